@@ -1,0 +1,192 @@
+//! Agents as their files define them.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::id::AgentId;
+
+/// Bounds of seed 003, each `(least, greatest, default)`.
+pub mod bounds {
+    /// How often work may be handed on.
+    pub const DELEGATION_DEPTH: (u32, u32, u32) = (1, 10, 3);
+    /// Tasks that one agent works on at once.
+    pub const PARALLEL_TASKS: (u32, u32, u32) = (1, 50, 5);
+    /// Tasks that may wait for one agent.
+    pub const PENDING_QUEUE: (u32, u32, u32) = (1, 100, 20);
+    /// Working time of a task in milliseconds; no greatest value.
+    pub const TASK_TIMEOUT_MS: (u64, u64, u64) = (1_000, u64::MAX, 60_000);
+    /// Scheduling priority of an agent, 1 is first.
+    pub const PRIORITY: (u32, u32, u32) = (1, 10, 5);
+}
+
+/// What an agent's file says.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Spec {
+    /// Its name, unique in the home.
+    pub id: AgentId,
+    /// A name for people, if it differs from the id.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// The role (`type:` in the file).
+    pub role: String,
+    /// One line for people and for agents that choose whom to ask.
+    #[serde(default)]
+    pub description: String,
+    /// Which model answers for it.
+    pub model: Model,
+    /// What the model is told first.
+    #[serde(default)]
+    pub system_prompt: String,
+    /// Tools it has, or words that describe what it can do.
+    #[serde(default)]
+    pub capabilities: Vec<String>,
+    /// Fields of knowledge, for finding help.
+    #[serde(default)]
+    pub expertise: Vec<String>,
+    /// Task tags it answers for, as patterns.
+    #[serde(default)]
+    pub responsibilities: Vec<String>,
+    /// 1 is first.
+    pub priority: u32,
+    /// What it may do.
+    #[serde(default)]
+    pub permissions: Permissions,
+    /// A repository to work in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workspace: Option<Workspace>,
+    /// Free words of the owner; Synod does not read them.
+    #[serde(default)]
+    pub metadata: BTreeMap<String, String>,
+}
+
+impl Spec {
+    /// An agent with defaults for everything that may be left out.
+    pub fn new(id: AgentId, role: impl Into<String>, model: impl Into<String>) -> Self {
+        Self {
+            id,
+            name: None,
+            role: role.into(),
+            description: String::new(),
+            model: Model::alias(model),
+            system_prompt: String::new(),
+            capabilities: Vec::new(),
+            expertise: Vec::new(),
+            responsibilities: Vec::new(),
+            priority: bounds::PRIORITY.2,
+            permissions: Permissions::default(),
+            workspace: None,
+            metadata: BTreeMap::new(),
+        }
+    }
+}
+
+/// The model an agent speaks with.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Model {
+    /// An alias of `synod.yaml`, or a model's own name.
+    pub primary: String,
+    /// Used when the primary is down.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fallback: Option<String>,
+    /// As the provider takes it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub temperature: Option<f64>,
+    /// Longest answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_tokens: Option<u32>,
+    /// How hard to think, in the provider's words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub thinking: Option<String>,
+}
+
+impl Model {
+    /// Only a name, everything else as the provider does it.
+    pub fn alias(name: impl Into<String>) -> Self {
+        Self { primary: name.into(), fallback: None, temperature: None, max_tokens: None, thinking: None }
+    }
+}
+
+/// `permissions:` of an agent. What is absent narrows nothing.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Permissions {
+    /// Which tools.
+    pub tools: Tools,
+    /// Whether and how it hands work on.
+    pub delegation: Delegation,
+    /// How much at once.
+    pub concurrency: Concurrency,
+    /// `false` beats every grant.
+    pub can_access_context: Option<bool>,
+    /// Longest answer of one call.
+    pub max_tokens_per_call: Option<u32>,
+}
+
+/// Patterns of tool names; deny wins.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Tools {
+    /// If present, only these.
+    pub allow: Option<Vec<String>>,
+    /// Never these.
+    pub deny: Vec<String>,
+}
+
+/// Handing work on.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Delegation {
+    /// Whether at all.
+    pub can_delegate: bool,
+    /// To whom; absent: anybody.
+    pub allowed_targets: Option<Vec<String>>,
+    /// Which tags; absent: all.
+    pub allowed_tags: Option<Vec<String>>,
+    /// How often one piece of work may be handed on.
+    pub max_delegation_depth: u32,
+}
+
+impl Default for Delegation {
+    fn default() -> Self {
+        Self {
+            can_delegate: false,
+            allowed_targets: None,
+            allowed_tags: None,
+            max_delegation_depth: bounds::DELEGATION_DEPTH.2,
+        }
+    }
+}
+
+/// How much an agent does at once.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Concurrency {
+    /// Sessions that work at the same time.
+    pub max_parallel_tasks: u32,
+    /// Tasks that may wait.
+    pub max_pending_queue: u32,
+    /// Working time of one task; waiting for people does not count.
+    pub task_timeout_ms: u64,
+}
+
+impl Default for Concurrency {
+    fn default() -> Self {
+        Self {
+            max_parallel_tasks: bounds::PARALLEL_TASKS.2,
+            max_pending_queue: bounds::PENDING_QUEUE.2,
+            task_timeout_ms: bounds::TASK_TIMEOUT_MS.2,
+        }
+    }
+}
+
+/// Where an agent works.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Workspace {
+    /// A repository to make a worktree of; relative to the home.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub repo: Option<String>,
+    /// The branch the agent works on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub branch: Option<String>,
+}

@@ -1,0 +1,103 @@
+//! Approvals: a decision that the gate asks a person for, as data.
+
+use serde::{Deserialize, Serialize};
+
+use crate::id::{AgentId, ApprovalId, CallId, SessionId, TaskId, Time};
+use crate::tool::Act;
+
+/// How much harm a wrong yes could do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "UPPERCASE")]
+pub enum Risk {
+    /// Little.
+    Low,
+    /// Some.
+    Medium,
+    /// Much.
+    High,
+    /// All.
+    Critical,
+}
+
+impl Risk {
+    /// The word in files.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Low => "LOW",
+            Self::Medium => "MEDIUM",
+            Self::High => "HIGH",
+            Self::Critical => "CRITICAL",
+        }
+    }
+
+    /// The risk that `word` names.
+    pub fn parse(word: &str) -> Option<Self> {
+        [Self::Low, Self::Medium, Self::High, Self::Critical].into_iter().find(|r| r.as_str() == word)
+    }
+}
+
+/// What is asked, of whom it came, and what exactly would happen.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Request {
+    /// Unique in the home.
+    pub id: ApprovalId,
+    /// Who wants it.
+    pub agent: AgentId,
+    /// In which conversation.
+    pub session: SessionId,
+    /// Which of its calls.
+    pub call: CallId,
+    /// For which task.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task: Option<TaskId>,
+    /// Exactly what would be done.
+    pub act: Act,
+    /// SHA-256 of the act; a decision is for this and nothing else.
+    pub digest: String,
+    /// What the agent said when it asked.
+    pub why: String,
+    /// How much harm it could do.
+    pub risk: Risk,
+    /// Why the risk is what it is, and which rule asked.
+    pub factors: Vec<String>,
+    /// When it was asked.
+    pub created: Time,
+    /// When it lapses.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires: Option<Time>,
+}
+
+/// A person's answer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Answer {
+    /// Do it.
+    Approved,
+    /// Do not.
+    Rejected {
+        /// Why, for the agent; may be empty.
+        reason: String,
+    },
+}
+
+/// How an approval ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// Somebody decided.
+    Answered {
+        /// What.
+        answer: Answer,
+        /// Who.
+        by: String,
+        /// Where: `cli`, `tasks/approvals.task.md`, `approvals/pending/…`.
+        via: String,
+    },
+    /// Nobody decided in time.
+    Expired,
+    /// There is nothing left to decide: the task ended.
+    Withdrawn {
+        /// Why.
+        reason: String,
+    },
+}

@@ -1,0 +1,148 @@
+//! Roles: named sets of permissions with default tools. Roles are data; `synod.yaml` may add more.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+
+/// What a role may do at all. Tools each need at most one of these.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Permission {
+    /// Read files of the home and the workspace.
+    ReadFiles,
+    /// Write files.
+    WriteFiles,
+    /// Run commands and outward tools.
+    ExecuteTools,
+    /// Make new agents.
+    SpawnAgents,
+    /// Approve other agents' work.
+    ApproveWork,
+}
+
+impl Permission {
+    /// All of them, in the order of the table.
+    pub const ALL: [Self; 5] =
+        [Self::ReadFiles, Self::WriteFiles, Self::ExecuteTools, Self::SpawnAgents, Self::ApproveWork];
+
+    /// The word in files.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::ReadFiles => "read_files",
+            Self::WriteFiles => "write_files",
+            Self::ExecuteTools => "execute_tools",
+            Self::SpawnAgents => "spawn_agents",
+            Self::ApproveWork => "approve_work",
+        }
+    }
+
+    /// The permission that `word` names.
+    pub fn parse(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|p| p.as_str() == word)
+    }
+}
+
+/// One role.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Role {
+    /// What it may do.
+    pub permissions: BTreeSet<Permission>,
+    /// Patterns (`*` matches any run of characters) of the tools it has unless the agent says otherwise.
+    pub tools: Vec<String>,
+}
+
+/// Tools that any role may have: they move work about inside the home and touch nothing outside it.
+pub const COORDINATION_TOOLS: [&str; 4] = ["create_task", "update_task", "query_tasks", "send_message"];
+
+/// The roles that every home has.
+pub fn builtin() -> BTreeMap<String, Role> {
+    use Permission::{ApproveWork, ExecuteTools, ReadFiles, SpawnAgents, WriteFiles};
+    let read_tools = ["read_file", "search_files", "list_directory"];
+    let rows: [(&str, &[Permission], &[&str]); 12] = [
+        ("coordinator", &[ReadFiles, ExecuteTools, SpawnAgents, ApproveWork], &[
+            "search_files", "summarize", "list_sessions", "read_session", "slack_read", "slack_send", "delegate",
+        ]),
+        ("planner", &[ReadFiles], &["read_file", "search_files", "list_directory", "list_sessions", "read_session", "slack_read"]),
+        ("coder", &[ReadFiles, WriteFiles, ExecuteTools], &["*_file", "*_files", "*_directory", "git_*", "run_tests"]),
+        ("reviewer", &[ReadFiles, ExecuteTools, ApproveWork], &["read_file", "run_tests", "lint"]),
+        ("retriever", &[ReadFiles], &read_tools),
+        ("executor", &[ReadFiles, WriteFiles, ExecuteTools], &["execute_command", "read_file", "write_file", "list_directory"]),
+        ("evaluator", &[ReadFiles, ApproveWork], &["read_file"]),
+        ("builder", &[ReadFiles, WriteFiles, ExecuteTools], &["*_file", "*_files", "*_directory", "run_tests"]),
+        ("critic", &[ReadFiles, ApproveWork], &read_tools),
+        ("domain_specialist", &[ReadFiles], &read_tools),
+        ("orchestrator", &[ReadFiles, SpawnAgents], &["read_file", "search_files", "list_directory", "delegate"]),
+        ("voter", &[ReadFiles], &read_tools),
+    ];
+    rows.into_iter()
+        .map(|(name, permissions, tools)| {
+            let tools = tools.iter().chain(&COORDINATION_TOOLS).map(|t| (*t).to_owned()).collect();
+            (name.to_owned(), Role { permissions: permissions.iter().copied().collect(), tools })
+        })
+        .collect()
+}
+
+/// Whether `text` fits `pattern`, where `*` stands for any run of characters. Linear in `text`.
+pub fn glob(pattern: &str, text: &str) -> bool {
+    let mut parts = pattern.split('*');
+    let head = parts.next().unwrap_or_default();
+    let Some(mut rest) = text.strip_prefix(head) else { return false };
+    let mut parts: Vec<&str> = parts.collect();
+    let Some(tail) = parts.pop() else { return rest.is_empty() };
+    for part in parts {
+        let Some(at) = rest.find(part) else { return false };
+        rest = &rest[at + part.len()..];
+    }
+    rest.len() >= tail.len() && rest.ends_with(tail)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_of_roles_is_the_table_of_the_design() {
+        let table: [(&str, &str); 12] = [
+            ("coordinator", "r-xsa"),
+            ("planner", "r----"),
+            ("coder", "rwx--"),
+            ("reviewer", "r-x-a"),
+            ("retriever", "r----"),
+            ("executor", "rwx--"),
+            ("evaluator", "r---a"),
+            ("builder", "rwx--"),
+            ("critic", "r---a"),
+            ("domain_specialist", "r----"),
+            ("orchestrator", "r--s-"),
+            ("voter", "r----"),
+        ];
+        let roles = builtin();
+        assert_eq!(roles.len(), table.len());
+        for (name, expected) in table {
+            let has = &roles[name].permissions;
+            let shown: String = Permission::ALL
+                .into_iter()
+                .zip("rwxsa".chars())
+                .map(|(p, c)| if has.contains(&p) { c } else { '-' })
+                .collect();
+            assert_eq!(shown, expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_star_stands_for_any_run() {
+        for (pattern, text, fits) in [
+            ("*_file", "read_file", true),
+            ("*_file", "read_files", false),
+            ("ops:*", "ops:", true),
+            ("a*b*c", "a-b-b-c", true),
+            ("a*b*c", "acb", false),
+            ("*", "", true),
+            ("ab", "ab", true),
+            ("ab", "abc", false),
+            ("a*a", "a", false),
+        ] {
+            assert_eq!(glob(pattern, text), fits, "{pattern} on {text}");
+        }
+    }
+}

@@ -1,0 +1,136 @@
+//! `synod.yaml` and `policy/commands.yaml` as data: what the owner of the home settled.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::id::AgentId;
+use crate::role::Role;
+use crate::tool::Nature;
+
+/// `synod.yaml`. Every part has a default, so an empty file is a valid one.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Settings {
+    /// Providers by name.
+    pub providers: BTreeMap<String, Provider>,
+    /// Model aliases.
+    pub models: BTreeMap<String, ModelRef>,
+    /// Bounds on what is done.
+    pub limits: Limits,
+    /// Who gets what comes in.
+    pub routing: Routing,
+    /// What happens to approvals that nobody answers.
+    pub approvals: Approvals,
+    /// Roles beside the built-in ones.
+    pub roles: BTreeMap<String, Role>,
+}
+
+/// A way to reach models.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Provider {
+    /// Answers from rules in a file: no key, no network.
+    Scripted {
+        /// The rules, relative to the home.
+        script: String,
+    },
+}
+
+/// What an alias stands for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ModelRef {
+    /// A name of `providers`.
+    pub provider: String,
+    /// The model's name there.
+    pub model: String,
+}
+
+/// `limits:`
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Limits {
+    /// Turns of one session until somebody new speaks.
+    pub turns_max: u32,
+    /// Tool calls of one turn.
+    pub calls_max: u32,
+    /// The same call in a row; the next is refused.
+    pub same_call_max: u32,
+    /// Sessions working at the same time, all agents together.
+    pub parallel_max: u32,
+    /// Tasks that may be open at once.
+    pub tasks_max: u32,
+    /// How often a failed model call is tried.
+    pub model_attempts_max: u32,
+    /// How long one model call may take.
+    pub model_ms_max: u64,
+    /// How long one tool call may take.
+    pub tool_ms_max: u64,
+    /// Bytes of a tool's output that go into the session.
+    pub output_bytes_max: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            turns_max: 25,
+            calls_max: 16,
+            same_call_max: 3,
+            parallel_max: 16,
+            tasks_max: 10_000,
+            model_attempts_max: 3,
+            model_ms_max: 120_000,
+            tool_ms_max: 60_000,
+            output_bytes_max: 32_768,
+        }
+    }
+}
+
+/// `routing:`
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Routing {
+    /// Inbox file (`slack-messages`) to agent.
+    pub inbox: BTreeMap<String, AgentId>,
+    /// Tag pattern to agent, tried in order.
+    pub tags: Vec<(String, AgentId)>,
+    /// Who gets what nobody else gets.
+    pub fallback: Option<AgentId>,
+}
+
+/// `approvals:`
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Approvals {
+    /// Milliseconds until an unanswered approval lapses; never if absent.
+    pub expire_ms: Option<u64>,
+}
+
+/// `policy/commands.yaml`: literal commands and what they get.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Policy {
+    /// The command exactly as it is given to `execute_command`.
+    pub commands: BTreeMap<String, CommandRule>,
+}
+
+/// What one command gets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CommandRule {
+    /// Run it, ask first, or never.
+    pub verdict: CommandVerdict,
+    /// What repeating it would do; `once` unless the owner says that it only reads.
+    pub nature: Nature,
+}
+
+/// `allow`, `ask` or `deny` (`true` and `false` are read as `allow` and `deny`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CommandVerdict {
+    /// Run it.
+    Allow,
+    /// Ask a person.
+    Ask,
+    /// Never.
+    Deny,
+}

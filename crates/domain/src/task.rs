@@ -1,0 +1,198 @@
+//! Tasks: what a task file says of one, and the marks.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::id::{AgentId, TaskId};
+
+/// The box in front of a task: what a person sees of its state.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Mark {
+    /// `[ ]` or `[_]`.
+    Open,
+    /// `[/]`
+    Running,
+    /// `[?]`: a person must decide something first.
+    Asking,
+    /// `[!]`
+    Failed,
+    /// `[x]`
+    Done,
+    /// `[-]`
+    Cancelled,
+}
+
+impl Mark {
+    /// All marks.
+    pub const ALL: [Self; 6] =
+        [Self::Open, Self::Running, Self::Asking, Self::Failed, Self::Done, Self::Cancelled];
+
+    /// The character Synod prints between the brackets.
+    pub fn symbol(self) -> char {
+        match self {
+            Self::Open => ' ',
+            Self::Running => '/',
+            Self::Asking => '?',
+            Self::Failed => '!',
+            Self::Done => 'x',
+            Self::Cancelled => '-',
+        }
+    }
+
+    /// The mark for a character between brackets, as people type it.
+    pub fn from_symbol(symbol: char) -> Option<Self> {
+        match symbol {
+            ' ' | '_' | '\u{a0}' => Some(Self::Open),
+            '/' => Some(Self::Running),
+            '?' => Some(Self::Asking),
+            '!' => Some(Self::Failed),
+            'x' | 'X' => Some(Self::Done),
+            '-' => Some(Self::Cancelled),
+            _ => None,
+        }
+    }
+
+    /// The word in JSON output and SQL.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Open => "open",
+            Self::Running => "running",
+            Self::Asking => "asking",
+            Self::Failed => "failed",
+            Self::Done => "done",
+            Self::Cancelled => "cancelled",
+        }
+    }
+
+    /// The mark that `word` names.
+    pub fn parse(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|m| m.as_str() == word)
+    }
+
+    /// Whether nothing more will happen to the task by itself.
+    pub fn is_ended(self) -> bool {
+        match self {
+            Self::Open | Self::Running | Self::Asking => false,
+            Self::Failed | Self::Done | Self::Cancelled => true,
+        }
+    }
+}
+
+/// A letter from A (first) to F (last).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum Priority {
+    /// First.
+    A,
+    /// Second.
+    B,
+    /// Third; what a task without a letter counts as.
+    C,
+    /// Fourth.
+    D,
+    /// Fifth.
+    E,
+    /// Last.
+    F,
+}
+
+impl Priority {
+    /// The letter.
+    pub fn letter(self) -> char {
+        match self {
+            Self::A => 'A',
+            Self::B => 'B',
+            Self::C => 'C',
+            Self::D => 'D',
+            Self::E => 'E',
+            Self::F => 'F',
+        }
+    }
+
+    /// The priority of a letter.
+    pub fn from_letter(letter: char) -> Option<Self> {
+        [Self::A, Self::B, Self::C, Self::D, Self::E, Self::F].into_iter().find(|p| p.letter() == letter)
+    }
+}
+
+/// What a task file says of one task: the part that people own.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Spec {
+    /// Unique in the home.
+    pub id: TaskId,
+    /// The file it stands in, relative to the home: `tasks/disk.task.md`.
+    pub file: String,
+    /// One line.
+    pub title: String,
+    /// `description:`, as long as needed.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub text: String,
+    /// Who works on it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub assignee: Option<AgentId>,
+    /// The letter, if one stands there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub priority: Option<Priority>,
+    /// `#words` of the line.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tags: Vec<String>,
+    /// `tag:`, the kind of work, for routing and rights.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tag: Option<String>,
+    /// The task it is a part of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent: Option<TaskId>,
+    /// Tasks that must end first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub depends_on: Vec<TaskId>,
+    /// Every call with an effect is asked for.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub approval_required: bool,
+    /// All other properties, in no order; Synod keeps and does not read them.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub properties: BTreeMap<String, String>,
+}
+
+impl Spec {
+    /// A task with only what it must have.
+    pub fn new(id: TaskId, file: impl Into<String>, title: impl Into<String>) -> Self {
+        Self {
+            id,
+            file: file.into(),
+            title: title.into(),
+            text: String::new(),
+            assignee: None,
+            priority: None,
+            tags: Vec::new(),
+            tag: None,
+            parent: None,
+            depends_on: Vec::new(),
+            approval_required: false,
+            properties: BTreeMap::new(),
+        }
+    }
+}
+
+/// How a task ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum End {
+    /// The agent reported it done, or a person marked it.
+    Done,
+    /// It could not be done.
+    Failed,
+    /// It was given up.
+    Cancelled,
+}
+
+impl End {
+    /// The mark it leaves.
+    pub fn mark(self) -> Mark {
+        match self {
+            Self::Done => Mark::Done,
+            Self::Failed => Mark::Failed,
+            Self::Cancelled => Mark::Cancelled,
+        }
+    }
+}

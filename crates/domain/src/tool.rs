@@ -1,0 +1,264 @@
+//! Tools: what an agent can ask for, what each needs, and what kind of effect it has.
+//! Nothing here runs anything.
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use crate::id::{AgentId, CallId, TaskId};
+use crate::role::Permission;
+use crate::task::{Mark, Priority};
+
+/// One tool call that a model asked for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Call {
+    /// Unique in its session.
+    pub id: CallId,
+    /// The arguments exactly as the model wrote them, for the session file.
+    pub arguments: String,
+    /// What is asked for.
+    pub want: Want,
+}
+
+/// What a call asks for, once its arguments were read.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Want {
+    /// Something Synod can do.
+    Act(Act),
+    /// Nothing it can do: no such tool, or arguments that do not fit its schema.
+    Invalid {
+        /// The tool's name as the model wrote it.
+        tool: String,
+        /// What to do better, for the model.
+        error: String,
+    },
+}
+
+impl Want {
+    /// The tool's name.
+    pub fn tool(&self) -> &str {
+        match self {
+            Self::Act(act) => act.tool(),
+            Self::Invalid { tool, .. } => tool,
+        }
+    }
+}
+
+/// An action with its arguments. In JSON: `{"tool": "read_file", "arguments": {"path": "…"}}`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "tool", content = "arguments", rename_all = "snake_case", deny_unknown_fields)]
+pub enum Act {
+    /// Read a text file beneath the home.
+    ReadFile {
+        /// Relative to the home.
+        path: String,
+    },
+    /// List a folder beneath the home.
+    ListDirectory {
+        /// Relative to the home.
+        path: String,
+    },
+    /// Find text in files beneath a folder.
+    SearchFiles {
+        /// Words to look for; every one must occur.
+        query: String,
+        /// Where; `memory` if left out.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        path: Option<String>,
+    },
+    /// Write a whole file.
+    WriteFile {
+        /// Relative to the home.
+        path: String,
+        /// The whole new text.
+        content: String,
+    },
+    /// Make a folder and those above it.
+    CreateDirectory {
+        /// Relative to the home.
+        path: String,
+    },
+    /// Run a command in the agent's workspace.
+    ExecuteCommand {
+        /// As one would type it.
+        command: String,
+    },
+    /// Add a task.
+    CreateTask {
+        /// One line.
+        title: String,
+        /// Details.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        description: String,
+        /// Who shall do it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        assignee: Option<AgentId>,
+        /// Tasks that must end first.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        depends_on: Vec<TaskId>,
+        /// The task it is a part of; the caller's own task if left out.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        parent: Option<TaskId>,
+        /// Words for finding it.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        tags: Vec<String>,
+        /// The kind of work, such as `ops:check`.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        tag: Option<String>,
+        /// A to F.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        priority: Option<Priority>,
+        /// Ask a person before each act with an effect.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        approval_required: bool,
+    },
+    /// Change a task that the caller works on, asked for, or is the parent of.
+    UpdateTask {
+        /// Which.
+        id: TaskId,
+        /// `done`, `failed` or `cancelled`.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        status: Option<Mark>,
+        /// What came of it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        result: Option<String>,
+        /// A new title.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        title: Option<String>,
+        /// A new assignee.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        assignee: Option<AgentId>,
+        /// A new priority.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        priority: Option<Priority>,
+    },
+    /// Read-only SQL over all task files.
+    QueryTasks {
+        /// One SELECT.
+        sql: String,
+    },
+    /// Say something to another agent.
+    SendMessage {
+        /// Whom.
+        to: AgentId,
+        /// What.
+        content: String,
+    },
+    /// Read messages that came in from Slack.
+    SlackRead {
+        /// At most so many, the newest.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        limit: Option<u32>,
+    },
+    /// Post to Slack, through `inbox/slack-outbox.jsonl`.
+    SlackSend {
+        /// Where.
+        channel: String,
+        /// What.
+        text: String,
+    },
+}
+
+/// What a repetition after a crash would do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Nature {
+    /// Changes nothing; runs again.
+    Read,
+    /// Changes the same thing to the same state; runs again.
+    Idempotent,
+    /// Must not run twice; in doubt, its outcome is unknown.
+    Once,
+}
+
+/// Facts about one tool.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Facts {
+    /// Its name.
+    pub name: &'static str,
+    /// What a role must have for it.
+    pub needs: Option<Permission>,
+    /// What repeating it would do, unless the policy says otherwise for a command.
+    pub nature: Nature,
+    /// Whether the domain itself carries it out, as events.
+    pub inside: bool,
+}
+
+/// Every tool of this version, in the order of the documentation.
+pub const ALL: [Facts; 12] = [
+    fact("read_file", Some(Permission::ReadFiles), Nature::Read),
+    fact("list_directory", Some(Permission::ReadFiles), Nature::Read),
+    fact("search_files", Some(Permission::ReadFiles), Nature::Read),
+    fact("write_file", Some(Permission::WriteFiles), Nature::Idempotent),
+    fact("create_directory", Some(Permission::WriteFiles), Nature::Idempotent),
+    fact("execute_command", Some(Permission::ExecuteTools), Nature::Once),
+    inside("create_task"),
+    inside("update_task"),
+    fact("query_tasks", None, Nature::Read),
+    inside("send_message"),
+    fact("slack_read", None, Nature::Read),
+    // The outbox line carries the effect's id, and is looked for before it is written again.
+    fact("slack_send", None, Nature::Idempotent),
+];
+
+const fn fact(name: &'static str, needs: Option<Permission>, nature: Nature) -> Facts {
+    Facts { name, needs, nature, inside: false }
+}
+
+const fn inside(name: &'static str) -> Facts {
+    Facts { name, needs: None, nature: Nature::Idempotent, inside: true }
+}
+
+/// The facts about a tool by name.
+pub fn facts(name: &str) -> Option<&'static Facts> {
+    ALL.iter().find(|f| f.name == name)
+}
+
+impl Act {
+    /// The tool's name.
+    pub fn tool(&self) -> &'static str {
+        match self {
+            Self::ReadFile { .. } => "read_file",
+            Self::ListDirectory { .. } => "list_directory",
+            Self::SearchFiles { .. } => "search_files",
+            Self::WriteFile { .. } => "write_file",
+            Self::CreateDirectory { .. } => "create_directory",
+            Self::ExecuteCommand { .. } => "execute_command",
+            Self::CreateTask { .. } => "create_task",
+            Self::UpdateTask { .. } => "update_task",
+            Self::QueryTasks { .. } => "query_tasks",
+            Self::SendMessage { .. } => "send_message",
+            Self::SlackRead { .. } => "slack_read",
+            Self::SlackSend { .. } => "slack_send",
+        }
+    }
+
+    /// The SHA-256 of the act in its journal form: the same act has the same digest, any other differs.
+    pub fn digest(&self) -> String {
+        let bytes = serde_json::to_vec(self).unwrap_or_default();
+        Sha256::digest(&bytes).iter().map(|b| format!("{b:02x}")).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_act_reads_from_the_json_a_model_writes() {
+        let act: Act = serde_json::from_str(
+            r#"{"tool":"create_task","arguments":{"title":"Look","assignee":"retriever-001","depends_on":["task-001"]}}"#,
+        )
+        .unwrap();
+        assert_eq!(act.tool(), "create_task");
+        assert!(facts(act.tool()).unwrap().inside);
+    }
+
+    #[test]
+    fn a_digest_tells_acts_apart() {
+        let one = Act::ExecuteCommand { command: "df -h".to_owned() };
+        let two = Act::ExecuteCommand { command: "df -h ".to_owned() };
+        assert_eq!(one.digest(), one.clone().digest());
+        assert_ne!(one.digest(), two.digest());
+    }
+}

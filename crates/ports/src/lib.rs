@@ -1,0 +1,7 @@
+//! The ports **ask**: traits for all that Synod needs from the world. Each has one contract suite in
+//! `testkit`, run on the fake and on the real part.
+
+pub mod clock;
+pub mod journal;
+pub mod model;
+pub mod tools;

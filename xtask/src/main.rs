@@ -1,0 +1,2 @@
+//! Keeps the project in order.
+fn main() {}
