@@ -1,0 +1,222 @@
+//! What every set of tools keeps: every call is read without a panic, and every act has an outcome.
+
+use domain::id::{AgentId, CallId, TaskId};
+use domain::task::{Mark, Priority};
+use domain::tool::{self, Act, Want};
+use ports::model::RawCall;
+use ports::tools::{Order, Outcome, Tools};
+
+use crate::tools::order;
+
+/// The rules of the tools of one home, which must be empty.
+pub async fn holds(tools: &dyn Tools) {
+    every_tool_is_described_with_a_schema(tools);
+    good_arguments_become_acts(tools);
+    bad_arguments_become_words_for_the_model(tools);
+    a_call_keeps_its_id_or_gets_one(tools);
+    what_is_written_can_be_read(tools).await;
+    what_is_absent_is_said_to_be(tools).await;
+    nothing_leads_out_of_the_home(tools).await;
+    what_the_domain_carries_out_is_not_carried_out_here(tools).await;
+    a_dropped_act_harms_no_other(tools).await;
+}
+
+fn raw(name: &str, arguments: &str) -> RawCall {
+    RawCall { id: "c1".to_owned(), name: name.to_owned(), arguments: arguments.to_owned() }
+}
+
+fn every_tool_is_described_with_a_schema(tools: &dyn Tools) {
+    let names: Vec<&str> = tool::ALL.iter().map(|facts| facts.name).collect();
+    let described = tools.describe(&names);
+    let found: Vec<&str> = described.iter().map(|t| t.name.as_str()).collect();
+    assert_eq!(found, names, "in the order that was asked for");
+    for tool in &described {
+        assert!(!tool.description.is_empty(), "{}", tool.name);
+        let schema: serde_json::Value = serde_json::from_str(&tool.schema).expect("a schema is JSON");
+        assert_eq!(schema["type"], "object", "{}", tool.name);
+    }
+    assert_eq!(tools.describe(&["no_such_tool"]), []);
+    assert_eq!(tools.describe(&["no_such_tool", "read_file"]).len(), 1);
+}
+
+/// Arguments that every set of tools takes, with the act they stand for.
+pub fn good() -> Vec<(&'static str, &'static str, Act)> {
+    let text = str::to_owned;
+    vec![
+        ("read_file", r#"{"path":"memory/a.md"}"#, Act::ReadFile { path: text("memory/a.md") }),
+        ("list_directory", r#" {"path": "."} "#, Act::ListDirectory { path: text(".") }),
+        (
+            "search_files",
+            r#"{"query":"two words"}"#,
+            Act::SearchFiles { query: text("two words"), path: None },
+        ),
+        (
+            "search_files",
+            r#"{"path":"notes","query":"x"}"#,
+            Act::SearchFiles { query: text("x"), path: Some(text("notes")) },
+        ),
+        (
+            "write_file",
+            r#"{"path":"artifacts/ä.md","content":"one\n"}"#,
+            Act::WriteFile { path: text("artifacts/ä.md"), content: text("one\n") },
+        ),
+        ("create_directory", r#"{"path":"artifacts/x"}"#, Act::CreateDirectory { path: text("artifacts/x") }),
+        ("execute_command", r#"{"command":"df -h"}"#, Act::ExecuteCommand { command: text("df -h") }),
+        (
+            "create_task",
+            r#"{"title":"Look","assignee":"retriever-001","depends_on":["task-001"],"priority":"A","tags":["x"]}"#,
+            Act::CreateTask {
+                title: text("Look"),
+                description: String::new(),
+                assignee: Some(AgentId::new("retriever-001")),
+                depends_on: vec![TaskId::new("task-001")],
+                parent: None,
+                tags: vec![text("x")],
+                tag: None,
+                priority: Some(Priority::A),
+                approval_required: false,
+            },
+        ),
+        (
+            "update_task",
+            r#"{"id":"task-001","status":"done","result":"It is full"}"#,
+            Act::UpdateTask {
+                id: TaskId::new("task-001"),
+                status: Some(Mark::Done),
+                result: Some(text("It is full")),
+                title: None,
+                assignee: None,
+                priority: None,
+            },
+        ),
+        ("query_tasks", r#"{"sql":"SELECT 1"}"#, Act::QueryTasks { sql: text("SELECT 1") }),
+        (
+            "send_message",
+            r#"{"to":"planner-001","content":"hello"}"#,
+            Act::SendMessage { to: AgentId::new("planner-001"), content: text("hello") },
+        ),
+        ("slack_read", r#"{}"#, Act::SlackRead { limit: None }),
+        ("slack_read", r#"{"limit":3}"#, Act::SlackRead { limit: Some(3) }),
+        (
+            "slack_send",
+            r##"{"channel":"#ops","text":"done"}"##,
+            Act::SlackSend { channel: text("#ops"), text: text("done") },
+        ),
+    ]
+}
+
+fn good_arguments_become_acts(tools: &dyn Tools) {
+    for (name, arguments, act) in good() {
+        let call = tools.read(raw(name, arguments), 1);
+        assert_eq!(call.want, Want::Act(act), "{name} {arguments}");
+        assert_eq!(call.arguments, arguments, "the model's own words are kept");
+    }
+}
+
+/// Calls that no set of tools takes.
+pub fn bad() -> Vec<(&'static str, String)> {
+    let mut calls: Vec<(&'static str, String)> = [
+        ("no_such_tool", "{}"),
+        ("", "{}"),
+        ("READ_FILE", r#"{"path":"a"}"#),
+        ("read_file", "{}"),
+        ("read_file", "not JSON"),
+        ("read_file", r#"{"path":"a""#),
+        ("read_file", r#"{"path":"a"} {"path":"b"}"#),
+        ("read_file", r#"["a"]"#),
+        ("read_file", r#""a""#),
+        ("read_file", "null"),
+        ("read_file", r#"{"path":7}"#),
+        ("read_file", r#"{"path":["a"]}"#),
+        ("read_file", r#"{"path":"a","mode":"r"}"#),
+        ("write_file", r#"{"path":"a"}"#),
+        ("create_task", r#"{"title":"x","priority":"Z"}"#),
+        ("create_task", r#"{"title":"x","depends_on":"task-001"}"#),
+        ("update_task", r#"{"id":"task-001","status":"finished"}"#),
+        ("slack_read", r#"{"limit":-1}"#),
+        ("slack_read", r#"{"limit":"3"}"#),
+    ]
+    .map(|(name, arguments)| (name, arguments.to_owned()))
+    .into();
+    calls.push(("read_file", "[".repeat(100_000)));
+    calls.push(("read_file", format!(r#"{{"path":{}"a"{}}}"#, "[".repeat(5_000), "]".repeat(5_000))));
+    calls
+}
+
+fn bad_arguments_become_words_for_the_model(tools: &dyn Tools) {
+    for (name, arguments) in bad() {
+        let call = tools.read(raw(name, &arguments), 1);
+        match call.want {
+            Want::Invalid { tool, error } => {
+                assert_eq!(tool, name);
+                assert!(!error.is_empty(), "{name} {arguments}");
+            }
+            Want::Act(act) => panic!("{name} {arguments} became {act:?}"),
+        }
+    }
+}
+
+fn a_call_keeps_its_id_or_gets_one(tools: &dyn Tools) {
+    let mut call = raw("read_file", r#"{"path":"a"}"#);
+    assert_eq!(tools.read(call.clone(), 7).id, CallId::new("c1"));
+    call.id.clear();
+    let one = tools.read(call.clone(), 7).id;
+    assert!(!one.as_str().is_empty());
+    assert_eq!(tools.read(call.clone(), 7).id, one, "the same number makes the same id");
+    assert_ne!(tools.read(call, 8).id, one);
+}
+
+async fn what_is_written_can_be_read(tools: &dyn Tools) {
+    for (effect, content) in [(1, "one\n"), (1, "one\n"), (2, "two, and longer\n"), (3, "")] {
+        let write = Act::WriteFile { path: "artifacts/contract.md".to_owned(), content: content.to_owned() };
+        done(tools, order(effect, "contract-agent", write)).await;
+        let read = Act::ReadFile { path: "artifacts/contract.md".to_owned() };
+        let seen = done(tools, order(10, "contract-agent", read)).await;
+        assert!(seen.contains(content), "{seen:?} has {content:?}");
+    }
+    let list = Act::ListDirectory { path: "artifacts".to_owned() };
+    assert!(done(tools, order(11, "contract-agent", list)).await.contains("contract.md"));
+}
+
+async fn what_is_absent_is_said_to_be(tools: &dyn Tools) {
+    let read = Act::ReadFile { path: "artifacts/absent.md".to_owned() };
+    assert!(failed(tools, order(12, "contract-agent", read)).await.contains("absent.md"));
+}
+
+async fn nothing_leads_out_of_the_home(tools: &dyn Tools) {
+    for path in ["../out", "/etc/passwd", "a/../../out", "/"] {
+        failed(tools, order(13, "contract-agent", Act::ReadFile { path: path.to_owned() })).await;
+        let write = Act::WriteFile { path: path.to_owned(), content: String::new() };
+        failed(tools, order(14, "contract-agent", write)).await;
+    }
+}
+
+async fn what_the_domain_carries_out_is_not_carried_out_here(tools: &dyn Tools) {
+    for (name, _, act) in good() {
+        if tool::facts(name).is_some_and(|facts| facts.inside) {
+            failed(tools, order(15, "contract-agent", act)).await;
+        }
+    }
+}
+
+async fn a_dropped_act_harms_no_other(tools: &dyn Tools) {
+    drop(tools.run(order(16, "contract-agent", Act::ExecuteCommand { command: "echo one".to_owned() })));
+    let act = Act::ExecuteCommand { command: "echo two".to_owned() };
+    assert!(done(tools, order(17, "contract-agent", act)).await.contains("two"));
+}
+
+async fn done(tools: &dyn Tools, order: Order) -> String {
+    let shown = format!("{:?}", order.act);
+    match tools.run(order).await {
+        Outcome::Done(text) => text,
+        Outcome::Failed(text) => panic!("{shown} failed: {text}"),
+    }
+}
+
+async fn failed(tools: &dyn Tools, order: Order) -> String {
+    let shown = format!("{:?}", order.act);
+    match tools.run(order).await {
+        Outcome::Failed(text) => text,
+        Outcome::Done(text) => panic!("{shown} was done: {text}"),
+    }
+}

@@ -1,0 +1,198 @@
+//! Hands that touch nothing: files live in a map, commands answer what a test says, and every order is noted.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use async_trait::async_trait;
+use domain::id::{AgentId, CallId, Seq, Ticket};
+use domain::tool::{self, Act, Call, Nature, Want};
+use ports::model::{RawCall, Tool};
+use ports::tools::{Order, Outcome, Tools};
+
+type Answer = dyn FnMut(&Order) -> Option<Outcome> + Send;
+
+/// Pretended tools of a home. `read` knows the types of arguments only; bounds are the real tools' business.
+pub struct Bench {
+    inner: Mutex<Inner>,
+}
+
+#[derive(Default)]
+struct Inner {
+    answer: Option<Box<Answer>>,
+    orders: Vec<Order>,
+    files: BTreeMap<String, String>,
+    outbox: BTreeMap<Seq, (String, String)>,
+}
+
+impl Default for Bench {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Bench {
+    /// A bench with no files.
+    pub fn new() -> Self {
+        Self { inner: Mutex::default() }
+    }
+
+    /// A bench that asks `answer` first; where it has none, the bench does what the tool would.
+    pub fn answering(answer: impl FnMut(&Order) -> Option<Outcome> + Send + 'static) -> Self {
+        Self { inner: Mutex::new(Inner { answer: Some(Box::new(answer)), ..Inner::default() }) }
+    }
+
+    /// Every order so far, in the order they came.
+    pub fn orders(&self) -> Vec<Order> {
+        self.lock().orders.clone()
+    }
+
+    /// How often each effect ran.
+    pub fn runs(&self) -> BTreeMap<Seq, usize> {
+        let mut runs = BTreeMap::new();
+        for order in &self.lock().orders {
+            *runs.entry(order.ticket.effect).or_default() += 1;
+        }
+        runs
+    }
+
+    /// Acts that must not run twice and did, each with its number of runs.
+    pub fn doubled(&self) -> Vec<(Seq, Act, usize)> {
+        let runs = self.runs();
+        let mut doubled: Vec<(Seq, Act, usize)> = Vec::new();
+        for order in &self.lock().orders {
+            let effect = order.ticket.effect;
+            let once = tool::facts(order.act.tool()).is_some_and(|f| f.nature == Nature::Once);
+            let times = runs.get(&effect).copied().unwrap_or_default();
+            if once && times > 1 && !doubled.iter().any(|(seq, ..)| *seq == effect) {
+                doubled.push((effect, order.act.clone(), times));
+            }
+        }
+        doubled
+    }
+
+    /// What was posted, one for each effect.
+    pub fn outbox(&self) -> BTreeMap<Seq, (String, String)> {
+        self.lock().outbox.clone()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[async_trait]
+impl Tools for Bench {
+    fn describe(&self, names: &[&str]) -> Vec<Tool> {
+        let known = names.iter().filter_map(|name| tool::facts(name));
+        known
+            .map(|facts| Tool {
+                name: facts.name.to_owned(),
+                description: format!("pretends to {}", facts.name),
+                schema: r#"{"type":"object"}"#.to_owned(),
+            })
+            .collect()
+    }
+
+    fn read(&self, raw: RawCall, number: usize) -> Call {
+        let id = if raw.id.is_empty() { format!("call-{number}") } else { raw.id };
+        let want = want(&raw.name, &raw.arguments)
+            .map_or_else(|error| Want::Invalid { tool: raw.name, error }, Want::Act);
+        Call { id: CallId::new(id), arguments: raw.arguments, want }
+    }
+
+    async fn run(&self, order: Order) -> Outcome {
+        let mut inner = self.lock();
+        inner.orders.push(order.clone());
+        if let Some(outcome) = inner.answer.as_mut().and_then(|answer| answer(&order)) {
+            return outcome;
+        }
+        inner.pretend(order)
+    }
+}
+
+impl Inner {
+    fn pretend(&mut self, order: Order) -> Outcome {
+        match order.act {
+            Act::ReadFile { path } => match self.files.get(&path) {
+                Some(text) => Outcome::Done(text.clone()),
+                None => Outcome::Failed(format!("{path} does not exist")),
+            },
+            Act::ListDirectory { path } => {
+                let names =
+                    self.files.keys().filter(|file| path == "." || file.starts_with(&format!("{path}/")));
+                Outcome::Done(names.cloned().collect::<Vec<_>>().join("\n"))
+            }
+            Act::SearchFiles { query, .. } => {
+                let hits =
+                    self.files.iter().filter(|(_, text)| query.split_whitespace().all(|w| text.contains(w)));
+                Outcome::Done(hits.map(|(file, _)| file.as_str()).collect::<Vec<_>>().join("\n"))
+            }
+            Act::WriteFile { path, content } => {
+                if path.starts_with('/') || path.split('/').any(|part| part == "..") {
+                    return Outcome::Failed(format!("{path} is outside the home"));
+                }
+                let text = format!("wrote {} bytes to {path}", content.len());
+                self.files.insert(path, content);
+                Outcome::Done(text)
+            }
+            Act::CreateDirectory { path } => Outcome::Done(format!("made {path}")),
+            Act::ExecuteCommand { command } => Outcome::Done(format!("exit code: 0\nstdout:\n{command}\n")),
+            Act::QueryTasks { .. } | Act::SlackRead { .. } => Outcome::Done(String::new()),
+            Act::SlackSend { channel, text } => {
+                self.outbox.entry(order.ticket.effect).or_insert((channel, text));
+                Outcome::Done("posted".to_owned())
+            }
+            Act::CreateTask { .. } | Act::UpdateTask { .. } | Act::SendMessage { .. } => {
+                Outcome::Failed(format!("{} is carried out inside", order.act.tool()))
+            }
+        }
+    }
+}
+
+fn want(name: &str, arguments: &str) -> Result<Act, String> {
+    if tool::facts(name).is_none() {
+        return Err(format!("there is no tool {name:?}"));
+    }
+    let arguments: serde_json::Value = serde_json::from_str(arguments).map_err(|e| e.to_string())?;
+    if !arguments.is_object() {
+        return Err("the arguments are not a JSON object".to_owned());
+    }
+    serde_json::from_value(serde_json::json!({ "tool": name, "arguments": arguments }))
+        .map_err(|e| e.to_string())
+}
+
+/// An order with generous limits, as the first try.
+pub fn order(effect: u64, agent: &str, act: Act) -> Order {
+    Order {
+        ticket: Ticket { effect: Seq(effect), attempt: 1 },
+        agent: AgentId::new(agent),
+        act,
+        ms_max: 10_000,
+        output_bytes_max: 32_768,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::contract;
+
+    #[tokio::test]
+    async fn the_bench_keeps_the_contract() {
+        contract::tools::holds(&Bench::new()).await;
+    }
+
+    #[tokio::test]
+    async fn a_once_act_that_ran_twice_is_named() {
+        let bench = Bench::new();
+        let act = Act::ExecuteCommand { command: "date".to_owned() };
+        let read = Act::ReadFile { path: "a".to_owned() };
+        bench.run(order(1, "a", act.clone())).await;
+        bench.run(order(2, "a", read.clone())).await;
+        bench.run(order(2, "a", read)).await;
+        assert_eq!(bench.doubled(), []);
+        bench.run(order(1, "a", act.clone())).await;
+        assert_eq!(bench.doubled(), [(Seq(1), act, 2)]);
+        assert_eq!(bench.runs(), BTreeMap::from([(Seq(1), 2), (Seq(2), 2)]));
+    }
+}
