@@ -1,1 +1,7 @@
-//! Placeholder.
+//! The adapters **do**: they turn what the outside does into inputs and what the engine asks for into deeds.
+//! They decide nothing: who may do what was settled before an adapter is called.
+
+pub mod journal;
+pub mod lock;
+pub mod model;
+pub mod tools;
