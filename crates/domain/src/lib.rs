@@ -2,11 +2,29 @@
 //! no unordered map. Time comes in with the input, ids come from the state and the journal's sequence.
 
 pub mod agent;
+mod apply;
 pub mod approval;
+mod brief;
+mod decide;
+pub mod effect;
+pub mod event;
+pub mod gate;
 pub mod id;
+pub mod input;
+pub mod lifecycle;
 pub mod mode;
+mod react;
+mod refused;
 pub mod role;
+mod route;
 pub mod session;
 pub mod settings;
+pub mod state;
 pub mod task;
 pub mod tool;
+
+pub use apply::{RESULT_BYTES_MAX, cut};
+pub use decide::{decide, play};
+pub use react::{pending, react};
+pub use refused::Refused;
+pub use route::route;

@@ -196,3 +196,68 @@ impl End {
         }
     }
 }
+
+/// A change to what a task says.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Change {
+    /// A new title.
+    Title(String),
+    /// A new description.
+    Text(String),
+    /// Another assignee, or none.
+    Assignee(Option<AgentId>),
+    /// Another priority, or none.
+    Priority(Option<Priority>),
+    /// Other `#words`.
+    Tags(Vec<String>),
+    /// Another kind of work, or none.
+    Tag(Option<String>),
+    /// Another parent, or none.
+    Parent(Option<TaskId>),
+    /// Other dependencies.
+    DependsOn(Vec<TaskId>),
+    /// Whether each effect is asked for.
+    ApprovalRequired(bool),
+    /// The whole of the other properties.
+    Properties(BTreeMap<String, String>),
+}
+
+impl Change {
+    /// The changes that make `to` out of `from`.
+    pub fn between(from: &Spec, to: &Spec) -> Vec<Self> {
+        let mut changes = Vec::new();
+        let mut add = |differs: bool, change: Self| {
+            if differs {
+                changes.push(change);
+            }
+        };
+        add(from.title != to.title, Self::Title(to.title.clone()));
+        add(from.text != to.text, Self::Text(to.text.clone()));
+        add(from.assignee != to.assignee, Self::Assignee(to.assignee.clone()));
+        add(from.priority != to.priority, Self::Priority(to.priority));
+        add(from.tags != to.tags, Self::Tags(to.tags.clone()));
+        add(from.tag != to.tag, Self::Tag(to.tag.clone()));
+        add(from.parent != to.parent, Self::Parent(to.parent.clone()));
+        add(from.depends_on != to.depends_on, Self::DependsOn(to.depends_on.clone()));
+        add(from.approval_required != to.approval_required, Self::ApprovalRequired(to.approval_required));
+        add(from.properties != to.properties, Self::Properties(to.properties.clone()));
+        changes
+    }
+
+    /// Makes the change.
+    pub fn apply(&self, spec: &mut Spec) {
+        match self {
+            Self::Title(title) => spec.title.clone_from(title),
+            Self::Text(text) => spec.text.clone_from(text),
+            Self::Assignee(assignee) => spec.assignee.clone_from(assignee),
+            Self::Priority(priority) => spec.priority = *priority,
+            Self::Tags(tags) => spec.tags.clone_from(tags),
+            Self::Tag(tag) => spec.tag.clone_from(tag),
+            Self::Parent(parent) => spec.parent.clone_from(parent),
+            Self::DependsOn(ids) => spec.depends_on.clone_from(ids),
+            Self::ApprovalRequired(required) => spec.approval_required = *required,
+            Self::Properties(properties) => spec.properties.clone_from(properties),
+        }
+    }
+}

@@ -198,7 +198,7 @@ pub const ALL: [Facts; 12] = [
     inside("send_message"),
     fact("slack_read", None, Nature::Read),
     // The outbox line carries the effect's id, and is looked for before it is written again.
-    fact("slack_send", None, Nature::Idempotent),
+    fact("slack_send", Some(Permission::ExecuteTools), Nature::Idempotent),
 ];
 
 const fn fact(name: &'static str, needs: Option<Permission>, nature: Nature) -> Facts {

@@ -1,0 +1,591 @@
+//! What an event changes. `apply` cannot fail and asks nobody: the same events give the same state, always.
+//! An event about something unknown changes nothing; decide never makes one.
+
+use crate::agent;
+use crate::event::{Event, Found, Tail};
+use crate::id::{AgentId, SessionId, TaskId, Ticket, Time};
+use crate::lifecycle::Lifecycle;
+use crate::session::{Head, Message};
+use crate::state::{Agent, Deadline, Pending, Rank, Requester, Session, Stage, State, Step, Task, TaskStage, Work};
+use crate::task::{self, Priority};
+
+/// Results are kept in the state up to this size; the session has all of it.
+pub const RESULT_BYTES_MAX: usize = 4096;
+
+impl State {
+    /// Makes the event's change. `at` is when it was decided.
+    pub fn apply(&mut self, at: Time, event: &Event) {
+        self.seq = self.next_seq();
+        match event {
+            Event::Started => self.restart_clocks(at),
+            Event::SettingsChanged { settings } => self.settings = (**settings).clone(),
+            Event::PolicyChanged { policy } => self.policy = policy.clone(),
+            Event::AgentDefined { spec } => self.define_agent(spec),
+            Event::AgentRetired { agent } => self.retire_agent(agent),
+            Event::LineTaken { source, line } => self.take_line(source, *line),
+            Event::TaskAdded { spec, by, in_file: _ } => self.add_task(spec, by),
+            Event::TaskEdited { task, change, in_file: _ } => self.edit_task(task, change),
+            Event::TaskStarted { task, session } => self.set_stage(task, TaskStage::Running { session: session.clone() }),
+            Event::TaskEnded { task, end, result, by: _ } => self.end_task(task, *end, result),
+            Event::TaskReopened { task, by: _ } => self.reopen_task(task),
+            Event::SessionOpened { head } => self.open_session(head),
+            Event::SessionAdopted { head, lifecycle, failed, next_message, tail } => {
+                self.open_session(head);
+                self.adopt_session(&head.session, *lifecycle, *failed, *next_message, tail);
+            }
+            Event::SessionCut { session, next_message, tail } => self.cut_session(session, *next_message, tail),
+            Event::SessionReopened { session } => self.reopen_session(session),
+            Event::MessageAdded { session, message, asker, in_file: _ } => self.hear(session, message, asker.as_ref()),
+            Event::MessageEdited { .. } => {}
+            Event::Moved { session, to, failed, .. } => self.move_session(at, session, *to, *failed),
+            Event::TurnBegun { session, turn } => self.begin_turn(session, *turn),
+            Event::TurnFailed { session, due, .. } => self.fail_turn(session, *due),
+            Event::TurnRetried { session, .. } => self.retry_turn(session),
+            Event::Replied { session, message, .. } => self.take_reply(session, message),
+            Event::CallCleared { session, call, nature, rule: _ } => {
+                let ticket = Ticket { effect: self.seq, attempt: 1 };
+                self.step(session, call.as_str(), Step::Running { ticket, nature: *nature });
+            }
+            Event::CallRetried { session, call } => self.retry_call(session, call.as_str()),
+            Event::CallAsked { request } => {
+                self.next_approval = self.next_approval.max(number_in(request.id.as_str()).saturating_add(1));
+                if let Some(expires) = request.expires {
+                    self.deadlines.insert((expires, Deadline::Approval(request.id.clone())));
+                }
+                self.step(&request.session, request.call.as_str(), Step::Asking { approval: request.id.clone() });
+                self.approvals.insert(request.id.clone(), (**request).clone());
+            }
+            Event::CallFinished { session, message, .. } => self.finish_call(session, message),
+            Event::ApprovalEnded { approval, outcome } => self.end_approval(approval, outcome),
+        }
+    }
+
+    fn restart_clocks(&mut self, at: Time) {
+        // Time during which nothing ran does not count as working time.
+        let working: Vec<SessionId> = self
+            .deadlines
+            .iter()
+            .filter_map(|(_, what)| match what {
+                Deadline::Work(session) => Some(session.clone()),
+                Deadline::Retry(_) | Deadline::Approval(_) => None,
+            })
+            .collect();
+        for session in working {
+            self.stop_clock(None, &session);
+            self.start_clock(at, &session);
+        }
+    }
+
+    fn define_agent(&mut self, spec: &agent::Spec) {
+        match self.agents.get_mut(&spec.id) {
+            Some(agent) => {
+                agent.spec = spec.clone();
+                agent.retired = false;
+            }
+            None => {
+                let agent = Agent {
+                    spec: spec.clone(),
+                    retired: false,
+                    busy: 0,
+                    sessions_begun: 0,
+                    sessions: Default::default(),
+                    queue: Default::default(),
+                    head: None,
+                };
+                self.agents.insert(spec.id.clone(), agent);
+            }
+        }
+        self.refresh_tasks_of(&spec.id);
+        self.refresh_agent(&spec.id);
+    }
+
+    fn retire_agent(&mut self, id: &AgentId) {
+        if let Some(agent) = self.agents.get_mut(id) {
+            agent.retired = true;
+        }
+        self.refresh_tasks_of(id);
+        self.refresh_agent(id);
+    }
+
+    fn take_line(&mut self, source: &str, line: u64) {
+        let taken = self.inbox.entry(source.to_owned()).or_default();
+        *taken = line.max(*taken);
+    }
+
+    fn add_task(&mut self, spec: &task::Spec, by: &Requester) {
+        self.next_task = self.next_task.max(number_in(spec.id.as_str()).saturating_add(1));
+        if let Requester::Inbox { source } = by
+            && let Some((file, line)) = source.rsplit_once(':')
+            && let Ok(line) = line.parse()
+        {
+            self.take_line(file, line);
+        }
+        let id = spec.id.clone();
+        // Others may have named this task before it was written.
+        let named = |pick: fn(&Task, &TaskId) -> bool| -> std::collections::BTreeSet<TaskId> {
+            self.tasks.iter().filter(|(_, t)| pick(t, &id)).map(|(other, _)| other.clone()).collect()
+        };
+        let orphaned = !self.dangling.contains(&id);
+        let (children, dependents) = if orphaned {
+            (Default::default(), Default::default())
+        } else {
+            (named(|t, id| t.spec.parent.as_ref() == Some(id)), named(|t, id| t.spec.depends_on.contains(id)))
+        };
+        self.dangling.remove(&id);
+        let task = Task {
+            spec: spec.clone(),
+            by: by.clone(),
+            stage: TaskStage::Open,
+            result: String::new(),
+            children,
+            dependents,
+            queued: None,
+        };
+        self.tasks.insert(id.clone(), task);
+        self.open_tasks += 1;
+        self.link_task(&id);
+        self.refresh_task(&id);
+    }
+
+    /// Enters the task into the lists of the tasks it names.
+    fn link_task(&mut self, id: &TaskId) {
+        let Some(task) = self.tasks.get(id) else { return };
+        let (parent, on) = (task.spec.parent.clone(), task.spec.depends_on.clone());
+        if let Some(parent) = parent {
+            match self.tasks.get_mut(&parent) {
+                Some(parent) => _ = parent.children.insert(id.clone()),
+                None => _ = self.dangling.insert(parent),
+            }
+        }
+        for on in on {
+            match self.tasks.get_mut(&on) {
+                Some(on) => _ = on.dependents.insert(id.clone()),
+                None => _ = self.dangling.insert(on),
+            }
+        }
+    }
+
+    fn unlink_task(&mut self, id: &TaskId) {
+        let Some(task) = self.tasks.get(id) else { return };
+        let (parent, on) = (task.spec.parent.clone(), task.spec.depends_on.clone());
+        if let Some(parent) = parent.and_then(|p| self.tasks.get_mut(&p)) {
+            parent.children.remove(id);
+        }
+        for on in on {
+            if let Some(on) = self.tasks.get_mut(&on) {
+                on.dependents.remove(id);
+            }
+        }
+    }
+
+    fn edit_task(&mut self, id: &TaskId, change: &task::Change) {
+        self.unlink_task(id);
+        if let Some(task) = self.tasks.get_mut(id) {
+            change.apply(&mut task.spec);
+        }
+        self.link_task(id);
+        self.refresh_task(id);
+    }
+
+    fn set_stage(&mut self, id: &TaskId, stage: TaskStage) {
+        let Some(task) = self.tasks.get_mut(id) else { return };
+        task.stage = stage;
+        self.refresh_task(id);
+    }
+
+    fn end_task(&mut self, id: &TaskId, end: task::End, result: &str) {
+        let Some(task) = self.tasks.get_mut(id) else { return };
+        if !task.is_ended() {
+            self.open_tasks = self.open_tasks.saturating_sub(1);
+        }
+        task.result = cut(result, RESULT_BYTES_MAX).to_owned();
+        let dependents = task.dependents.clone();
+        self.set_stage(id, TaskStage::Ended { end });
+        for dependent in dependents {
+            self.refresh_task(&dependent);
+        }
+    }
+
+    fn reopen_task(&mut self, id: &TaskId) {
+        let Some(task) = self.tasks.get_mut(id) else { return };
+        if task.is_ended() {
+            self.open_tasks += 1;
+        }
+        task.result.clear();
+        let dependents = task.dependents.clone();
+        self.set_stage(id, TaskStage::Open);
+        for dependent in dependents {
+            self.refresh_task(&dependent);
+        }
+    }
+
+    fn open_session(&mut self, head: &Head) {
+        let session = Session {
+            agent: head.agent.clone(),
+            task: head.task.clone(),
+            lifecycle: Lifecycle::Idle,
+            failed: false,
+            stage: Stage::Resting,
+            turns: 0,
+            turns_total: 0,
+            next_message: 1,
+            unread: false,
+            askers: Default::default(),
+            repeated: None,
+            worked_ms: 0,
+            working_since: None,
+            work_due: None,
+            queued: None,
+        };
+        if let Some(agent) = self.agents.get_mut(&head.agent) {
+            agent.sessions_begun += 1;
+            agent.sessions.insert(head.session.clone());
+        }
+        self.sessions.insert(head.session.clone(), session);
+    }
+
+    fn adopt_session(&mut self, id: &SessionId, lifecycle: Lifecycle, failed: bool, next_message: u32, tail: &Tail) {
+        let Some(session) = self.sessions.get_mut(id) else { return };
+        session.lifecycle = lifecycle;
+        session.failed = failed;
+        session.next_message = next_message;
+        if lifecycle == Lifecycle::Complete {
+            session.stage = Stage::Over;
+            let agent = session.agent.clone();
+            if let Some(agent) = self.agents.get_mut(&agent) {
+                agent.sessions.remove(id);
+            }
+            return;
+        }
+        self.set_tail(id, tail);
+        let task = self.sessions.get(id).and_then(|s| s.task.clone());
+        if let Some(task) = task
+            && self.tasks.get(&task).is_some_and(|t| !t.is_ended())
+        {
+            self.set_stage(&task, TaskStage::Running { session: id.clone() });
+        }
+    }
+
+    fn cut_session(&mut self, id: &SessionId, next_message: u32, tail: &Tail) {
+        if let Some(session) = self.sessions.get_mut(id) {
+            session.next_message = next_message;
+        }
+        self.set_tail(id, tail);
+    }
+
+    fn set_tail(&mut self, id: &SessionId, tail: &Tail) {
+        self.drop_retry(id);
+        let Some(session) = self.sessions.get_mut(id) else { return };
+        session.unread = false;
+        session.turns = 0;
+        session.stage = Stage::Resting;
+        match tail {
+            Tail::Answered => {}
+            Tail::Unanswered => session.unread = true,
+            Tail::Calls { said, calls } => {
+                let calls = calls
+                    .iter()
+                    .map(|found| Pending {
+                        call: found.call.clone(),
+                        step: if found.found == Found::Finished { Step::Finished } else { Step::New },
+                    })
+                    .collect();
+                session.stage = Stage::Acting { said: said.clone(), calls };
+            }
+        }
+        self.refresh_session(id);
+    }
+
+    fn reopen_session(&mut self, id: &SessionId) {
+        let Some(session) = self.sessions.get_mut(id) else { return };
+        session.lifecycle = Lifecycle::Idle;
+        session.failed = false;
+        session.stage = Stage::Resting;
+        session.turns = 0;
+        session.worked_ms = 0;
+        let agent = session.agent.clone();
+        if let Some(agent) = self.agents.get_mut(&agent) {
+            agent.sessions.insert(id.clone());
+        }
+    }
+
+    fn hear(&mut self, id: &SessionId, message: &Message, asker: Option<&SessionId>) {
+        let Some(session) = self.sessions.get_mut(id) else { return };
+        session.next_message = session.next_message.max(number_in(message.id.as_str()) + 1);
+        session.unread = true;
+        session.turns = 0;
+        session.repeated = None;
+        session.askers.extend(asker.cloned());
+        self.refresh_session(id);
+    }
+
+    /// Forgets that a model call is due again, before the stage that says when is left.
+    fn drop_retry(&mut self, id: &SessionId) {
+        if let Some(Session { stage: Stage::Retrying { due, .. }, .. }) = self.sessions.get(id) {
+            self.deadlines.remove(&(*due, Deadline::Retry(id.clone())));
+        }
+    }
+
+    fn move_session(&mut self, at: Time, id: &SessionId, to: Lifecycle, failed: bool) {
+        if to != Lifecycle::Working {
+            self.drop_retry(id);
+        }
+        let Some(session) = self.sessions.get_mut(id) else { return };
+        let from = session.lifecycle;
+        session.lifecycle = to;
+        session.failed = failed;
+        let agent_id = session.agent.clone();
+        match to {
+            Lifecycle::Complete => {
+                session.stage = Stage::Over;
+                session.askers.clear();
+            }
+            // The only stage in which an agent waits.
+            Lifecycle::Waiting => {
+                session.stage = Stage::Resting;
+                session.askers.clear();
+            }
+            Lifecycle::Idle | Lifecycle::Working | Lifecycle::Blocked => {}
+        }
+        match (from == Lifecycle::Working, to == Lifecycle::Working) {
+            (false, true) => {
+                self.busy += 1;
+                if let Some(agent) = self.agents.get_mut(&agent_id) {
+                    agent.busy += 1;
+                }
+                self.start_clock(at, id);
+            }
+            (true, false) => {
+                self.busy = self.busy.saturating_sub(1);
+                if let Some(agent) = self.agents.get_mut(&agent_id) {
+                    agent.busy = agent.busy.saturating_sub(1);
+                }
+                self.stop_clock(Some(at), id);
+            }
+            (true, true) | (false, false) => {}
+        }
+        if to == Lifecycle::Complete
+            && let Some(agent) = self.agents.get_mut(&agent_id)
+        {
+            agent.sessions.remove(id);
+        }
+        self.refresh_session(id);
+        self.refresh_agent(&agent_id);
+    }
+
+    fn start_clock(&mut self, at: Time, id: &SessionId) {
+        let Some(session) = self.sessions.get_mut(id) else { return };
+        session.working_since = Some(at);
+        let Some(agent) = self.agents.get(&session.agent) else { return };
+        let allowed = agent.spec.permissions.concurrency.task_timeout_ms.saturating_sub(session.worked_ms);
+        let due = at.plus_ms(allowed);
+        session.work_due = Some(due);
+        self.deadlines.insert((due, Deadline::Work(id.clone())));
+    }
+
+    fn stop_clock(&mut self, at: Option<Time>, id: &SessionId) {
+        let Some(session) = self.sessions.get_mut(id) else { return };
+        if let (Some(at), Some(since)) = (at, session.working_since) {
+            session.worked_ms += at.ms_since(since);
+        }
+        session.working_since = None;
+        if let Some(due) = session.work_due.take() {
+            self.deadlines.remove(&(due, Deadline::Work(id.clone())));
+        }
+    }
+
+    fn begin_turn(&mut self, id: &SessionId, turn: u32) {
+        let ticket = Ticket { effect: self.seq, attempt: 1 };
+        let Some(session) = self.sessions.get_mut(id) else { return };
+        session.stage = Stage::Thinking { ticket };
+        session.unread = false;
+        session.turns += 1;
+        session.turns_total = turn;
+        self.refresh_session(id);
+    }
+
+    fn fail_turn(&mut self, id: &SessionId, due: Time) {
+        let Some(session) = self.sessions.get_mut(id) else { return };
+        if let Stage::Thinking { ticket } = session.stage {
+            session.stage = Stage::Retrying { ticket, due };
+            self.deadlines.insert((due, Deadline::Retry(id.clone())));
+        }
+    }
+
+    fn retry_turn(&mut self, id: &SessionId) {
+        let Some(session) = self.sessions.get_mut(id) else { return };
+        if let Stage::Thinking { ticket } | Stage::Retrying { ticket, .. } = session.stage {
+            if let Stage::Retrying { due, .. } = session.stage {
+                self.deadlines.remove(&(due, Deadline::Retry(id.clone())));
+            }
+            session.stage = Stage::Thinking { ticket: Ticket { effect: ticket.effect, attempt: ticket.attempt + 1 } };
+        }
+    }
+
+    fn take_reply(&mut self, id: &SessionId, message: &Message) {
+        let Some(session) = self.sessions.get_mut(id) else { return };
+        session.next_message = session.next_message.max(number_in(message.id.as_str()) + 1);
+        session.stage = if message.calls.is_empty() {
+            Stage::Concluding { said: message.content.clone() }
+        } else {
+            let calls = message.calls.iter().map(|call| Pending { call: call.clone(), step: Step::New }).collect();
+            Stage::Acting { said: message.content.clone(), calls }
+        };
+        self.refresh_session(id);
+    }
+
+    fn step(&mut self, id: &SessionId, call: &str, step: Step) {
+        let Some(session) = self.sessions.get_mut(id) else { return };
+        if let Stage::Acting { calls, .. } = &mut session.stage
+            && let Some(pending) = calls.iter_mut().find(|p| p.call.id.as_str() == call)
+        {
+            if matches!(pending.step, Step::New) {
+                let act = pending.call.arguments.clone() + pending.call.want.tool();
+                session.repeated = match session.repeated.take() {
+                    Some((last, times)) if last == act => Some((last, times + 1)),
+                    _ => Some((act, 1)),
+                };
+            }
+            pending.step = step;
+        }
+        self.refresh_session(id);
+    }
+
+    fn retry_call(&mut self, id: &SessionId, call: &str) {
+        let Some(session) = self.sessions.get_mut(id) else { return };
+        if let Stage::Acting { calls, .. } = &mut session.stage
+            && let Some(pending) = calls.iter_mut().find(|p| p.call.id.as_str() == call)
+            && let Step::Running { ticket, .. } = &mut pending.step
+        {
+            ticket.attempt += 1;
+        }
+    }
+
+    fn finish_call(&mut self, id: &SessionId, message: &Message) {
+        if let Some(session) = self.sessions.get_mut(id) {
+            session.next_message = session.next_message.max(number_in(message.id.as_str()) + 1);
+        }
+        if let Some(call) = &message.call {
+            self.step(id, call.as_str(), Step::Finished);
+        }
+    }
+
+    fn end_approval(&mut self, id: &crate::id::ApprovalId, outcome: &crate::approval::Outcome) {
+        use crate::approval::{Answer, Outcome};
+        self.decided.insert(id.clone(), outcome.clone());
+        let Some(request) = self.approvals.remove(id) else { return };
+        if let Some(expires) = request.expires {
+            self.deadlines.remove(&(expires, Deadline::Approval(id.clone())));
+        }
+        if let Outcome::Answered { answer: Answer::Approved, .. } = outcome {
+            self.step(&request.session, request.call.as_str(), Step::Approved { approval: id.clone() });
+        }
+    }
+
+    /// Puts the session where it belongs: on the agenda, in its agent's queue, or neither.
+    pub(crate) fn refresh_session(&mut self, id: &SessionId) {
+        let since = self.seq;
+        let Some(session) = self.sessions.get_mut(id) else { return };
+        if session.wants_attention() {
+            self.agenda.insert(id.clone());
+        } else {
+            self.agenda.remove(id);
+        }
+        let waits = session.stage == Stage::Resting && session.unread && session.lifecycle != Lifecycle::Complete;
+        if waits == session.queued.is_some() {
+            return;
+        }
+        let Some(agent) = self.agents.get_mut(&session.agent) else { return };
+        match session.queued.take() {
+            Some(rank) => _ = agent.queue.remove(&(rank, Work::Session(id.clone()))),
+            None => {
+                let task = session.task.as_ref().and_then(|t| self.tasks.get(t));
+                let priority = task.and_then(|t| t.spec.priority).unwrap_or(Priority::C);
+                let rank = Rank { priority, agent_priority: agent.spec.priority, since };
+                session.queued = Some(rank);
+                agent.queue.insert((rank, Work::Session(id.clone())));
+            }
+        }
+        let agent = session.agent.clone();
+        self.refresh_agent(&agent);
+    }
+
+    /// Puts the task into its agent's queue if it can begin, and takes it out if not.
+    pub(crate) fn refresh_task(&mut self, id: &TaskId) {
+        let Some(task) = self.tasks.get(id) else { return };
+        let place = self.place_of(task);
+        let was = task.queued.clone();
+        if was.as_ref().map(|(agent, rank)| (agent, rank.priority)) == place.as_ref().map(|(agent, rank)| (agent, rank.priority)) {
+            return;
+        }
+        let work = Work::Task(id.clone());
+        if let Some((agent, rank)) = &was {
+            if let Some(agent) = self.agents.get_mut(agent) {
+                agent.queue.remove(&(*rank, work.clone()));
+            }
+            self.refresh_agent(agent);
+        }
+        if let Some((agent, rank)) = &place {
+            if let Some(agent) = self.agents.get_mut(agent) {
+                agent.queue.insert((*rank, work));
+            }
+            self.refresh_agent(agent);
+        }
+        if let Some(task) = self.tasks.get_mut(id) {
+            task.queued = place;
+        }
+    }
+
+    /// Where a task would wait for a slot, if it is ready.
+    fn place_of(&self, task: &Task) -> Option<(AgentId, Rank)> {
+        if task.stage != TaskStage::Open || self.open_dependencies(task).next().is_some() {
+            return None;
+        }
+        let agent = self.agents.get(task.spec.assignee.as_ref()?).filter(|a| !a.retired)?;
+        let priority = task.spec.priority.unwrap_or(Priority::C);
+        let rank = Rank { priority, agent_priority: agent.spec.priority, since: self.seq };
+        Some((agent.spec.id.clone(), rank))
+    }
+
+    fn refresh_tasks_of(&mut self, agent: &AgentId) {
+        if self.open_tasks == 0 {
+            return;
+        }
+        let theirs: Vec<TaskId> = self
+            .tasks
+            .iter()
+            .filter(|(_, t)| t.spec.assignee.as_ref() == Some(agent))
+            .map(|(id, _)| id.clone())
+            .collect();
+        for task in theirs {
+            self.refresh_task(&task);
+        }
+    }
+
+    /// Keeps `startable` true for one agent.
+    pub(crate) fn refresh_agent(&mut self, id: &AgentId) {
+        let Some(agent) = self.agents.get_mut(id) else { return };
+        let free = agent.busy < agent.spec.permissions.concurrency.max_parallel_tasks;
+        let head = agent.queue.first().filter(|_| free).map(|(rank, _)| *rank);
+        if head == agent.head {
+            return;
+        }
+        if let Some(old) = agent.head {
+            self.startable.remove(&(old, id.clone()));
+        }
+        if let Some(new) = head {
+            self.startable.insert((new, id.clone()));
+        }
+        agent.head = head;
+    }
+}
+
+/// The number at the end of an id (`task-003` has 3); 0 if there is none.
+pub(crate) fn number_in(id: &str) -> u32 {
+    id.rsplit('-').next().and_then(|digits| digits.parse().ok()).unwrap_or(0)
+}
+
+/// The longest beginning of `text` of at most `bytes_max` bytes.
+pub fn cut(text: &str, bytes_max: usize) -> &str {
+    &text[..text.floor_char_boundary(bytes_max)]
+}

@@ -1,0 +1,130 @@
+//! Deciding: an input and the state give events. Nothing here changes anything.
+//!
+//! One input makes only the events that follow from it directly. What follows from those is decided by
+//! `Input::Proceed`, which takes one step at a time until there is none left, so that each step sees the
+//! state that the step before made.
+
+mod config;
+mod finish;
+mod inside;
+mod intake;
+mod recover;
+mod turn;
+
+use crate::event::Event;
+use crate::id::{SessionId, Time};
+use crate::input::Input;
+use crate::lifecycle::Lifecycle;
+use crate::refused::Refused;
+use crate::session::{Message, Speaker};
+use crate::state::{Session, State, Work};
+
+/// What follows from `input` at the time `at`.
+pub fn decide(state: &State, at: Time, input: &Input) -> Result<Vec<Event>, Refused> {
+    match input {
+        Input::Started => Ok(recover::started(state, at)),
+        Input::Proceed => Ok(proceed(state, at)),
+        Input::Ticked => Ok(recover::ticked(state, at)),
+        Input::SettingsRead(settings) => Ok(config::settings(state, settings)),
+        Input::PolicyRead(policy) => Ok(config::policy(state, policy)),
+        Input::AgentRead(spec) => Ok(config::agent(state, spec)),
+        Input::AgentGone(agent) => config::agent_gone(state, agent),
+        Input::LineRead { source, line, from, channel, text } => {
+            Ok(intake::line(state, source, *line, from, channel.as_deref(), text))
+        }
+        Input::TaskRead { spec, mark, result } => intake::task_read(state, at, spec, *mark, result),
+        Input::TaskMarked { task, mark, by } => intake::task_marked(state, at, task, *mark, by),
+        Input::TaskGone { task } => finish::gone(state, at, task),
+        Input::TaskWanted { spec, by } => intake::task_wanted(state, spec, by),
+        Input::SessionRead { head, status, next_message, tail, approvals } => {
+            Ok(recover::session(state, at, head, *status, *next_message, tail, approvals))
+        }
+        Input::SessionCut { session, next_message, tail } => recover::cut(state, session, *next_message, tail),
+        Input::MessageEdited { session, message } => match state.sessions.contains_key(session) {
+            true => Ok(vec![Event::MessageEdited { session: session.clone(), message: message.clone() }]),
+            false => Err(Refused::NoSession(session.clone())),
+        },
+        Input::MessageWritten { session, agent, text, by, in_file } => {
+            intake::message(state, at, session.as_ref(), agent, text, by, *in_file)
+        }
+        Input::Answered { approval, answer, by, via } => finish::answered(state, at, approval, answer, by, via),
+        Input::Replied { session, ticket, text, calls, tokens_in, tokens_out } => {
+            turn::replied(state, at, session, *ticket, text, calls, *tokens_in, *tokens_out)
+        }
+        Input::ModelFailed { session, ticket, reason, retry_after_ms } => {
+            turn::failed(state, at, session, *ticket, reason, *retry_after_ms)
+        }
+        Input::ToolFinished { session, call, ticket, ok, text } => {
+            turn::tool_finished(state, at, session, call, *ticket, *ok, text)
+        }
+    }
+}
+
+/// Decides and applies `input` and all that follows from it, and gives every event with its place to `record`.
+/// This is the whole of the domain's part in a cycle, for the engine, tests and benchmarks alike.
+pub fn play(state: &mut State, at: Time, input: &Input, proceed: bool, record: &mut dyn FnMut(&State, Event)) -> Result<(), Refused> {
+    let mut events = decide(state, at, input)?;
+    loop {
+        for event in events.drain(..) {
+            state.apply(at, &event);
+            record(state, event);
+        }
+        if !proceed || state.is_settled() {
+            return Ok(());
+        }
+        events = decide(state, at, &Input::Proceed)?;
+        debug_assert!(!events.is_empty(), "a state that is not settled has a next step");
+        if events.is_empty() {
+            return Ok(());
+        }
+    }
+}
+
+/// The next step that needs nothing from outside: first what is under way, then what can begin.
+fn proceed(state: &State, at: Time) -> Vec<Event> {
+    if let Some(id) = state.agenda.first()
+        && let Some(session) = state.sessions.get(id)
+    {
+        return turn::attend(state, at, id, session);
+    }
+    if !state.can_start() {
+        return Vec::new();
+    }
+    let Some((_, agent)) = state.startable.first() else { return Vec::new() };
+    match state.agents.get(agent).and_then(|agent| agent.queue.first()) {
+        Some((_, Work::Session(id))) => turn::wake(state, id),
+        Some((_, Work::Task(id))) => intake::start_task(state, at, id),
+        None => Vec::new(),
+    }
+}
+
+/// The moves that bring a session's agent to `to`.
+fn moves(id: &SessionId, session: &Session, to: Lifecycle, failed: bool, reason: &str) -> Vec<Event> {
+    moves_from(id, session, session.lifecycle, to, failed, reason)
+}
+
+fn moves_from(id: &SessionId, session: &Session, from: Lifecycle, to: Lifecycle, failed: bool, reason: &str) -> Vec<Event> {
+    from.path(to)
+        .into_iter()
+        .map(|to| Event::Moved {
+            session: id.clone(),
+            task: session.task.clone(),
+            to,
+            failed: failed && to == Lifecycle::Complete,
+            reason: reason.to_owned(),
+        })
+        .collect()
+}
+
+/// A message to an agent. `further` counts messages of the same session that come before it in the same decision.
+fn said(session: &Session, further: usize, at: Time, from: &str, content: String) -> Message {
+    Message {
+        id: session.next_message_id(further),
+        at,
+        speaker: Speaker::User,
+        from: from.to_owned(),
+        content,
+        calls: Vec::new(),
+        call: None,
+    }
+}

@@ -1,0 +1,37 @@
+//! What the owner's files say.
+
+use crate::agent;
+use crate::event::Event;
+use crate::id::AgentId;
+use crate::refused::Refused;
+use crate::settings::{Policy, Settings};
+use crate::state::State;
+
+pub(super) fn settings(state: &State, settings: &Settings) -> Vec<Event> {
+    if state.settings == *settings {
+        return Vec::new();
+    }
+    vec![Event::SettingsChanged { settings: Box::new(settings.clone()) }]
+}
+
+pub(super) fn policy(state: &State, policy: &Policy) -> Vec<Event> {
+    if state.policy == *policy {
+        return Vec::new();
+    }
+    vec![Event::PolicyChanged { policy: policy.clone() }]
+}
+
+pub(super) fn agent(state: &State, spec: &agent::Spec) -> Vec<Event> {
+    match state.agents.get(&spec.id) {
+        Some(known) if known.spec == *spec && !known.retired => Vec::new(),
+        _ => vec![Event::AgentDefined { spec: Box::new(spec.clone()) }],
+    }
+}
+
+pub(super) fn agent_gone(state: &State, agent: &AgentId) -> Result<Vec<Event>, Refused> {
+    match state.agents.get(agent) {
+        Some(known) if !known.retired => Ok(vec![Event::AgentRetired { agent: agent.clone() }]),
+        Some(_) => Ok(Vec::new()),
+        None => Err(Refused::NoAgent(agent.clone())),
+    }
+}

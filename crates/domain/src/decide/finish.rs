@@ -1,0 +1,295 @@
+//! Endings: of turns, sessions, tasks and approvals; and who is told.
+
+use std::collections::BTreeMap;
+
+use crate::approval::{Answer, Outcome};
+use crate::brief;
+use crate::decide::turn::{next_turn, result, unknown_text};
+use crate::decide::{moves, said};
+use crate::event::{Event, Finish};
+use crate::id::{ApprovalId, SessionId, TaskId, Time};
+use crate::lifecycle::Lifecycle;
+use crate::refused::Refused;
+use crate::state::{Requester, Session, Stage, State, Step, TASK_DEPTH_MAX, Task, TaskStage};
+use crate::task::End;
+use crate::tool::Want;
+
+/// The model has answered without asking for anything.
+pub(super) fn conclude(state: &State, at: Time, id: &SessionId, session: &Session, text: &str) -> Vec<Event> {
+    if session.unread {
+        return next_turn(state, at, id, session);
+    }
+    let by = format!("agent:{}", session.agent);
+    let mut events = tell_askers(state, at, session, text);
+    let Some((task_id, task)) = session.task.as_ref().and_then(|t| state.tasks.get_key_value(t)) else {
+        events.extend(moves(id, session, Lifecycle::Waiting, false, "it has said what it had to say"));
+        return events;
+    };
+    if task.is_ended() {
+        events.extend(moves(id, session, Lifecycle::Complete, false, "its task has ended"));
+        return events;
+    }
+    let open: Vec<&str> = state.open_children(task).map(TaskId::as_str).collect();
+    if !open.is_empty() {
+        let reason = format!("waits for {}", open.join(", "));
+        events.extend(moves(id, session, Lifecycle::Waiting, false, &reason));
+        return events;
+    }
+    events.extend(end_but(state, at, task_id, End::Done, text, &by, Some(id)));
+    events.extend(moves(id, session, Lifecycle::Complete, false, "its task is done"));
+    events
+}
+
+/// The agent's last words reach whoever asked for them.
+fn tell_askers(state: &State, at: Time, session: &Session, text: &str) -> Vec<Event> {
+    let from = format!("agent:{}", session.agent);
+    let open = session.askers.iter().filter_map(|id| state.sessions.get_key_value(id));
+    open.filter(|(_, asker)| asker.lifecycle != Lifecycle::Complete)
+        .map(|(id, asker)| Event::MessageAdded {
+            session: id.clone(),
+            message: said(asker, 0, at, &from, text.to_owned()),
+            asker: None,
+            in_file: false,
+        })
+        .collect()
+}
+
+/// A session cannot go on.
+pub(super) fn fail(state: &State, at: Time, id: &SessionId, session: &Session, reason: &str) -> Vec<Event> {
+    let mut events = Vec::new();
+    if let Some((task_id, task)) = session.task.as_ref().and_then(|t| state.tasks.get_key_value(t))
+        && !task.is_ended()
+    {
+        events.extend(end_but(state, at, task_id, End::Failed, reason, "synod", Some(id)));
+    }
+    events.extend(tell_askers(state, at, session, &format!("{} cannot answer: {reason}", session.agent)));
+    events.extend(stop_session(state, at, id, reason, true));
+    events
+}
+
+/// Ends a task and all that is below it, and tells whoever asked.
+pub(super) fn end(state: &State, at: Time, id: &TaskId, end: End, result: &str, by: &str) -> Vec<Event> {
+    end_but(state, at, id, end, result, by, None)
+}
+
+/// Like `end`, but leaves the session `acting` alone: it is the one that ends the task, and is told by the result of its call.
+pub(super) fn end_but(
+    state: &State,
+    at: Time,
+    id: &TaskId,
+    end: End,
+    result: &str,
+    by: &str,
+    acting: Option<&SessionId>,
+) -> Vec<Event> {
+    let Some(task) = state.tasks.get(id) else { return Vec::new() };
+    if task.is_ended() {
+        return Vec::new();
+    }
+    let mut events = Vec::new();
+    for below in all_below(state, id) {
+        if let Some(part) = state.tasks.get(&below).filter(|t| !t.is_ended()) {
+            events.extend(stop_worker(state, at, part, acting, &format!("{id} has ended")));
+            events.push(Event::TaskEnded {
+                task: below,
+                end: End::Cancelled,
+                result: format!("{id}, of which it is a part, is {}", end.mark().as_str()),
+                by: by.to_owned(),
+            });
+        }
+    }
+    events.extend(stop_worker(state, at, task, acting, &format!("{id} is {}", end.mark().as_str())));
+    events.push(Event::TaskEnded { task: id.clone(), end, result: result.to_owned(), by: by.to_owned() });
+    events.extend(tell_requester(state, at, task, end, result, acting));
+    events
+}
+
+fn stop_worker(state: &State, at: Time, task: &Task, acting: Option<&SessionId>, reason: &str) -> Vec<Event> {
+    match task.session() {
+        Some(session) if Some(session) != acting => stop_session(state, at, session, reason, false),
+        _ => Vec::new(),
+    }
+}
+
+/// All parts of a task and their parts, deepest first.
+fn all_below(state: &State, id: &TaskId) -> Vec<TaskId> {
+    let mut found: Vec<TaskId> = Vec::new();
+    let mut level = vec![id.clone()];
+    for _ in 0..TASK_DEPTH_MAX {
+        level = level.iter().filter_map(|id| state.tasks.get(id)).flat_map(|t| t.children.iter().cloned()).collect();
+        level.retain(|child| child != id && !found.contains(child));
+        if level.is_empty() {
+            break;
+        }
+        found.extend(level.iter().cloned());
+    }
+    found.reverse();
+    found
+}
+
+/// Whoever asked hears of the end: when all parts have ended, or at once when one did not work out.
+fn tell_requester(state: &State, at: Time, task: &Task, end: End, result: &str, acting: Option<&SessionId>) -> Vec<Event> {
+    let parent = task.spec.parent.as_ref().and_then(|p| state.tasks.get(p));
+    let asker = match (parent.and_then(Task::session), &task.by) {
+        (Some(session), _) | (None, Requester::Session { session }) => session,
+        (None, Requester::Person { .. } | Requester::Inbox { .. }) => return Vec::new(),
+    };
+    if Some(asker) == acting {
+        return Vec::new();
+    }
+    let Some(session) = state.sessions.get(asker).filter(|s| s.lifecycle != Lifecycle::Complete) else { return Vec::new() };
+    let ended = Task { stage: TaskStage::Ended { end }, result: result.to_owned(), ..task.clone() };
+    let open_siblings = parent.is_some_and(|p| state.open_children(p).any(|id| *id != task.spec.id));
+    let text = if open_siblings {
+        match end {
+            // The others go on, and the last of them brings all results.
+            End::Done => return Vec::new(),
+            End::Failed | End::Cancelled => brief::trouble(task, end, result),
+        }
+    } else {
+        let parts: Vec<&Task> = match parent {
+            Some(parent) => {
+                let siblings = parent.children.iter().filter_map(|id| state.tasks.get(id));
+                siblings.map(|t| if t.spec.id == task.spec.id { &ended } else { t }).collect()
+            }
+            None => vec![&ended],
+        };
+        brief::parts(&parts)
+    };
+    let message = said(session, 0, at, "synod", text);
+    vec![Event::MessageAdded { session: asker.clone(), message, asker: None, in_file: false }]
+}
+
+/// A parent that waits although all its parts have ended was not told; the sweep on start tells it.
+pub(super) fn missed_parents(state: &State, at: Time) -> Vec<Event> {
+    let mut events = Vec::new();
+    for task in state.tasks.values() {
+        let Some((id, session)) = task.session().and_then(|s| state.sessions.get_key_value(s)) else { continue };
+        let waits = session.lifecycle == Lifecycle::Waiting && session.stage == Stage::Resting && !session.unread;
+        if waits && !task.children.is_empty() && state.open_children(task).next().is_none() {
+            let parts: Vec<&Task> = task.children.iter().filter_map(|id| state.tasks.get(id)).collect();
+            let message = said(session, 0, at, "synod", brief::parts(&parts));
+            events.push(Event::MessageAdded { session: id.clone(), message, asker: None, in_file: false });
+        }
+    }
+    events
+}
+
+/// Ends a session: withdraws what it asked for, says of each open call what became of it.
+pub(super) fn stop_session(state: &State, at: Time, id: &SessionId, reason: &str, failed: bool) -> Vec<Event> {
+    let Some(session) = state.sessions.get(id) else { return Vec::new() };
+    if session.lifecycle == Lifecycle::Complete {
+        return Vec::new();
+    }
+    let mut events = drop_calls(session, at, id, reason);
+    events.extend(moves(id, session, Lifecycle::Complete, failed, reason));
+    events
+}
+
+/// Gives every open call of the current turn a result, and withdraws its approval.
+fn drop_calls(session: &Session, at: Time, id: &SessionId, reason: &str) -> Vec<Event> {
+    let mut events = Vec::new();
+    let Stage::Acting { calls, .. } = &session.stage else { return events };
+    for (further, pending) in calls.iter().filter(|p| p.step != Step::Finished).enumerate() {
+        let (finish, text) = match &pending.step {
+            Step::Running { nature: crate::tool::Nature::Once, .. } => {
+                let act = match &pending.call.want {
+                    Want::Act(act) => Some(act),
+                    Want::Invalid { .. } => None,
+                };
+                (Finish::Unknown, unknown_text(act))
+            }
+            Step::Asking { approval } => {
+                events.push(Event::ApprovalEnded {
+                    approval: approval.clone(),
+                    outcome: Outcome::Withdrawn { reason: reason.to_owned() },
+                });
+                (Finish::Dropped, format!("not carried out: {reason}"))
+            }
+            Step::New | Step::Approved { .. } | Step::Running { .. } | Step::Finished => {
+                (Finish::Dropped, format!("not carried out: {reason}"))
+            }
+        };
+        let message = result(session, further, at, &pending.call.id, text);
+        events.push(Event::CallFinished { session: id.clone(), finish, message });
+    }
+    events
+}
+
+/// Withdraws the approvals of a session's current turn.
+pub(super) fn withdraw(session: &Session, reason: &str) -> Vec<Event> {
+    let Stage::Acting { calls, .. } = &session.stage else { return Vec::new() };
+    calls
+        .iter()
+        .filter_map(|p| match &p.step {
+            Step::Asking { approval } => Some(Event::ApprovalEnded {
+                approval: approval.clone(),
+                outcome: Outcome::Withdrawn { reason: reason.to_owned() },
+            }),
+            Step::New | Step::Approved { .. } | Step::Running { .. } | Step::Finished => None,
+        })
+        .collect()
+}
+
+/// A person took a task out of its file.
+pub(super) fn gone(state: &State, at: Time, id: &TaskId) -> Result<Vec<Event>, Refused> {
+    if !state.tasks.contains_key(id) {
+        return Err(Refused::NoTask(id.clone()));
+    }
+    Ok(end(state, at, id, End::Cancelled, "it was taken out of its file", "person"))
+}
+
+/// A person decided; the first decision counts.
+pub(super) fn answered(
+    state: &State,
+    at: Time,
+    id: &ApprovalId,
+    answer: &Answer,
+    by: &str,
+    via: &str,
+) -> Result<Vec<Event>, Refused> {
+    let Some(request) = state.approvals.get(id) else {
+        return Err(match state.decided.get(id) {
+            Some(outcome) => Refused::ApprovalClosed { approval: id.clone(), outcome: outcome.clone() },
+            None => Refused::NoApproval(id.clone()),
+        });
+    };
+    let outcome = Outcome::Answered { answer: answer.clone(), by: by.to_owned(), via: via.to_owned() };
+    let mut events = vec![Event::ApprovalEnded { approval: id.clone(), outcome }];
+    if let Answer::Rejected { reason } = answer
+        && let Some(session) = state.sessions.get(&request.session)
+    {
+        let why = if reason.is_empty() { "no reason was given".to_owned() } else { reason.clone() };
+        let text = format!("rejected by {by}: {why}");
+        let message = result(session, 0, at, &request.call, text);
+        let finish = Finish::Refused { rule: format!("{id} was rejected") };
+        events.push(Event::CallFinished { session: request.session.clone(), finish, message });
+    }
+    Ok(events)
+}
+
+/// An approval that nobody answered in time.
+pub(super) fn expired(state: &State, at: Time, id: &ApprovalId) -> Vec<Event> {
+    let Some(request) = state.approvals.get(id) else { return Vec::new() };
+    let mut events = vec![Event::ApprovalEnded { approval: id.clone(), outcome: Outcome::Expired }];
+    if let Some(session) = state.sessions.get(&request.session) {
+        let text = format!("not carried out: {id} was not answered in time (approvals.expire_after)");
+        let message = result(session, 0, at, &request.call, text);
+        let finish = Finish::Refused { rule: "approvals.expire_after".to_owned() };
+        events.push(Event::CallFinished { session: request.session.clone(), finish, message });
+    }
+    events
+}
+
+/// How many messages of each session a decision has made so far.
+#[derive(Default)]
+pub(super) struct Further(BTreeMap<SessionId, usize>);
+
+impl Further {
+    /// The number for the next message of `session`.
+    pub(super) fn next(&mut self, session: &SessionId) -> usize {
+        let count = self.0.entry(session.clone()).or_default();
+        *count += 1;
+        *count - 1
+    }
+}

@@ -1,0 +1,178 @@
+//! Tools that the domain carries out itself, as events: tasks and messages.
+
+use crate::decide::{finish, intake};
+use crate::event::{Event, Finish};
+use crate::id::{SessionId, TaskId, Time};
+use crate::refused::Refused;
+use crate::route::route;
+use crate::state::{Requester, Session, State, TASK_DEPTH_MAX};
+use crate::task::{self, Change, End, Mark};
+use crate::tool::Act;
+
+/// The events, how the call ended, and what the agent sees.
+pub(super) fn perform(state: &State, at: Time, id: &SessionId, session: &Session, act: &Act) -> (Vec<Event>, Finish, String) {
+    let done = match act {
+        Act::CreateTask { .. } => create(state, id, session, act),
+        Act::UpdateTask { .. } => update(state, at, id, session, act),
+        Act::SendMessage { to, content } => send(state, at, id, session, to, content),
+        Act::ReadFile { .. }
+        | Act::ListDirectory { .. }
+        | Act::SearchFiles { .. }
+        | Act::WriteFile { .. }
+        | Act::CreateDirectory { .. }
+        | Act::ExecuteCommand { .. }
+        | Act::QueryTasks { .. }
+        | Act::SlackRead { .. }
+        | Act::SlackSend { .. } => Err(format!("{} is not carried out inside", act.tool())),
+    };
+    match done {
+        Ok((events, text)) => (events, Finish::Done, text),
+        Err(text) => (Vec::new(), Finish::Failed, text),
+    }
+}
+
+fn create(state: &State, id: &SessionId, session: &Session, act: &Act) -> Result<(Vec<Event>, String), String> {
+    let Act::CreateTask { title, description, assignee, depends_on, parent, tags, tag, priority, approval_required } = act else {
+        return Err("not a create_task".to_owned());
+    };
+    intake::check_room(state).map_err(|refused| refused.to_string())?;
+    if title.trim().is_empty() || title.contains('\n') {
+        return Err("the title must be one line that is not empty".to_owned());
+    }
+    if let Some(agent) = assignee.as_ref().filter(|a| a.as_str() != "human")
+        && state.agents.get(agent).is_none_or(|a| a.retired)
+    {
+        return Err(no_agent(state, agent.as_str()));
+    }
+    let parent = parent.clone().or_else(|| session.task.clone());
+    if let Some(missing) = depends_on.iter().chain(&parent).find(|id| !state.tasks.contains_key(*id)) {
+        return Err(format!("{}; query_tasks shows which there are", Refused::NoTask(missing.clone())));
+    }
+    if let Some(parent) = &parent
+        && depth(state, parent) >= TASK_DEPTH_MAX
+    {
+        return Err(format!("{parent} is already {TASK_DEPTH_MAX} levels deep; make the task beside it"));
+    }
+    // A part that waits for the whole would wait for ever: the whole ends only when its parts have.
+    if let Some(above) = depends_on.iter().find(|on| parent.as_ref().is_some_and(|p| is_within(state, p, on))) {
+        return Err(format!("the task would be a part of {above} and wait for it, and so never begin"));
+    }
+    let file = parent
+        .as_ref()
+        .and_then(|p| state.tasks.get(p))
+        .map_or_else(|| format!("tasks/{}.task.md", session.agent), |p| p.spec.file.clone());
+    let mut spec = task::Spec::new(intake::fresh_task(state), file, intake::title_of(title));
+    spec.text.clone_from(description);
+    spec.assignee.clone_from(assignee);
+    spec.priority = *priority;
+    spec.tags.clone_from(tags);
+    spec.tag.clone_from(tag);
+    spec.parent = parent;
+    spec.depends_on.clone_from(depends_on);
+    spec.approval_required = *approval_required;
+    spec.properties.insert("requested_by".to_owned(), id.to_string());
+    if spec.assignee.is_none() {
+        let (agent, _) = route(state, &spec, None).ok_or_else(|| Refused::NoRoute.to_string())?;
+        spec.assignee = Some(agent);
+    }
+    let who = spec.assignee.as_ref().map(ToString::to_string).unwrap_or_default();
+    let text = format!("{} is created for {who}", spec.id);
+    let by = Requester::Session { session: id.clone() };
+    Ok((vec![Event::TaskAdded { spec: Box::new(spec), by, in_file: false }], text))
+}
+
+fn update(state: &State, at: Time, id: &SessionId, session: &Session, act: &Act) -> Result<(Vec<Event>, String), String> {
+    let Act::UpdateTask { id: which, status, result, title, assignee, priority } = act else {
+        return Err("not an update_task".to_owned());
+    };
+    let task = state.tasks.get(which).ok_or_else(|| Refused::NoTask(which.clone()).to_string())?;
+    let own = session.task.as_ref() == Some(which);
+    let asked = task.by == Requester::Session { session: id.clone() };
+    let above = session.task.as_ref().is_some_and(|mine| is_within(state, which, mine));
+    if !(own || asked || above) {
+        return Err(format!("refused by the rule that only who works on a task, asked for it or has it as a part may change it: {which} is none of these for {}", session.agent));
+    }
+    if task.is_ended() {
+        return Err(format!("{which} has ended already"));
+    }
+    let mut events = Vec::new();
+    let mut change = |change: Change| events.push(Event::TaskEdited { task: which.clone(), change, in_file: false });
+    if let Some(title) = title {
+        change(Change::Title(intake::title_of(title)));
+    }
+    if let Some(agent) = assignee {
+        if agent.as_str() != "human" && !state.agents.contains_key(agent) {
+            return Err(no_agent(state, agent.as_str()));
+        }
+        if task.session().is_some() {
+            return Err(format!("{which} is being worked on; cancel it and make a new one for {agent}"));
+        }
+        change(Change::Assignee(Some(agent.clone())));
+    }
+    if let Some(priority) = priority {
+        change(Change::Priority(Some(*priority)));
+    }
+    let end = match status {
+        None => None,
+        Some(Mark::Done) => Some(End::Done),
+        Some(Mark::Failed) => Some(End::Failed),
+        Some(Mark::Cancelled) => Some(End::Cancelled),
+        Some(other @ (Mark::Open | Mark::Running | Mark::Asking)) => {
+            return Err(format!("a task is set to done, failed or cancelled, not to {}", other.as_str()));
+        }
+    };
+    let by = format!("agent:{}", session.agent);
+    if let Some(end) = end {
+        if own && end == End::Done && state.open_children(task).next().is_some() {
+            return Err(format!("{which} has open parts; it is done when they are"));
+        }
+        let text = result.clone().unwrap_or_default();
+        events.extend(finish::end_but(state, at, which, end, &text, &by, Some(id)));
+    } else if let Some(result) = result {
+        return Err(format!("a result of {} bytes came without a status; say done, failed or cancelled", result.len()));
+    }
+    Ok((events, format!("{which} is changed")))
+}
+
+fn send(state: &State, at: Time, id: &SessionId, session: &Session, to: &crate::id::AgentId, content: &str) -> Result<(Vec<Event>, String), String> {
+    if *to == session.agent {
+        return Err("an agent does not send messages to itself".to_owned());
+    }
+    if content.trim().is_empty() {
+        return Err(Refused::EmptyMessage.to_string());
+    }
+    let receiver = state.agents.get(to).filter(|a| !a.retired).ok_or_else(|| no_agent(state, to.as_str()))?;
+    let from = format!("agent:{}", session.agent);
+    let events = intake::tell_agent(state, at, receiver, session.task.as_ref(), &from, content, Some(id));
+    Ok((events, format!("sent to {to}; an answer comes as a message")))
+}
+
+fn no_agent(state: &State, name: &str) -> String {
+    let known: Vec<&str> = state.agents.values().filter(|a| !a.retired).map(|a| a.spec.id.as_str()).take(20).collect();
+    format!("there is no agent {name}; there are: {}", known.join(", "))
+}
+
+fn depth(state: &State, task: &TaskId) -> usize {
+    let mut at = state.tasks.get(task);
+    let mut depth = 0;
+    while let Some(task) = at
+        && depth < TASK_DEPTH_MAX
+    {
+        depth += 1;
+        at = task.spec.parent.as_ref().and_then(|p| state.tasks.get(p));
+    }
+    depth
+}
+
+/// Whether `task` is `whole` or a part of it, however deep.
+pub(super) fn is_within(state: &State, task: &TaskId, whole: &TaskId) -> bool {
+    let mut at = Some(task);
+    for _ in 0..=TASK_DEPTH_MAX {
+        match at {
+            Some(id) if id == whole => return true,
+            Some(id) => at = state.tasks.get(id).and_then(|t| t.spec.parent.as_ref()),
+            None => return false,
+        }
+    }
+    false
+}

@@ -1,0 +1,281 @@
+//! Work that comes in: inbox lines, tasks in files, messages of people; and beginning it.
+
+use crate::apply::cut;
+use crate::brief;
+use crate::decide::{finish, moves, said};
+use crate::event::Event;
+use crate::id::{AgentId, SessionId, TaskId, Time};
+use crate::lifecycle::Lifecycle;
+use crate::refused::Refused;
+use crate::route::route;
+use crate::session::{Head, Message, Speaker};
+use crate::state::{Agent, Requester, State};
+use crate::task::{self, Change, End, Mark};
+
+/// The longest title that is made of a message.
+const TITLE_BYTES_MAX: usize = 100;
+/// The task file for what comes in from outside.
+const INBOX_TASKS: &str = "tasks/inbox.task.md";
+
+pub(super) fn line(state: &State, source: &str, line: u64, from: &str, channel: Option<&str>, text: &str) -> Vec<Event> {
+    if line <= state.inbox.get(source).copied().unwrap_or(0) {
+        return Vec::new();
+    }
+    let mut events = vec![Event::LineTaken { source: source.to_owned(), line }];
+    if text.trim().is_empty() {
+        return events;
+    }
+    let place = format!("{source}:{line}");
+    let mut spec = task::Spec::new(fresh_task(state), INBOX_TASKS, title_of(text));
+    spec.text = text.to_owned();
+    spec.properties.insert("source".to_owned(), place.clone());
+    spec.properties.insert("from".to_owned(), from.to_owned());
+    if let Some(channel) = channel {
+        spec.properties.insert("channel".to_owned(), channel.to_owned());
+    }
+    let stem = source.rsplit('/').next().unwrap_or(source).trim_end_matches(".jsonl");
+    let routed = route(state, &spec, Some(stem));
+    let id = spec.id.clone();
+    spec.assignee = routed.map(|(agent, _)| agent);
+    let nobody = spec.assignee.is_none();
+    events.push(Event::TaskAdded { spec: Box::new(spec), by: Requester::Inbox { source: place }, in_file: false });
+    if nobody {
+        let result = Refused::NoRoute.to_string();
+        events.push(Event::TaskEnded { task: id, end: End::Failed, result, by: "synod".to_owned() });
+    }
+    events
+}
+
+/// A file says something about a task: it is new, or a person changed it.
+pub(super) fn task_read(state: &State, at: Time, spec: &task::Spec, mark: Mark, result: &str) -> Result<Vec<Event>, Refused> {
+    let Some(known) = state.tasks.get(&spec.id) else { return Ok(adopt_task(state, spec, mark, result)) };
+    let mut events: Vec<Event> = Change::between(&known.spec, spec)
+        .into_iter()
+        .map(|change| Event::TaskEdited { task: spec.id.clone(), change, in_file: true })
+        .collect();
+    // The file's assignee changed while somebody was at it: the work goes to the other agent, from the start.
+    let reassigned = known.spec.assignee != spec.assignee;
+    if reassigned && let Some(session) = known.session() {
+        events.extend(finish::stop_session(state, at, session, "the task was given to somebody else", false));
+        events.push(Event::TaskReopened { task: spec.id.clone(), by: "person".to_owned() });
+    }
+    Ok(events)
+}
+
+fn adopt_task(state: &State, spec: &task::Spec, mark: Mark, result: &str) -> Vec<Event> {
+    let by = match (spec.properties.get("source"), spec.properties.get("requested_by")) {
+        (Some(source), _) => Requester::Inbox { source: source.clone() },
+        (None, Some(session)) => Requester::Session { session: SessionId::new(session.as_str()) },
+        (None, None) => Requester::Person { name: String::new() },
+    };
+    let mut events = vec![Event::TaskAdded { spec: Box::new(spec.clone()), by, in_file: true }];
+    let end = match mark {
+        Mark::Open | Mark::Running | Mark::Asking => {
+            if spec.assignee.is_none()
+                && let Some((agent, _)) = route(state, spec, None)
+            {
+                events.push(Event::TaskEdited {
+                    task: spec.id.clone(),
+                    change: Change::Assignee(Some(agent)),
+                    in_file: false,
+                });
+            }
+            return events;
+        }
+        Mark::Done => End::Done,
+        Mark::Failed => End::Failed,
+        Mark::Cancelled => End::Cancelled,
+    };
+    events.push(Event::TaskEnded { task: spec.id.clone(), end, result: result.to_owned(), by: "file".to_owned() });
+    events
+}
+
+pub(super) fn task_marked(state: &State, at: Time, id: &TaskId, mark: Mark, by: &str) -> Result<Vec<Event>, Refused> {
+    let task = state.tasks.get(id).ok_or_else(|| Refused::NoTask(id.clone()))?;
+    if state.mark_of(task) == mark {
+        return Ok(Vec::new());
+    }
+    let person = format!("person:{by}");
+    match mark {
+        Mark::Done => Ok(finish::end(state, at, id, End::Done, &format!("marked done by {by}"), &person)),
+        Mark::Failed => Ok(finish::end(state, at, id, End::Failed, &format!("marked failed by {by}"), &person)),
+        Mark::Cancelled => Ok(finish::end(state, at, id, End::Cancelled, &format!("cancelled by {by}"), &person)),
+        Mark::Open if task.is_ended() => Ok(vec![Event::TaskReopened { task: id.clone(), by: person }]),
+        Mark::Open | Mark::Running | Mark::Asking => Err(Refused::MarkNotACommand { task: id.clone(), mark }),
+    }
+}
+
+pub(super) fn task_wanted(state: &State, spec: &task::Spec, by: &str) -> Result<Vec<Event>, Refused> {
+    let mut spec = spec.clone();
+    check_room(state)?;
+    spec.id = fresh_task(state);
+    if spec.assignee.is_none() {
+        let (agent, _) = route(state, &spec, None).ok_or(Refused::NoRoute)?;
+        spec.assignee = Some(agent);
+    }
+    if let Some(missing) = spec.depends_on.iter().chain(&spec.parent).find(|id| !state.tasks.contains_key(*id)) {
+        return Err(Refused::NoTask(missing.clone()));
+    }
+    if let Some(agent) = spec.assignee.as_ref().filter(|a| a.as_str() != "human" && !state.agents.contains_key(*a)) {
+        return Err(Refused::NoAgent(agent.clone()));
+    }
+    Ok(vec![Event::TaskAdded { spec: Box::new(spec), by: Requester::Person { name: by.to_owned() }, in_file: false }])
+}
+
+pub(super) fn check_room(state: &State) -> Result<(), Refused> {
+    let most = state.settings.limits.tasks_max;
+    if state.open_tasks >= most {
+        return Err(Refused::Limit { limit: "limits.tasks_max", value: u64::from(most) });
+    }
+    Ok(())
+}
+
+/// A person speaks to an agent.
+pub(super) fn message(
+    state: &State,
+    at: Time,
+    session: Option<&SessionId>,
+    agent: &AgentId,
+    text: &str,
+    by: &str,
+    in_file: bool,
+) -> Result<Vec<Event>, Refused> {
+    if text.trim().is_empty() {
+        return Err(Refused::EmptyMessage);
+    }
+    let from = format!("person:{by}");
+    let Some(id) = session else {
+        let known = state.agents.get(agent).ok_or_else(|| Refused::NoAgent(agent.clone()))?;
+        return Ok(tell_agent(state, at, known, None, &from, text, None));
+    };
+    let session = state.sessions.get(id).ok_or_else(|| Refused::NoSession(id.clone()))?;
+    let mut events = Vec::new();
+    if session.lifecycle == Lifecycle::Complete {
+        events.push(Event::SessionReopened { session: id.clone() });
+    }
+    let message = said(session, 0, at, &from, text.to_owned());
+    events.push(Event::MessageAdded { session: id.clone(), message, asker: None, in_file });
+    Ok(events)
+}
+
+/// Says something to an agent in the conversation where it belongs: about the same root task, else an open
+/// one about no task, else a new one. A sleeping agent is woken, never doubled.
+pub(super) fn tell_agent(
+    state: &State,
+    at: Time,
+    agent: &Agent,
+    about: Option<&TaskId>,
+    from: &str,
+    text: &str,
+    asker: Option<&SessionId>,
+) -> Vec<Event> {
+    let root = about.map(|task| state.root_of(task));
+    let open = agent.sessions.iter().filter_map(|id| state.sessions.get_key_value(id));
+    let mut related = None;
+    let mut conversation = None;
+    for (id, session) in open {
+        match &session.task {
+            Some(task) if root.is_some_and(|root| state.root_of(task) == root) => related = Some((id, session)),
+            Some(_) => {}
+            None => conversation = Some((id, session)),
+        }
+    }
+    if let Some((id, session)) = related.or(conversation) {
+        let message = said(session, 0, at, from, text.to_owned());
+        return vec![Event::MessageAdded { session: id.clone(), message, asker: asker.cloned(), in_file: false }];
+    }
+    let head = head_for(state, at, agent, None);
+    let session = head.session.clone();
+    let message = first_message(at, from, text.to_owned());
+    vec![
+        Event::SessionOpened { head: Box::new(head) },
+        Event::MessageAdded { session, message, asker: asker.cloned(), in_file: false },
+    ]
+}
+
+/// A task gets a slot: open its session, say what is to be done, begin the first turn.
+pub(super) fn start_task(state: &State, at: Time, id: &TaskId) -> Vec<Event> {
+    let Some(task) = state.tasks.get(id) else { return Vec::new() };
+    let Some(agent) = task.spec.assignee.as_ref().and_then(|a| state.agents.get(a)) else { return Vec::new() };
+    let head = head_for(state, at, agent, Some(id));
+    let session = head.session.clone();
+    let from = match &task.by {
+        Requester::Person { name } if name.is_empty() => "person".to_owned(),
+        Requester::Person { name } => format!("person:{name}"),
+        Requester::Session { session } => {
+            state.sessions.get(session).map_or_else(|| "synod".to_owned(), |s| format!("agent:{}", s.agent))
+        }
+        Requester::Inbox { source } => source.clone(),
+    };
+    let message = first_message(at, &from, brief::task(state, task));
+    vec![
+        Event::TaskStarted { task: id.clone(), session: session.clone() },
+        Event::SessionOpened { head: Box::new(head) },
+        Event::MessageAdded { session: session.clone(), message, asker: None, in_file: false },
+        Event::Moved {
+            session: session.clone(),
+            task: Some(id.clone()),
+            to: Lifecycle::Working,
+            failed: false,
+            reason: format!("begins with {id}"),
+        },
+        Event::TurnBegun { session, turn: 1 },
+    ]
+}
+
+fn head_for(state: &State, at: Time, agent: &Agent, task: Option<&TaskId>) -> Head {
+    Head {
+        session: fresh_session(state, agent),
+        agent: agent.spec.id.clone(),
+        role: agent.spec.role.clone(),
+        model: agent.spec.model.primary.clone(),
+        system_prompt: agent.spec.system_prompt.clone(),
+        task: task.cloned(),
+        created: at,
+    }
+}
+
+fn first_message(at: Time, from: &str, content: String) -> Message {
+    Message {
+        id: crate::id::MessageId::new("m-0001"),
+        at,
+        speaker: Speaker::User,
+        from: from.to_owned(),
+        content,
+        calls: Vec::new(),
+        call: None,
+    }
+}
+
+pub(super) fn fresh_task(state: &State) -> TaskId {
+    TaskId::new(format!("task-{:03}", state.next_task))
+}
+
+/// `<agent>-<6 hex>`, scattered so that two homes rarely share one, and the same again in a replay.
+fn fresh_session(state: &State, agent: &Agent) -> SessionId {
+    let mut number = agent.sessions_begun;
+    loop {
+        let scattered = agent.spec.id.as_str().bytes().fold(number.wrapping_add(1).wrapping_mul(0x9e37_79b1), |hash, byte| {
+            (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193)
+        });
+        let id = SessionId::new(format!("{}-{:06x}", agent.spec.id, (scattered ^ (scattered >> 24)) & 0x00ff_ffff));
+        if !state.sessions.contains_key(&id) {
+            return id;
+        }
+        number = number.wrapping_add(0x0001_0001);
+    }
+}
+
+pub(super) fn title_of(text: &str) -> String {
+    let line = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
+    let short = cut(line, TITLE_BYTES_MAX);
+    let shown: String = short.chars().map(|c| if c == '"' || c.is_control() { '\'' } else { c }).collect();
+    if short.len() < line.len() { format!("{shown}…") } else { shown }
+}
+
+/// Begins the next turn of a session that has something to answer.
+pub(super) fn begin_turn(id: &SessionId, session: &crate::state::Session, reason: &str) -> Vec<Event> {
+    let mut events = moves(id, session, Lifecycle::Working, false, reason);
+    events.push(Event::TurnBegun { session: id.clone(), turn: session.turns_total + 1 });
+    events
+}

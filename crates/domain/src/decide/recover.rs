@@ -1,0 +1,177 @@
+//! Going on: after a stop, after a crash, from the files alone, and when time is up.
+
+use crate::approval::Request;
+use crate::decide::finish::{self, Further};
+use crate::decide::moves;
+use crate::decide::turn::{result, unknown_text};
+use crate::event::{Event, Finish, Found, Tail};
+use crate::gate::{self, Asker, Verdict};
+use crate::id::{SessionId, Time};
+use crate::lifecycle::Lifecycle;
+use crate::refused::Refused;
+use crate::session::{Head, Status};
+use crate::state::{Deadline, Session, Stage, State, Step};
+use crate::tool::{Nature, Want};
+
+/// A process begins to work: what was under way is taken up, or reported as unknown.
+pub(super) fn started(state: &State, at: Time) -> Vec<Event> {
+    let mut events = vec![Event::Started];
+    for (id, session) in state.sessions_in_flight() {
+        match &session.stage {
+            Stage::Thinking { .. } => events.push(Event::TurnRetried {
+                session: id.clone(),
+                reason: "the answer had not come when Synod stopped".to_owned(),
+            }),
+            Stage::Acting { calls, .. } => {
+                let mut further = Further::default();
+                for pending in calls {
+                    let Step::Running { nature, .. } = pending.step else { continue };
+                    events.push(match nature {
+                        Nature::Read | Nature::Idempotent => {
+                            Event::CallRetried { session: id.clone(), call: pending.call.id.clone() }
+                        }
+                        Nature::Once => {
+                            let act = match &pending.call.want {
+                                Want::Act(act) => Some(act),
+                                Want::Invalid { .. } => None,
+                            };
+                            let text = unknown_text(act);
+                            let message = result(session, further.next(id), at, &pending.call.id, text);
+                            Event::CallFinished { session: id.clone(), finish: Finish::Unknown, message }
+                        }
+                    });
+                }
+            }
+            Stage::Resting | Stage::Retrying { .. } | Stage::Concluding { .. } | Stage::Over => {}
+        }
+    }
+    events.extend(finish::missed_parents(state, at));
+    events
+}
+
+/// The first thing that is due. Given until nothing is.
+pub(super) fn ticked(state: &State, at: Time) -> Vec<Event> {
+    let Some((_, what)) = state.deadlines.first().filter(|(due, _)| *due <= at) else { return Vec::new() };
+    match what {
+        Deadline::Work(id) => match state.sessions.get_key_value(id) {
+            Some((id, session)) => {
+                let most = state.agents.get(&session.agent).map_or(0, |a| a.spec.permissions.concurrency.task_timeout_ms);
+                finish::fail(state, at, id, session, &format!("task_timeout_ms: it worked longer than {most} ms"))
+            }
+            None => Vec::new(),
+        },
+        Deadline::Retry(id) => {
+            vec![Event::TurnRetried { session: id.clone(), reason: "the time to wait is over".to_owned() }]
+        }
+        Deadline::Approval(id) => finish::expired(state, at, id),
+    }
+}
+
+/// A session file that the journal does not know: the journal was deleted, or a person brought the file.
+pub(super) fn session(
+    state: &State,
+    at: Time,
+    head: &Head,
+    status: Status,
+    next_message: u32,
+    tail: &Tail,
+    approvals: &[Request],
+) -> Vec<Event> {
+    if state.sessions.contains_key(&head.session) || !state.agents.contains_key(&head.agent) {
+        return Vec::new();
+    }
+    let lifecycle = match (status, tail) {
+        (Status::Completed | Status::Error, _) => Lifecycle::Complete,
+        (Status::Sleeping, Tail::Answered | Tail::Unanswered) | (Status::Active, Tail::Answered) => Lifecycle::Waiting,
+        (Status::Active, Tail::Unanswered) => Lifecycle::Idle,
+        // Nothing is under way any more: what happens next is the gate's to say.
+        (Status::Active | Status::Sleeping, Tail::Calls { .. }) => Lifecycle::Blocked,
+    };
+    let mut events = vec![Event::SessionAdopted {
+        head: Box::new(head.clone()),
+        lifecycle,
+        failed: status == Status::Error,
+        next_message,
+        tail: tail.clone(),
+    }];
+    let Tail::Calls { calls, .. } = tail else { return events };
+    if lifecycle == Lifecycle::Complete {
+        return events;
+    }
+    let stub = Session {
+        agent: head.agent.clone(),
+        task: head.task.clone(),
+        lifecycle,
+        failed: false,
+        stage: Stage::Resting,
+        turns: 0,
+        turns_total: 0,
+        next_message,
+        unread: false,
+        askers: Default::default(),
+        repeated: None,
+        worked_ms: 0,
+        working_since: None,
+        work_due: None,
+        queued: None,
+    };
+    let mut further = Further::default();
+    let id = &head.session;
+    for found in calls {
+        let call = &found.call;
+        let act = match &call.want {
+            Want::Act(act) => Some(act),
+            Want::Invalid { .. } => None,
+        };
+        let mut finish = |finish: Finish, text: String| {
+            let message = result(&stub, further.next(id), at, &call.id, text);
+            events.push(Event::CallFinished { session: id.clone(), finish, message });
+        };
+        let ruling = act.map(|act| judge(state, &stub, act));
+        match found.found {
+            Found::Finished => {}
+            Found::Pending => {
+                if let Some(request) = approvals.iter().find(|r| r.call == call.id) {
+                    events.push(Event::CallAsked { request: Box::new(request.clone()) });
+                }
+            }
+            Found::Rejected => {
+                finish(Finish::Refused { rule: "rejected".to_owned() }, "rejected by a person".to_owned());
+            }
+            // It was let through, and may have run. Only what changes nothing is simply done again.
+            Found::Approved if ruling.as_ref().is_some_and(|r| r.nature == Nature::Read) => {}
+            Found::Approved => finish(Finish::Unknown, unknown_text(act)),
+            Found::Nothing => {
+                let allowed_once = ruling.is_some_and(|r| r.verdict == Verdict::Allow && r.nature == Nature::Once);
+                if allowed_once {
+                    finish(Finish::Unknown, unknown_text(act));
+                }
+            }
+        }
+    }
+    events
+}
+
+fn judge(state: &State, session: &Session, act: &crate::tool::Act) -> gate::Ruling {
+    let spec = state.agents.get(&session.agent).map(|a| a.spec.clone());
+    let spec = spec.unwrap_or_else(|| crate::agent::Spec::new(session.agent.clone(), "", ""));
+    let role = state.role(&spec.role);
+    gate::judge(&Asker { spec: &spec, role: role.as_ref(), approval_required: false }, &state.policy, act)
+}
+
+/// A person cut messages off a session: what was under way no longer counts.
+pub(super) fn cut(state: &State, id: &SessionId, next_message: u32, tail: &Tail) -> Result<Vec<Event>, Refused> {
+    let session = state.sessions.get(id).ok_or_else(|| Refused::NoSession(id.clone()))?;
+    let reason = "a person cut the session";
+    let mut events = finish::withdraw(session, reason);
+    match session.lifecycle {
+        Lifecycle::Complete if *tail == Tail::Answered => {}
+        Lifecycle::Complete => events.push(Event::SessionReopened { session: id.clone() }),
+        Lifecycle::Idle => {}
+        Lifecycle::Working | Lifecycle::Blocked | Lifecycle::Waiting => {
+            events.extend(moves(id, session, Lifecycle::Waiting, false, reason));
+        }
+    }
+    events.push(Event::SessionCut { session: id.clone(), next_message, tail: tail.clone() });
+    Ok(events)
+}

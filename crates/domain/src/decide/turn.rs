@@ -1,0 +1,266 @@
+//! The turn machine: ask the model, pass each call through the gate, collect results, ask again.
+
+use crate::approval::Request;
+use crate::decide::{finish, inside, intake, moves, moves_from, said};
+use crate::event::{Event, Finish};
+use crate::gate::{self, Asker, Verdict};
+use crate::id::{ApprovalId, CallId, SessionId, Ticket, Time};
+use crate::lifecycle::Lifecycle;
+use crate::refused::Refused;
+use crate::session::{Message, Speaker};
+use crate::state::{Pending, Session, Stage, State, Step};
+use crate::tool::{self, Act, Call, Want};
+
+/// How long to wait before a failed model call is tried again, doubled each time.
+const RETRY_MS: u64 = 500;
+
+/// A session that has something to answer gets a slot.
+pub(super) fn wake(state: &State, id: &SessionId) -> Vec<Event> {
+    let Some(session) = state.sessions.get(id) else { return Vec::new() };
+    intake::begin_turn(id, session, "there is something to answer")
+}
+
+/// The next step in a session that needs nothing from outside.
+pub(super) fn attend(state: &State, at: Time, id: &SessionId, session: &Session) -> Vec<Event> {
+    match &session.stage {
+        Stage::Concluding { said } => finish::conclude(state, at, id, session, said),
+        Stage::Acting { said, calls } => {
+            let next = calls.iter().position(|p| matches!(p.step, Step::New | Step::Approved { .. }));
+            match next {
+                Some(index) => gate_call(state, at, id, session, said, calls, index),
+                None => next_turn(state, at, id, session),
+            }
+        }
+        Stage::Resting | Stage::Thinking { .. } | Stage::Retrying { .. } | Stage::Over => Vec::new(),
+    }
+}
+
+/// All results are there: ask the model again, unless it was asked often enough.
+pub(super) fn next_turn(state: &State, at: Time, id: &SessionId, session: &Session) -> Vec<Event> {
+    let most = state.settings.limits.turns_max;
+    if session.turns >= most {
+        let reason = format!("limits.turns_max: the agent took {most} turns without coming to an end");
+        return finish::fail(state, at, id, session, &reason);
+    }
+    intake::begin_turn(id, session, "all results are there")
+}
+
+fn gate_call(state: &State, at: Time, id: &SessionId, session: &Session, said: &str, calls: &[Pending], index: usize) -> Vec<Event> {
+    let pending = &calls[index];
+    let mut events = moves(id, session, Lifecycle::Working, false, "the gate looks at a call");
+    let refuse = |rule: String, text: String| Event::CallFinished {
+        session: id.clone(),
+        finish: Finish::Refused { rule },
+        message: result(session, 0, at, &pending.call.id, text),
+    };
+    let act = match &pending.call.want {
+        Want::Act(act) => act,
+        Want::Invalid { tool, error } => {
+            events.push(refuse(format!("schema of {tool}"), error.clone()));
+            return settle(events, id, session, calls, index, None);
+        }
+    };
+    let limits = &state.settings.limits;
+    let same = format!("{}{}", pending.call.arguments, act.tool());
+    if index >= limits.calls_max as usize {
+        let text = format!("refused by limits.calls_max: at most {} calls in one turn", limits.calls_max);
+        events.push(refuse("limits.calls_max".to_owned(), text));
+        return settle(events, id, session, calls, index, None);
+    }
+    if pending.step == Step::New && session.repeated.as_ref().is_some_and(|(last, times)| *last == same && *times >= limits.same_call_max) {
+        let text = format!(
+            "refused by limits.same_call_max: this exact call was made {} times in a row; do something else or say what is in the way",
+            limits.same_call_max
+        );
+        events.push(refuse("limits.same_call_max".to_owned(), text));
+        return settle(events, id, session, calls, index, None);
+    }
+    let Some(agent) = state.agents.get(&session.agent) else {
+        let text = format!("refused: there is no agent {} any more", session.agent);
+        events.push(refuse("the agent is gone".to_owned(), text));
+        return settle(events, id, session, calls, index, None);
+    };
+    let role = state.role(&agent.spec.role);
+    let approval_required =
+        session.task.as_ref().and_then(|t| state.tasks.get(t)).is_some_and(|t| t.spec.approval_required);
+    let ruling = gate::judge(&Asker { spec: &agent.spec, role: role.as_ref(), approval_required }, &state.policy, act);
+    let approved_by = match &pending.step {
+        Step::Approved { approval } => Some(approval),
+        Step::New | Step::Asking { .. } | Step::Running { .. } | Step::Finished => None,
+    };
+    match (ruling.verdict, approved_by) {
+        (Verdict::Deny { advice }, _) => {
+            events.push(refuse(ruling.rule.clone(), format!("denied by the rule: {}\n{advice}", ruling.rule)));
+            settle(events, id, session, calls, index, None)
+        }
+        (Verdict::Allow, None) if tool::facts(act.tool()).is_some_and(|f| f.inside) => {
+            let (more, finish, text) = inside::perform(state, at, id, session, act);
+            events.extend(more);
+            let message = result(session, 0, at, &pending.call.id, text);
+            events.push(Event::CallFinished { session: id.clone(), finish, message });
+            settle(events, id, session, calls, index, None)
+        }
+        (Verdict::Allow, None) => {
+            events.push(cleared(id, &pending.call.id, ruling.rule, ruling.nature));
+            events
+        }
+        (Verdict::Allow | Verdict::Ask { .. }, Some(approval)) => {
+            events.push(cleared(id, &pending.call.id, format!("approved in {approval}"), ruling.nature));
+            events
+        }
+        (Verdict::Ask { risk, factors }, None) => {
+            let request = Request {
+                id: ApprovalId::new(format!("approval-{:04}", state.next_approval)),
+                agent: session.agent.clone(),
+                session: id.clone(),
+                call: pending.call.id.clone(),
+                task: session.task.clone(),
+                act: act.clone(),
+                digest: act.digest(),
+                why: said.to_owned(),
+                risk,
+                factors: factors.into_iter().chain([format!("rule: {}", ruling.rule)]).collect(),
+                created: at,
+                expires: state.settings.approvals.expire_ms.map(|ms| at.plus_ms(ms)),
+            };
+            let approval = request.id.clone();
+            events.push(Event::CallAsked { request: Box::new(request) });
+            settle(events, id, session, calls, index, Some(approval))
+        }
+    }
+}
+
+fn cleared(session: &SessionId, call: &CallId, rule: String, nature: tool::Nature) -> Event {
+    Event::CallCleared { session: session.clone(), call: call.clone(), rule, nature }
+}
+
+/// If, after the call at `index` was asked for or finished, only people can bring the session on, it is blocked.
+fn settle(
+    mut events: Vec<Event>,
+    id: &SessionId,
+    session: &Session,
+    calls: &[Pending],
+    index: usize,
+    asked: Option<ApprovalId>,
+) -> Vec<Event> {
+    let mut others = calls.iter().enumerate().filter(|(i, _)| *i != index).map(|(_, p)| &p.step);
+    let busy = others.clone().any(|s| matches!(s, Step::New | Step::Approved { .. } | Step::Running { .. }));
+    let asking = asked.or_else(|| {
+        others.find_map(|step| match step {
+            Step::Asking { approval } => Some(approval.clone()),
+            Step::New | Step::Approved { .. } | Step::Running { .. } | Step::Finished => None,
+        })
+    });
+    if let Some(approval) = asking.filter(|_| !busy) {
+        // The session is working by now: the gate has just looked at a call, or a tool has just finished.
+        let reason = format!("waits for a person to decide {approval}");
+        events.extend(moves_from(id, session, Lifecycle::Working, Lifecycle::Blocked, false, &reason));
+    }
+    events
+}
+
+/// A tool's result as a message.
+pub(super) fn result(session: &Session, further: usize, at: Time, call: &CallId, text: String) -> Message {
+    Message { speaker: Speaker::ToolResult, call: Some(call.clone()), ..said(session, further, at, "", text) }
+}
+
+#[expect(clippy::too_many_arguments, reason = "the parts of one input")]
+pub(super) fn replied(
+    state: &State,
+    at: Time,
+    id: &SessionId,
+    ticket: Ticket,
+    text: &str,
+    calls: &[Call],
+    tokens_in: u64,
+    tokens_out: u64,
+) -> Result<Vec<Event>, Refused> {
+    let session = thinking(state, id, ticket)?;
+    if text.trim().is_empty() && calls.is_empty() {
+        return failed(state, at, id, ticket, "the model gave an empty answer", Some(0));
+    }
+    let message = Message {
+        speaker: Speaker::Assistant,
+        calls: unique_calls(calls),
+        ..said(session, 0, at, "", text.to_owned())
+    };
+    Ok(vec![Event::Replied { session: id.clone(), message, tokens_in, tokens_out }])
+}
+
+/// Some models use one id for two calls of a turn; results would then go to the wrong one.
+fn unique_calls(calls: &[Call]) -> Vec<Call> {
+    let mut seen = std::collections::BTreeSet::new();
+    calls
+        .iter()
+        .enumerate()
+        .map(|(index, call)| {
+            let mut call = call.clone();
+            if !seen.insert(call.id.clone()) {
+                call.id = CallId::new(format!("{}-{}", call.id, index + 1));
+                seen.insert(call.id.clone());
+            }
+            call
+        })
+        .collect()
+}
+
+pub(super) fn failed(
+    state: &State,
+    at: Time,
+    id: &SessionId,
+    ticket: Ticket,
+    reason: &str,
+    retry_after_ms: Option<u64>,
+) -> Result<Vec<Event>, Refused> {
+    let session = thinking(state, id, ticket)?;
+    let most = state.settings.limits.model_attempts_max;
+    match retry_after_ms {
+        Some(after_ms) if ticket.attempt < most => {
+            let back_off = RETRY_MS << ticket.attempt.min(6);
+            let due = at.plus_ms(after_ms.max(back_off));
+            Ok(vec![Event::TurnFailed { session: id.clone(), reason: reason.to_owned(), due }])
+        }
+        Some(_) => {
+            let reason = format!("limits.model_attempts_max: the model failed {} times, the last time: {reason}", ticket.attempt);
+            Ok(finish::fail(state, at, id, session, &reason))
+        }
+        None => Ok(finish::fail(state, at, id, session, &format!("the model cannot answer: {reason}"))),
+    }
+}
+
+fn thinking<'a>(state: &'a State, id: &SessionId, ticket: Ticket) -> Result<&'a Session, Refused> {
+    let session = state.sessions.get(id).ok_or_else(|| Refused::NoSession(id.clone()))?;
+    match session.stage {
+        Stage::Thinking { ticket: current } if current == ticket => Ok(session),
+        _ => Err(Refused::Stale { session: id.clone() }),
+    }
+}
+
+pub(super) fn tool_finished(
+    state: &State,
+    at: Time,
+    id: &SessionId,
+    call: &CallId,
+    ticket: Ticket,
+    ok: bool,
+    text: &str,
+) -> Result<Vec<Event>, Refused> {
+    let session = state.sessions.get(id).ok_or_else(|| Refused::NoSession(id.clone()))?;
+    let stale = || Refused::Stale { session: id.clone() };
+    let Stage::Acting { calls, .. } = &session.stage else { return Err(stale()) };
+    let running = |p: &Pending| p.call.id == *call && matches!(p.step, Step::Running { ticket: current, .. } if current == ticket);
+    let index = calls.iter().position(running).ok_or_else(stale)?;
+    let finish = if ok { Finish::Done } else { Finish::Failed };
+    let message = result(session, 0, at, call, text.to_owned());
+    let events = vec![Event::CallFinished { session: id.clone(), finish, message }];
+    Ok(settle(events, id, session, calls, index, None))
+}
+
+/// What a call that was under way at a crash leaves behind.
+pub(super) fn unknown_text(act: Option<&Act>) -> String {
+    let what = act.map_or("this call", Act::tool);
+    format!(
+        "outcome unknown: {what} was under way when Synod stopped and must not run twice. \
+         It may or may not have taken effect; check before you repeat it."
+    )
+}

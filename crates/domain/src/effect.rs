@@ -1,0 +1,36 @@
+//! What is to be done outside. Effects name things; whoever performs them looks up the rest.
+
+use crate::id::{AgentId, SessionId, Ticket};
+use crate::tool::Call;
+
+/// One deed. Its outcome is an input.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Effect {
+    /// Ask the agent's model, with what the session file says.
+    CallModel {
+        /// Names the try.
+        ticket: Ticket,
+        /// Which conversation.
+        session: SessionId,
+        /// Whose.
+        agent: AgentId,
+        /// Which turn, from 1.
+        turn: u32,
+    },
+    /// Carry out a tool call.
+    RunTool {
+        /// Names the try.
+        ticket: Ticket,
+        /// Which conversation.
+        session: SessionId,
+        /// Whose.
+        agent: AgentId,
+        /// What.
+        call: Call,
+    },
+    /// Stop what is under way in a session; its outcome no longer counts.
+    Stop {
+        /// Which conversation.
+        session: SessionId,
+    },
+}

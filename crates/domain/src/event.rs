@@ -1,0 +1,331 @@
+//! What happened. Events are the journal: they are only ever added to, and old ones must stay readable
+//! (`tests/golden/events` has one of each).
+
+use serde::{Deserialize, Serialize};
+
+use crate::agent;
+use crate::approval::{Outcome, Request};
+use crate::id::{AgentId, ApprovalId, CallId, MessageId, SessionId, TaskId, Time};
+use crate::lifecycle::Lifecycle;
+use crate::session::{Head, Message};
+use crate::settings::{Policy, Settings};
+use crate::state::Requester;
+use crate::task;
+use crate::tool::Nature;
+
+/// The version of the encoding of events; a change that old readers cannot read raises it.
+pub const VERSION: u32 = 1;
+
+/// One thing that happened.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "event", rename_all = "snake_case")]
+pub enum Event {
+    /// A process opened the home to work in it.
+    Started,
+    /// `synod.yaml` says something new.
+    SettingsChanged {
+        /// All of it.
+        settings: Box<Settings>,
+    },
+    /// `policy/commands.yaml` says something new.
+    PolicyChanged {
+        /// All of it.
+        policy: Policy,
+    },
+    /// An agent's file is new or says something new.
+    AgentDefined {
+        /// All of it.
+        spec: Box<agent::Spec>,
+    },
+    /// An agent's file is gone.
+    AgentRetired {
+        /// Whose.
+        agent: AgentId,
+    },
+    /// A line of an inbox file was taken.
+    LineTaken {
+        /// `inbox/slack-messages.jsonl`
+        source: String,
+        /// From 1.
+        line: u64,
+    },
+    /// There is a new task.
+    TaskAdded {
+        /// What it is.
+        spec: Box<task::Spec>,
+        /// Who asked for it.
+        by: Requester,
+        /// Whether it already stands in its file.
+        in_file: bool,
+    },
+    /// A task says something new.
+    TaskEdited {
+        /// Which.
+        task: TaskId,
+        /// What.
+        change: task::Change,
+        /// Whether the file already says so.
+        in_file: bool,
+    },
+    /// An agent began with a task.
+    TaskStarted {
+        /// Which.
+        task: TaskId,
+        /// In this conversation.
+        session: SessionId,
+    },
+    /// A task is over.
+    TaskEnded {
+        /// Which.
+        task: TaskId,
+        /// How.
+        end: task::End,
+        /// What came of it.
+        result: String,
+        /// Who said so: `agent:…`, `person:…`, `synod`.
+        by: String,
+    },
+    /// A task that was over is open again.
+    TaskReopened {
+        /// Which.
+        task: TaskId,
+        /// Who said so.
+        by: String,
+    },
+    /// A conversation began.
+    SessionOpened {
+        /// All but its messages.
+        head: Box<Head>,
+    },
+    /// A conversation was found in its file, without a journal.
+    SessionAdopted {
+        /// All but its messages.
+        head: Box<Head>,
+        /// The agent's state in it.
+        lifecycle: Lifecycle,
+        /// Whether it is over with a failure.
+        failed: bool,
+        /// The number of its next message.
+        next_message: u32,
+        /// Where it stands.
+        tail: Tail,
+    },
+    /// A person cut messages off a conversation.
+    SessionCut {
+        /// Which.
+        session: SessionId,
+        /// The number of its next message.
+        next_message: u32,
+        /// Where it stands now.
+        tail: Tail,
+    },
+    /// A conversation that was over goes on.
+    SessionReopened {
+        /// Which.
+        session: SessionId,
+    },
+    /// Somebody said something to an agent.
+    MessageAdded {
+        /// In this conversation.
+        session: SessionId,
+        /// What.
+        message: Message,
+        /// The conversation that waits for an answer.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        asker: Option<SessionId>,
+        /// Whether a person wrote it into the file, where only its id is missing.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        in_file: bool,
+    },
+    /// A person changed the words of a message; the next turn uses them.
+    MessageEdited {
+        /// In this conversation.
+        session: SessionId,
+        /// Which.
+        message: MessageId,
+    },
+    /// The agent's state changed.
+    Moved {
+        /// In this conversation.
+        session: SessionId,
+        /// About this task.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        task: Option<TaskId>,
+        /// To this state.
+        to: Lifecycle,
+        /// Whether it is over with a failure.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        failed: bool,
+        /// Why.
+        reason: String,
+    },
+    /// The model is asked.
+    TurnBegun {
+        /// In this conversation.
+        session: SessionId,
+        /// Which turn, from 1.
+        turn: u32,
+    },
+    /// The model could not answer.
+    TurnFailed {
+        /// In this conversation.
+        session: SessionId,
+        /// Why.
+        reason: String,
+        /// When it is asked again.
+        due: Time,
+    },
+    /// The model is asked again.
+    TurnRetried {
+        /// In this conversation.
+        session: SessionId,
+        /// Why.
+        reason: String,
+    },
+    /// The model answered.
+    Replied {
+        /// In this conversation.
+        session: SessionId,
+        /// What.
+        message: Message,
+        /// Tokens that went in.
+        tokens_in: u64,
+        /// Tokens that came out.
+        tokens_out: u64,
+    },
+    /// The gate let a call through.
+    CallCleared {
+        /// In this conversation.
+        session: SessionId,
+        /// Which.
+        call: CallId,
+        /// By which rule.
+        rule: String,
+        /// What repeating it would do.
+        nature: Nature,
+    },
+    /// A call that may be repeated is carried out again.
+    CallRetried {
+        /// In this conversation.
+        session: SessionId,
+        /// Which.
+        call: CallId,
+    },
+    /// The gate asks a person.
+    CallAsked {
+        /// What exactly.
+        request: Box<Request>,
+    },
+    /// A call has a result.
+    CallFinished {
+        /// In this conversation.
+        session: SessionId,
+        /// How.
+        finish: Finish,
+        /// The result as the agent sees it; its `call` says which call.
+        message: Message,
+    },
+    /// An approval was answered, lapsed or was withdrawn.
+    ApprovalEnded {
+        /// Which.
+        approval: ApprovalId,
+        /// How.
+        outcome: Outcome,
+    },
+}
+
+/// How a call came to its result.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Finish {
+    /// It was carried out.
+    Done,
+    /// It was tried and did not work.
+    Failed,
+    /// It was not let through.
+    Refused {
+        /// By which rule.
+        rule: String,
+    },
+    /// It was under way when Synod stopped, and must not be repeated: nobody knows.
+    Unknown,
+    /// The session ended before it could be carried out.
+    Dropped,
+}
+
+/// Where a conversation stands, by its last messages.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Tail {
+    /// The agent spoke last.
+    Answered,
+    /// Somebody spoke to the agent last, or there is nothing.
+    Unanswered,
+    /// The agent asked for tools and some results are missing.
+    Calls {
+        /// What the agent said along with it.
+        said: String,
+        /// The calls of the last turn.
+        calls: Vec<FoundCall>,
+    },
+}
+
+/// A call found in a file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FoundCall {
+    /// What the agent asked for.
+    pub call: crate::tool::Call,
+    /// What is known of it.
+    pub found: Found,
+}
+
+/// What the files know of a call.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Found {
+    /// There is a result.
+    Finished,
+    /// There is neither a result nor an approval.
+    Nothing,
+    /// An approval waits for an answer, so it has not run.
+    Pending,
+    /// An approval was given, and there is no result: it may have run.
+    Approved,
+    /// An approval was refused, and the agent was not told yet.
+    Rejected,
+}
+
+impl Event {
+    /// The event's name, as in the journal.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Started => "started",
+            Self::SettingsChanged { .. } => "settings_changed",
+            Self::PolicyChanged { .. } => "policy_changed",
+            Self::AgentDefined { .. } => "agent_defined",
+            Self::AgentRetired { .. } => "agent_retired",
+            Self::LineTaken { .. } => "line_taken",
+            Self::TaskAdded { .. } => "task_added",
+            Self::TaskEdited { .. } => "task_edited",
+            Self::TaskStarted { .. } => "task_started",
+            Self::TaskEnded { .. } => "task_ended",
+            Self::TaskReopened { .. } => "task_reopened",
+            Self::SessionOpened { .. } => "session_opened",
+            Self::SessionAdopted { .. } => "session_adopted",
+            Self::SessionCut { .. } => "session_cut",
+            Self::SessionReopened { .. } => "session_reopened",
+            Self::MessageAdded { .. } => "message_added",
+            Self::MessageEdited { .. } => "message_edited",
+            Self::Moved { .. } => "moved",
+            Self::TurnBegun { .. } => "turn_begun",
+            Self::TurnFailed { .. } => "turn_failed",
+            Self::TurnRetried { .. } => "turn_retried",
+            Self::Replied { .. } => "replied",
+            Self::CallCleared { .. } => "call_cleared",
+            Self::CallRetried { .. } => "call_retried",
+            Self::CallAsked { .. } => "call_asked",
+            Self::CallFinished { .. } => "call_finished",
+            Self::ApprovalEnded { .. } => "approval_ended",
+        }
+    }
+}

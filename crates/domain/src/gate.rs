@@ -1,0 +1,251 @@
+//! The gate: the one function that says whether an agent may do something. Allow, ask or deny, always with
+//! the rule that said so. It decides on data alone; no model and no text of a conversation has a say.
+
+use crate::agent;
+use crate::approval::Risk;
+use crate::role::{COORDINATION_TOOLS, Permission, Role, glob};
+use crate::settings::{CommandRule, CommandVerdict, Policy};
+use crate::tool::{self, Act, Nature};
+
+/// What the gate says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ruling {
+    /// Yes, ask, or no.
+    pub verdict: Verdict,
+    /// The rule that decided, in words that can be searched for.
+    pub rule: String,
+    /// What repeating the act would do.
+    pub nature: Nature,
+}
+
+/// Yes, ask, or no.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Verdict {
+    /// Do it.
+    Allow,
+    /// Ask a person first.
+    Ask {
+        /// How much harm a wrong yes could do.
+        risk: Risk,
+        /// Why.
+        factors: Vec<String>,
+    },
+    /// Never; the text tells the agent why and what else it can do.
+    Deny {
+        /// For the agent.
+        advice: String,
+    },
+}
+
+/// Who wants it, and what is known of them.
+#[derive(Debug, Clone, Copy)]
+pub struct Asker<'a> {
+    /// The agent.
+    pub spec: &'a agent::Spec,
+    /// Its role; `None` if there is no such role.
+    pub role: Option<&'a Role>,
+    /// Whether its task demands a person's yes for every effect.
+    pub approval_required: bool,
+}
+
+/// Folders and files that no tool ever writes: they are how people keep control.
+pub const CONTROL: [&str; 6] = ["approvals", "policy", "agents", "log", ".synod", "schemas"];
+/// Single files likewise.
+pub const CONTROL_FILES: [&str; 3] = ["tasks/approvals.task.md", "synod.yaml", "run_mode.yaml"];
+/// Folders that Synod prints; agents change them through their own tools.
+pub const PRINTED: [(&str, &str); 3] =
+    [("tasks", "create_task and update_task"), ("sessions", "send_message"), ("inbox", "slack_send")];
+
+/// Says whether `asker` may do `act`.
+pub fn judge(asker: &Asker<'_>, policy: &Policy, act: &Act) -> Ruling {
+    let facts = tool::facts(act.tool());
+    let mut nature = facts.map_or(Nature::Once, |f| f.nature);
+    let deny = |rule: String, advice: String| Ruling { verdict: Verdict::Deny { advice }, rule, nature: Nature::Read };
+    if let Err((rule, advice)) = may_use(asker, act.tool(), facts.and_then(|f| f.needs)) {
+        return deny(rule, advice);
+    }
+    let path_rule = match act {
+        Act::ReadFile { path } | Act::ListDirectory { path } => readable(path),
+        Act::SearchFiles { path, .. } => readable(path.as_deref().unwrap_or("memory")),
+        Act::WriteFile { path, .. } | Act::CreateDirectory { path } => writable(path),
+        _ => Ok(String::new()),
+    };
+    let path = match path_rule {
+        Ok(path) => path,
+        Err((rule, advice)) => return deny(rule, advice),
+    };
+    let (verdict, rule) = match act {
+        Act::WriteFile { .. } | Act::CreateDirectory { .. } => {
+            let own = format!("workspaces/{}", asker.spec.id);
+            if beneath(&path, &own) {
+                (Verdict::Allow, "its own workspace".to_owned())
+            } else {
+                let factors = vec![format!("writes {path}, outside the agent's workspace {own}/")];
+                (Verdict::Ask { risk: Risk::Medium, factors }, "write_file outside the workspace asks".to_owned())
+            }
+        }
+        Act::ExecuteCommand { command } => {
+            let (verdict, rule, of_command) = judge_command(policy, command);
+            nature = of_command;
+            (verdict, rule)
+        }
+        Act::SlackSend { channel, .. } => {
+            let factors = vec![format!("speaks to people outside the home, in {channel}")];
+            (Verdict::Ask { risk: Risk::Medium, factors }, "slack_send always asks".to_owned())
+        }
+        Act::ReadFile { .. }
+        | Act::ListDirectory { .. }
+        | Act::SearchFiles { .. }
+        | Act::CreateTask { .. }
+        | Act::UpdateTask { .. }
+        | Act::QueryTasks { .. }
+        | Act::SendMessage { .. }
+        | Act::SlackRead { .. } => (Verdict::Allow, format!("tool {} asks nobody", act.tool())),
+    };
+    let changes = nature != Nature::Read && !facts.is_some_and(|f| f.inside);
+    if verdict == Verdict::Allow && changes && asker.approval_required {
+        let factors = vec!["the task says approval_required: true".to_owned()];
+        return Ruling { verdict: Verdict::Ask { risk: Risk::Low, factors }, rule: "approval_required".to_owned(), nature };
+    }
+    Ruling { verdict, rule, nature }
+}
+
+/// Whether the agent has the tool at all: deny wins, then the list that is given, then the role.
+pub fn may_use(asker: &Asker<'_>, name: &str, needs: Option<Permission>) -> Result<(), (String, String)> {
+    let id = &asker.spec.id;
+    let tools = &asker.spec.permissions.tools;
+    if let Some(pattern) = tools.deny.iter().find(|p| glob(p, name)) {
+        return Err((
+            format!("permissions.tools.deny of {id} has {pattern}"),
+            format!("{id} may not use {name}: its file denies {pattern}"),
+        ));
+    }
+    let Some(role) = asker.role else {
+        return Err((
+            format!("role {} does not exist", asker.spec.role),
+            format!("{id} has the role {}, which does not exist; it may use nothing", asker.spec.role),
+        ));
+    };
+    if let Some(needed) = needs
+        && !role.permissions.contains(&needed)
+    {
+        return Err((
+            format!("role {} lacks {}", asker.spec.role, needed.as_str()),
+            format!("{id} is a {}, which has no permission {}; ask an agent that has it", asker.spec.role, needed.as_str()),
+        ));
+    }
+    let listed = asker.spec.capabilities.iter().any(|c| tool::facts(c).is_some());
+    let (granted, whose): (bool, &str) = match &tools.allow {
+        Some(allow) => (allow.iter().any(|p| glob(p, name)), "permissions.tools.allow"),
+        None if listed => (asker.spec.capabilities.iter().any(|c| c == name), "capabilities"),
+        None => (role.tools.iter().any(|p| glob(p, name)), "the role's tools"),
+    };
+    // Moving work about is open to all whose lists do not say otherwise in so many words.
+    let coordination = COORDINATION_TOOLS.contains(&name) && tools.allow.is_none();
+    if granted || coordination {
+        return Ok(());
+    }
+    Err((format!("{whose} of {id} lacks {name}"), format!("{id} does not have the tool {name}: {whose} does not list it")))
+}
+
+/// Literal entries only: anything that the owner did not write down word by word is asked.
+fn judge_command(policy: &Policy, command: &str) -> (Verdict, String, Nature) {
+    let shown = command.trim();
+    if let Some(bad) = hidden_character(command) {
+        let advice = format!("the command has the hidden character U+{:04X}; write it without", u32::from(bad));
+        return (Verdict::Deny { advice }, "hidden characters are denied".to_owned(), Nature::Read);
+    }
+    if shown.is_empty() {
+        let advice = "the command is empty".to_owned();
+        return (Verdict::Deny { advice }, "empty commands are denied".to_owned(), Nature::Read);
+    }
+    let rule_name = |word: &str| format!("policy/commands.yaml has {shown:?}: {word}");
+    match policy.commands.get(shown) {
+        Some(CommandRule { verdict: CommandVerdict::Allow, nature }) => (Verdict::Allow, rule_name("allow"), *nature),
+        Some(CommandRule { verdict: CommandVerdict::Ask, nature }) => {
+            let factors = vec!["the owner wants to be asked for this command".to_owned()];
+            (Verdict::Ask { risk: Risk::Low, factors }, rule_name("ask"), *nature)
+        }
+        Some(CommandRule { verdict: CommandVerdict::Deny, .. }) => {
+            let advice = format!("{shown:?} is denied by policy/commands.yaml; find another way");
+            (Verdict::Deny { advice }, rule_name("deny"), Nature::Read)
+        }
+        None => {
+            let factors = vec!["runs a command that policy/commands.yaml does not list".to_owned()];
+            let rule = "commands that policy/commands.yaml does not list are asked".to_owned();
+            (Verdict::Ask { risk: Risk::Medium, factors }, rule, Nature::Once)
+        }
+    }
+}
+
+/// A character that a person would not see in an approval, or that would show something else.
+pub fn hidden_character(text: &str) -> Option<char> {
+    text.chars().find(|c| {
+        (c.is_control() && !matches!(c, '\n' | '\t'))
+            || matches!(u32::from(*c),
+                0xad | 0x34f | 0x61c | 0x115f | 0x1160 | 0x17b4 | 0x17b5 | 0x180b..=0x180f | 0x200b..=0x200f | 0x2028..=0x202e
+                | 0x2060..=0x206f | 0x3164 | 0xfe00..=0xfe0f | 0xfeff | 0xffa0 | 0xfff0..=0xfffb | 0xe0000..=0xe0fff)
+    })
+}
+
+fn readable(path: &str) -> Result<String, (String, String)> {
+    let clean = clean(path)?;
+    if beneath(&clean, ".synod") {
+        return Err((
+            ".synod is closed to agents".to_owned(),
+            "the folder .synod belongs to Synod alone; read the files of the home instead".to_owned(),
+        ));
+    }
+    Ok(clean)
+}
+
+fn writable(path: &str) -> Result<String, (String, String)> {
+    let clean = clean(path)?;
+    let control = CONTROL.iter().find(|folder| beneath(&clean, folder)).or_else(|| CONTROL_FILES.iter().find(|f| beneath(&clean, f)));
+    if let Some(what) = control {
+        return Err((
+            format!("control file {what}"),
+            format!("{clean} is one of the files by which people keep control; no agent may write it"),
+        ));
+    }
+    if let Some((folder, instead)) = PRINTED.iter().find(|(folder, _)| beneath(&clean, folder)) {
+        return Err((format!("{folder}/ is printed by synod"), format!("{clean} is printed by Synod; use {instead} instead")));
+    }
+    Ok(clean)
+}
+
+/// The path in its plain form, relative to the home. Compared without case, because some file systems do.
+fn clean(path: &str) -> Result<String, (String, String)> {
+    let refuse = |why: &str| {
+        Err((
+            "paths stay beneath the home".to_owned(),
+            format!("{path:?} {why}; give a path relative to the home, such as memory/notes.md"),
+        ))
+    };
+    if path.starts_with('/') || path.starts_with('~') {
+        return refuse("is not relative");
+    }
+    if path.contains('\\') || hidden_character(path).is_some() || path.contains('\n') {
+        return refuse("has characters that paths here do not have");
+    }
+    let mut parts = Vec::new();
+    for part in path.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => return refuse("has a '..'"),
+            part => parts.push(part),
+        }
+    }
+    Ok(parts.join("/"))
+}
+
+fn beneath(path: &str, folder: &str) -> bool {
+    let (path, folder) = (path.to_lowercase(), folder.to_lowercase());
+    let path: Vec<&str> = path.split('/').map(|part| part.trim_end_matches(['.', ' '])).collect();
+    let folder: Vec<&str> = folder.split('/').collect();
+    // `.synod` must not lose its own dot; only dots at the end are dropped.
+    path.len() >= folder.len() && path.iter().zip(&folder).all(|(a, b)| a == b)
+}
+
+#[cfg(test)]
+mod tests;

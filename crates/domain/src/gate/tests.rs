@@ -1,0 +1,165 @@
+use super::*;
+use crate::id::AgentId;
+use crate::role::builtin;
+use crate::tool::ALL;
+
+fn spec(role: &str) -> agent::Spec {
+    agent::Spec::new(AgentId::new(format!("{}-001", role.replace('_', "-"))), role, "m")
+}
+
+fn judge_as(spec: &agent::Spec, policy: &Policy, act: &Act) -> Ruling {
+    let roles = builtin();
+    judge(&Asker { spec, role: roles.get(&spec.role), approval_required: false }, policy, act)
+}
+
+fn word(ruling: &Ruling) -> &'static str {
+    match ruling.verdict {
+        Verdict::Allow => "allow",
+        Verdict::Ask { .. } => "ask",
+        Verdict::Deny { .. } => "deny",
+    }
+}
+
+fn sample(tool: &str) -> Act {
+    let json = match tool {
+        "read_file" | "list_directory" => r#"{"path":"memory/a.md"}"#,
+        "search_files" => r#"{"query":"x"}"#,
+        "write_file" => r#"{"path":"memory/a.md","content":"x"}"#,
+        "create_directory" => r#"{"path":"memory/x"}"#,
+        "execute_command" => r#"{"command":"make"}"#,
+        "create_task" => r#"{"title":"x"}"#,
+        "update_task" => r#"{"id":"task-001"}"#,
+        "query_tasks" => r#"{"sql":"select 1"}"#,
+        "send_message" => r#"{"to":"a","content":"x"}"#,
+        "slack_read" => "{}",
+        "slack_send" => r##"{"channel":"#ops","text":"x"}"##,
+        other => panic!("no sample for {other}"),
+    };
+    serde_json::from_str(&format!(r#"{{"tool":"{tool}","arguments":{json}}}"#)).unwrap()
+}
+
+#[test]
+fn every_role_gets_what_its_row_says_of_every_tool() {
+    // One letter a tool, in the order of `tool::ALL`: allow, ask (?), deny.
+    let table = [
+        ("coordinator", "dda" , "ddd", "aaa", "aa?"),
+        ("planner", "aaa", "ddd", "aaa", "aad"),
+        ("coder", "aaa", "??d", "aaa", "add"),
+        ("reviewer", "add", "ddd", "aaa", "add"),
+        ("retriever", "aaa", "ddd", "aaa", "add"),
+        ("executor", "aad", "?d?", "aaa", "add"),
+        ("evaluator", "add", "ddd", "aaa", "add"),
+        ("builder", "aaa", "??d", "aaa", "add"),
+        ("critic", "aaa", "ddd", "aaa", "add"),
+        ("domain_specialist", "aaa", "ddd", "aaa", "add"),
+        ("orchestrator", "aaa", "ddd", "aaa", "add"),
+        ("voter", "aaa", "ddd", "aaa", "add"),
+    ];
+    for (role, read, change, tasks, talk) in table {
+        let expected: String = [read, change, tasks, talk].concat();
+        let shown: String = ALL
+            .iter()
+            .map(|facts| match word(&judge_as(&spec(role), &Policy::default(), &sample(facts.name))) {
+                "allow" => 'a',
+                "ask" => '?',
+                _ => 'd',
+            })
+            .collect();
+        assert_eq!(shown, expected, "{role}");
+    }
+}
+
+#[test]
+fn every_refusal_names_its_rule_and_tells_the_agent_something() {
+    for role in builtin().into_keys().chain(["nobody".to_owned()]) {
+        for facts in &ALL {
+            let ruling = judge_as(&spec(&role), &Policy::default(), &sample(facts.name));
+            assert!(!ruling.rule.is_empty());
+            if let Verdict::Deny { advice } = ruling.verdict {
+                assert!(advice.len() > 10, "{role} {}: {advice}", facts.name);
+            }
+        }
+    }
+}
+
+#[test]
+fn deny_beats_allow_and_a_list_only_narrows_the_role() {
+    let mut agent = spec("executor");
+    agent.permissions.tools.allow = Some(vec!["*".to_owned()]);
+    agent.permissions.tools.deny = vec!["write_*".to_owned()];
+    let policy = Policy::default();
+    assert_eq!(judge_as(&agent, &policy, &sample("write_file")).rule, "permissions.tools.deny of executor-001 has write_*");
+    assert_eq!(word(&judge_as(&agent, &policy, &sample("search_files"))), "allow");
+
+    let mut agent = spec("planner");
+    agent.permissions.tools.allow = Some(vec!["*".to_owned()]);
+    assert_eq!(judge_as(&agent, &policy, &sample("execute_command")).rule, "role planner lacks execute_tools");
+
+    let mut agent = spec("retriever");
+    agent.permissions.tools.allow = Some(vec!["read_file".to_owned()]);
+    assert_eq!(word(&judge_as(&agent, &policy, &sample("create_task"))), "deny");
+
+    let mut agent = spec("executor");
+    agent.capabilities = vec!["read_file".to_owned()];
+    assert_eq!(judge_as(&agent, &policy, &sample("execute_command")).rule, "capabilities of executor-001 lacks execute_command");
+}
+
+#[test]
+fn only_literal_commands_are_allowed_and_all_others_are_asked() {
+    let rule = |verdict, nature| CommandRule { verdict, nature };
+    let policy = Policy {
+        commands: [
+            ("df -h".to_owned(), rule(CommandVerdict::Allow, Nature::Read)),
+            ("make test".to_owned(), rule(CommandVerdict::Ask, Nature::Once)),
+            ("rm -rf /".to_owned(), rule(CommandVerdict::Deny, Nature::Once)),
+        ]
+        .into(),
+    };
+    let says = |command: &str| {
+        let ruling = judge_as(&spec("executor"), &policy, &Act::ExecuteCommand { command: command.to_owned() });
+        (word(&ruling), ruling.nature)
+    };
+    assert_eq!(says("df -h"), ("allow", Nature::Read));
+    assert_eq!(says(" df -h\n"), ("allow", Nature::Read));
+    assert_eq!(says("make test"), ("ask", Nature::Once));
+    assert_eq!(says("rm -rf /").0, "deny");
+    for asked in ["df -h; id", "df  -h", "df -h\nid", "DF -h", "df", "df -h # x", "$(df -h)"] {
+        assert_eq!(says(asked), ("ask", Nature::Once), "{asked}");
+    }
+    for denied in ["", "  ", "df\u{200b} -h", "ls \u{202e}fr", "ls\r", "a\u{1b}[2J", "x\u{e0041}"] {
+        assert_eq!(says(denied).0, "deny", "{denied:?}");
+    }
+}
+
+#[test]
+fn control_files_are_never_written_whatever_the_spelling() {
+    let write = |path: &str| {
+        let act = Act::WriteFile { path: path.to_owned(), content: String::new() };
+        word(&judge_as(&spec("executor"), &Policy::default(), &act))
+    };
+    for path in [
+        "tasks/approvals.task.md", "approvals/pending/x.approval.md", "policy/commands.yaml", "policy", "agents/a.agent.yaml",
+        "synod.yaml", "./synod.yaml", "SYNOD.YAML", "log/audit.jsonl", ".synod/journal.db", ".Synod/x", "a/../synod.yaml",
+        "policy//x", "policy./x", "policy /x", "/etc/passwd", "~/x", "tasks/x.task.md", "sessions/x.session.yaml",
+        "inbox/slack-outbox.jsonl", "run_mode.yaml", "..", "a\\..\\synod.yaml", "policy\u{200b}/x", "schemas/x.json",
+    ] {
+        assert_eq!(write(path), "deny", "{path}");
+    }
+    assert_eq!(write("workspaces/executor-001/out.txt"), "allow");
+    assert_eq!(write("workspaces/executor-0012/out.txt"), "ask");
+    assert_eq!(write("memory/notes.md"), "ask");
+    let read = Act::ReadFile { path: ".synod/journal.db".to_owned() };
+    assert_eq!(word(&judge_as(&spec("executor"), &Policy::default(), &read)), "deny");
+}
+
+#[test]
+fn a_task_that_requires_approval_asks_for_every_effect_but_not_for_reading() {
+    let roles = builtin();
+    let spec = spec("executor");
+    let asker = Asker { spec: &spec, role: roles.get("executor"), approval_required: true };
+    let policy = Policy::default();
+    let write = Act::WriteFile { path: "workspaces/executor-001/a".to_owned(), content: String::new() };
+    assert_eq!(judge(&asker, &policy, &write).rule, "approval_required");
+    assert_eq!(word(&judge(&asker, &policy, &sample("read_file"))), "allow");
+    assert_eq!(word(&judge(&asker, &policy, &sample("create_task"))), "allow");
+}

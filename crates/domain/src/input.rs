@@ -1,0 +1,164 @@
+//! What comes from outside: people, files, outcomes, time. `decide` turns inputs into events.
+
+use crate::agent;
+use crate::approval::{Answer, Request};
+use crate::event::Tail;
+use crate::id::{AgentId, ApprovalId, CallId, MessageId, SessionId, TaskId, Ticket};
+use crate::session::{Head, Status};
+use crate::settings::{Policy, Settings};
+use crate::task::{self, Mark};
+use crate::tool::Call;
+
+/// Something that wants a decision.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Input {
+    /// A process begins to work in this home, with hands to carry things out.
+    Started,
+    /// Take the next step that needs nothing from outside. Given until it yields nothing.
+    Proceed,
+    /// Time has passed.
+    Ticked,
+    /// `synod.yaml` was read.
+    SettingsRead(Box<Settings>),
+    /// `policy/commands.yaml` was read.
+    PolicyRead(Policy),
+    /// An agent's file was read.
+    AgentRead(Box<agent::Spec>),
+    /// An agent's file is gone.
+    AgentGone(AgentId),
+    /// A line of an inbox file was read.
+    LineRead {
+        /// `inbox/slack-messages.jsonl`
+        source: String,
+        /// From 1.
+        line: u64,
+        /// Who wrote it.
+        from: String,
+        /// Where, if the source has channels.
+        channel: Option<String>,
+        /// What.
+        text: String,
+    },
+    /// A task file was read; this is what it says of one task.
+    TaskRead {
+        /// All but the mark.
+        spec: Box<task::Spec>,
+        /// The mark in the file.
+        mark: Mark,
+        /// The `result:` in the file.
+        result: String,
+    },
+    /// A person changed a mark.
+    TaskMarked {
+        /// Which task.
+        task: TaskId,
+        /// The new mark.
+        mark: Mark,
+        /// Who.
+        by: String,
+    },
+    /// A person removed a task from its file.
+    TaskGone {
+        /// Which.
+        task: TaskId,
+    },
+    /// A person adds a task by a command.
+    TaskWanted {
+        /// What; its id is ignored, its file used.
+        spec: Box<task::Spec>,
+        /// Who.
+        by: String,
+    },
+    /// A session file was found that the journal does not know.
+    SessionRead {
+        /// Its head.
+        head: Box<Head>,
+        /// Its status.
+        status: Status,
+        /// The number of its next message.
+        next_message: u32,
+        /// Where it stands.
+        tail: Tail,
+        /// Approvals of the last turn that still wait.
+        approvals: Vec<Request>,
+    },
+    /// A person cut messages off the end of a session.
+    SessionCut {
+        /// Which.
+        session: SessionId,
+        /// The number of its next message.
+        next_message: u32,
+        /// Where it stands now.
+        tail: Tail,
+    },
+    /// A person changed a message in a session file.
+    MessageEdited {
+        /// Which session.
+        session: SessionId,
+        /// Which message.
+        message: MessageId,
+    },
+    /// A person speaks to an agent.
+    MessageWritten {
+        /// In which session; `None` lets Synod find or open one.
+        session: Option<SessionId>,
+        /// To whom.
+        agent: AgentId,
+        /// What.
+        text: String,
+        /// Who.
+        by: String,
+        /// Whether it stands in the session file already.
+        in_file: bool,
+    },
+    /// A person answered an approval.
+    Answered {
+        /// Which.
+        approval: ApprovalId,
+        /// What.
+        answer: Answer,
+        /// Who.
+        by: String,
+        /// Where.
+        via: String,
+    },
+    /// A model answered.
+    Replied {
+        /// In which session.
+        session: SessionId,
+        /// To which call.
+        ticket: Ticket,
+        /// What it says.
+        text: String,
+        /// What it asks for.
+        calls: Vec<Call>,
+        /// Tokens that went in.
+        tokens_in: u64,
+        /// Tokens that came out.
+        tokens_out: u64,
+    },
+    /// A model did not answer.
+    ModelFailed {
+        /// In which session.
+        session: SessionId,
+        /// Which call.
+        ticket: Ticket,
+        /// Why.
+        reason: String,
+        /// Not before so many milliseconds; `None` if trying again is of no use.
+        retry_after_ms: Option<u64>,
+    },
+    /// A tool is finished.
+    ToolFinished {
+        /// In which session.
+        session: SessionId,
+        /// Which call.
+        call: CallId,
+        /// Which try.
+        ticket: Ticket,
+        /// Whether it did what was asked.
+        ok: bool,
+        /// What the agent sees.
+        text: String,
+    },
+}

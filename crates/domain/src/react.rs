@@ -1,0 +1,67 @@
+//! What an event demands of the world. `react` only lists; the engine has it done.
+
+use crate::effect::Effect;
+use crate::event::Event;
+use crate::id::{CallId, SessionId};
+use crate::lifecycle::Lifecycle;
+use crate::state::{Session, Stage, State, Step};
+
+/// The effects of `event`, given the state right after it.
+pub fn react(state: &State, event: &Event) -> Option<Effect> {
+    match event {
+        Event::TurnBegun { session, .. } | Event::TurnRetried { session, .. } => {
+            state.sessions.get_key_value(session).and_then(|(id, s)| model_call(id, s))
+        }
+        Event::CallCleared { session, call, .. } | Event::CallRetried { session, call } => {
+            state.sessions.get_key_value(session).and_then(|(id, s)| tool_call(id, s, call))
+        }
+        Event::Moved { session, to: Lifecycle::Complete, .. } | Event::SessionCut { session, .. } => {
+            Some(Effect::Stop { session: session.clone() })
+        }
+        Event::Started
+        | Event::SettingsChanged { .. }
+        | Event::PolicyChanged { .. }
+        | Event::AgentDefined { .. }
+        | Event::AgentRetired { .. }
+        | Event::LineTaken { .. }
+        | Event::TaskAdded { .. }
+        | Event::TaskEdited { .. }
+        | Event::TaskStarted { .. }
+        | Event::TaskEnded { .. }
+        | Event::TaskReopened { .. }
+        | Event::SessionOpened { .. }
+        | Event::SessionAdopted { .. }
+        | Event::SessionReopened { .. }
+        | Event::MessageAdded { .. }
+        | Event::MessageEdited { .. }
+        | Event::Moved { .. }
+        | Event::TurnFailed { .. }
+        | Event::Replied { .. }
+        | Event::CallAsked { .. }
+        | Event::CallFinished { .. }
+        | Event::ApprovalEnded { .. } => None,
+    }
+}
+
+/// What is under way and has no outcome: what a restart must take up.
+pub fn pending(state: &State) -> Vec<Effect> {
+    let mut effects = Vec::new();
+    for (id, session) in state.sessions_in_flight() {
+        effects.extend(model_call(id, session));
+        if let Stage::Acting { calls, .. } = &session.stage {
+            effects.extend(calls.iter().filter_map(|p| tool_call(id, session, &p.call.id)));
+        }
+    }
+    effects
+}
+
+fn model_call(id: &SessionId, session: &Session) -> Option<Effect> {
+    let Stage::Thinking { ticket } = session.stage else { return None };
+    Some(Effect::CallModel { ticket, session: id.clone(), agent: session.agent.clone(), turn: session.turns_total })
+}
+
+fn tool_call(id: &SessionId, session: &Session, call: &CallId) -> Option<Effect> {
+    let pending = session.pending(call)?;
+    let Step::Running { ticket, .. } = pending.step else { return None };
+    Some(Effect::RunTool { ticket, session: id.clone(), agent: session.agent.clone(), call: pending.call.clone() })
+}

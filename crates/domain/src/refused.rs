@@ -1,0 +1,74 @@
+//! Why an input was not accepted. A refusal is not a failure: it tells somebody what to do instead.
+
+use crate::approval::Outcome;
+use crate::id::{AgentId, ApprovalId, SessionId, TaskId};
+use crate::lifecycle::BadMove;
+use crate::task::Mark;
+
+/// Every refusal names the thing and the rule.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Refused {
+    /// There is no such approval.
+    #[error("there is no approval {0}")]
+    NoApproval(ApprovalId),
+    /// Somebody else was first.
+    #[error("approval {approval} is closed: {}", outcome_words(.outcome))]
+    ApprovalClosed {
+        /// Which.
+        approval: ApprovalId,
+        /// How it ended.
+        outcome: Outcome,
+    },
+    /// There is no such task.
+    #[error("there is no task {0}")]
+    NoTask(TaskId),
+    /// There is no such agent.
+    #[error("there is no agent {0}")]
+    NoAgent(AgentId),
+    /// There is no such session.
+    #[error("there is no session {0}")]
+    NoSession(SessionId),
+    /// A person wrote a mark that only Synod gives.
+    #[error("{task} cannot be marked {} by hand: only done, failed, cancelled and open are commands", mark.as_str())]
+    MarkNotACommand {
+        /// Which task.
+        task: TaskId,
+        /// Which mark.
+        mark: Mark,
+    },
+    /// An outcome of a try that no longer counts.
+    #[error("an outcome of {session} came too late: its call is no longer under way")]
+    Stale {
+        /// In which session.
+        session: SessionId,
+    },
+    /// The id is in use.
+    #[error("there is already a task {0}")]
+    TaskExists(TaskId),
+    /// Too much at once.
+    #[error("{limit}: {value} is the most")]
+    Limit {
+        /// The setting.
+        limit: &'static str,
+        /// Its value.
+        value: u64,
+    },
+    /// Nobody to give it to.
+    #[error("nobody takes this: no assignee, no routing rule, no responsibility and no planner fits, and routing.fallback is not set")]
+    NoRoute,
+    /// Nothing was said.
+    #[error("the message is empty")]
+    EmptyMessage,
+    /// A state has no such move.
+    #[error(transparent)]
+    BadMove(#[from] BadMove),
+}
+
+fn outcome_words(outcome: &Outcome) -> String {
+    match outcome {
+        Outcome::Answered { answer: crate::approval::Answer::Approved, by, via } => format!("{by} approved it ({via})"),
+        Outcome::Answered { answer: crate::approval::Answer::Rejected { .. }, by, via } => format!("{by} rejected it ({via})"),
+        Outcome::Expired => "it expired".to_owned(),
+        Outcome::Withdrawn { reason } => format!("it was withdrawn, {reason}"),
+    }
+}

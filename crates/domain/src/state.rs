@@ -1,0 +1,422 @@
+//! What is so: the state that events add up to. Only `apply` changes it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+
+use crate::agent;
+use crate::approval::{Outcome, Request};
+use crate::id::{AgentId, ApprovalId, CallId, MessageId, Seq, SessionId, TaskId, Ticket, Time};
+use crate::lifecycle::Lifecycle;
+use crate::role::{self, Role};
+use crate::session::Status;
+use crate::settings::{Policy, Settings};
+use crate::task::{self, Mark, Priority};
+use crate::tool::{Call, Nature};
+
+/// Everything Synod knows of a home, but for the words of conversations, which live in session files.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct State {
+    /// The last event that was applied.
+    pub seq: Seq,
+    /// `synod.yaml`.
+    pub settings: Settings,
+    /// `policy/commands.yaml`.
+    pub policy: Policy,
+    /// Agents by id.
+    pub agents: BTreeMap<AgentId, Agent>,
+    /// Sessions by id.
+    pub sessions: BTreeMap<SessionId, Session>,
+    /// Tasks by id.
+    pub tasks: BTreeMap<TaskId, Task>,
+    /// Approvals that wait for a person.
+    pub approvals: BTreeMap<ApprovalId, Request>,
+    /// Approvals that have ended, and how; so that a late answer can be told who was first.
+    pub decided: BTreeMap<ApprovalId, Outcome>,
+    /// How many lines of each inbox file were taken.
+    pub inbox: BTreeMap<String, u64>,
+    /// The number of the next task.
+    pub next_task: u32,
+    /// The number of the next approval.
+    pub next_approval: u32,
+    /// Sessions that work now, all agents together.
+    pub busy: u32,
+    /// Tasks that have not ended.
+    pub open_tasks: u32,
+    /// Sessions in which the domain has a next step to take.
+    pub(crate) agenda: BTreeSet<SessionId>,
+    /// For each agent with a free slot and something to do: the first in its queue.
+    pub(crate) startable: BTreeSet<(Rank, AgentId)>,
+    /// Tasks that others name and that do not exist (yet).
+    pub(crate) dangling: BTreeSet<TaskId>,
+    /// What must happen at a time.
+    pub(crate) deadlines: BTreeSet<(Time, Deadline)>,
+}
+
+/// An agent and what it is busy with.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Agent {
+    /// What its file says.
+    pub spec: agent::Spec,
+    /// Whether its file is gone: it finishes what it has and gets nothing new.
+    pub retired: bool,
+    /// Sessions that work now.
+    pub busy: u32,
+    /// How many sessions it ever had; makes the next session's id.
+    pub sessions_begun: u32,
+    /// Sessions that are not over.
+    pub sessions: BTreeSet<SessionId>,
+    /// What it could do if it had a slot, best first.
+    pub(crate) queue: BTreeSet<(Rank, Work)>,
+    /// Its entry in `startable`.
+    pub(crate) head: Option<Rank>,
+}
+
+/// The order in a queue: lower is first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Rank {
+    /// The task's letter.
+    pub priority: Priority,
+    /// The agent's own priority.
+    pub agent_priority: u32,
+    /// First come, first served.
+    pub since: Seq,
+}
+
+/// What waits for a slot.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Work {
+    /// A session that goes on.
+    Session(SessionId),
+    /// A task that begins.
+    Task(TaskId),
+}
+
+/// What must happen at a time.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Deadline {
+    /// A session has worked too long.
+    Work(SessionId),
+    /// A failed model call is due again.
+    Retry(SessionId),
+    /// An approval lapses.
+    Approval(ApprovalId),
+}
+
+/// A task and how far it is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Task {
+    /// What the file says.
+    pub spec: task::Spec,
+    /// Who asked for it.
+    pub by: Requester,
+    /// How far it is.
+    pub stage: TaskStage,
+    /// What came of it, cut to a bound; the whole text is in the session.
+    pub result: String,
+    /// Tasks that are a part of it.
+    pub children: BTreeSet<TaskId>,
+    /// Tasks that wait for it.
+    pub dependents: BTreeSet<TaskId>,
+    /// Its place in its agent's queue while it waits there.
+    pub(crate) queued: Option<(AgentId, Rank)>,
+}
+
+/// How far a task is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TaskStage {
+    /// Not begun.
+    Open,
+    /// An agent is at it.
+    Running {
+        /// In this conversation.
+        session: SessionId,
+    },
+    /// Over.
+    Ended {
+        /// How.
+        end: task::End,
+    },
+}
+
+/// Who asked for a task, and so who is told how it ends.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Requester {
+    /// A person, through a file or a command.
+    Person {
+        /// The name, if it is known.
+        name: String,
+    },
+    /// An agent, in this conversation.
+    Session {
+        /// Which.
+        session: SessionId,
+    },
+    /// A line that came in from outside.
+    Inbox {
+        /// `inbox/slack-messages.jsonl:1`
+        source: String,
+    },
+}
+
+/// A conversation and where it stands.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Session {
+    /// Whose.
+    pub agent: AgentId,
+    /// About what.
+    pub task: Option<TaskId>,
+    /// The agent's state in it.
+    pub lifecycle: Lifecycle,
+    /// Whether it is over with a failure.
+    pub failed: bool,
+    /// What happens in it right now.
+    pub stage: Stage,
+    /// Turns since somebody spoke to the agent.
+    pub turns: u32,
+    /// All turns.
+    pub turns_total: u32,
+    /// The number of the next message.
+    pub next_message: u32,
+    /// Whether somebody spoke since the last turn began.
+    pub unread: bool,
+    /// Who waits for the agent's last words, beside whoever asked for the task.
+    pub askers: BTreeSet<SessionId>,
+    /// The last act and how often it came in a row.
+    pub repeated: Option<(String, u32)>,
+    /// Working time so far.
+    pub worked_ms: u64,
+    /// Since when it works now.
+    pub(crate) working_since: Option<Time>,
+    /// When that is too long.
+    pub(crate) work_due: Option<Time>,
+    /// Its place in its agent's queue while it waits there.
+    pub(crate) queued: Option<Rank>,
+}
+
+/// What happens in a session right now.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Stage {
+    /// Nothing; `unread` says whether there is something to answer.
+    Resting,
+    /// The model is asked.
+    Thinking {
+        /// The call.
+        ticket: Ticket,
+    },
+    /// The model failed and is asked again later.
+    Retrying {
+        /// The failed call.
+        ticket: Ticket,
+        /// When it is due.
+        due: Time,
+    },
+    /// The model asked for tools.
+    Acting {
+        /// What the model said along with it: the reason an approval shows.
+        said: String,
+        /// Each call and how far it is, in the model's order.
+        calls: Vec<Pending>,
+    },
+    /// The model has answered without asking for anything.
+    Concluding {
+        /// Its words.
+        said: String,
+    },
+    /// The session is over.
+    Over,
+}
+
+/// A tool call of the current turn.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Pending {
+    /// What the model asked for.
+    pub call: Call,
+    /// How far it is.
+    pub step: Step,
+}
+
+/// How far a call is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Step {
+    /// The gate has not seen it.
+    New,
+    /// A person is asked.
+    Asking {
+        /// Where.
+        approval: ApprovalId,
+    },
+    /// A person said yes; the gate looks once more before it runs.
+    Approved {
+        /// Which approval said so.
+        approval: ApprovalId,
+    },
+    /// It is being carried out.
+    Running {
+        /// The try.
+        ticket: Ticket,
+        /// What repeating it would do.
+        nature: Nature,
+    },
+    /// There is a result.
+    Finished,
+}
+
+impl State {
+    /// The state before anything happened.
+    pub fn new() -> Self {
+        Self { next_task: 1, next_approval: 1, ..Self::default() }
+    }
+
+    /// The place of the next event.
+    pub fn next_seq(&self) -> Seq {
+        self.seq.plus(1)
+    }
+
+    /// A role by name: the home's own, else a built-in one.
+    pub fn role(&self, name: &str) -> Option<Role> {
+        self.settings.roles.get(name).cloned().or_else(|| role::builtin().remove(name))
+    }
+
+    /// When something is due next, if anything is.
+    pub fn next_deadline(&self) -> Option<Time> {
+        self.deadlines.first().map(|(at, _)| *at)
+    }
+
+    /// Whether the domain has nothing to do until something comes from outside: an outcome, a person, a deadline.
+    pub fn is_settled(&self) -> bool {
+        self.agenda.is_empty() && !self.can_start()
+    }
+
+    /// Whether anything is being carried out or is due by itself.
+    pub fn is_idle(&self) -> bool {
+        self.is_settled()
+            && !self.sessions_in_flight().any(|_| true)
+            && !self.deadlines.iter().any(|(_, what)| matches!(what, Deadline::Retry(_)))
+    }
+
+    /// Sessions with a model call or a tool call under way.
+    pub fn sessions_in_flight(&self) -> impl Iterator<Item = (&SessionId, &Session)> {
+        // A session that is not working has nothing in flight, and only open sessions of agents can work.
+        self.agents
+            .values()
+            .flat_map(|agent| &agent.sessions)
+            .filter_map(|id| self.sessions.get_key_value(id))
+            .filter(|(_, session)| session.in_flight())
+    }
+
+    pub(crate) fn can_start(&self) -> bool {
+        self.busy < self.settings.limits.parallel_max && !self.startable.is_empty()
+    }
+
+    /// The topmost task that `task` is a part of.
+    pub fn root_of<'a>(&'a self, task: &'a TaskId) -> &'a TaskId {
+        let mut at = task;
+        for _ in 0..TASK_DEPTH_MAX {
+            match self.tasks.get(at).and_then(|t| t.spec.parent.as_ref()) {
+                Some(parent) if self.tasks.contains_key(parent) => at = parent,
+                _ => break,
+            }
+        }
+        at
+    }
+
+    /// Parts of `task` that have not ended.
+    pub fn open_children<'a>(&'a self, task: &Task) -> impl Iterator<Item = &'a TaskId> {
+        let children: Vec<_> = task.children.iter().cloned().collect();
+        children.into_iter().filter_map(|id| self.tasks.get_key_value(&id)).filter(|(_, t)| !t.is_ended()).map(|(id, _)| id)
+    }
+
+    /// Tasks that `task` waits for and that have not ended. A task that does not exist counts as open:
+    /// it may yet be written, and starting early is worse than saying why nothing starts.
+    pub fn open_dependencies<'a>(&'a self, task: &'a Task) -> impl Iterator<Item = &'a TaskId> {
+        task.spec.depends_on.iter().filter(|id| self.tasks.get(*id).is_none_or(|t| !t.is_ended()))
+    }
+}
+
+/// The deepest nesting of tasks that is followed.
+pub const TASK_DEPTH_MAX: usize = 64;
+
+impl Task {
+    /// Whether it is over.
+    pub fn is_ended(&self) -> bool {
+        matches!(self.stage, TaskStage::Ended { .. })
+    }
+
+    /// How it ended, if it has.
+    pub fn end(&self) -> Option<task::End> {
+        match self.stage {
+            TaskStage::Ended { end } => Some(end),
+            TaskStage::Open | TaskStage::Running { .. } => None,
+        }
+    }
+
+    /// The conversation it is worked on in.
+    pub fn session(&self) -> Option<&SessionId> {
+        match &self.stage {
+            TaskStage::Running { session } => Some(session),
+            TaskStage::Open | TaskStage::Ended { .. } => None,
+        }
+    }
+}
+
+impl State {
+    /// The mark that a task's file should show.
+    pub fn mark_of(&self, task: &Task) -> Mark {
+        match &task.stage {
+            TaskStage::Open => Mark::Open,
+            TaskStage::Running { session } => match self.sessions.get(session).map(|s| s.lifecycle) {
+                Some(Lifecycle::Blocked) => Mark::Asking,
+                _ => Mark::Running,
+            },
+            TaskStage::Ended { end } => end.mark(),
+        }
+    }
+}
+
+impl Session {
+    /// Whether a model call or a tool call is under way.
+    pub fn in_flight(&self) -> bool {
+        match &self.stage {
+            Stage::Thinking { .. } => true,
+            Stage::Acting { calls, .. } => calls.iter().any(|p| matches!(p.step, Step::Running { .. })),
+            Stage::Resting | Stage::Retrying { .. } | Stage::Concluding { .. } | Stage::Over => false,
+        }
+    }
+
+    /// The word for `status:` in its file.
+    pub fn status(&self) -> Status {
+        self.lifecycle.status(self.failed)
+    }
+
+    /// The id of its next message.
+    pub fn next_message_id(&self, further: usize) -> MessageId {
+        MessageId::new(format!("m-{:04}", self.next_message as usize + further))
+    }
+
+    /// One of the current turn's calls.
+    pub fn pending(&self, call: &CallId) -> Option<&Pending> {
+        match &self.stage {
+            Stage::Acting { calls, .. } => calls.iter().find(|p| p.call.id == *call),
+            Stage::Resting | Stage::Thinking { .. } | Stage::Retrying { .. } | Stage::Concluding { .. } | Stage::Over => None,
+        }
+    }
+
+    /// Whether the domain has a next step to take here, without anything from outside.
+    pub(crate) fn wants_attention(&self) -> bool {
+        match &self.stage {
+            Stage::Concluding { .. } => true,
+            Stage::Acting { calls, .. } => {
+                calls.iter().any(|p| matches!(p.step, Step::New | Step::Approved { .. }))
+                    || calls.iter().all(|p| p.step == Step::Finished)
+            }
+            Stage::Resting | Stage::Thinking { .. } | Stage::Retrying { .. } | Stage::Over => false,
+        }
+    }
+}
