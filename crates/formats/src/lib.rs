@@ -1,1 +1,18 @@
-//! Placeholder.
+//! Formats **reads and prints** every text file of a home, losslessly and with positions: text in, values
+//! and diagnostics out, text out. No IO here.
+//!
+//! A document keeps its source text. Parsing gives typed views with byte spans; an edit is a splice of bytes
+//! at a span. So printing what was parsed is the identity, and an edit changes its own bytes only.
+
+pub mod agent;
+pub mod diagnostic;
+mod json;
+pub mod policy;
+pub mod run_mode;
+pub mod script;
+pub mod settings;
+mod shape;
+pub mod time;
+pub mod yaml;
+
+pub use diagnostic::{Diagnostic, Read, Severity, did_you_mean, render};
