@@ -12,6 +12,7 @@ pub mod run_mode;
 pub mod script;
 pub mod settings;
 mod shape;
+pub mod task;
 pub mod time;
 pub mod yaml;
 

@@ -1,0 +1,310 @@
+//! Edits: each is a splice of the text, followed by a parse of the whole. An index that does not exist
+//! changes nothing.
+
+use std::ops::Range;
+
+use domain::id::AgentId;
+use domain::task::{Mark, Priority, Spec};
+
+use super::{PropertyParts, QUEUE_FILE, TaskFile, TaskItem, line, parse, print};
+
+impl TaskFile {
+    /// Changes the box. A box that already says so is kept as it was typed.
+    pub fn set_mark(&mut self, index: usize, mark: Mark) {
+        let Some(item) = self.items.get(index).filter(|i| i.mark != mark) else { return };
+        let symbol = self.symbol(mark).to_string();
+        self.splice(item.parts.mark.clone(), &symbol);
+    }
+
+    /// Sets a property, or adds it below the last one. A value with more than one line becomes a `|` block;
+    /// blank lines at its end are not kept.
+    pub fn set_property(&mut self, index: usize, key: &str, value: &str) {
+        let Some(item) = self.items.get(index) else { return };
+        let newline = self.newline();
+        if let Some(at) = item.properties.iter().position(|(k, _)| k == key) {
+            if item.properties[at].1 == print::normal(value) {
+                return;
+            }
+            let parts = item.parts.properties[at].clone();
+            let printed = print::value(value, &self.text[parts.prefix], newline);
+            return self.splice(parts.value, &printed);
+        }
+        let prefix = self.property_prefix(item);
+        let printed = format!("{prefix}{key}:{}", print::value(value, &prefix, newline));
+        let at = own_end(item);
+        self.insert_lines(at, &printed);
+    }
+
+    /// Takes a property out, with its lines.
+    pub fn remove_property(&mut self, index: usize, key: &str) {
+        let Some(item) = self.items.get(index) else { return };
+        let Some(at) = item.properties.iter().position(|(k, _)| k == key) else { return };
+        let lines = item.parts.properties[at].lines.clone();
+        self.splice(lines, "");
+    }
+
+    /// Changes the title; its kind of quotes stays if it can. Line ends become spaces.
+    pub fn set_title(&mut self, index: usize, title: &str) {
+        let Some(item) = self.items.get(index) else { return };
+        let title = print::one_line(title);
+        if item.title == title {
+            return;
+        }
+        let old = &self.text[item.parts.title.clone()];
+        let printed = print::title(&title, old);
+        let gap = if old.is_empty() && !self.text[..item.parts.title.start].ends_with([' ', '\t', '\u{a0}']) {
+            " "
+        } else {
+            ""
+        };
+        self.splice(item.parts.title.clone(), &format!("{gap}{printed}"));
+    }
+
+    /// Changes who works on it; `None` takes the assignee out.
+    pub fn set_assignee(&mut self, index: usize, assignee: Option<&AgentId>) {
+        let Some(item) = self.items.get(index).filter(|i| i.assignee.as_ref() != assignee) else { return };
+        let after = item.parts.priority.as_ref().map_or(item.parts.mark.end + 1, |p| p.end);
+        let token = assignee.map(|a| format!("@{a}"));
+        self.set_token(index, item.parts.assignee.clone(), after, token);
+    }
+
+    /// Changes the letter; `None` takes it out.
+    pub fn set_priority(&mut self, index: usize, priority: Option<Priority>) {
+        let Some(item) = self.items.get(index).filter(|i| i.priority != priority) else { return };
+        let after = item.parts.mark.end + 1;
+        self.set_token(index, item.parts.priority.clone(), after, priority.map(|p| p.letter().to_string()));
+    }
+
+    /// Changes the tags. Characters that a tag cannot have are left out.
+    pub fn set_tags(&mut self, index: usize, tags: &[String]) {
+        let tags: Vec<String> = tags.iter().map(|t| print::tag(t)).filter(|t| !t.is_empty()).collect();
+        if self.items.get(index).is_none_or(|i| i.tags == tags) {
+            return;
+        }
+        self.quote_title(index);
+        let old = self.items.get(index).map(|i| i.parts.tags.clone()).unwrap_or_default();
+        for span in old.into_iter().rev() {
+            let span = self.with_space(span);
+            self.text.replace_range(span, "");
+        }
+        self.items = parse::parse(&self.path, &self.text).0;
+        let Some(parts) = self.items.get(index).map(|i| &i.parts) else { return };
+        let box_end = parts.mark.end + 1;
+        let ends = [parts.priority.as_ref(), parts.assignee.as_ref()].into_iter().flatten().map(|r| r.end);
+        let after = ends.filter(|e| *e <= parts.title.start).max().unwrap_or(box_end);
+        let tokens: String = tags.iter().map(|t| format!(" #{t}")).collect();
+        self.splice(after..after, &tokens);
+    }
+
+    /// Adds a task: below the last child of `parent`, or at the end of the last list of the file.
+    pub fn add(&mut self, parent: Option<usize>, task: &Spec, mark: Mark, extra: &[(String, String)]) {
+        match parent.and_then(|p| self.items.get(p).map(|item| (p, item))) {
+            Some((at, item)) => {
+                let child = self.items.iter().find(|i| i.parent == Some(at));
+                let indent = child.map_or_else(
+                    || self.property_indent(item),
+                    |c| self.text[c.parts.indent.clone()].to_owned(),
+                );
+                let block = self.block(&indent, task, item.id.as_ref(), mark, extra);
+                let end = item.parts.subtree_end;
+                self.insert_lines(end, &block);
+            }
+            None => self.add_top(task, mark, extra),
+        }
+    }
+
+    /// Takes a task out, with everything below it.
+    pub fn remove(&mut self, index: usize) {
+        let Some(item) = self.items.get(index) else { return };
+        let mut span = item.span.start..item.parts.subtree_end;
+        // A blank line on both sides would become two.
+        let before_blank =
+            self.text[..span.start].ends_with("\n\n") || self.text[..span.start].ends_with("\n\r\n");
+        let newline = self.newline();
+        if before_blank && self.text[span.end..].starts_with(newline) {
+            span.end += newline.len();
+        }
+        self.splice(span, "");
+    }
+
+    fn add_top(&mut self, task: &Spec, mark: Mark, extra: &[(String, String)]) {
+        let newline = self.newline();
+        let tops: Vec<&TaskItem> = self.items.iter().filter(|i| i.parent.is_none()).collect();
+        if let Some(last) = tops.last() {
+            let before = &self.text[..last.span.start];
+            let spaced = tops.len() == 1 || before.ends_with("\n\n") || before.ends_with("\n\r\n");
+            let indent = self.text[last.parts.indent.clone()].to_owned();
+            let gap = if spaced { newline } else { "" };
+            let block = format!("{gap}{}", self.block(&indent, task, None, mark, extra));
+            let end = last.parts.subtree_end;
+            return self.insert_lines(end, &block);
+        }
+        let lines = line::lines(&self.text);
+        let heading = lines.iter().find(|l| {
+            let words = l.text.trim_start_matches('#');
+            words.len() < l.text.len() && words.trim().eq_ignore_ascii_case("todo")
+        });
+        let block = self.block("", task, None, mark, extra);
+        match heading.map(|h| h.next) {
+            Some(at) => {
+                // Text behind the heading must not become a part of the task.
+                let more = if self.text[at..].trim().is_empty() { "" } else { newline };
+                self.insert_lines(at, &format!("{newline}{block}{more}"));
+            }
+            None => {
+                let gap = if self.text.trim_start_matches('\u{feff}').is_empty() { "" } else { newline };
+                let at = self.text.len();
+                self.insert_lines(at, &format!("{gap}## TODO{newline}{newline}{block}"));
+            }
+        }
+    }
+
+    /// The lines of a new task, without the last line end.
+    fn block(
+        &self,
+        indent: &str,
+        task: &Spec,
+        parent: Option<&domain::id::TaskId>,
+        mark: Mark,
+        extra: &[(String, String)],
+    ) -> String {
+        let newline = self.newline();
+        let mut out = format!("{indent}- [{}]", self.symbol(mark));
+        if let Some(priority) = task.priority {
+            out.push_str(&format!(" {}", priority.letter()));
+        }
+        if let Some(assignee) = &task.assignee {
+            out.push_str(&format!(" @{assignee}"));
+        }
+        for tag in task.tags.iter().map(|t| print::tag(t)).filter(|t| !t.is_empty()) {
+            out.push_str(&format!(" #{tag}"));
+        }
+        let old = if self.is_queue() { "`" } else { "\"" };
+        out.push_str(&format!(" {}", print::title(&print::one_line(&task.title), old)));
+        let prefix = format!("{indent}{}", if indent.contains('\t') { "\t" } else { "  " });
+        for (key, value) in properties(task, parent).iter().chain(extra) {
+            out.push_str(&format!("{newline}{prefix}{key}:{}", print::value(value, &prefix, newline)));
+        }
+        out
+    }
+
+    fn is_queue(&self) -> bool {
+        self.path.ends_with(QUEUE_FILE)
+    }
+
+    fn symbol(&self, mark: Mark) -> char {
+        if mark == Mark::Open && self.is_queue() { '_' } else { mark.symbol() }
+    }
+
+    /// The line end of the file: that of its first line.
+    fn newline(&self) -> &'static str {
+        let first = self.text.find('\n').is_some_and(|i| self.text[..i].ends_with('\r'));
+        if first { "\r\n" } else { "\n" }
+    }
+
+    fn property_indent(&self, item: &TaskItem) -> String {
+        if let Some(parts) = item.parts.properties.first() {
+            let prefix = &self.text[parts.prefix.clone()];
+            return prefix[..prefix.len() - prefix.trim_start_matches([' ', '\t', '\u{a0}']).len()]
+                .to_owned();
+        }
+        let indent = &self.text[item.parts.indent.clone()];
+        format!("{indent}{}", if indent.contains('\t') { "\t" } else { "  " })
+    }
+
+    /// What stands before the key of a new property: as before the last of its own, bullet included.
+    fn property_prefix(&self, item: &TaskItem) -> String {
+        let own = item.parts.properties.iter().rev().find(|p| p.lines.end <= item.span.end);
+        own.map_or_else(|| self.property_indent(item), |p| self.text[p.prefix.clone()].to_owned())
+    }
+
+    /// Replaces a token, puts it behind the byte `after`, or takes it out. The title keeps its meaning.
+    fn set_token(&mut self, index: usize, old: Option<Range<usize>>, after: usize, token: Option<String>) {
+        match (old, token) {
+            (Some(span), Some(token)) => self.splice(span, &token),
+            (Some(span), None) => {
+                let shift = self.quote_title(index);
+                let span = if span.start < self.items[index].parts.title.start {
+                    span
+                } else {
+                    span.start + shift..span.end + shift
+                };
+                let span = self.with_space(span);
+                self.splice(span, "");
+            }
+            (None, Some(token)) => {
+                self.quote_title(index);
+                self.splice(after..after, &format!(" {token}"));
+            }
+            (None, None) => {}
+        }
+    }
+
+    /// A bare title that could be taken for a token when its neighbour goes is put in quotes. Says how much
+    /// longer it got.
+    fn quote_title(&mut self, index: usize) -> usize {
+        let Some(item) = self.items.get(index) else { return 0 };
+        let old = &self.text[item.parts.title.clone()];
+        let bare = !old.is_empty() && old == item.title;
+        if !bare || print::is_bare(&item.title) {
+            return 0;
+        }
+        let printed = print::title(&item.title, "");
+        let longer = printed.len().saturating_sub(old.len());
+        self.splice(item.parts.title.clone(), &printed);
+        longer
+    }
+
+    /// A token with the white space before it.
+    fn with_space(&self, span: Range<usize>) -> Range<usize> {
+        let before = self.text[..span.start].trim_end_matches([' ', '\t']);
+        before.len()..span.end
+    }
+
+    /// Inserts whole lines at the start of a line (or the end of the text); `lines` has no last line end.
+    fn insert_lines(&mut self, at: usize, lines: &str) {
+        let newline = self.newline();
+        let open = at > 0
+            && !self.text[..at].ends_with('\n')
+            && !self.text[..at].trim_start_matches('\u{feff}').is_empty();
+        let printed = if open { format!("{newline}{lines}") } else { format!("{lines}{newline}") };
+        // A file without a last line end keeps being one only if it had text.
+        self.splice(at..at, &printed);
+    }
+
+    fn splice(&mut self, span: Range<usize>, with: &str) {
+        self.text.replace_range(span, with);
+        self.items = parse::parse(&self.path, &self.text).0;
+    }
+}
+
+/// Where a task's own lines end: before its first child.
+fn own_end(item: &TaskItem) -> usize {
+    let within = |p: &&PropertyParts| p.lines.end <= item.span.end;
+    item.parts.properties.iter().rev().find(within).map_or(item.span.end, |p| p.lines.end)
+}
+
+/// The properties of a spec in the order they are printed.
+fn properties(task: &Spec, parent: Option<&domain::id::TaskId>) -> Vec<(String, String)> {
+    let mut list = vec![("id".to_owned(), task.id.to_string())];
+    let mut put = |key: &str, value: String| list.push((key.to_owned(), value));
+    if let Some(tag) = &task.tag {
+        put("tag", tag.clone());
+    }
+    if let Some(own) = task.parent.as_ref().filter(|own| Some(*own) != parent) {
+        put("parent", own.to_string());
+    }
+    if !task.depends_on.is_empty() {
+        put("depends_on", task.depends_on.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "));
+    }
+    if task.approval_required {
+        put("approval_required", "true".to_owned());
+    }
+    if !task.text.is_empty() {
+        put("description", task.text.clone());
+    }
+    for (key, value) in &task.properties {
+        put(key, value.clone());
+    }
+    list
+}
