@@ -294,11 +294,9 @@ impl State {
         self.agenda.is_empty() && !self.can_start()
     }
 
-    /// Whether anything is being carried out or is due by itself.
+    /// Whether nothing is under way either: whatever comes next comes from a person or from outside.
     pub fn is_idle(&self) -> bool {
-        self.is_settled()
-            && !self.sessions_in_flight().any(|_| true)
-            && !self.deadlines.iter().any(|(_, what)| matches!(what, Deadline::Retry(_)))
+        self.is_settled() && self.busy == 0
     }
 
     /// Sessions with a model call or a tool call under way.

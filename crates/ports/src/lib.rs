@@ -2,6 +2,8 @@
 //! `testkit`, run on the fake and on the real part.
 
 pub mod clock;
+pub mod hands;
 pub mod journal;
 pub mod model;
+pub mod printer;
 pub mod tools;

@@ -1,0 +1,169 @@
+//! One cycle: decide, record, apply, commit, and only then hand out effects. Synchronous and without a clock,
+//! so that simulation drives the very same code.
+
+use std::sync::Arc;
+
+use domain::effect::Effect;
+use domain::id::{Seq, Time};
+use domain::input::Input;
+use domain::state::State;
+use domain::{Refused, play, react};
+use ports::journal::{Entry, Journal, JournalError};
+use ports::printer::Recorded;
+
+use crate::codec;
+
+/// How many events are read at once on recovery.
+const READ_MAX: usize = 4096;
+/// A snapshot is due after so many events.
+const SNAPSHOT_EVERY: u64 = 10_000;
+
+/// The state of a home and its journal, always in step.
+pub struct Engine {
+    state: State,
+    journal: Box<dyn Journal>,
+    snapshot_at: Seq,
+    /// Set when a commit failed: the state is ahead of the journal and must not be used.
+    broken: bool,
+}
+
+/// What one cycle did.
+pub struct Cycle {
+    /// The events, durable now.
+    pub recorded: Arc<[Recorded]>,
+    /// What to carry out.
+    pub effects: Vec<Effect>,
+    /// For each input, whether it was accepted.
+    pub answers: Vec<Result<(), Refused>>,
+}
+
+/// The engine does not go on.
+#[derive(Debug, thiserror::Error)]
+pub enum Stopped {
+    /// The journal failed; nothing of the cycle counts.
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+    /// It failed before.
+    #[error("the journal failed earlier; start again")]
+    Broken,
+}
+
+impl Engine {
+    /// Rebuilds the state: the snapshot, then the events after it.
+    pub fn open(mut journal: Box<dyn Journal>) -> Result<Self, JournalError> {
+        let mut state = journal.snapshot()?.as_ref().and_then(codec::decode_state).unwrap_or_else(State::new);
+        if state.seq > journal.last() {
+            return Err(JournalError::Damaged {
+                seq: journal.last(),
+                reason: format!("the snapshot is of event {}, which the journal does not have", state.seq),
+            });
+        }
+        let snapshot_at = state.seq;
+        loop {
+            let entries = journal.read(state.seq, READ_MAX)?;
+            for entry in &entries {
+                state.apply(entry.at, &codec::decode(entry)?);
+            }
+            if entries.len() < READ_MAX {
+                break;
+            }
+        }
+        Ok(Self { state, journal, snapshot_at, broken: false })
+    }
+
+    /// What is so.
+    pub fn state(&self) -> &State {
+        &self.state
+    }
+
+    /// Decides all inputs in order, commits once, and only then tells what to do. With `proceed`, steps that
+    /// need nothing from outside are taken too; without, a command only leaves its mark for the next start.
+    pub fn cycle(&mut self, at: Time, inputs: &[Input], proceed: bool) -> Result<Cycle, Stopped> {
+        if self.broken {
+            return Err(Stopped::Broken);
+        }
+        let mut batch = Batch::default();
+        let mut answers = Vec::with_capacity(inputs.len());
+        if proceed {
+            while self.state.next_deadline().is_some_and(|due| due <= at) {
+                let before = self.state.seq;
+                _ = play(&mut self.state, at, &Input::Ticked, true, &mut |state, event| batch.take(state, at, event));
+                if self.state.seq == before {
+                    break;
+                }
+            }
+        }
+        for input in inputs {
+            answers.push(play(&mut self.state, at, input, proceed, &mut |state, event| batch.take(state, at, event)));
+        }
+        if let Some(error) = batch.error {
+            self.broken = true;
+            return Err(error.into());
+        }
+        if !batch.entries.is_empty()
+            && let Err(error) = self.journal.append(&batch.entries)
+        {
+            self.broken = true;
+            return Err(error.into());
+        }
+        Ok(Cycle { recorded: batch.recorded.into(), effects: batch.effects, answers })
+    }
+
+    /// Whether enough has happened since the last snapshot.
+    pub fn snapshot_is_due(&self) -> bool {
+        self.state.seq.0 >= self.snapshot_at.0 + SNAPSHOT_EVERY
+    }
+
+    /// Keeps a snapshot of the state.
+    pub fn save_snapshot(&mut self) -> Result<(), Stopped> {
+        if self.broken {
+            return Err(Stopped::Broken);
+        }
+        if self.state.seq == self.snapshot_at {
+            return Ok(());
+        }
+        self.journal.save_snapshot(&codec::encode_state(&self.state)?)?;
+        self.snapshot_at = self.state.seq;
+        Ok(())
+    }
+
+    /// Notes how far the files are printed.
+    pub fn set_printed(&mut self, seq: Seq) -> Result<(), Stopped> {
+        Ok(self.journal.set_printed(seq)?)
+    }
+
+    /// How far the files are printed.
+    pub fn printed(&mut self) -> Result<Seq, Stopped> {
+        Ok(self.journal.printed()?)
+    }
+
+    /// Events after `after` that are in the journal, at most a bounded number.
+    pub fn events_after(&mut self, after: Seq) -> Result<Arc<[Recorded]>, Stopped> {
+        let entries = self.journal.read(after, READ_MAX)?;
+        let recorded: Result<Vec<Recorded>, JournalError> = entries
+            .iter()
+            .map(|entry| Ok(Recorded { seq: entry.seq, at: entry.at, event: codec::decode(entry)? }))
+            .collect();
+        Ok(recorded?.into())
+    }
+}
+
+/// What a cycle collects before it commits.
+#[derive(Default)]
+struct Batch {
+    entries: Vec<Entry>,
+    recorded: Vec<Recorded>,
+    effects: Vec<Effect>,
+    error: Option<JournalError>,
+}
+
+impl Batch {
+    fn take(&mut self, state: &State, at: Time, event: domain::event::Event) {
+        match codec::encode(state.seq, at, &event) {
+            Ok(entry) => self.entries.push(entry),
+            Err(error) => self.error = Some(error),
+        }
+        self.effects.extend(react(state, &event));
+        self.recorded.push(Recorded { seq: state.seq, at, event });
+    }
+}

@@ -1,0 +1,251 @@
+//! The loop around the cycle: one thread owns the engine; everybody else has a handle.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use domain::Refused;
+use domain::id::Seq;
+use domain::input::Input;
+use domain::state::State;
+use ports::clock::Clock;
+use ports::hands::Hands;
+use ports::printer::{Printer, Recorded};
+use tokio::sync::{broadcast, mpsc, oneshot, watch};
+
+use crate::core::{Engine, Stopped};
+
+/// Inputs that may wait for the loop; whoever sends more waits.
+pub const INPUTS_MAX: usize = 1024;
+/// Inputs that are decided in one cycle, and so share one commit.
+const BATCH_MAX: usize = 256;
+/// Events that a slow listener may lag behind before it misses some.
+const LISTEN_MAX: usize = 4096;
+/// How long tools may go on after a stop was asked for.
+pub const GRACE_MS: u64 = 10_000;
+
+/// The concrete parts, chosen by whoever wires the program.
+pub struct Parts {
+    /// Carries out effects.
+    pub hands: Box<dyn Hands>,
+    /// Prints events into files.
+    pub printer: Box<dyn Printer>,
+    /// Tells the time.
+    pub clock: Arc<dyn Clock>,
+}
+
+/// Where the loop stands, after each cycle.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Pulse {
+    /// The last event.
+    pub seq: Seq,
+    /// Whether nothing is under way and nothing can begin without somebody outside.
+    pub idle: bool,
+    /// Approvals that wait for a person.
+    pub approvals: usize,
+}
+
+enum Command {
+    Input(Input, Option<oneshot::Sender<Result<Seq, Refused>>>),
+    Look(Box<dyn FnOnce(&State) + Send>),
+    Stop,
+}
+
+/// The loop has ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("synod has stopped working in this home")]
+pub struct Closed;
+
+/// A way to speak to the loop; cheap to clone.
+#[derive(Clone)]
+pub struct Handle {
+    commands: mpsc::Sender<Command>,
+    pulse: watch::Receiver<Pulse>,
+    events: broadcast::Sender<Recorded>,
+}
+
+impl Handle {
+    /// Gives an input and waits until it is decided and durable.
+    pub async fn submit(&self, input: Input) -> Result<Result<Seq, Refused>, Closed> {
+        let (sender, receiver) = oneshot::channel();
+        self.commands.send(Command::Input(input, Some(sender))).await.map_err(|_| Closed)?;
+        receiver.await.map_err(|_| Closed)
+    }
+
+    /// Gives an input whose decision nobody waits for: an outcome, something read.
+    pub async fn send(&self, input: Input) -> Result<(), Closed> {
+        self.commands.send(Command::Input(input, None)).await.map_err(|_| Closed)
+    }
+
+    /// Gives an input if there is room at once; gives it back if not.
+    pub fn try_send(&self, input: Input) -> Result<(), Option<Input>> {
+        match self.commands.try_send(Command::Input(input, None)) {
+            Ok(()) => Ok(()),
+            Err(mpsc::error::TrySendError::Full(Command::Input(input, _))) => Err(Some(input)),
+            Err(_) => Err(None),
+        }
+    }
+
+    /// Looks at the state.
+    pub async fn look<T: Send + 'static>(&self, look: impl FnOnce(&State) -> T + Send + 'static) -> Result<T, Closed> {
+        let (sender, receiver) = oneshot::channel();
+        let command = Command::Look(Box::new(move |state| _ = sender.send(look(state))));
+        self.commands.send(command).await.map_err(|_| Closed)?;
+        receiver.await.map_err(|_| Closed)
+    }
+
+    /// Where the loop stands.
+    pub fn pulse(&self) -> watch::Receiver<Pulse> {
+        self.pulse.clone()
+    }
+
+    /// Events from now on.
+    pub fn listen(&self) -> broadcast::Receiver<Recorded> {
+        self.events.subscribe()
+    }
+
+    /// Asks the loop to wind down.
+    pub async fn stop(&self) {
+        _ = self.commands.send(Command::Stop).await;
+    }
+}
+
+/// Starts the loop on a thread of its own. `make` builds the parts, which need the handle to send outcomes.
+/// The thread ends after `stop`, or when the journal fails.
+pub fn spawn(
+    engine: Engine,
+    make: impl FnOnce(Handle) -> Parts,
+) -> std::io::Result<(Handle, std::thread::JoinHandle<Result<(), Stopped>>)> {
+    let (commands, receiver) = mpsc::channel(INPUTS_MAX);
+    let (pulse_sender, pulse) = watch::channel(Pulse::default());
+    let (events, _) = broadcast::channel(LISTEN_MAX);
+    let handle = Handle { commands, pulse, events: events.clone() };
+    let parts = make(handle.clone());
+    let turning = Loop { engine, parts, receiver, pulse: pulse_sender, events, stopping: None };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
+    let thread = std::thread::Builder::new().name("synod-engine".to_owned()).spawn(move || runtime.block_on(turning.run()))?;
+    Ok((handle, thread))
+}
+
+struct Loop {
+    engine: Engine,
+    parts: Parts,
+    receiver: mpsc::Receiver<Command>,
+    pulse: watch::Sender<Pulse>,
+    events: broadcast::Sender<Recorded>,
+    /// When a stop was asked for, by the loop's own clock.
+    stopping: Option<tokio::time::Instant>,
+}
+
+impl Loop {
+    async fn run(mut self) -> Result<(), Stopped> {
+        let ended = self.turn().await;
+        self.parts.hands.abort();
+        self.parts.printer.flush();
+        ended?;
+        let printed = self.parts.printer.printed();
+        self.engine.set_printed(printed)?;
+        self.engine.save_snapshot()
+    }
+
+    async fn turn(&mut self) -> Result<(), Stopped> {
+        self.print_missed()?;
+        let mut commands = Vec::with_capacity(BATCH_MAX);
+        loop {
+            let mut inputs = Vec::new();
+            let mut waiting = Vec::new();
+            let mut looks = Vec::new();
+            for command in commands.drain(..) {
+                match command {
+                    Command::Input(input, reply) => {
+                        inputs.push(input);
+                        waiting.push(reply);
+                    }
+                    Command::Look(look) => looks.push(look),
+                    Command::Stop => self.begin_stop(),
+                }
+            }
+            self.cycle(&inputs, waiting)?;
+            for look in looks {
+                look(self.engine.state());
+            }
+            if self.is_over() {
+                return Ok(());
+            }
+            self.wait(&mut commands).await;
+        }
+    }
+
+    fn cycle(&mut self, inputs: &[Input], waiting: Vec<Option<oneshot::Sender<Result<Seq, Refused>>>>) -> Result<(), Stopped> {
+        let proceed = self.stopping.is_none();
+        let cycle = self.engine.cycle(self.parts.clock.now(), inputs, proceed)?;
+        let seq = self.engine.state().seq;
+        if !cycle.recorded.is_empty() {
+            if self.events.receiver_count() > 0 {
+                for recorded in cycle.recorded.iter() {
+                    // A listener that left in the meantime is no error.
+                    _ = self.events.send(recorded.clone());
+                }
+            }
+            self.parts.printer.print(cycle.recorded);
+        }
+        for effect in cycle.effects {
+            self.parts.hands.perform(self.engine.state(), effect);
+        }
+        for (reply, answer) in waiting.into_iter().zip(cycle.answers) {
+            if let Some(reply) = reply {
+                _ = reply.send(answer.map(|()| seq));
+            }
+        }
+        let state = self.engine.state();
+        let pulse = Pulse { seq, idle: state.is_idle(), approvals: state.approvals.len() };
+        self.pulse.send_if_modified(|last| std::mem::replace(last, pulse) != pulse);
+        self.engine.set_printed(self.parts.printer.printed())?;
+        if self.engine.snapshot_is_due() {
+            self.engine.save_snapshot()?;
+        }
+        Ok(())
+    }
+
+    /// Prints what was journalled and not printed before the last stop.
+    fn print_missed(&mut self) -> Result<(), Stopped> {
+        let mut after = self.engine.printed()?;
+        loop {
+            let missed = self.engine.events_after(after)?;
+            let Some(last) = missed.last() else { return Ok(()) };
+            after = last.seq;
+            self.parts.printer.print(missed);
+        }
+    }
+
+    fn begin_stop(&mut self) {
+        if self.stopping.is_none() {
+            self.stopping = Some(tokio::time::Instant::now());
+            self.parts.hands.wind_down();
+        }
+    }
+
+    fn is_over(&self) -> bool {
+        let Some(since) = self.stopping else { return false };
+        let tools_run = domain::pending(self.engine.state())
+            .iter()
+            .any(|effect| matches!(effect, domain::effect::Effect::RunTool { .. }));
+        !tools_run || since.elapsed() >= Duration::from_millis(GRACE_MS)
+    }
+
+    async fn wait(&mut self, commands: &mut Vec<Command>) {
+        let due_ms = match (self.stopping, self.engine.state().next_deadline()) {
+            (Some(_), _) => Some(GRACE_MS / 20),
+            (None, due) => due.map(|due| due.ms_since(self.parts.clock.now())),
+        };
+        let receive = self.receiver.recv_many(commands, BATCH_MAX);
+        match due_ms {
+            // One more than the rest, so that a deadline is over when the loop looks at it.
+            Some(ms) => _ = tokio::time::timeout(Duration::from_millis(ms + 1), receive).await,
+            None => {
+                if receive.await == 0 {
+                    self.begin_stop();
+                }
+            }
+        }
+    }
+}
