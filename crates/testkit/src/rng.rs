@@ -14,7 +14,7 @@ impl Rng {
     }
 
     /// The next number, any of 2^64.
-    pub fn next(&mut self) -> u64 {
+    pub fn draw(&mut self) -> u64 {
         self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.state;
         mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -24,7 +24,7 @@ impl Rng {
 
     /// A number below `bound`; 0 if the bound is 0. The bias is below `bound` / 2^64.
     pub fn below(&mut self, bound: u64) -> u64 {
-        let wide = u128::from(self.next()) * u128::from(bound);
+        let wide = u128::from(self.draw()) * u128::from(bound);
         u64::try_from(wide >> 64).expect("the upper half of 128 bits has 64")
     }
 
@@ -49,7 +49,7 @@ impl Rng {
 
     /// A source of its own for one part of a world: how often the part draws does not move the others.
     pub fn fork(&mut self) -> Self {
-        Self::new(self.next())
+        Self::new(self.draw())
     }
 }
 
@@ -61,7 +61,7 @@ mod tests {
     fn a_seed_gives_the_published_numbers() {
         // The first outputs of the reference implementation for seed 1234567.
         let mut rng = Rng::new(1_234_567);
-        let given: Vec<u64> = (0..5).map(|_| rng.next()).collect();
+        let given: Vec<u64> = (0..5).map(|_| rng.draw()).collect();
         assert_eq!(
             given,
             [

@@ -1,1 +1,134 @@
-//! Tools.
+//! The tools of a home: reading calls, and carrying out what the gate let through. Nothing here decides whether
+//! an act is allowed; that paths stay beneath the home and off its control files is held here as a second line.
+
+mod arguments;
+pub mod beneath;
+mod command;
+mod files;
+mod schema;
+mod search;
+mod slack;
+pub mod tasks_sql;
+mod text;
+pub mod until;
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use async_trait::async_trait;
+use domain::tool::{Act, Call};
+use ports::clock::Clock;
+use ports::model::{RawCall, Tool};
+use ports::tools::{Order, Outcome, Tools};
+
+use beneath::Root;
+use until::Until;
+
+/// All tools of one home.
+pub struct Toolbox {
+    root: Arc<Root>,
+    clock: Arc<dyn Clock>,
+    /// Looking into the outbox and adding to it is one step.
+    outbox: Arc<Mutex<()>>,
+}
+
+impl Toolbox {
+    /// The tools of a home; the clock stamps what goes out.
+    pub fn new(home: PathBuf, clock: Arc<dyn Clock>) -> std::io::Result<Self> {
+        Ok(Self { root: Arc::new(Root::open(&home)?), clock, outbox: Arc::default() })
+    }
+
+    /// Runs blocking work of one order that changes nothing, until its time is over or nobody waits for it.
+    async fn look(
+        &self,
+        ms_max: u64,
+        work: impl FnOnce(&Root, &Until) -> files::Answer + Send + 'static,
+    ) -> files::Answer {
+        let until = Until::ms(ms_max);
+        let _guard = until.guard();
+        let root = Arc::clone(&self.root);
+        let work = blocking(move || work(&root, &until));
+        match tokio::time::timeout(std::time::Duration::from_millis(ms_max), work).await {
+            Ok(answer) => answer,
+            Err(_) => Err(format!("it took longer than {ms_max} ms")),
+        }
+    }
+
+    /// Runs blocking work that changes something. It is short, and is never given up half way.
+    async fn change(&self, work: impl FnOnce(&Root) -> files::Answer + Send + 'static) -> files::Answer {
+        let root = Arc::clone(&self.root);
+        blocking(move || work(&root)).await
+    }
+}
+
+#[async_trait]
+impl Tools for Toolbox {
+    fn describe(&self, names: &[&str]) -> Vec<Tool> {
+        arguments::describe(names)
+    }
+
+    fn read(&self, raw: RawCall, number: usize) -> Call {
+        arguments::read(raw, number)
+    }
+
+    async fn run(&self, order: Order) -> Outcome {
+        let (ms_max, bytes_max, ticket) = (order.ms_max, order.output_bytes_max, order.ticket);
+        let answer = match order.act.clone() {
+            Act::ReadFile { path } => {
+                self.look(ms_max, move |root, _| files::read_file(root, &path, bytes_max)).await
+            }
+            Act::ListDirectory { path } => {
+                self.look(ms_max, move |root, _| files::list_directory(root, &path, bytes_max)).await
+            }
+            Act::SearchFiles { query, path } => {
+                let path = path.unwrap_or_else(|| search::DEFAULT_FOLDER.to_owned());
+                let work = move |root: &Root, until: &Until| {
+                    search::search_files(root, &query, &path, bytes_max, until)
+                };
+                self.look(ms_max, work).await
+            }
+            Act::QueryTasks { sql } => {
+                self.look(ms_max, move |root, until| tasks_sql::answer(root, &sql, bytes_max, until)).await
+            }
+            Act::SlackRead { limit } => {
+                self.look(ms_max, move |root, _| slack::slack_read(root, limit, bytes_max)).await
+            }
+            Act::WriteFile { path, content } => {
+                self.change(move |root| files::write_file(root, ticket, &path, &content)).await
+            }
+            Act::CreateDirectory { path } => {
+                self.change(move |root| files::create_directory(root, &path)).await
+            }
+            Act::SlackSend { channel, text } => {
+                let outbox = Arc::clone(&self.outbox);
+                let at = self.clock.now();
+                self.change(move |root| {
+                    // The lock guards no data that a panic could leave half changed.
+                    let _one = outbox.lock().unwrap_or_else(PoisonError::into_inner);
+                    slack::slack_send(root, ticket.effect, at, &channel, &text)
+                })
+                .await
+            }
+            Act::ExecuteCommand { command } => {
+                return command::execute(Arc::clone(&self.root), &order, &command).await;
+            }
+            Act::CreateTask { .. } | Act::UpdateTask { .. } | Act::SendMessage { .. } => {
+                Err(format!("{} is carried out inside", order.act.tool()))
+            }
+        };
+        match answer {
+            Ok(text) => Outcome::Done(text),
+            Err(text) => Outcome::Failed(text),
+        }
+    }
+}
+
+/// Runs work that blocks where it blocks nobody.
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, String> + Send + 'static,
+) -> Result<T, String> {
+    match tokio::task::spawn_blocking(work).await {
+        Ok(result) => result,
+        Err(e) => Err(format!("the work was lost: {e}")),
+    }
+}

@@ -1,0 +1,321 @@
+//! Reading and replacing files that people edit at the same time.
+//!
+//! A replacement swaps the new file with the old one in one step and then looks at what it got back: if that is
+//! not what was read, somebody saved in between, and their bytes are in our hands instead of lost.
+
+use std::collections::hash_map::DefaultHasher;
+use std::fs::{self, File, OpenOptions};
+use std::hash::Hasher;
+use std::io::{self, Read, Seek, Write};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{CWD, RenameFlags};
+
+/// The largest file that is read whole.
+pub const FILE_BYTES_MAX: u64 = 64 << 20;
+
+/// What a file was when Synod last read or wrote it.
+#[derive(Debug, Clone)]
+pub struct Known {
+    inode: u64,
+    modified: (i64, i64),
+    len: u64,
+    hasher: DefaultHasher,
+}
+
+impl Known {
+    fn of(metadata: &fs::Metadata, bytes: &[u8]) -> Self {
+        let mut hasher = DefaultHasher::new();
+        hasher.write(bytes);
+        Self::with(metadata, hasher)
+    }
+
+    fn with(metadata: &fs::Metadata, hasher: DefaultHasher) -> Self {
+        let modified = (metadata.mtime(), metadata.mtime_nsec());
+        Self { inode: metadata.ino(), modified, len: metadata.len(), hasher }
+    }
+
+    /// Whether the two have the same content.
+    pub fn same_content(&self, other: &Self) -> bool {
+        self.len == other.len && self.hasher.finish() == other.hasher.finish()
+    }
+
+    fn is_same_file(&self, metadata: &fs::Metadata) -> bool {
+        self.inode == metadata.ino()
+            && self.len == metadata.len()
+            && self.modified == (metadata.mtime(), metadata.mtime_nsec())
+    }
+}
+
+/// A file's text and what it was.
+pub struct Found {
+    /// The whole text; bytes that are no UTF-8 are an error of the reader.
+    pub text: String,
+    /// For telling later whether it changed.
+    pub known: Known,
+}
+
+/// Reads a whole text file; `None` if there is none.
+pub fn read(path: &Path) -> io::Result<Option<Found>> {
+    let mut file = match File::open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    read_open(&mut file).map(Some)
+}
+
+fn read_open(file: &mut File) -> io::Result<Found> {
+    let metadata = file.metadata()?;
+    if !metadata.is_file() {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file"));
+    }
+    if metadata.len() > FILE_BYTES_MAX {
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, format!("it has more than {FILE_BYTES_MAX} bytes")));
+    }
+    let mut bytes = Vec::with_capacity(usize::try_from(metadata.len()).unwrap_or(0));
+    file.read_to_end(&mut bytes)?;
+    let mut known = Known::of(&metadata, &bytes);
+    known.len = bytes.len() as u64;
+    let text = String::from_utf8(bytes)
+        .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, format!("byte {} is no UTF-8", error.utf8_error().valid_up_to())))?;
+    Ok(Found { text, known })
+}
+
+/// Whether the file still is what it was, by its metadata alone.
+pub fn is_unchanged(path: &Path, known: &Known) -> bool {
+    fs::metadata(path).is_ok_and(|metadata| known.is_same_file(&metadata))
+}
+
+/// What became of a replacement.
+pub enum Replaced {
+    /// The new text stands there.
+    Done {
+        /// What the file is now.
+        known: Known,
+        /// The old file, for a last look: an editor may still be writing into it.
+        displaced: Option<Displaced>,
+    },
+    /// Somebody saved in between; nothing was changed.
+    Changed,
+}
+
+/// A file that was swapped out.
+pub struct Displaced {
+    file: File,
+    known: Known,
+}
+
+impl Displaced {
+    /// What somebody wrote into the file after it was swapped out, if anything.
+    pub fn late_save(&mut self) -> Option<String> {
+        let metadata = self.file.metadata().ok()?;
+        if self.known.is_same_file(&metadata) || self.file.rewind().is_err() {
+            return None;
+        }
+        let found = read_open(&mut self.file).ok()?;
+        (!found.known.same_content(&self.known)).then_some(found.text)
+    }
+}
+
+/// Puts `text` in place of what was read as `old` (`None`: there was no file). All or nothing, and durable.
+pub fn replace(path: &Path, old: Option<&Known>, text: &str) -> io::Result<Replaced> {
+    let folder = path.parent().unwrap_or_else(|| Path::new("."));
+    fs::create_dir_all(folder)?;
+    let aside = aside(path);
+    let mut file = File::create(&aside)?;
+    let written = write_aside(&mut file, path, text);
+    if let Err(error) = written {
+        _ = fs::remove_file(&aside);
+        return Err(error);
+    }
+    let done = match old {
+        None => put_new(path, &aside, &file, text),
+        Some(old) => swap(path, &aside, &file, old, text),
+    };
+    if !matches!(done, Ok(Replaced::Done { .. })) {
+        _ = fs::remove_file(&aside);
+    }
+    sync_folder(folder);
+    done
+}
+
+fn write_aside(file: &mut File, path: &Path, text: &str) -> io::Result<()> {
+    file.write_all(text.as_bytes())?;
+    if let Ok(metadata) = fs::metadata(path) {
+        file.set_permissions(metadata.permissions())?;
+    }
+    file.sync_all()
+}
+
+fn put_new(path: &Path, aside: &Path, file: &File, text: &str) -> io::Result<Replaced> {
+    match rustix::fs::renameat_with(CWD, aside, CWD, path, RenameFlags::NOREPLACE) {
+        Ok(()) => {}
+        Err(rustix::io::Errno::EXIST) => return Ok(Replaced::Changed),
+        // The file system knows no such rename: a link is refused likewise if the name is taken.
+        Err(rustix::io::Errno::INVAL | rustix::io::Errno::NOSYS) => match fs::hard_link(aside, path) {
+            Ok(()) => fs::remove_file(aside)?,
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(Replaced::Changed),
+            Err(error) => return Err(error),
+        },
+        Err(error) => return Err(error.into()),
+    }
+    Ok(Replaced::Done { known: Known::of(&file.metadata()?, text.as_bytes()), displaced: None })
+}
+
+fn swap(path: &Path, aside: &Path, file: &File, old: &Known, text: &str) -> io::Result<Replaced> {
+    match read(path)? {
+        Some(now) if now.known.same_content(old) => {}
+        _ => return Ok(Replaced::Changed),
+    }
+    match rustix::fs::renameat_with(CWD, aside, CWD, path, RenameFlags::EXCHANGE) {
+        Ok(()) => {}
+        Err(rustix::io::Errno::INVAL | rustix::io::Errno::NOSYS) => {
+            fs::rename(aside, path)?;
+            return Ok(Replaced::Done { known: Known::of(&file.metadata()?, text.as_bytes()), displaced: None });
+        }
+        Err(rustix::io::Errno::NOENT) => return Ok(Replaced::Changed),
+        Err(error) => return Err(error.into()),
+    }
+    // `aside` is now the file that stood there. If it is not what was read, a person saved in the last
+    // microseconds: give it its place back and let the caller merge.
+    let mut taken = File::open(aside)?;
+    let found = read_open(&mut taken);
+    let same = found.as_ref().is_ok_and(|found| found.known.same_content(old));
+    if !same {
+        rustix::fs::renameat_with(CWD, aside, CWD, path, RenameFlags::EXCHANGE)?;
+        return Ok(Replaced::Changed);
+    }
+    let known = found?.known;
+    fs::remove_file(aside)?;
+    Ok(Replaced::Done {
+        known: Known::of(&file.metadata()?, text.as_bytes()),
+        displaced: Some(Displaced { file: taken, known }),
+    })
+}
+
+/// What became of an addition.
+pub enum Added {
+    /// The text stands at the end. Not durable before `sync`.
+    Done(Known),
+    /// The file is not what it was; nothing was written.
+    Changed,
+}
+
+/// Adds `text` at the end of the file if it still is what it was. Costs the same whatever the file's length.
+pub fn append(path: &Path, known: &Known, text: &str) -> io::Result<Added> {
+    let mut file = match OpenOptions::new().append(true).open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Added::Changed),
+        Err(error) => return Err(error),
+    };
+    if !known.is_same_file(&file.metadata()?) {
+        return Ok(Added::Changed);
+    }
+    if let Err(error) = file.write_all(text.as_bytes()) {
+        // A full disk may have taken a part: take it back, so that what stands there is whole.
+        _ = file.set_len(known.len);
+        return Err(error);
+    }
+    let metadata = file.metadata()?;
+    let ours = metadata.len() == known.len + text.len() as u64;
+    let in_place = fs::metadata(path).is_ok_and(|now| now.ino() == metadata.ino());
+    if !(ours && in_place) {
+        return Ok(Added::Changed);
+    }
+    let mut hasher = known.hasher.clone();
+    hasher.write(text.as_bytes());
+    Ok(Added::Done(Known::with(&metadata, hasher)))
+}
+
+/// Makes what was added durable.
+pub fn sync(path: &Path) -> io::Result<()> {
+    match File::open(path) {
+        Ok(file) => file.sync_data(),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(error),
+    }
+}
+
+/// Makes names in a folder durable; a file system that cannot is no reason to stop.
+pub fn sync_folder(folder: &Path) {
+    if let Ok(folder) = File::open(folder) {
+        _ = folder.sync_all();
+    }
+}
+
+/// The name under which a new version is prepared; watchers pass over it.
+fn aside(path: &Path) -> PathBuf {
+    let name = path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
+    path.with_file_name(format!(".{name}.synod"))
+}
+
+/// Whether a path is one of Synod's own preparations, or an editor's.
+pub fn is_passing(path: &Path) -> bool {
+    let Some(name) = path.file_name().and_then(|n| n.to_str()) else { return true };
+    name.starts_with('.') || name.ends_with('~') || name.starts_with('#') || name == "4913"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fresh() -> (tempfile::TempDir, PathBuf) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.md");
+        (folder, path)
+    }
+
+    #[test]
+    fn a_replacement_happens_only_on_what_was_read() {
+        let (_folder, path) = fresh();
+        assert!(matches!(replace(&path, None, "one").unwrap(), Replaced::Done { .. }));
+        assert!(matches!(replace(&path, None, "two").unwrap(), Replaced::Changed));
+        let one = read(&path).unwrap().unwrap();
+        fs::write(&path, "a person's").unwrap();
+        assert!(matches!(replace(&path, Some(&one.known), "two").unwrap(), Replaced::Changed));
+        assert_eq!(fs::read_to_string(&path).unwrap(), "a person's");
+        let theirs = read(&path).unwrap().unwrap();
+        assert!(matches!(replace(&path, Some(&theirs.known), "two").unwrap(), Replaced::Done { .. }));
+        assert_eq!(fs::read_to_string(&path).unwrap(), "two");
+        assert_eq!(fs::read_dir(path.parent().unwrap()).unwrap().count(), 1, "nothing is left aside");
+    }
+
+    #[test]
+    fn what_an_editor_writes_into_the_old_file_is_seen() {
+        let (_folder, path) = fresh();
+        fs::write(&path, "one").unwrap();
+        let mut editor = OpenOptions::new().write(true).open(&path).unwrap();
+        let old = read(&path).unwrap().unwrap();
+        let Replaced::Done { displaced: Some(mut displaced), .. } = replace(&path, Some(&old.known), "two").unwrap() else {
+            panic!("not replaced")
+        };
+        assert_eq!(displaced.late_save(), None);
+        editor.write_all(b"ONE and more").unwrap();
+        assert_eq!(displaced.late_save().as_deref(), Some("ONE and more"));
+    }
+
+    #[test]
+    fn an_addition_happens_only_on_what_was_known() {
+        let (_folder, path) = fresh();
+        fs::write(&path, "one\n").unwrap();
+        let known = read(&path).unwrap().unwrap().known;
+        let Added::Done(known) = append(&path, &known, "two\n").unwrap() else { panic!("not added") };
+        assert!(known.same_content(&read(&path).unwrap().unwrap().known));
+        fs::write(&path, "other\n").unwrap();
+        assert!(matches!(append(&path, &known, "three\n").unwrap(), Added::Changed));
+        assert_eq!(fs::read_to_string(&path).unwrap(), "other\n");
+    }
+
+    #[test]
+    fn the_mode_of_a_file_survives() {
+        use std::os::unix::fs::PermissionsExt;
+        let (_folder, path) = fresh();
+        fs::write(&path, "one").unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
+        let old = read(&path).unwrap().unwrap();
+        replace(&path, Some(&old.known), "two").unwrap();
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o640);
+    }
+}

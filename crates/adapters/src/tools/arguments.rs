@@ -1,0 +1,197 @@
+//! Reading what a model wrote as arguments. Nothing here fails: what does not fit becomes words that tell the
+//! model all that is wrong at once.
+
+use std::sync::LazyLock;
+
+use domain::id::CallId;
+use domain::tool::{self, Act, Call, Want};
+use jsonschema::Validator;
+use ports::model::{RawCall, Tool};
+use serde_json::{Map, Value};
+
+use super::schema::TABLE;
+
+/// Longer arguments are not read.
+const ARGUMENT_BYTES_MAX: usize = 1 << 20;
+/// Longer ids are replaced: they stand in file names and in every later request.
+const CALL_ID_BYTES_MAX: usize = 128;
+/// So many errors are told; a model that made more has misunderstood the tool.
+const ERRORS_MAX: usize = 10;
+/// So much of one error is told: some repeat the whole value.
+const ERROR_CHARS_MAX: usize = 200;
+
+/// A tool of the table, ready for use.
+struct Ready {
+    tool: Tool,
+    validator: Validator,
+}
+
+static READY: LazyLock<Vec<Ready>> = LazyLock::new(|| {
+    TABLE
+        .iter()
+        .map(|described| {
+            let schema: Value =
+                serde_json::from_str(described.schema).expect("the table has valid JSON, as tested");
+            let validator =
+                jsonschema::validator_for(&schema).expect("the table has valid schemas, as tested");
+            let tool = Tool {
+                name: described.name.to_owned(),
+                description: described.description.to_owned(),
+                schema: schema.to_string(),
+            };
+            Ready { tool, validator }
+        })
+        .collect()
+});
+
+fn ready(name: &str) -> Option<&'static Ready> {
+    READY.iter().find(|ready| ready.tool.name == name)
+}
+
+/// The tools with these names, in this order; unknown names are left out.
+pub(super) fn describe(names: &[&str]) -> Vec<Tool> {
+    names.iter().filter_map(|name| ready(name)).map(|ready| ready.tool.clone()).collect()
+}
+
+/// Reads one call.
+pub(super) fn read(raw: RawCall, number: usize) -> Call {
+    let id = if is_usable(&raw.id) { raw.id } else { format!("call-{number}") };
+    let want = match act(&raw.name, &raw.arguments) {
+        Ok(act) => Want::Act(act),
+        Err(error) => Want::Invalid { tool: raw.name, error },
+    };
+    Call { id: CallId::new(id), arguments: raw.arguments, want }
+}
+
+fn is_usable(id: &str) -> bool {
+    !id.is_empty() && id.len() <= CALL_ID_BYTES_MAX && id.chars().all(|c| c.is_ascii_graphic())
+}
+
+fn act(name: &str, arguments: &str) -> Result<Act, String> {
+    let Some(ready) = ready(name) else { return Err(unknown(name)) };
+    let arguments = object(arguments)?;
+    let value = Value::Object(arguments);
+    let errors: Vec<String> = ready
+        .validator
+        .iter_errors(&value)
+        .take(ERRORS_MAX)
+        .map(|error| {
+            let path = error.instance_path().to_string();
+            let at = if path.is_empty() { "arguments" } else { path.as_str() };
+            format!("- {at}: {}", short(&error.to_string()))
+        })
+        .collect();
+    if !errors.is_empty() {
+        return Err(format!(
+            "the arguments of {name} do not fit:\n{}\nthey must fit this schema: {}",
+            errors.join("\n"),
+            ready.tool.schema
+        ));
+    }
+    let whole = Map::from_iter([("tool".to_owned(), Value::from(name)), ("arguments".to_owned(), value)]);
+    serde_json::from_value(Value::Object(whole))
+        .map_err(|e| format!("the arguments of {name} do not fit: {}", short(&e.to_string())))
+}
+
+/// Reads a JSON object. Nothing at all is an empty object, and `null` is a value left out: models write both
+/// for a tool that needs no arguments.
+fn object(arguments: &str) -> Result<Map<String, Value>, String> {
+    if arguments.len() > ARGUMENT_BYTES_MAX {
+        return Err(format!(
+            "the arguments have {} bytes, at most {ARGUMENT_BYTES_MAX} are read",
+            arguments.len()
+        ));
+    }
+    if arguments.trim().is_empty() {
+        return Ok(Map::new());
+    }
+    match serde_json::from_str(arguments) {
+        Ok(Value::Object(mut map)) => {
+            map.retain(|_, value| !value.is_null());
+            Ok(map)
+        }
+        Ok(Value::Array(_)) => Err("the arguments are a JSON array, give one JSON object".to_owned()),
+        Ok(_) => Err("the arguments are a single JSON value, give one JSON object".to_owned()),
+        Err(e) => Err(format!("the arguments are not JSON: {}; give one JSON object", short(&e.to_string()))),
+    }
+}
+
+fn unknown(name: &str) -> String {
+    let names: Vec<&str> = tool::ALL.iter().map(|facts| facts.name).collect();
+    let shown = short(&format!("{name:?}"));
+    match formats::did_you_mean(name, names.iter().copied()) {
+        Some(close) => format!("there is no tool {shown}, did you mean {close}?"),
+        None => format!("there is no tool {shown}; the tools are: {}", names.join(", ")),
+    }
+}
+
+fn short(text: &str) -> String {
+    match text.char_indices().nth(ERROR_CHARS_MAX) {
+        None => text.to_owned(),
+        Some((at, _)) => format!("{}…", &text[..at]),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn error(name: &str, arguments: &str) -> String {
+        let raw = RawCall { id: String::new(), name: name.to_owned(), arguments: arguments.to_owned() };
+        match read(raw, 1).want {
+            Want::Invalid { error, .. } => error,
+            Want::Act(act) => panic!("{act:?}"),
+        }
+    }
+
+    #[test]
+    fn all_errors_are_told_at_once_with_their_place() {
+        let text =
+            error("create_task", r#"{"assignee":"Bob!","depends_on":["a",7],"priority":"Z","urgent":true}"#);
+        for part in ["/assignee", "/depends_on/1", "/priority", "urgent", "\"title\" is a required property"]
+        {
+            assert!(text.contains(part), "{text} has {part}");
+        }
+    }
+
+    #[test]
+    fn an_error_does_not_repeat_a_huge_value() {
+        let text = error("read_file", &format!(r#"{{"path":["{}"]}}"#, "x".repeat(100_000)));
+        assert!(text.len() < 1_000, "{} bytes", text.len());
+        let text = error(&"tool".repeat(10_000), "{}");
+        assert!(text.len() < 1_000, "{} bytes", text.len());
+    }
+
+    #[test]
+    fn huge_arguments_are_not_read() {
+        let huge = format!(r#"{{"path":"{}"}}"#, "x".repeat(ARGUMENT_BYTES_MAX));
+        assert!(error("read_file", &huge).contains("at most 1048576"));
+    }
+
+    #[test]
+    fn a_close_name_is_suggested() {
+        assert_eq!(error("read_files", "{}"), "there is no tool \"read_files\", did you mean read_file?");
+        assert!(error("teleport", "{}").contains("the tools are: read_file, "));
+    }
+
+    #[test]
+    fn what_models_write_for_nothing_is_nothing() {
+        for arguments in ["", "  ", "{}", r#"{"limit":null}"#] {
+            let raw =
+                RawCall { id: String::new(), name: "slack_read".to_owned(), arguments: arguments.to_owned() };
+            assert_eq!(read(raw, 1).want, Want::Act(Act::SlackRead { limit: None }), "{arguments:?}");
+        }
+        assert!(error("read_file", r#"{"path":null}"#).contains("\"path\" is a required property"));
+    }
+
+    #[test]
+    fn an_id_that_cannot_stand_in_a_file_is_replaced() {
+        for (given, expected) in
+            [("toolu_01A", "toolu_01A"), ("", "call-3"), ("a b", "call-3"), ("a\nb", "call-3")]
+        {
+            let raw =
+                RawCall { id: given.to_owned(), name: "slack_read".to_owned(), arguments: String::new() };
+            assert_eq!(read(raw, 3).id.as_str(), expected);
+        }
+    }
+}

@@ -1,0 +1,398 @@
+//! Paths of agents, resolved by handle beneath the home. What is opened is checked after it was opened, so no
+//! link that is swapped in between leads elsewhere.
+
+use std::ffi::OsStr;
+use std::fs::File;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Component, Path, PathBuf};
+
+use rustix::fs::{self, AtFlags, CWD, FileType, Mode, OFlags};
+use rustix::io::Errno;
+
+/// The longest path that is looked at.
+const PATH_BYTES_MAX: usize = 4096;
+
+/// Folders and files at the top of a home that agents never write, by any tool.
+const CONTROL: [&str; 13] = [
+    "tasks",
+    "approvals",
+    "policy",
+    "agents",
+    "sessions",
+    "inbox",
+    "log",
+    "schemas",
+    ".synod",
+    ".project",
+    ".git",
+    "synod.yaml",
+    "run_mode.yaml",
+];
+
+/// Synod's own folder: agents do not see it at all.
+const HIDDEN: &str = ".synod";
+
+/// Why a path is not opened. The words are for the model.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum PathRefused {
+    /// It is no path.
+    #[error("{path:?} is not a path relative to the home: {reason}")]
+    Malformed {
+        /// As given.
+        path: String,
+        /// What is wrong.
+        reason: &'static str,
+    },
+    /// It leads out of the home.
+    #[error("{path} leads out of the home")]
+    Outside {
+        /// As given.
+        path: String,
+    },
+    /// It is Synod's own.
+    #[error("{path} belongs to synod and is not for agents")]
+    Hidden {
+        /// As given.
+        path: String,
+    },
+    /// Agents may read it and not write it.
+    #[error("{path} is a control file of the home, which agents do not write")]
+    Control {
+        /// As given.
+        path: String,
+    },
+    /// Nothing is there.
+    #[error("{path} does not exist")]
+    Absent {
+        /// As given.
+        path: String,
+    },
+    /// It is something else than what was asked for.
+    #[error("{path} is {found}, not {wanted}")]
+    Kind {
+        /// As given.
+        path: String,
+        /// What it is.
+        found: &'static str,
+        /// What it should be.
+        wanted: &'static str,
+    },
+    /// The system refused.
+    #[error("{path} cannot be opened: {reason}")]
+    System {
+        /// As given.
+        path: String,
+        /// In the words of the system.
+        reason: String,
+    },
+}
+
+/// A home that paths are resolved beneath.
+#[derive(Debug)]
+pub struct Root {
+    fd: OwnedFd,
+    path: PathBuf,
+    resolver: Resolver,
+}
+
+/// Who follows a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Resolver {
+    /// The kernel, which also follows links that stay beneath.
+    Kernel,
+    /// We, one step at a time, and no link at all. For systems without `openat2`.
+    Steps,
+}
+
+/// An open thing and where it really is.
+#[derive(Debug)]
+pub(crate) struct Found {
+    pub(crate) fd: OwnedFd,
+    /// Relative to the home, without links; empty for the home itself.
+    pub(crate) real: PathBuf,
+}
+
+/// A folder that may be written in, and a name in it.
+#[derive(Debug)]
+pub(crate) struct Place {
+    pub(crate) folder: Found,
+    pub(crate) name: String,
+}
+
+impl Root {
+    /// Opens a home. The handle stays on this folder even if it is renamed.
+    pub fn open(home: &Path) -> std::io::Result<Self> {
+        let path = home.canonicalize()?;
+        let fd = fs::openat(CWD, &path, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
+        let resolver = if kernel_resolves(&fd) { Resolver::Kernel } else { Resolver::Steps };
+        Ok(Self { fd, path, resolver })
+    }
+
+    /// The same home, without the kernel's help.
+    #[cfg(test)]
+    fn by_steps(home: &Path) -> std::io::Result<Self> {
+        Ok(Self { resolver: Resolver::Steps, ..Self::open(home)? })
+    }
+
+    /// Where the home is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Opens a regular file for reading. Never blocks, whatever the path names.
+    pub(crate) fn file(&self, path: &str) -> Result<(File, u64), PathRefused> {
+        let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY;
+        let found = self.reach(path, flags)?;
+        let stat = fs::fstat(&found.fd).map_err(|e| system(path, e))?;
+        let kind = FileType::from_raw_mode(stat.st_mode);
+        if kind != FileType::RegularFile {
+            return Err(PathRefused::Kind {
+                path: path.to_owned(),
+                found: kind_words(kind),
+                wanted: "a file",
+            });
+        }
+        Ok((File::from(found.fd), u64::try_from(stat.st_size).unwrap_or(0)))
+    }
+
+    /// Opens a folder.
+    pub(crate) fn folder(&self, path: &str) -> Result<Found, PathRefused> {
+        self.reach(path, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NONBLOCK)
+    }
+
+    /// Makes a folder and those above it, where agents may write.
+    pub(crate) fn make_folder(&self, path: &str) -> Result<Found, PathRefused> {
+        self.make(path, refuse_control)
+    }
+
+    /// Makes a folder for Synod itself, which may write control files.
+    pub(crate) fn make_own_folder(&self, path: &str) -> Result<Found, PathRefused> {
+        self.make(path, |_, _| Ok(()))
+    }
+
+    fn make(
+        &self,
+        path: &str,
+        guard: impl Fn(&str, &Path) -> Result<(), PathRefused>,
+    ) -> Result<Found, PathRefused> {
+        let parts = parts(path)?;
+        let mut here = self.folder(".")?;
+        for (n, name) in parts.iter().enumerate() {
+            let so_far = parts[..=n].join("/");
+            here = match self.folder(&so_far) {
+                Ok(found) => found,
+                Err(PathRefused::Absent { .. }) => {
+                    guard(path, &here.real.join(name))?;
+                    match fs::mkdirat(&here.fd, *name, Mode::from_raw_mode(0o777)) {
+                        // Another may have been faster.
+                        Ok(()) | Err(Errno::EXIST) => self.folder(&so_far)?,
+                        Err(e) => return Err(system(path, e)),
+                    }
+                }
+                Err(refused) => return Err(refused),
+            };
+        }
+        guard(path, &here.real)?;
+        Ok(here)
+    }
+
+    /// Opens the folder of a file that is to be written, making it if need be.
+    pub(crate) fn place(&self, path: &str) -> Result<Place, PathRefused> {
+        let mut parts = parts(path)?;
+        let Some(name) = parts.pop().filter(|_| !path.ends_with('/')) else {
+            let reason = "it names no file";
+            return Err(PathRefused::Malformed { path: path.to_owned(), reason });
+        };
+        // The name alone first, so that nothing is made for a write that is refused anyway.
+        refuse_control(path, &Path::new(&parts.join("/")).join(name))?;
+        let folder = if parts.is_empty() { self.folder(".")? } else { self.make_folder(&parts.join("/"))? };
+        refuse_control(path, &folder.real.join(name))?;
+        Ok(Place { folder, name: name.to_owned() })
+    }
+
+    fn reach(&self, path: &str, flags: OFlags) -> Result<Found, PathRefused> {
+        let parts = parts(path)?;
+        let flags = flags | OFlags::CLOEXEC;
+        let opened = match self.resolver {
+            Resolver::Kernel => open_by_kernel(&self.fd, &joined(&parts), flags),
+            Resolver::Steps => open_by_steps(&self.fd, &parts, flags),
+        };
+        let fd = opened.map_err(|errno| refused(path, errno))?;
+        let real = match self.resolver {
+            Resolver::Kernel => self.real_path(&fd, path)?,
+            Resolver::Steps => parts.iter().collect(),
+        };
+        if real.components().next().is_some_and(|first| is_named(first, HIDDEN)) {
+            return Err(PathRefused::Hidden { path: path.to_owned() });
+        }
+        Ok(Found { fd, real })
+    }
+
+    /// Where an open handle is now, relative to where the home is now.
+    fn real_path(&self, fd: &OwnedFd, path: &str) -> Result<PathBuf, PathRefused> {
+        let home = path_of(&self.fd).map_err(|e| system(path, e))?;
+        let real = path_of(fd).map_err(|e| system(path, e))?;
+        match real.strip_prefix(&home) {
+            Ok(relative) => Ok(relative.to_owned()),
+            Err(_) => Err(PathRefused::Outside { path: path.to_owned() }),
+        }
+    }
+}
+
+/// Splits a path into names, and refuses every form that is not plainly beneath the home.
+fn parts(path: &str) -> Result<Vec<&str>, PathRefused> {
+    let malformed = |reason| PathRefused::Malformed { path: path.chars().take(200).collect(), reason };
+    if path.is_empty() {
+        return Err(malformed("it is empty"));
+    }
+    if path.len() > PATH_BYTES_MAX {
+        return Err(malformed("it is longer than 4096 bytes"));
+    }
+    if path.contains('\0') {
+        return Err(malformed("it has a NUL character"));
+    }
+    if path.starts_with('/') {
+        return Err(malformed("it starts with a slash"));
+    }
+    let mut parts = Vec::new();
+    for part in path.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => return Err(malformed("it has '..'")),
+            _ => parts.push(part),
+        }
+    }
+    if parts.first().is_some_and(|first| is_name(first, HIDDEN)) {
+        return Err(PathRefused::Hidden { path: path.to_owned() });
+    }
+    Ok(parts)
+}
+
+fn joined(parts: &[&str]) -> String {
+    if parts.is_empty() { ".".to_owned() } else { parts.join("/") }
+}
+
+/// Refuses to write `real`, a path without links relative to the home, if it is a control file or beneath one.
+fn refuse_control(path: &str, real: &Path) -> Result<(), PathRefused> {
+    let control = || PathRefused::Control { path: path.to_owned() };
+    let Some(first) = real.components().next() else { return Ok(()) };
+    if CONTROL.iter().any(|name| is_named(first, name)) {
+        return Err(control());
+    }
+    // The settings and hooks of a repository can run programs, wherever it is.
+    if real.components().any(|part| is_named(part, ".git")) {
+        return Err(control());
+    }
+    Ok(())
+}
+
+fn is_named(component: Component<'_>, name: &str) -> bool {
+    component.as_os_str().to_str().is_some_and(|text| is_name(text, name))
+}
+
+/// Whether some file system takes `text` for `name`: case, and dots and blanks at the end, are nothing to some.
+fn is_name(text: &str, name: &str) -> bool {
+    let visible: String = text.chars().filter(|c| !is_ignorable(*c)).collect();
+    visible.trim_end_matches(['.', ' ']).to_lowercase() == name
+}
+
+/// Characters that some file systems leave out when they compare names.
+fn is_ignorable(c: char) -> bool {
+    matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{ad}')
+}
+
+#[cfg(target_os = "linux")]
+fn kernel_resolves(fd: &OwnedFd) -> bool {
+    open_by_kernel(fd, ".", OFlags::PATH | OFlags::CLOEXEC).is_ok_and(|fd| path_of(&fd).is_ok())
+}
+
+#[cfg(not(target_os = "linux"))]
+fn kernel_resolves(_: &OwnedFd) -> bool {
+    false
+}
+
+#[cfg(target_os = "linux")]
+fn open_by_kernel(home: &OwnedFd, path: &str, flags: OFlags) -> Result<OwnedFd, Errno> {
+    use rustix::fs::ResolveFlags;
+    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
+    // EAGAIN: a folder was renamed meanwhile, and the kernel cannot tell whether the path stayed beneath.
+    for _ in 0..16 {
+        match fs::openat2(home, path, flags, Mode::empty(), resolve) {
+            Err(Errno::AGAIN | Errno::INTR) => {}
+            other => return other,
+        }
+    }
+    Err(Errno::AGAIN)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn open_by_kernel(_: &OwnedFd, _: &str, _: OFlags) -> Result<OwnedFd, Errno> {
+    Err(Errno::NOSYS)
+}
+
+fn open_by_steps(home: &OwnedFd, parts: &[&str], flags: OFlags) -> Result<OwnedFd, Errno> {
+    let Some((last, above)) = parts.split_last() else {
+        return fs::openat(home, ".", flags, Mode::empty());
+    };
+    let step = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let mut here: Option<OwnedFd> = None;
+    for name in above {
+        let from = here.as_ref().map_or(home.as_fd(), AsFd::as_fd);
+        let next = fs::openat(from, *name, step, Mode::empty())?;
+        here = Some(next);
+    }
+    let from = here.as_ref().map_or(home.as_fd(), AsFd::as_fd);
+    fs::openat(from, *last, flags | OFlags::NOFOLLOW, Mode::empty())
+}
+
+fn path_of(fd: &OwnedFd) -> Result<PathBuf, Errno> {
+    use std::os::fd::AsRawFd;
+    let link = fs::readlinkat(CWD, format!("/proc/self/fd/{}", fd.as_raw_fd()), Vec::new())?;
+    Ok(PathBuf::from(OsStr::from_bytes(link.as_bytes())))
+}
+
+fn refused(path: &str, errno: Errno) -> PathRefused {
+    match errno {
+        Errno::NOENT => PathRefused::Absent { path: path.to_owned() },
+        Errno::XDEV => PathRefused::Outside { path: path.to_owned() },
+        Errno::NOTDIR => {
+            PathRefused::Kind { path: path.to_owned(), found: "a file or a link", wanted: "a folder" }
+        }
+        // A socket, or a device without a driver.
+        Errno::NXIO => {
+            PathRefused::Kind { path: path.to_owned(), found: "a device or a socket", wanted: "a file" }
+        }
+        other => system(path, other),
+    }
+}
+
+fn system(path: &str, errno: Errno) -> PathRefused {
+    PathRefused::System { path: path.to_owned(), reason: std::io::Error::from(errno).to_string() }
+}
+
+/// What a thing is, for people.
+pub(crate) fn kind_words(kind: FileType) -> &'static str {
+    match kind {
+        FileType::RegularFile => "a file",
+        FileType::Directory => "a folder",
+        FileType::Symlink => "a link",
+        FileType::Fifo => "a pipe",
+        FileType::Socket => "a socket",
+        FileType::CharacterDevice | FileType::BlockDevice => "a device",
+        FileType::Unknown => "something unknown",
+    }
+}
+
+/// What stands at a name of a folder, if anything; a link is a link.
+pub(crate) fn stat_in(folder: &OwnedFd, name: &str) -> Result<Option<fs::Stat>, Errno> {
+    match fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW) {
+        Ok(stat) => Ok(Some(stat)),
+        Err(Errno::NOENT) => Ok(None),
+        Err(errno) => Err(errno),
+    }
+}
+
+#[cfg(test)]
+#[path = "beneath/tests.rs"]
+mod tests;

@@ -1,0 +1,183 @@
+//! What each tool is told to a model as: words and a JSON Schema. One table, in the order of the documentation.
+
+/// A tool as a model sees it.
+pub(super) struct Described {
+    pub(super) name: &'static str,
+    pub(super) description: &'static str,
+    pub(super) schema: &'static str,
+}
+
+/// Every tool of this version.
+pub(super) const TABLE: [Described; 12] = [
+    Described {
+        name: "read_file",
+        description: "Read a text file. Long files are cut at the end, with a note that says so. Binary files are refused.",
+        schema: r#"{
+            "type": "object",
+            "properties": {
+                "path": {"type": "string", "minLength": 1, "description": "Path relative to the home folder, such as memory/redis.md"}
+            },
+            "required": ["path"],
+            "additionalProperties": false
+        }"#,
+    },
+    Described {
+        name: "list_directory",
+        description: "List a folder, sorted by name: folders end with '/', files have their size in bytes.",
+        schema: r#"{
+            "type": "object",
+            "properties": {
+                "path": {"type": "string", "minLength": 1, "description": "Path relative to the home folder; '.' is the home itself"}
+            },
+            "required": ["path"],
+            "additionalProperties": false
+        }"#,
+    },
+    Described {
+        name: "search_files",
+        description: "Find text files that have every one of the words, in any case. Gives the best files first, with file, line number and line.",
+        schema: r#"{
+            "type": "object",
+            "properties": {
+                "query": {"type": "string", "minLength": 1, "maxLength": 1000, "description": "Words, separated by blanks; every one must occur in the file"},
+                "path": {"type": "string", "minLength": 1, "description": "Folder to search, relative to the home folder; 'memory' if left out"}
+            },
+            "required": ["query"],
+            "additionalProperties": false
+        }"#,
+    },
+    Described {
+        name: "write_file",
+        description: "Write a whole text file: what was in it is replaced. Missing folders are made. Outside your own workspace, workspaces/<your id>/, a person is asked first.",
+        schema: r#"{
+            "type": "object",
+            "properties": {
+                "path": {"type": "string", "minLength": 1, "description": "Path relative to the home folder"},
+                "content": {"type": "string", "description": "The whole new text of the file"}
+            },
+            "required": ["path", "content"],
+            "additionalProperties": false
+        }"#,
+    },
+    Described {
+        name: "create_directory",
+        description: "Make a folder and those above it. It is no error if it is there already.",
+        schema: r#"{
+            "type": "object",
+            "properties": {
+                "path": {"type": "string", "minLength": 1, "description": "Path relative to the home folder"}
+            },
+            "required": ["path"],
+            "additionalProperties": false
+        }"#,
+    },
+    Described {
+        name: "execute_command",
+        description: "Run a command in your workspace and get its exit code and output. It has no input, no terminal and a time limit; what it leaves running is ended. A person may be asked first.",
+        schema: r#"{
+            "type": "object",
+            "properties": {
+                "command": {"type": "string", "minLength": 1, "maxLength": 65536, "description": "The command as one would type it, such as df -h"}
+            },
+            "required": ["command"],
+            "additionalProperties": false
+        }"#,
+    },
+    Described {
+        name: "create_task",
+        description: "Add a task for yourself or another agent. It starts when the tasks it depends on have ended.",
+        schema: r#"{
+            "type": "object",
+            "properties": {
+                "title": {"type": "string", "minLength": 1, "maxLength": 500, "pattern": "^[^\\r\\n]+$", "description": "What is to be done, in one line"},
+                "description": {"type": "string", "description": "Details that whoever does it needs"},
+                "assignee": {"type": "string", "pattern": "^[a-z][a-z0-9-]{0,62}$", "description": "Id of the agent that shall do it"},
+                "depends_on": {"type": "array", "items": {"type": "string", "minLength": 1, "maxLength": 63}, "maxItems": 100, "description": "Ids of tasks that must end first"},
+                "parent": {"type": "string", "minLength": 1, "maxLength": 63, "description": "Id of the task it is a part of; your own task if left out"},
+                "tags": {"type": "array", "items": {"type": "string", "minLength": 1, "maxLength": 63}, "maxItems": 50, "description": "Words for finding it"},
+                "tag": {"type": "string", "minLength": 1, "maxLength": 200, "description": "The kind of work, such as ops:check"},
+                "priority": {"type": "string", "enum": ["A", "B", "C", "D", "E", "F"], "description": "A is first, F is last"},
+                "approval_required": {"type": "boolean", "description": "Ask a person before each act that changes something"}
+            },
+            "required": ["title"],
+            "additionalProperties": false
+        }"#,
+    },
+    Described {
+        name: "update_task",
+        description: "Change a task that you work on, asked for, or are the parent of: report it done or failed with its result, or give it a new title, assignee or priority.",
+        schema: r#"{
+            "type": "object",
+            "properties": {
+                "id": {"type": "string", "minLength": 1, "maxLength": 63, "description": "Id of the task, such as task-003"},
+                "status": {"type": "string", "enum": ["done", "failed", "cancelled"], "description": "How it ended"},
+                "result": {"type": "string", "description": "What came of it, for whoever asked"},
+                "title": {"type": "string", "minLength": 1, "maxLength": 500, "pattern": "^[^\\r\\n]+$", "description": "A new title, in one line"},
+                "assignee": {"type": "string", "pattern": "^[a-z][a-z0-9-]{0,62}$", "description": "Id of the agent that shall do it instead"},
+                "priority": {"type": "string", "enum": ["A", "B", "C", "D", "E", "F"], "description": "A is first, F is last"}
+            },
+            "required": ["id"],
+            "additionalProperties": false
+        }"#,
+    },
+    Described {
+        name: "query_tasks",
+        description: "Ask all task files with one read-only SQL SELECT (SQLite). Tables: tasks(id, file, line, title, mark, priority, assignee, tag, tags, parent, depends_on, text, result, approval_required), properties(task, key, value), depends(task, on_task). mark is open, running, asking, failed, done or cancelled; tags and depends_on are joined by ', '.",
+        schema: r#"{
+            "type": "object",
+            "properties": {
+                "sql": {"type": "string", "minLength": 1, "maxLength": 10000, "description": "One SELECT, such as SELECT id, title FROM tasks WHERE mark = 'open'"}
+            },
+            "required": ["sql"],
+            "additionalProperties": false
+        }"#,
+    },
+    Described {
+        name: "send_message",
+        description: "Say something to another agent. It arrives in its session; an answer comes as a message in yours.",
+        schema: r#"{
+            "type": "object",
+            "properties": {
+                "to": {"type": "string", "pattern": "^[a-z][a-z0-9-]{0,62}$", "description": "Id of the agent"},
+                "content": {"type": "string", "minLength": 1, "description": "What to say"}
+            },
+            "required": ["to", "content"],
+            "additionalProperties": false
+        }"#,
+    },
+    Described {
+        name: "slack_read",
+        description: "Read the newest messages that came in from Slack, oldest first, one JSON object a line.",
+        schema: r#"{
+            "type": "object",
+            "properties": {
+                "limit": {"type": "integer", "minimum": 1, "maximum": 200, "description": "At most so many; 20 if left out"}
+            },
+            "additionalProperties": false
+        }"#,
+    },
+    Described {
+        name: "slack_send",
+        description: "Post a message to Slack. A person is asked first.",
+        schema: r##"{
+            "type": "object",
+            "properties": {
+                "channel": {"type": "string", "minLength": 1, "maxLength": 200, "description": "Channel or user, such as #ops"},
+                "text": {"type": "string", "minLength": 1, "maxLength": 40000, "description": "What to post"}
+            },
+            "required": ["channel", "text"],
+            "additionalProperties": false
+        }"##,
+    },
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_has_every_tool_of_the_domain_in_its_order() {
+        let names: Vec<&str> = domain::tool::ALL.iter().map(|facts| facts.name).collect();
+        assert_eq!(TABLE.iter().map(|t| t.name).collect::<Vec<_>>(), names);
+    }
+}

@@ -1,0 +1,42 @@
+//! When blocking work should end: a time limit, or nobody waits for it any more.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// Looked at by blocking work between its steps. Clones are the same limit.
+#[derive(Debug, Clone)]
+pub struct Until {
+    at: Instant,
+    dropped: Arc<AtomicBool>,
+}
+
+impl Until {
+    /// A limit of `ms` from now.
+    pub fn ms(ms: u64) -> Self {
+        let now = Instant::now();
+        // A limit beyond what the clock can say is none: a century stands for it.
+        let at =
+            now.checked_add(Duration::from_millis(ms)).unwrap_or(now + Duration::from_secs(3_000_000_000));
+        Self { at, dropped: Arc::default() }
+    }
+
+    /// Whether to stop.
+    pub fn is_over(&self) -> bool {
+        self.dropped.load(Ordering::Relaxed) || Instant::now() >= self.at
+    }
+
+    /// Ends the work when it is dropped.
+    pub(super) fn guard(&self) -> Guard {
+        Guard(Arc::clone(&self.dropped))
+    }
+}
+
+/// Held by the future that waits for the work.
+pub(super) struct Guard(Arc<AtomicBool>);
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}

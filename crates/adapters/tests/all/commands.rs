@@ -1,0 +1,168 @@
+//! Running commands: what the agent sees, and that nothing is left behind.
+
+use std::time::{Duration, Instant};
+
+use ports::tools::{Order, Outcome, Tools};
+use testkit::tools::order;
+
+use crate::home::{Home, command, eventually, lives};
+
+fn limited(text: &str, ms_max: u64) -> Order {
+    Order { ms_max, ..order(7, "coder-001", command(text)) }
+}
+
+#[tokio::test]
+async fn a_command_reports_its_code_and_both_streams() {
+    let home = Home::new();
+    for (text, expected) in [
+        ("echo hello", "exit code: 0\nstdout:\nhello\n\nstderr:\n[nothing]"),
+        ("echo 'a  b' \"c d\"", "exit code: 0\nstdout:\na  b c d\n\nstderr:\n[nothing]"),
+        ("echo one; echo two >&2; exit 3", "exit code: 3\nstdout:\none\n\nstderr:\ntwo\n"),
+        ("true", "exit code: 0\nstdout:\n[nothing]\nstderr:\n[nothing]"),
+        ("false", "exit code: 1\nstdout:\n[nothing]\nstderr:\n[nothing]"),
+        ("kill -9 $$", "ended by signal 9\nstdout:\n[nothing]\nstderr:\n[nothing]"),
+        ("printf 'a\\377b'", "exit code: 0\nstdout:\na\u{fffd}b\nstderr:\n[nothing]"),
+    ] {
+        assert_eq!(home.done(command(text)).await, expected, "{text}");
+    }
+}
+
+#[tokio::test]
+async fn a_command_runs_in_its_workspace_with_a_clean_environment_and_no_input() {
+    let home = Home::new();
+    let workspace = home.path("workspaces/coder-001").canonicalize();
+    assert!(workspace.is_err(), "it is made when it is needed");
+    let shown = home.done(command("env")).await;
+    let workspace = home.path("workspaces/coder-001").canonicalize().unwrap();
+    let mut names: Vec<&str> =
+        shown.lines().filter_map(|line| line.split_once('=')).map(|(name, _)| name).collect();
+    names.sort_unstable();
+    assert_eq!(names, ["HOME", "LANG", "PATH", "SYNOD_RUN"]);
+    assert!(shown.contains(&format!("HOME={}\n", workspace.display())), "{shown}");
+    assert!(home.done(command("pwd")).await.contains(&format!("\n{}\n", workspace.display())));
+    assert!(home.done(command("cat")).await.starts_with("exit code: 0\nstdout:\n[nothing]"));
+}
+
+#[tokio::test]
+async fn a_plain_command_meets_no_shell() {
+    let home = Home::new();
+    assert!(home.done(command("echo '$HOME' '`id`' '*'")).await.contains("$HOME `id` *"));
+    assert!(home.failed(command("no-such-program x")).await.contains("no program \"no-such-program\""));
+    assert!(home.failed(command("./absent")).await.contains("no program"));
+    assert!(home.done(command("echo $((6*7)) | tr 4 5")).await.contains("52"));
+}
+
+#[tokio::test]
+async fn an_agent_with_a_strange_name_gets_no_workspace() {
+    let home = Home::new();
+    for agent in ["../x", "a/b", "", "A", "."] {
+        let outcome = home.run(order(1, agent, command("echo x"))).await;
+        assert!(matches!(outcome, Outcome::Failed(_)), "{agent}: {outcome:?}");
+    }
+    std::fs::create_dir_all(home.path("workspaces")).unwrap();
+    std::os::unix::fs::symlink("/tmp", home.path("workspaces/coder-001")).unwrap();
+    assert!(home.failed(command("pwd")).await.contains("leads out of the home"));
+}
+
+#[tokio::test]
+async fn a_command_that_takes_too_long_is_ended_with_all_it_started() {
+    let home = Home::new();
+    // A child in the background, one in a session of its own, and one that does not listen.
+    let text = "sleep 100 & echo $! > one; setsid sleep 100 & \
+                sh -c 'trap \"\" TERM; echo $$ > three; while :; do sleep 1; done' & \
+                setsid sh -c 'echo $$ > two; sleep 100' & \
+                until test -s two -a -s three; do :; done; echo started; wait";
+    let before = Instant::now();
+    let outcome = home.run(limited(text, 1_500)).await;
+    assert!(before.elapsed() < Duration::from_secs(8), "{:?}", before.elapsed());
+    match outcome {
+        Outcome::Failed(text) => {
+            assert!(text.starts_with("ended after 1500 ms"), "{text}");
+            assert!(text.contains("started"), "what it printed until then is shown: {text}");
+        }
+        Outcome::Done(text) => panic!("{text}"),
+    }
+    for name in ["one", "two", "three"] {
+        let pid = home.read(&format!("workspaces/coder-001/{name}"));
+        eventually(&format!("the end of {name}"), || !lives(&pid)).await;
+    }
+}
+
+#[tokio::test]
+async fn a_command_that_is_asked_to_end_may_say_its_last_words() {
+    let home = Home::new();
+    let text = "trap 'echo goodbye; exit 0' TERM; echo ready; while :; do sleep 0.01; done";
+    match home.run(limited(text, 500)).await {
+        Outcome::Failed(text) => assert!(text.contains("goodbye"), "{text}"),
+        Outcome::Done(text) => panic!("{text}"),
+    }
+}
+
+#[tokio::test]
+async fn what_a_finished_command_leaves_running_is_ended_at_once() {
+    let home = Home::new();
+    let before = Instant::now();
+    let shown = home.done(command("sleep 100 & echo $! > pid; echo done")).await;
+    assert!(before.elapsed() < Duration::from_secs(5), "{:?}", before.elapsed());
+    assert_eq!(shown, "exit code: 0\nstdout:\ndone\n\nstderr:\n[nothing]");
+    let pid = home.read("workspaces/coder-001/pid");
+    eventually("its end", || !lives(&pid)).await;
+    home.done(command("setsid sh -c 'echo $$ > pid; sleep 100' & until test -s pid; do :; done")).await;
+    let pid = home.read("workspaces/coder-001/pid");
+    eventually("its end", || !lives(&pid)).await;
+}
+
+#[tokio::test]
+async fn a_dropped_command_is_ended_with_all_it_started() {
+    let home = Home::new();
+    let text = "sleep 100 & echo $! > one; setsid sh -c 'echo $$ > two; sleep 100' & wait";
+    let files = ["workspaces/coder-001/one", "workspaces/coder-001/two"].map(|name| home.path(name));
+    let written =
+        || files.iter().all(|file| std::fs::read_to_string(file).is_ok_and(|text| text.ends_with('\n')));
+    tokio::select! {
+        outcome = home.tools.run(limited(text, 60_000)) => panic!("{outcome:?}"),
+        () = eventually("both files", written) => {}
+    }
+    for file in &files {
+        let pid = std::fs::read_to_string(file).unwrap();
+        eventually("its end", || !lives(&pid)).await;
+    }
+}
+
+#[tokio::test]
+async fn a_flood_is_cut_in_the_middle_and_kept_for_people() {
+    let home = Home::new();
+    let text = "echo first; i=0; while test $i -lt 3000; do echo filling $i; i=$((i+1)); done; echo last; echo bad >&2";
+    let mut order = limited(text, 10_000);
+    order.output_bytes_max = 1_000;
+    let Outcome::Done(shown) = home.run(order).await else { panic!("it is done") };
+    assert!(shown.len() < 1_400, "{} bytes", shown.len());
+    for part in ["stdout:\nfirst\n", "bytes cut", "last\n\nstderr:\nbad\n", "in .synod/output/7.txt]"] {
+        assert!(shown.contains(part), "{shown} has {part}");
+    }
+    let whole = home.read(".synod/output/7.txt");
+    assert!(whole.contains("filling 1500\n") && whole.ends_with("stderr:\nbad\n"));
+}
+
+#[tokio::test]
+async fn an_endless_flood_is_ended() {
+    let home = Home::new();
+    match home.run(limited("yes", 60_000)).await {
+        Outcome::Failed(text) => {
+            assert!(text.starts_with("ended because it printed more than"), "{}", &text[..100]);
+            assert!(text.len() < 40_000, "{} bytes", text.len());
+        }
+        Outcome::Done(text) => panic!("{text}"),
+    }
+    assert!(std::fs::metadata(home.path(".synod/output/7.txt")).unwrap().len() < 5 << 20);
+}
+
+#[tokio::test]
+async fn commands_do_not_wait_for_each_other() {
+    let home = Home::new();
+    // Each waits for the file that the other makes.
+    let one = home.run(limited("touch a; until test -e b; do :; done", 8_000));
+    let two = home.run(limited("touch b; until test -e a; do :; done", 8_000));
+    let (one, two) = tokio::join!(one, two);
+    assert!(matches!((&one, &two), (Outcome::Done(_), Outcome::Done(_))), "{one:?} {two:?}");
+}

@@ -1,0 +1,197 @@
+//! Reading, listing, searching and writing.
+
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, symlink};
+
+use domain::tool::Act;
+use ports::tools::Outcome;
+use testkit::contract;
+use testkit::tools::order;
+
+use crate::home::{Home, list, read, search, write};
+
+#[tokio::test]
+async fn the_toolbox_keeps_the_contract() {
+    contract::tools::holds(&Home::new().tools).await;
+}
+
+#[tokio::test]
+async fn a_long_file_is_cut_and_says_so() {
+    let home = Home::new();
+    home.write("memory/long.md", "äö".repeat(100));
+    let mut order = order(1, "coder-001", read("memory/long.md"));
+    order.output_bytes_max = 7;
+    let expected = "äöä\n[cut: the first 6 of 400 bytes of memory/long.md]";
+    assert_eq!(home.run(order).await, Outcome::Done(expected.to_owned()));
+}
+
+#[tokio::test]
+async fn what_is_no_text_is_refused() {
+    let home = Home::new();
+    home.write("a.bin", b"a\0b").write("latin.txt", b"caf\xe9").write("empty", "").write("crlf", "a\r\nb");
+    assert_eq!(home.failed(read("a.bin")).await, "a.bin is not a text file in UTF-8 (3 bytes)");
+    assert!(home.failed(read("latin.txt")).await.contains("not a text file"));
+    assert_eq!(home.done(read("empty")).await, "[empty is empty]");
+    assert_eq!(home.done(read("crlf")).await, "a\r\nb");
+    assert_eq!(home.failed(read("absent")).await, "absent does not exist");
+    assert_eq!(home.failed(read(".")).await, ". is a folder, not a file");
+}
+
+#[tokio::test]
+async fn a_folder_is_listed_by_name_with_sizes() {
+    let home = Home::new();
+    home.write("b.md", "four").write("a/x", "").write(".synod/journal.db", "").write("line\nbreak", "");
+    symlink("b.md", home.path("link")).unwrap();
+    assert_eq!(home.done(list(".")).await, "a/\nb.md  4 bytes\n\"line\\nbreak\"  0 bytes\nlink  a link");
+    fs::create_dir(home.path("empty")).unwrap();
+    assert_eq!(home.done(list("empty")).await, "[empty is empty]");
+    assert!(home.failed(list("b.md")).await.contains("not a folder"));
+    assert!(home.failed(list(".synod")).await.contains("belongs to synod"));
+}
+
+#[tokio::test]
+async fn a_large_folder_is_cut_and_says_so() {
+    let home = Home::new();
+    for n in 0..510 {
+        home.write(&format!("many/{n:04}"), "");
+    }
+    let shown = home.done(list("many")).await;
+    assert_eq!(shown.lines().count(), 501);
+    assert!(shown.ends_with("0499  0 bytes\n[cut: the first 500 of 510 entries]"), "{shown}");
+}
+
+#[tokio::test]
+async fn a_search_needs_every_word_and_puts_the_most_hits_first() {
+    let home = Home::new();
+    home.write("memory/one.md", "Redis keeps\nits disk full\n")
+        .write("memory/deep/two.md", "# REDIS\nredis and the disk, redis\nnothing\n")
+        .write("memory/three.md", "redis only\n")
+        .write("memory/.git/four.md", "redis disk")
+        .write("memory/node_modules/five.md", "redis disk")
+        .write("memory/six.bin", b"redis disk\0")
+        .write("other/seven.md", "redis disk");
+    symlink("../other", home.path("memory/link")).unwrap();
+    assert_eq!(
+        home.done(search("disk  Redis", None)).await,
+        "memory/deep/two.md:1: # REDIS\nmemory/deep/two.md:2: redis and the disk, redis\n\
+         memory/one.md:1: Redis keeps\nmemory/one.md:2: its disk full"
+    );
+    assert_eq!(home.done(search("redis disk", Some("other"))).await, "other/seven.md:1: redis disk");
+    assert_eq!(home.done(search("only", Some("memory/three.md"))).await, "memory/three.md:1: redis only");
+    assert_eq!(home.done(search("absent", None)).await, "[no file in memory has all of: absent]");
+    assert!(home.failed(search("x", Some("absent"))).await.contains("does not exist"));
+    assert!(home.failed(search("x", Some(".synod"))).await.contains("belongs to synod"));
+    assert!(home.failed(search("  ", None)).await.contains("no words"));
+}
+
+#[tokio::test]
+async fn a_search_is_bounded() {
+    let home = Home::new();
+    home.write("memory/big.md", "word ".repeat(300_000));
+    for n in 0..30 {
+        home.write(&format!("memory/{n:02}.md"), "a word\n".repeat(20));
+    }
+    let shown = home.done(search("word", None)).await;
+    assert_eq!(shown.lines().filter(|line| line.contains(": a word")).count(), 100);
+    assert!(shown.contains("[cut: the best 20 of 30 files]"), "{shown}");
+    assert!(shown.contains("[not searched: 1 files larger than 1 MiB]"), "{shown}");
+}
+
+#[tokio::test]
+async fn a_write_keeps_the_mode_and_leaves_nothing_beside_the_file() {
+    let home = Home::new();
+    home.write("artifacts/run.sh", "old");
+    fs::set_permissions(home.path("artifacts/run.sh"), fs::Permissions::from_mode(0o750)).unwrap();
+    // What a crash in the middle of the same effect left behind.
+    home.write("artifacts/.synod-write-1-1.tmp", "half");
+    assert_eq!(home.done(write("artifacts/run.sh", "new")).await, "artifacts/run.sh is replaced: 3 bytes");
+    assert_eq!(home.read("artifacts/run.sh"), "new");
+    assert_eq!(fs::metadata(home.path("artifacts/run.sh")).unwrap().permissions().mode() & 0o777, 0o750);
+    assert_eq!(fs::read_dir(home.path("artifacts")).unwrap().count(), 1);
+    assert_eq!(
+        home.done(write("artifacts/deep/new.md", "x")).await,
+        "artifacts/deep/new.md is made: 1 bytes"
+    );
+}
+
+#[tokio::test]
+async fn a_write_never_goes_through_a_link_or_into_something_else() {
+    let home = Home::new();
+    home.write("policy/commands.yaml", "commands: {}\n").write("workspaces/coder-001/x", "");
+    symlink("../../policy", home.path("workspaces/coder-001/link")).unwrap();
+    symlink("../../policy/commands.yaml", home.path("workspaces/coder-001/file")).unwrap();
+    symlink("/tmp", home.path("workspaces/coder-001/out")).unwrap();
+    for path in [
+        "workspaces/coder-001/link/commands.yaml",
+        "workspaces/coder-001/link/new.yaml",
+        "workspaces/coder-001/file",
+        "workspaces/coder-001/out/synod-escape",
+        "workspaces/coder-001",
+        "policy/commands.yaml",
+        "synod.yaml",
+        "tasks/approvals.task.md",
+        "sessions/a.session.yaml",
+        ".synod/lock",
+        "../escape",
+        "/tmp/synod-escape",
+    ] {
+        home.failed(write(path, "bad")).await;
+        home.failed(write(&format!("./{path}"), "bad")).await;
+    }
+    assert_eq!(home.read("policy/commands.yaml"), "commands: {}\n");
+    assert_eq!(fs::read_dir(home.path("policy")).unwrap().count(), 1);
+    assert!(!std::path::Path::new("/tmp/synod-escape").exists());
+}
+
+#[tokio::test]
+async fn a_folder_is_made_where_agents_may_write() {
+    let home = Home::new();
+    let make = |path: &str| Act::CreateDirectory { path: path.to_owned() };
+    for _ in 0..2 {
+        assert_eq!(home.done(make("artifacts/a/b")).await, "artifacts/a/b is there");
+    }
+    assert!(home.path("artifacts/a/b").is_dir());
+    home.write("artifacts/file", "");
+    for path in ["policy", "tasks/new", ".git/hooks", "../x", "artifacts/file", "artifacts/file/x", ""] {
+        home.failed(make(path)).await;
+    }
+}
+
+#[tokio::test]
+async fn a_full_disk_leaves_the_old_file() {
+    // The one device that is always full.
+    let home = Home::new();
+    home.write("artifacts/a.md", "old");
+    fs::set_permissions(home.path("artifacts"), fs::Permissions::from_mode(0o555)).unwrap();
+    let is_root = fs::write(home.path("artifacts/probe"), "").is_ok();
+    if !is_root {
+        assert!(home.failed(write("artifacts/a.md", "new")).await.contains("cannot be written"));
+    }
+    fs::set_permissions(home.path("artifacts"), fs::Permissions::from_mode(0o755)).unwrap();
+    assert_eq!(home.read("artifacts/a.md"), "old");
+}
+
+#[tokio::test]
+async fn two_effects_that_write_the_same_file_leave_one_of_them_whole() {
+    let home = Home::new();
+    let (one, two) = ("1".repeat(100_000), "2".repeat(100_000));
+    let first = home.run(order(1, "coder-001", write("artifacts/a", &one)));
+    let second = home.run(order(2, "coder-001", write("artifacts/a", &two)));
+    let (first, second) = tokio::join!(first, second);
+    assert!(matches!((first, second), (Outcome::Done(_), Outcome::Done(_))));
+    let found = home.read("artifacts/a");
+    assert!(found == one || found == two);
+}
+
+#[tokio::test]
+async fn what_takes_too_long_is_said_to() {
+    let home = Home::new();
+    home.write("memory/a.md", "word");
+    let mut order = order(1, "coder-001", search("word", None));
+    order.ms_max = 0;
+    match home.run(order).await {
+        Outcome::Failed(text) => assert!(text.contains("longer than 0 ms"), "{text}"),
+        // The work may be faster than the clock; it then says what it left out.
+        Outcome::Done(text) => assert!(text.contains("time did not suffice"), "{text}"),
+    }
+}

@@ -1,0 +1,105 @@
+//! A home for tests, with its tools.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use adapters::tools::Toolbox;
+use domain::id::Time;
+use domain::tool::Act;
+use ports::tools::{Order, Outcome, Tools};
+use tempfile::TempDir;
+use testkit::clock::Virtual;
+use testkit::tools::order;
+
+pub struct Home {
+    folder: TempDir,
+    pub tools: Toolbox,
+}
+
+impl Home {
+    pub fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir(folder.path().join("home")).unwrap();
+        let clock = Arc::new(Virtual::at(Time(1_700_000_000_000)));
+        let tools = Toolbox::new(folder.path().join("home"), clock).unwrap();
+        Self { folder, tools }
+    }
+
+    pub fn path(&self, relative: &str) -> PathBuf {
+        self.folder.path().join("home").join(relative)
+    }
+
+    pub fn write(&self, relative: &str, text: impl AsRef<[u8]>) -> &Self {
+        let path = self.path(relative);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+        self
+    }
+
+    pub fn read(&self, relative: &str) -> String {
+        fs::read_to_string(self.path(relative)).unwrap()
+    }
+
+    pub async fn run(&self, order: Order) -> Outcome {
+        self.tools.run(order).await
+    }
+
+    #[track_caller]
+    pub fn done(&self, act: Act) -> impl Future<Output = String> {
+        let shown = format!("{act:?}");
+        let run = self.run(order(1, "coder-001", act));
+        async move {
+            match run.await {
+                Outcome::Done(text) => text,
+                Outcome::Failed(text) => panic!("{shown} failed: {text}"),
+            }
+        }
+    }
+
+    pub fn failed(&self, act: Act) -> impl Future<Output = String> {
+        let shown = format!("{act:?}");
+        let run = self.run(order(1, "coder-001", act));
+        async move {
+            match run.await {
+                Outcome::Failed(text) => text,
+                Outcome::Done(text) => panic!("{shown} was done: {text}"),
+            }
+        }
+    }
+}
+
+pub fn read(path: &str) -> Act {
+    Act::ReadFile { path: path.to_owned() }
+}
+
+pub fn list(path: &str) -> Act {
+    Act::ListDirectory { path: path.to_owned() }
+}
+
+pub fn search(query: &str, path: Option<&str>) -> Act {
+    Act::SearchFiles { query: query.to_owned(), path: path.map(str::to_owned) }
+}
+
+pub fn write(path: &str, content: &str) -> Act {
+    Act::WriteFile { path: path.to_owned(), content: content.to_owned() }
+}
+
+pub fn command(command: &str) -> Act {
+    Act::ExecuteCommand { command: command.to_owned() }
+}
+
+/// Waits for a condition that another process brings about; the limit only ends a broken test.
+pub async fn eventually(what: &str, condition: impl Fn() -> bool) {
+    let limit = std::time::Instant::now() + std::time::Duration::from_secs(10);
+    while !condition() {
+        assert!(std::time::Instant::now() < limit, "{what} did not come about");
+        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+    }
+}
+
+/// Whether a process lives; one that waits to be reaped does not.
+pub fn lives(pid: &str) -> bool {
+    let stat = fs::read_to_string(Path::new("/proc").join(pid.trim()).join("stat"));
+    stat.is_ok_and(|stat| !stat.rsplit(')').next().unwrap_or_default().trim_start().starts_with('Z'))
+}
