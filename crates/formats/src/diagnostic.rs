@@ -80,6 +80,11 @@ impl<'a> Notes<'a> {
         self.failed
     }
 
+    /// Whether nothing more is kept.
+    pub(crate) fn is_full(&self) -> bool {
+        self.list.len() >= DIAGNOSTICS_MAX
+    }
+
     /// Line and column, both from 1, of a byte.
     pub(crate) fn position(&mut self, at: usize) -> (usize, usize) {
         let starts = self.line_starts.get_or_insert_with(|| line_starts(self.text));
@@ -209,7 +214,7 @@ fn blank(c: char) -> char {
 /// A part of a very long line around a column, and how many characters were left out before it.
 fn window(line: &str, column: usize) -> (String, usize) {
     const WIDTH_MAX: usize = 160;
-    let skipped = if column > WIDTH_MAX / 2 { column - WIDTH_MAX / 2 } else { 0 };
+    let skipped = column.saturating_sub(WIDTH_MAX / 2);
     let skipped = if line.chars().nth(WIDTH_MAX).is_some() { skipped } else { 0 };
     (line.chars().skip(skipped).take(WIDTH_MAX).collect(), skipped)
 }

@@ -5,11 +5,17 @@
 //! at a span. So printing what was parsed is the identity, and an edit changes its own bytes only.
 
 pub mod agent;
+pub mod approval;
+pub mod check;
 pub mod diagnostic;
+pub mod inbox;
 mod json;
 pub mod policy;
 pub mod run_mode;
+mod scalar;
+pub mod schema;
 pub mod script;
+pub mod session;
 pub mod settings;
 mod shape;
 pub mod task;

@@ -25,14 +25,14 @@ pub(crate) const SHAPE: Shape = Shape::Record(&[may(
 /// Reads the policy file. An empty one has no commands.
 pub fn read(path: &str, text: &str) -> Read<Policy> {
     let mut notes = Notes::new(path, text);
-    let value = yaml::parse(text, &mut notes).and_then(|root| {
+    let value = yaml::parse(text, &mut notes).map(|root| {
         if root.is_null() {
-            return Some(Policy::default());
+            return Policy::default();
         }
         SHAPE.check(&root, &mut notes);
         let commands = root.get("commands").map(Node::entries).unwrap_or_default();
         let commands = commands.iter().filter_map(|e| Some((e.key.clone(), rule(&e.value)?))).collect();
-        Some(Policy { commands })
+        Policy { commands }
     });
     notes.finish(value)
 }

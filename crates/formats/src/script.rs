@@ -128,10 +128,10 @@ pub(crate) const SHAPE: Shape = Shape::Record(&[must(
 /// Reads a script.
 pub fn read(path: &str, source: &str) -> Read<Script> {
     let mut notes = Notes::new(path, source);
-    let value = yaml::parse(source, &mut notes).and_then(|root| {
+    let value = yaml::parse(source, &mut notes).map(|root| {
         SHAPE.check(&root, &mut notes);
         let rules = root.get("rules").map(Node::items).unwrap_or_default();
-        Some(Script { rules: rules.iter().map(|node| rule(node, &mut notes)).collect() })
+        Script { rules: rules.iter().map(|node| rule(node, &mut notes)).collect() }
     });
     notes.finish(value)
 }

@@ -32,10 +32,10 @@ pub(crate) enum Shape {
     List(&'static Shape),
     /// Free keys, each with such a value.
     Map(&'static Shape),
-    /// Free keys that are ids, each with such a value.
-    IdMap(&'static Shape),
     /// Known keys.
     Record(&'static [Key]),
+    /// Known keys beside free ones.
+    Open(&'static [Key]),
     /// The first whose kind (scalar, list, map) fits.
     Either(&'static [Shape]),
 }
@@ -70,20 +70,13 @@ impl Shape {
                 Some(shape) => shape.check(node, notes),
                 None => self.refuse(node, notes, None),
             },
-            Self::Record(keys) => self.check_record(keys, node, notes),
+            Self::Record(keys) | Self::Open(keys) => self.check_record(keys, node, notes),
             Self::List(shape) => match &node.kind {
                 Kind::List { items, .. } => items.iter().for_each(|i| shape.check(i, notes)),
                 Kind::Scalar { .. } | Kind::Map { .. } => self.refuse(node, notes, None),
             },
-            Self::Map(shape) | Self::IdMap(shape) => match &node.kind {
-                Kind::Map { entries, .. } => {
-                    for entry in entries {
-                        if let (Self::IdMap(_), Err(bad)) = (self, domain::id::check(&entry.key)) {
-                            notes.error(entry.key_span.clone(), bad.to_string());
-                        }
-                        shape.check(&entry.value, notes);
-                    }
-                }
+            Self::Map(shape) => match &node.kind {
+                Kind::Map { entries, .. } => entries.iter().for_each(|e| shape.check(&e.value, notes)),
                 Kind::Scalar { .. } | Kind::List { .. } => self.refuse(node, notes, None),
             },
             Self::Id => match node.text().map(domain::id::check) {
@@ -111,6 +104,7 @@ impl Shape {
             match keys.iter().find(|k| k.name == entry.key) {
                 Some(key) if entry.value.is_null() && !key.required => {}
                 Some(key) => key.shape.check(&entry.value, notes),
+                None if matches!(self, Self::Open(_)) => {}
                 None => {
                     let help = suggest(&entry.key, keys.iter().map(|k| k.name));
                     let known = || format!("known keys: {}", names(keys));
@@ -138,7 +132,7 @@ impl Shape {
             Self::Duration => node.text().is_some_and(|t| time::parse_duration(t).is_some()),
             Self::Word(words) => node.text().is_some_and(|t| words.contains(&t)),
             Self::List(_) => matches!(node.kind, Kind::List { .. }),
-            Self::Map(_) | Self::IdMap(_) | Self::Record(_) => matches!(node.kind, Kind::Map { .. }),
+            Self::Map(_) | Self::Record(_) | Self::Open(_) => matches!(node.kind, Kind::Map { .. }),
             Self::Either(shapes) => shapes.iter().any(|s| s.takes(node)),
         }
     }
@@ -187,7 +181,7 @@ impl Shape {
                 .replacen("", "one of ", 1),
             Self::Any => "a value".to_owned(),
             Self::List(_) => "a list".to_owned(),
-            Self::Map(_) | Self::IdMap(_) | Self::Record(_) => "a map".to_owned(),
+            Self::Map(_) | Self::Record(_) | Self::Open(_) => "a map".to_owned(),
             Self::Either(shapes) => shapes.iter().map(Self::name).collect::<Vec<_>>().join(" or "),
         }
     }
@@ -218,12 +212,8 @@ impl Shape {
             Self::Any => json!({}),
             Self::List(shape) => json!({"type": "array", "items": shape.schema()}),
             Self::Map(shape) => json!({"type": "object", "additionalProperties": shape.schema()}),
-            Self::IdMap(shape) => json!({
-                "type": "object",
-                "propertyNames": Self::Id.schema(),
-                "additionalProperties": shape.schema(),
-            }),
-            Self::Record(keys) => record_schema(keys),
+            Self::Record(keys) => record_schema(keys, false),
+            Self::Open(keys) => record_schema(keys, true),
             Self::Either(shapes) => json!({"anyOf": shapes.iter().map(Self::schema).collect::<Vec<_>>()}),
         }
     }
@@ -236,7 +226,7 @@ fn word_values(word: &str) -> Vec<Value> {
     }
 }
 
-fn record_schema(keys: &[Key]) -> Value {
+fn record_schema(keys: &[Key], open: bool) -> Value {
     let property = |key: &Key| {
         let mut schema = key.shape.schema();
         if !key.required && !matches!(key.shape, Shape::Any) {
@@ -252,7 +242,7 @@ fn record_schema(keys: &[Key]) -> Value {
         "type": "object",
         "properties": keys.iter().map(property).collect::<serde_json::Map<_, _>>(),
         "required": required,
-        "additionalProperties": false,
+        "additionalProperties": open,
     })
 }
 

@@ -13,6 +13,7 @@ use domain::id::{AgentId, TaskId};
 use domain::task::{Mark, Priority, Spec};
 
 use crate::diagnostic::Diagnostic;
+use crate::shape::{Shape, may};
 
 /// The file whose open boxes are printed as `[_]`: people look for the box there.
 pub(crate) const QUEUE_FILE: &str = "approvals.task.md";
@@ -130,3 +131,14 @@ impl TaskFile {
         Some(spec)
     }
 }
+
+/// The properties that Synod reads; there may be others.
+pub(crate) const SHAPE: Shape = Shape::Open(&[
+    may("id", Shape::Id, "unique in the home; added if left out"),
+    may("tag", Shape::Text, "the kind of work, such as ops:check"),
+    may("parent", Shape::Id, "the task it is a part of"),
+    may("depends_on", Shape::Either(&[Shape::List(&Shape::Id), Shape::Text]), "tasks that must end first"),
+    may("approval_required", Shape::Bool, "every call with an effect is asked for"),
+    may("description", Shape::Text, "details"),
+    may("result", Shape::Text, "what came of it; written by Synod"),
+]);

@@ -16,7 +16,8 @@ pub const DEPTH_MAX: usize = 64;
 /// A value and where it stands.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Node {
-    /// The bytes of the value; of a block collection, from its first key or item to the end of its last.
+    /// The bytes of the value; of a block collection, from its first key or dash to the end of its last
+    /// value; of a `|` block, its lines without the `|`.
     pub span: Range<usize>,
     /// The line it starts on, from 1.
     pub line: usize,
@@ -193,7 +194,7 @@ pub(crate) fn parse(text: &str, notes: &mut Notes<'_>) -> Option<Node> {
 
 /// A collection that is not closed yet.
 struct Open {
-    start: Option<usize>,
+    start: usize,
     end: usize,
     line: usize,
     flow: bool,
@@ -270,17 +271,15 @@ impl Builder<'_, '_, '_> {
             self.notes.error(range, format!("the file is nested more than {DEPTH_MAX} deep"));
             return None;
         }
-        let flow = self.offsets.text[range.start - self.offsets.shift..].starts_with(['[', '{'])
-            && !range.is_empty();
-        let start = flow.then_some(range.start);
-        self.stack.push(Open { start, end: range.start, line, flow, kind });
+        let flow = !range.is_empty();
+        self.stack.push(Open { start: range.start, end: range.start, line, flow, kind });
         Some(())
     }
 
     fn close(&mut self, range: Range<usize>) -> Option<()> {
         let open = self.stack.pop()?;
         let end = if open.flow { range.end } else { open.end };
-        let start = open.start.unwrap_or(end);
+        let start = open.start;
         let flow = open.flow;
         let kind = match open.kind {
             OpenKind::List(items) => Kind::List { items, flow },
@@ -295,10 +294,6 @@ impl Builder<'_, '_, '_> {
             self.root = Some(node);
             return Some(());
         };
-        if parent.start.is_none() {
-            parent.start = Some(span.start);
-            parent.line = line;
-        }
         parent.end = parent.end.max(span.end);
         match &mut parent.kind {
             OpenKind::List(items) => items.push(node),

@@ -1,0 +1,182 @@
+//! Approvals in both places: an item of the queue `tasks/approvals.task.md`, and a file of their own with all
+//! details. What an agent said stands in quotes, fences and list items, so that it can never pass for a decision.
+
+mod detail;
+mod queue;
+mod review;
+
+use domain::approval::Risk;
+use domain::id::{AgentId, ApprovalId, CallId, SessionId, TaskId, Time};
+use domain::tool::Act;
+
+use crate::shape::{INT_MAX, Shape, TEXTS, may, must};
+
+pub use detail::{close_detail, print_detail, read_detail};
+pub use queue::{queue_item, read_queue};
+
+/// What a person decided in a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Decision {
+    /// Nothing yet.
+    None,
+    /// Yes.
+    Approved {
+        /// Who; empty if the file does not say.
+        by: String,
+    },
+    /// No.
+    Rejected {
+        /// Who; empty if the file does not say.
+        by: String,
+        /// Why, for the agent; may be empty.
+        reason: String,
+    },
+    /// Something that could be a decision, but not which. It decides nothing.
+    Unclear {
+        /// From 1.
+        line: usize,
+        /// From 1, in characters.
+        column: usize,
+        /// What is unclear and what to write instead.
+        why: String,
+    },
+}
+
+/// What an approval's own file says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Detail {
+    /// Unique in the home.
+    pub id: ApprovalId,
+    /// What was decided.
+    pub decision: Decision,
+    /// Who wants it.
+    pub agent: AgentId,
+    /// For which task.
+    pub task: Option<TaskId>,
+    /// In which conversation.
+    pub session: SessionId,
+    /// Which of its calls.
+    pub call: CallId,
+    /// SHA-256 of the act.
+    pub digest: String,
+    /// Exactly what would be done.
+    pub act: Act,
+    /// What the agent said when it asked.
+    pub why: String,
+    /// How much harm it could do.
+    pub risk: Risk,
+    /// Why the risk is what it is.
+    pub factors: Vec<String>,
+    /// When it was asked.
+    pub created: Time,
+    /// When it lapses.
+    pub expires: Option<Time>,
+}
+
+/// What an act is called, and the text that people must see of it.
+pub(crate) struct Shown {
+    /// `terminal_command`, `file_write` …
+    pub(crate) kind: &'static str,
+    /// `Approve command: df -h`, without the text's end if it is long.
+    pub(crate) title: String,
+    /// A label for the text.
+    pub(crate) label: String,
+    /// The language of the fence.
+    pub(crate) language: &'static str,
+    /// Everything.
+    pub(crate) text: String,
+}
+
+pub(crate) fn show(act: &Act) -> Shown {
+    let shown = |kind, title: String, label: String, language, text: &str| Shown {
+        kind,
+        title: short(&visible(&title)),
+        label: visible(&label),
+        language,
+        text: visible(text),
+    };
+    match act {
+        Act::ExecuteCommand { command } => shown(
+            "terminal_command",
+            format!("Approve command: {command}"),
+            "Command".to_owned(),
+            "sh",
+            command,
+        ),
+        Act::WriteFile { path, content } => shown(
+            "file_write",
+            format!("Approve writing: {path}"),
+            format!("New text of {path}"),
+            "text",
+            content,
+        ),
+        Act::CreateDirectory { path } => {
+            shown("directory", format!("Approve folder: {path}"), "Folder".to_owned(), "text", path)
+        }
+        Act::SlackSend { channel, text } => shown(
+            "slack_message",
+            format!("Approve message to {channel}: {text}"),
+            format!("Message to {channel}"),
+            "text",
+            text,
+        ),
+        Act::ReadFile { .. }
+        | Act::ListDirectory { .. }
+        | Act::SearchFiles { .. }
+        | Act::CreateTask { .. }
+        | Act::UpdateTask { .. }
+        | Act::QueryTasks { .. }
+        | Act::SendMessage { .. }
+        | Act::SlackRead { .. } => {
+            let arguments = serde_json::to_value(act).unwrap_or_default()["arguments"].clone();
+            let text = serde_json::to_string_pretty(&arguments).unwrap_or_default();
+            shown(act.tool(), format!("Approve {}", act.tool()), "Arguments".to_owned(), "json", &text)
+        }
+    }
+}
+
+/// Characters that hide or reorder text are shown by their number: people must see what they approve.
+pub(crate) fn visible(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        let hidden = matches!(c as u32, 0xad | 0x200b..=0x200f | 0x2028..=0x202e | 0x2060..=0x206f | 0xfeff | 0xe0000..=0xe0fff);
+        if hidden || (c.is_control() && !matches!(c, '\n' | '\t')) {
+            out.push_str(&format!("\\u{{{:x}}}", c as u32));
+        } else {
+            out.push(c);
+        }
+    }
+    out
+}
+
+fn short(title: &str) -> String {
+    const TITLE_CHARS_MAX: usize = 120;
+    let line = title.split_whitespace().collect::<Vec<_>>().join(" ");
+    if line.chars().count() <= TITLE_CHARS_MAX {
+        return line;
+    }
+    line.chars().take(TITLE_CHARS_MAX - 2).chain(" …".chars()).collect()
+}
+
+/// The record of an approval's own file.
+pub(crate) const SHAPE: Shape = Shape::Record(&[
+    must("id", Shape::Text, "unique in the home"),
+    must("agent", Shape::Text, "who wants it"),
+    must("session", Shape::Text, "in which conversation"),
+    must("call", Shape::Text, "which of its calls"),
+    may("task", Shape::Text, "for which task"),
+    must(
+        "act",
+        Shape::Record(&[
+            must("tool", Shape::Text, "the tool's name"),
+            must("arguments", Shape::Map(&Shape::Any), "its arguments"),
+        ]),
+        "exactly what would be done",
+    ),
+    must("digest", Shape::Text, "SHA-256 of the act"),
+    must("why", Shape::Text, "what the agent said when it asked"),
+    must("risk", Shape::Word(&["LOW", "MEDIUM", "HIGH", "CRITICAL"]), "how much harm it could do"),
+    must("factors", TEXTS, "why the risk is what it is"),
+    must("created", Shape::Int(0, INT_MAX), "when it was asked, in milliseconds since 1970"),
+    may("expires", Shape::Int(0, INT_MAX), "when it lapses"),
+]);

@@ -1,0 +1,278 @@
+//! What only shows when files are read together: names that nobody has, names that two have, circles.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::ops::Range;
+
+use domain::agent::Spec;
+use domain::id::TaskId;
+use domain::settings::Settings;
+
+use super::{Home, SourceFile, cycle, stem};
+use crate::diagnostic::{Notes, suggest};
+use crate::task::TaskItem;
+use crate::yaml::Node;
+use crate::{json, yaml};
+
+/// The assignee that is a person.
+const PERSON: &str = "human";
+
+pub(super) fn check(home: &Home, files: &[SourceFile<'_>], notes: &mut [Notes<'_>]) {
+    let mut known = Known::of(home);
+    agents(home, files, notes, &mut known);
+    if let Some((index, settings)) = &home.settings {
+        check_settings(settings, &files[*index], &mut notes[*index], &known);
+    }
+    tasks(home, notes, &known);
+    sessions(home, files, notes, &known);
+    scripts(home, files, notes, &known);
+}
+
+/// All names that can be referred to.
+struct Known {
+    agents: BTreeSet<String>,
+    /// Some file of an agent cannot be read, so an unknown name may be its.
+    agents_open: bool,
+    roles: BTreeSet<String>,
+    models: Option<BTreeSet<String>>,
+    tools: BTreeSet<String>,
+}
+
+impl Known {
+    fn of(home: &Home) -> Self {
+        let settings = home.settings.as_ref().map(|(_, s)| s);
+        let builtin = domain::role::builtin();
+        let named = settings.map(|s| &s.roles).into_iter().flatten();
+        let role_tools = builtin.values().chain(named.clone().map(|(_, r)| r)).flat_map(|r| r.tools.clone());
+        let tools = domain::tool::ALL
+            .iter()
+            .map(|f| f.name.to_owned())
+            .chain(role_tools.filter(|t| !t.contains('*')))
+            .collect();
+        let models = settings.filter(|s| !s.models.is_empty()).map(|s| {
+            s.models.iter().flat_map(|(alias, model)| [alias.clone(), model.model.clone()]).collect()
+        });
+        Self {
+            agents: home.agents.iter().map(|(_, a)| a.id.to_string()).collect(),
+            agents_open: home.broken_agents,
+            roles: builtin.keys().cloned().chain(named.map(|(name, _)| name.clone())).collect(),
+            models,
+            tools,
+        }
+    }
+
+    fn agent(&self, name: &str, span: Range<usize>, notes: &mut Notes<'_>) {
+        if !self.agents.contains(name) && !self.agents_open && !notes.is_full() {
+            let help = suggest(name, self.agents.iter().map(String::as_str));
+            notes.error_with(span, format!("there is no agent `{name}`"), help);
+        }
+    }
+
+    fn tool(&self, name: &str, span: Range<usize>, notes: &mut Notes<'_>) {
+        if !name.contains(['*', ':']) && !self.tools.contains(name) && !notes.is_full() {
+            let help = suggest(name, self.tools.iter().map(String::as_str));
+            notes.warning(span, format!("there is no tool `{name}`"), help);
+        }
+    }
+}
+
+fn tree(file: &SourceFile<'_>) -> Option<Node> {
+    let mut quiet = Notes::new(file.path, file.text);
+    if file.path.ends_with(".json") {
+        json::parse(file.text, &mut quiet)
+    } else {
+        yaml::parse(file.text, &mut quiet)
+    }
+}
+
+/// The span of a value below a node, by keys.
+fn span(root: Option<&Node>, keys: &[&str]) -> Range<usize> {
+    let mut node = root;
+    for key in keys {
+        node = node.and_then(|n| n.get(key));
+    }
+    node.map_or(0..0, |n| n.span.clone())
+}
+
+fn agents(home: &Home, files: &[SourceFile<'_>], notes: &mut [Notes<'_>], known: &mut Known) {
+    let mut seen: BTreeMap<&str, &str> = BTreeMap::new();
+    for (index, spec) in &home.agents {
+        let (file, notes) = (&files[*index], &mut notes[*index]);
+        let root = tree(file);
+        let id = spec.id.as_str();
+        if let Some(other) = seen.insert(id, file.path) {
+            notes.error(
+                span(root.as_ref(), &["id"]),
+                format!("the agent id `{id}` is already used in {other}"),
+            );
+        }
+        let folder = file.path.strip_suffix("/agent.json").map(|f| f.rsplit('/').next().unwrap_or(f));
+        let name = folder.unwrap_or_else(|| stem(file.path, ".agent.yaml"));
+        if name != id {
+            let help = Some(format!("rename the file, or write `id: {name}`"));
+            notes.error_with(
+                span(root.as_ref(), &["id"]),
+                format!("the file is named `{name}`, its agent `{id}`"),
+                help,
+            );
+        }
+        agent(spec, root.as_ref(), notes, known);
+    }
+}
+
+fn agent(spec: &Spec, root: Option<&Node>, notes: &mut Notes<'_>, known: &Known) {
+    if !known.roles.contains(&spec.role) {
+        let key = if root.is_some_and(|r| r.get("type").is_some()) { "type" } else { "role" };
+        let help = suggest(&spec.role, known.roles.iter().map(String::as_str));
+        let roles = known.roles.iter().cloned().collect::<Vec<_>>().join(", ");
+        let message = format!("there is no role `{}`", spec.role);
+        notes.error_with(span(root, &[key]), message, help.or(Some(format!("roles: {roles}"))));
+    }
+    let model = [(Some(&spec.model.primary), "primary"), (spec.model.fallback.as_ref(), "fallback")];
+    for (name, key) in model {
+        let (Some(name), Some(models)) = (name, &known.models) else { continue };
+        if !models.contains(name) {
+            let inner = span(root, &["model", key]);
+            let at = if inner.is_empty() { span(root, &["model"]) } else { inner };
+            let help = suggest(name, models.iter().map(String::as_str));
+            notes.error_with(at, format!("synod.yaml has no model `{name}`"), help);
+        }
+    }
+    let permissions = root.and_then(|r| r.get("permissions"));
+    for key in ["allow", "deny"] {
+        let list = permissions.and_then(|p| p.get("tools")).and_then(|t| t.get(key));
+        for item in list.map(Node::items).unwrap_or_default() {
+            known.tool(item.text().unwrap_or_default(), item.span.clone(), notes);
+        }
+    }
+    let targets = permissions.and_then(|p| p.get("delegation")).and_then(|d| d.get("allowed_targets"));
+    for item in targets.map(Node::items).unwrap_or_default() {
+        let name = item.text().unwrap_or_default();
+        if !name.contains('*') && !known.agents.contains(name) && !known.agents_open {
+            let help = suggest(name, known.agents.iter().map(String::as_str));
+            notes.warning(item.span.clone(), format!("there is no agent `{name}`"), help);
+        }
+    }
+}
+
+fn check_settings(settings: &Settings, file: &SourceFile<'_>, notes: &mut Notes<'_>, known: &Known) {
+    let root = tree(file);
+    for (alias, model) in &settings.models {
+        if !settings.providers.contains_key(&model.provider) {
+            let help = suggest(&model.provider, settings.providers.keys().map(String::as_str));
+            let at = span(root.as_ref(), &["models", alias, "provider"]);
+            notes.error_with(at, format!("there is no provider `{}`", model.provider), help);
+        }
+    }
+    for (inbox, agent) in &settings.routing.inbox {
+        known.agent(agent.as_str(), span(root.as_ref(), &["routing", "inbox", inbox]), notes);
+    }
+    for (tag, agent) in &settings.routing.tags {
+        known.agent(agent.as_str(), span(root.as_ref(), &["routing", "tags", tag]), notes);
+    }
+    if let Some(agent) = &settings.routing.fallback {
+        known.agent(agent.as_str(), span(root.as_ref(), &["routing", "fallback"]), notes);
+    }
+}
+
+fn property_span(item: &TaskItem, key: &str) -> Range<usize> {
+    let at = item.properties.iter().position(|(k, _)| k == key);
+    let parts = at.and_then(|i| item.parts.properties.get(i));
+    parts.map_or(item.parts.title.clone(), |p| (p.value.start + 1).min(p.value.end)..p.value.end)
+}
+
+fn tasks(home: &Home, notes: &mut [Notes<'_>], known: &Known) {
+    let mut places: HashMap<TaskId, (usize, usize, usize)> = HashMap::new();
+    for (at, (index, file)) in home.tasks.iter().enumerate() {
+        for (number, item) in file.tasks().iter().enumerate() {
+            let Some(id) = item.id.clone() else { continue };
+            match places.get(&id) {
+                // Two in one file are the parser's finding.
+                Some((other, _, _)) if other != index => {
+                    let message = format!(
+                        "the task id `{id}` is already used in {}",
+                        home.tasks[places[&id].1].1.path()
+                    );
+                    notes[*index].error(property_span(item, "id"), message);
+                }
+                Some(_) => {}
+                None => drop(places.insert(id, (*index, at, number))),
+            }
+        }
+    }
+    let mut edges: BTreeMap<TaskId, Vec<TaskId>> = BTreeMap::new();
+    for (index, file) in &home.tasks {
+        let notes = &mut notes[*index];
+        for item in file.tasks() {
+            if let Some(agent) = item.assignee.as_ref().filter(|a| a.as_str() != PERSON) {
+                known.agent(agent.as_str(), item.parts.assignee.clone().unwrap_or_default(), notes);
+            }
+            let spec = item.spec(file.path(), TaskId::new(""));
+            let needs = spec.depends_on.iter().map(|d| (d, "depends_on"));
+            for (other, key) in needs.chain(spec.parent.iter().map(|p| (p, "parent"))) {
+                if !places.contains_key(other) && !home.broken_tasks && !notes.is_full() {
+                    let help = suggest(other.as_str(), places.keys().map(TaskId::as_str));
+                    notes.error_with(property_span(item, key), format!("there is no task `{other}`"), help);
+                }
+            }
+            if let Some(id) = &item.id {
+                edges.entry(id.clone()).or_default().extend(spec.depends_on);
+            }
+        }
+    }
+    for circle in cycle::find(&edges) {
+        let Some((index, at, number)) = circle.first().and_then(|id| places.get(id)) else { continue };
+        let names: Vec<&str> = circle.iter().chain(circle.first()).map(TaskId::as_str).collect();
+        let item = &home.tasks[*at].1.tasks()[*number];
+        let message = format!("the tasks wait for each other: {}", names.join(" → "));
+        notes[*index].error_with(
+            property_span(item, "depends_on"),
+            message,
+            Some("take one `depends_on` out".to_owned()),
+        );
+    }
+}
+
+fn sessions(home: &Home, files: &[SourceFile<'_>], notes: &mut [Notes<'_>], known: &Known) {
+    for (index, session) in &home.sessions {
+        let (file, notes) = (&files[*index], &mut notes[*index]);
+        let head = session.head();
+        let (name, id) = (stem(file.path, ".session.yaml"), head.session.as_str());
+        let stranger = !known.agents.contains(head.agent.as_str()) && !known.agents_open;
+        if name == id && !stranger {
+            continue;
+        }
+        let root = tree(file);
+        if name != id {
+            let message = format!("the file is named `{name}`, its session `{id}`");
+            notes.error_with(
+                span(root.as_ref(), &["session_id"]),
+                message,
+                Some("rename the file".to_owned()),
+            );
+        }
+        if stranger {
+            let help = suggest(head.agent.as_str(), known.agents.iter().map(String::as_str));
+            let message = format!("there is no agent `{}`: nobody will answer here", head.agent);
+            notes.warning(span(root.as_ref(), &["agent_id"]), message, help);
+        }
+    }
+}
+
+fn scripts(home: &Home, files: &[SourceFile<'_>], notes: &mut [Notes<'_>], known: &Known) {
+    for (index, script) in &home.scripts {
+        let (file, notes) = (&files[*index], &mut notes[*index]);
+        let starts: Vec<usize> =
+            std::iter::once(0).chain(file.text.match_indices('\n').map(|(i, _)| i + 1)).collect();
+        for rule in &script.rules {
+            let at = starts.get(rule.line - 1).copied().unwrap_or(0);
+            for call in rule.answers.iter().flat_map(|a| &a.calls) {
+                known.tool(&call.tool, at..at, notes);
+            }
+            let literal = rule.agent.as_deref().filter(|a| !a.contains('*'));
+            if let Some(name) = literal.filter(|a| !known.agents.contains(*a) && !known.agents_open) {
+                let help = suggest(name, known.agents.iter().map(String::as_str));
+                notes.warning(at..at, format!("there is no agent `{name}`"), help);
+            }
+        }
+    }
+}

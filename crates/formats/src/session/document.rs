@@ -1,0 +1,375 @@
+//! The session file as a document: parse, look, edit.
+
+use std::collections::HashSet;
+use std::ops::Range;
+
+use domain::id::{AgentId, CallId, MessageId, SessionId, TaskId, Time};
+use domain::session::{Head, Message, Speaker, Status};
+
+use super::{List, MessageItem, Places, RawCall, SHAPE, SessionFile, print};
+use crate::agent::text;
+use crate::diagnostic::{Diagnostic, Notes};
+use crate::time;
+use crate::yaml::{self, Kind, Node};
+
+impl SessionFile {
+    /// Reads a session file. There is a document if and only if no diagnostic is an error.
+    pub fn parse(path: &str, text: &str) -> (Option<Self>, Vec<Diagnostic>) {
+        let mut notes = Notes::new(path, text);
+        let file = yaml::parse(text, &mut notes).and_then(|root| {
+            SHAPE.check(&root, &mut notes);
+            if notes.failed() { None } else { document(path, text, &root, &mut notes) }
+        });
+        let read = notes.finish(file);
+        (read.value, read.diagnostics)
+    }
+
+    /// The whole text.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// The path it was read from.
+    pub fn path(&self) -> &str {
+        &self.path
+    }
+
+    /// All but the messages. What the file leaves out is empty, or the beginning of time.
+    pub fn head(&self) -> &Head {
+        &self.head
+    }
+
+    /// How it stands.
+    pub fn status(&self) -> Status {
+        self.status
+    }
+
+    /// When it last changed, if the file says so.
+    pub fn updated(&self) -> Option<Time> {
+        self.updated
+    }
+
+    /// The messages in order.
+    pub fn messages(&self) -> &[MessageItem] {
+        &self.messages
+    }
+
+    /// Changes `status:`.
+    pub fn set_status(&mut self, status: Status) {
+        if self.status == status && self.places.status.is_some() {
+            return;
+        }
+        self.status = status;
+        let at = self.set_key("status", self.places.status.clone(), status.as_str());
+        self.places.status = Some(at);
+    }
+
+    /// Changes `updated:`.
+    pub fn set_updated(&mut self, updated: Time) {
+        if self.updated == Some(updated) {
+            return;
+        }
+        let printed = format!("'{}'", time::print(updated));
+        self.updated = time::parse(&time::print(updated));
+        let at = self.set_key("updated", self.places.updated.clone(), &printed);
+        self.places.updated = Some(at);
+    }
+
+    /// Gives the message at `index` an id, or another one.
+    pub fn set_message_id(&mut self, index: usize, id: &MessageId) {
+        let Some(item) = self.messages.get(index) else { return };
+        if item.id.as_ref() == Some(id) {
+            return;
+        }
+        let mut notes = Notes::new(&self.path, &self.text);
+        let Some(root) = yaml::parse(&self.text, &mut notes) else { return };
+        let Some(node) = root.get("messages").and_then(|list| list.items().get(index)) else { return };
+        let Kind::Map { entries, flow } = &node.kind else { return };
+        let printed = crate::scalar::print(id.as_str(), 0);
+        let (at, with) = match (node.entry("id"), entries.get(1).or(entries.first())) {
+            (Some(entry), _) => {
+                (entry.key_span.end + 1..entry.value.span.end.max(entry.key_span.end + 1), printed)
+            }
+            (None, Some(_)) if *flow => (node.span.start + 1..node.span.start + 1, format!("id:{printed}, ")),
+            // Not in front: a message that starts with its id is one that Synod printed whole.
+            (None, Some(next)) => {
+                let start = next.key_span.start;
+                let column = self.text[..start].rfind('\n').map_or(start, |i| start - i - 1);
+                (start..start, format!("id:{printed}{}{:column$}", newline(&self.text), ""))
+            }
+            (None, None) => return,
+        };
+        let mut edited = self.text.clone();
+        edited.replace_range(at, &with);
+        if let (Some(file), _) = Self::parse(&self.path, &edited) {
+            *self = file;
+        }
+    }
+
+    /// Adds a message at the end, in time that does not depend on how many there are. Lines end as the file's
+    /// lines do.
+    pub fn append(&mut self, message: &Message) {
+        let newline = newline(&self.text);
+        match self.places.list.clone() {
+            List::Block { end, indent } => self.append_lines(message, end, indent, newline),
+            List::Absent { end } => {
+                let lead = if self.text[..end].ends_with('\n') { "" } else { newline };
+                let key = format!("{lead}messages:{newline}");
+                self.text.insert_str(end, &key);
+                self.shift(end, 0, key.len());
+                self.places.messages = end + lead.len();
+                self.append_lines(message, end + key.len(), print::INDENT, newline);
+            }
+            List::Empty { brackets, line_end } => {
+                self.text.replace_range(brackets.clone(), "");
+                self.shift(brackets.end, brackets.len(), 0);
+                let end = line_end - brackets.len();
+                self.append_lines(message, end, print::INDENT, newline);
+            }
+            List::Flow { end } => {
+                let printed = format!(", {}", print::print_flow(message));
+                self.text.insert_str(end, &printed);
+                self.shift(end, 0, printed.len());
+                let line = 1 + self.text[..end].bytes().filter(|b| *b == b'\n').count();
+                self.messages.push(item_of(message, line, end + 2..end + printed.len()));
+                self.places.list = List::Flow { end: end + printed.len() };
+            }
+        }
+    }
+
+    fn append_lines(&mut self, message: &Message, end: usize, indent: usize, newline: &str) {
+        let lead = if self.text[..end].ends_with('\n') { "" } else { newline };
+        let printed = print::print_at(message, indent);
+        let printed = if newline == "\n" { printed } else { printed.replace('\n', newline) };
+        let block = format!("{lead}{printed}");
+        self.text.insert_str(end, &block);
+        self.shift(end, 0, block.len());
+        let start = end + lead.len() + indent + 2;
+        // The last message's line is counted from the one before it, so that appending stays cheap.
+        let (from, base) = self.messages.last().map_or((0, 1), |m| (m.span.start, m.line));
+        let line = base + self.text[from..start].bytes().filter(|b| *b == b'\n').count();
+        let stop = end + block.trim_end().len();
+        self.messages.push(item_of(message, line, start..stop));
+        self.places.list = List::Block { end: end + block.len(), indent };
+    }
+
+    /// Replaces the value of a key of the head, or adds the key above `messages:`. Says where the value is.
+    fn set_key(&mut self, key: &str, old: Option<Range<usize>>, value: &str) -> Range<usize> {
+        if let Some(old) = old {
+            let gap = if self.text[..old.start].ends_with(':') { " " } else { "" };
+            self.text.replace_range(old.clone(), &format!("{gap}{value}"));
+            self.shift(old.end, old.len(), gap.len() + value.len());
+            return old.start + gap.len()..old.start + gap.len() + value.len();
+        }
+        let at = self.places.messages;
+        let newline = newline(&self.text);
+        let lead = if at == 0 || self.text[..at].ends_with('\n') { "" } else { newline };
+        self.text.insert_str(at, lead);
+        self.shift(at, 0, lead.len());
+        let at = at + lead.len();
+        let line = format!("{key}: {value}{newline}");
+        self.text.insert_str(at, &line);
+        self.shift(at, 0, line.len());
+        let added = self.text[at..at + line.len()].matches('\n').count();
+        self.messages.iter_mut().for_each(|m| m.line += added);
+        at + key.len() + 2..at + key.len() + 2 + value.len()
+    }
+
+    /// Moves every place at or behind `from` after a change of `old` bytes to `new` bytes before it.
+    fn shift(&mut self, from: usize, old: usize, new: usize) {
+        let moved = |at: usize| if at >= from { at + new - old } else { at };
+        let moved_range = |r: &mut Range<usize>| *r = moved(r.start)..moved(r.end).max(moved(r.start));
+        if old == new {
+            return;
+        }
+        let before = |r: &&mut Range<usize>| r.start >= from;
+        self.places.status.as_mut().into_iter().filter(before).for_each(moved_range);
+        self.places.updated.as_mut().into_iter().filter(before).for_each(moved_range);
+        self.places.messages = moved(self.places.messages);
+        // Nearly always messages are behind all changes or in front of them.
+        if self.messages.last().is_some_and(|m| m.span.start >= from) {
+            self.messages.iter_mut().map(|m| &mut m.span).filter(before).for_each(moved_range);
+        }
+        match &mut self.places.list {
+            List::Block { end, .. } | List::Absent { end } | List::Flow { end } => *end = moved(*end),
+            List::Empty { brackets, line_end } => {
+                moved_range(brackets);
+                *line_end = moved(*line_end);
+            }
+        }
+    }
+}
+
+/// The line end of a file: that of its first line.
+fn newline(text: &str) -> &'static str {
+    if text.find('\n').is_some_and(|i| text[..i].ends_with('\r')) { "\r\n" } else { "\n" }
+}
+
+fn document(path: &str, source: &str, root: &Node, notes: &mut Notes<'_>) -> Option<SessionFile> {
+    if let Kind::Map { flow: true, .. } = root.kind {
+        notes.error(root.span.clone(), "a session is written in lines, not in braces");
+    }
+    let at = |key: &str| root.get(key).and_then(Node::text).and_then(time::parse);
+    let created = at("created").or(at("updated")).unwrap_or_default();
+    let head = Head {
+        session: SessionId::new(text(root, "session_id")?),
+        agent: AgentId::new(text(root, "agent_id")?),
+        role: text(root, "agent_type").unwrap_or_default(),
+        model: text(root, "model").unwrap_or_default(),
+        system_prompt: text(root, "system_prompt").unwrap_or_default(),
+        task: text(root, "task").map(TaskId::new),
+        created,
+    };
+    let items = root.get("messages").map(Node::items).unwrap_or_default();
+    let messages = items.iter().map(message).collect::<Option<Vec<_>>>()?;
+    check(items, &messages, notes);
+    Some(SessionFile {
+        path: path.to_owned(),
+        text: source.to_owned(),
+        head,
+        status: root.get("status").and_then(Node::text).and_then(Status::parse).unwrap_or(Status::Active),
+        updated: at("updated"),
+        messages,
+        places: places(source, root),
+    })
+}
+
+fn message(node: &Node) -> Option<MessageItem> {
+    let call = |n: &Node| {
+        let function = n.get("function")?;
+        let arguments = function
+            .get("arguments")
+            .map_or_else(String::new, |a| a.text().map_or_else(|| a.to_json().to_string(), str::to_owned));
+        Some(RawCall { id: CallId::new(text(n, "id")?), name: text(function, "name")?, arguments })
+    };
+    let calls = node.get("tool_calls").map(Node::items).unwrap_or_default();
+    Some(MessageItem {
+        id: text(node, "id").map(MessageId::new),
+        at: node.get("timestamp").and_then(Node::text).and_then(time::parse),
+        speaker: Speaker::parse(node.get("role")?.text()?)?,
+        from: text(node, "from").unwrap_or_default(),
+        content: text(node, "content").unwrap_or_default(),
+        calls: calls.iter().map(call).collect::<Option<Vec<_>>>()?,
+        call: text(node, "tool_call_id").map(CallId::new),
+        line: node.line,
+        span: node.span.clone(),
+    })
+}
+
+fn check(nodes: &[Node], messages: &[MessageItem], notes: &mut Notes<'_>) {
+    let mut seen = HashSet::new();
+    for (node, item) in nodes.iter().zip(messages) {
+        if let (Some(id), Some(entry)) = (&item.id, node.entry("id"))
+            && !seen.insert(id)
+        {
+            notes.error_with(
+                entry.value.span.clone(),
+                format!("the message id `{id}` is already used"),
+                Some("leave the id out of a message that you add; Synod adds one".to_owned()),
+            );
+        }
+        if node.entry("content").is_none() && item.calls.is_empty() {
+            let at = node.span.start..node.span.start;
+            notes.error(at, "the message has neither `content` nor `tool_calls`");
+        }
+    }
+}
+
+fn places(source: &str, root: &Node) -> Places {
+    let value = |key: &str| root.entry(key).map(|e| value_place(source, e));
+    let entries = root.entries();
+    let Some(at) = entries.iter().position(|e| e.key == "messages") else {
+        let end = content_end(source, root.span.end);
+        return Places {
+            status: value("status"),
+            updated: value("updated"),
+            messages: end,
+            list: List::Absent { end },
+        };
+    };
+    let entry = &entries[at];
+    let next = entries.get(at + 1).map(|e| line_start(source, e.key_span.start));
+    let end = next.map_or_else(|| content_end(source, entry.value.span.end), |n| above_comments(source, n));
+    let list = match &entry.value.kind {
+        Kind::List { items, flow: true } if items.is_empty() => {
+            let brackets = entry.value.span.clone();
+            let line_end = source[brackets.end..].find('\n').map_or(source.len(), |i| brackets.end + i + 1);
+            List::Empty { brackets, line_end }
+        }
+        Kind::List { flow: true, .. } => List::Flow { end: entry.value.span.end - 1 },
+        Kind::List { flow: false, .. } => {
+            let start = entry.value.span.start;
+            List::Block { end, indent: start - line_start(source, start) }
+        }
+        Kind::Scalar { .. } | Kind::Map { .. } => {
+            // `~` or `null` would stand in front of the list.
+            let span = entry.value.span.clone();
+            if span.is_empty() {
+                List::Block { end, indent: print::INDENT }
+            } else {
+                List::Empty { brackets: span, line_end: end }
+            }
+        }
+    };
+    Places {
+        status: value("status"),
+        updated: value("updated"),
+        messages: line_start(source, entry.key_span.start),
+        list,
+    }
+}
+
+fn value_place(source: &str, entry: &yaml::Entry) -> Range<usize> {
+    let colon = entry.key_span.end + 1;
+    let value = entry.value.span.clone();
+    // A block's span does not have its `|`; a value that is absent has a place in front of the colon.
+    let plain = value.start >= colon && !source[colon..value.start].contains(['|', '>']);
+    if plain { value } else { colon..value.end.max(colon) }
+}
+
+fn line_start(source: &str, at: usize) -> usize {
+    source[..at].rfind('\n').map_or(0, |i| i + 1)
+}
+
+/// The end of the text, or the line of a document end (`...`) behind `from`.
+fn content_end(source: &str, from: usize) -> usize {
+    let mut at = line_start(source, from);
+    for line in source[at..].split_inclusive('\n') {
+        if line.trim_end() == "..." && at >= from {
+            return at;
+        }
+        at += line.len();
+    }
+    source.len()
+}
+
+/// The start of the comment lines in the first column right above `at`: they belong to what follows.
+fn above_comments(source: &str, mut at: usize) -> usize {
+    while at > 0 {
+        let previous = line_start(source, at - 1);
+        if !source[previous..at].starts_with('#') {
+            break;
+        }
+        at = previous;
+    }
+    at
+}
+
+fn item_of(message: &Message, line: usize, span: Range<usize>) -> MessageItem {
+    let call = |c: &domain::tool::Call| RawCall {
+        id: c.id.clone(),
+        name: c.want.tool().to_owned(),
+        arguments: c.arguments.clone(),
+    };
+    MessageItem {
+        id: Some(message.id.clone()),
+        at: time::parse(&time::print(message.at)),
+        speaker: message.speaker,
+        from: message.from.clone(),
+        content: message.content.clone(),
+        calls: message.calls.iter().map(call).collect(),
+        call: message.call.clone(),
+        line,
+        span,
+    }
+}

@@ -1,0 +1,88 @@
+//! New heads and messages as text.
+
+use domain::id::Time;
+use domain::session::{Head, Message, Status};
+
+use crate::{scalar, schema, time};
+
+/// The column of the dash of a message.
+pub(super) const INDENT: usize = 2;
+
+/// A whole new session file without messages; what [`print_message`] gives can be appended to it.
+pub fn print_head(head: &Head, updated: Time, status: Status) -> String {
+    let mut out = schema::modeline("session", 1);
+    let mut put = |key: &str, printed: String| out.push_str(&format!("{key}:{printed}\n"));
+    put("session_id", scalar::print(head.session.as_str(), 0));
+    put("agent_id", scalar::print(head.agent.as_str(), 0));
+    put("agent_type", scalar::print(&head.role, 0));
+    put("model", scalar::print(&head.model, 0));
+    put("system_prompt", scalar::print_block(&head.system_prompt, 0));
+    if let Some(task) = &head.task {
+        put("task", scalar::print(task.as_str(), 0));
+    }
+    put("created", format!(" '{}'", time::print(head.created)));
+    put("updated", format!(" '{}'", time::print(updated)));
+    put("status", format!(" {}", status.as_str()));
+    put("metadata", " {}".to_owned());
+    put("messages", String::new());
+    out
+}
+
+/// One message as an item of the list, with its last line end. It starts with `id` and ends with `timestamp`,
+/// always: this is how a message that was cut off while it was written is told from a whole one.
+pub fn print_message(m: &Message) -> String {
+    print_at(m, INDENT)
+}
+
+/// The same with its dash at another column.
+pub(super) fn print_at(m: &Message, dash: usize) -> String {
+    let key = dash + 2;
+    let mut out = format!("{:dash$}- id:{}\n", "", scalar::print(m.id.as_str(), key));
+    let mut put =
+        |indent: usize, name: &str, printed: &str| out.push_str(&format!("{:indent$}{name}:{printed}\n", ""));
+    put(key, "role", &format!(" {}", m.speaker.as_str()));
+    if !m.from.is_empty() {
+        put(key, "from", &scalar::print(&m.from, key));
+    }
+    put(key, "content", &scalar::print(&m.content, key));
+    if !m.calls.is_empty() {
+        put(key, "tool_calls", "");
+    }
+    for call in &m.calls {
+        put(key + 2, "- id", &scalar::print(call.id.as_str(), key + 4));
+        put(key + 4, "type", " function");
+        put(key + 4, "function", "");
+        put(key + 6, "name", &scalar::print(call.want.tool(), key + 6));
+        put(key + 6, "arguments", &scalar::print(&call.arguments, key + 6));
+    }
+    if let Some(call) = &m.call {
+        put(key, "tool_call_id", &scalar::print(call.as_str(), key));
+    }
+    put(key, "timestamp", &format!(" '{}'", time::print(m.at)));
+    out
+}
+
+/// The same in braces, for a list in brackets.
+pub(super) fn print_flow(m: &Message) -> String {
+    let mut object =
+        serde_json::json!({"id": m.id.as_str(), "role": m.speaker.as_str(), "content": m.content});
+    let calls: Vec<_> = m
+        .calls
+        .iter()
+        .map(|c| {
+            let function = serde_json::json!({"name": c.want.tool(), "arguments": c.arguments});
+            serde_json::json!({"id": c.id.as_str(), "type": "function", "function": function})
+        })
+        .collect();
+    if !m.from.is_empty() {
+        object["from"] = m.from.clone().into();
+    }
+    if !calls.is_empty() {
+        object["tool_calls"] = calls.into();
+    }
+    if let Some(call) = &m.call {
+        object["tool_call_id"] = call.as_str().into();
+    }
+    object["timestamp"] = time::print(m.at).into();
+    object.to_string()
+}
