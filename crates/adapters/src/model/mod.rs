@@ -1,1 +1,125 @@
-//! Models.
+//! Ways to reach models, and the way from an agent's model to the one that answers: aliases and providers of
+//! `synod.yaml`.
+
+mod conversation;
+mod fill;
+pub mod scripted;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use domain::settings::{ModelRef, Provider, Settings};
+use formats::{Severity, script};
+use ports::model::{ErrorKind, Model, ModelError, Reply, Request};
+
+use scripted::{Scripted, Unused};
+
+/// Larger scripts are not read.
+const SCRIPT_BYTES_MAX: u64 = 16 << 20;
+
+/// All models of a home. A request names an alias; the provider is asked with its own name for it.
+pub struct Models {
+    aliases: BTreeMap<String, ModelRef>,
+    providers: BTreeMap<String, Way>,
+    scripts: Vec<Arc<Scripted>>,
+}
+
+/// How a provider is reached, or why it is not.
+type Way = Result<Arc<dyn Model>, String>;
+
+impl Models {
+    /// The models that the settings of a home name. A provider that cannot be had is an error only for those
+    /// who ask it; [`Models::problems`] tells it at once. Reads files.
+    pub fn new(home: &Path, settings: &Settings) -> Self {
+        let mut models =
+            Self { aliases: settings.models.clone(), providers: BTreeMap::new(), scripts: Vec::new() };
+        for (name, provider) in &settings.providers {
+            let way = match provider {
+                Provider::Scripted { script } => models.scripted(home, script),
+            };
+            models.providers.insert(name.clone(), way.map_err(|e| format!("provider {name}: {e}")));
+        }
+        models
+    }
+
+    /// Adds a provider, in place of one with the same name.
+    pub fn with(mut self, name: &str, model: Arc<dyn Model>) -> Self {
+        self.providers.insert(name.to_owned(), Ok(model));
+        self
+    }
+
+    /// What is wrong with providers and aliases, for people.
+    pub fn problems(&self) -> Vec<String> {
+        let providers = self.providers.values().filter_map(|way| way.as_ref().err().cloned());
+        let aliases =
+            self.aliases.iter().filter(|(_, target)| !self.providers.contains_key(&target.provider));
+        let aliases = aliases.map(|(alias, target)| self.no_provider(alias, &target.provider));
+        providers.chain(aliases).collect()
+    }
+
+    /// Rules of scripts that never answered.
+    pub fn unmatched(&self) -> Vec<Unused> {
+        self.scripts.iter().flat_map(|script| script.unmatched()).collect()
+    }
+
+    fn scripted(&mut self, home: &Path, file: &str) -> Way {
+        let path = home.join(file);
+        let size = std::fs::metadata(&path).map_err(|e| format!("{file}: {e}"))?.len();
+        if size > SCRIPT_BYTES_MAX {
+            return Err(format!("{file} has {size} bytes, at most {SCRIPT_BYTES_MAX} are read"));
+        }
+        let text = std::fs::read_to_string(&path).map_err(|e| format!("{file}: {e}"))?;
+        let read = script::read(file, &text);
+        let error = read.diagnostics.iter().find(|found| found.severity == Severity::Error);
+        match (read.value, error) {
+            (Some(script), None) => {
+                let model = Arc::new(Scripted::new(file, script));
+                self.scripts.push(Arc::clone(&model));
+                Ok(model)
+            }
+            (_, Some(found)) => Err(format!("{file}:{}:{}: {}", found.line, found.column, found.message)),
+            (None, None) => Err(format!("{file} has no rules")),
+        }
+    }
+
+    fn find(&self, alias: &str) -> Result<(&dyn Model, &str), String> {
+        let Some(target) = self.aliases.get(alias) else { return Err(self.no_alias(alias)) };
+        match self.providers.get(&target.provider) {
+            Some(Ok(model)) => Ok((model.as_ref(), &target.model)),
+            Some(Err(error)) => Err(error.clone()),
+            None => Err(self.no_provider(alias, &target.provider)),
+        }
+    }
+
+    fn no_alias(&self, alias: &str) -> String {
+        let help = help(alias, self.aliases.keys());
+        format!("synod.yaml has no model {alias:?}{help}")
+    }
+
+    fn no_provider(&self, alias: &str, provider: &str) -> String {
+        let help = help(provider, self.providers.keys());
+        format!("synod.yaml has no provider {provider:?}, which model {alias:?} names{help}")
+    }
+}
+
+#[async_trait]
+impl Model for Models {
+    async fn ask(&self, request: Request) -> Result<Reply, ModelError> {
+        let (model, name) = self.find(&request.model).map_err(|message| ModelError {
+            kind: ErrorKind::GiveUp,
+            message: format!("{message} (asked by {})", request.agent),
+        })?;
+        model.ask(Request { model: name.to_owned(), ..request }).await
+    }
+}
+
+fn help<'a>(given: &str, known: impl Iterator<Item = &'a String>) -> String {
+    let known: Vec<&str> = known.map(String::as_str).collect();
+    match formats::did_you_mean(given, known.iter().copied()) {
+        Some(close) => format!(", did you mean {close}?"),
+        None if known.is_empty() => "; it has none".to_owned(),
+        None => format!("; it has {}", known.join(", ")),
+    }
+}

@@ -139,7 +139,7 @@ fn select(db: &Connection, sql: &str) -> Result<Table, QueryError> {
     if !statement.readonly() || statement.column_count() == 0 {
         return Err(QueryError::NotASelect { reason: "it gives no rows".to_owned() });
     }
-    let columns: Vec<String> = statement.column_names().into_iter().map(str::to_owned).collect();
+    let columns: Vec<String> = statement.column_names().map(str::to_owned).collect();
     let mut table = Table { columns, rows: Vec::new(), is_cut: false };
     let mut rows = statement.query([]).map_err(|e| sql_error(&e))?;
     while let Some(row) = rows.next().map_err(|e| sql_error(&e))? {
@@ -166,19 +166,20 @@ fn cell(value: ValueRef<'_>) -> Cell {
 }
 
 fn sql_error(error: &rusqlite::Error) -> QueryError {
-    match error {
+    let (code, reason) = match error {
         rusqlite::Error::MultipleStatement => {
-            QueryError::NotASelect { reason: "there is more than one statement".to_owned() }
+            return QueryError::NotASelect { reason: "there is more than one statement".to_owned() };
         }
-        rusqlite::Error::SqliteFailure(failure, message) => match failure.code {
-            ErrorCode::AuthorizationForStatementDenied | ErrorCode::ReadOnly => {
-                let reason = message.clone().unwrap_or_else(|| "it does more than look".to_owned());
-                QueryError::NotASelect { reason }
-            }
-            ErrorCode::OperationInterrupted => QueryError::TooLong,
-            _ => QueryError::Sql { reason: error.to_string() },
-        },
-        other => QueryError::Sql { reason: other.to_string() },
+        rusqlite::Error::SqlInputError { error, msg, .. } => (Some(error.code), msg.clone()),
+        rusqlite::Error::SqliteFailure(failure, Some(message)) => (Some(failure.code), message.clone()),
+        other => (other.sqlite_error_code(), other.to_string()),
+    };
+    match code {
+        Some(ErrorCode::AuthorizationForStatementDenied | ErrorCode::ReadOnly) => {
+            QueryError::NotASelect { reason }
+        }
+        Some(ErrorCode::OperationInterrupted) => QueryError::TooLong,
+        Some(_) | None => QueryError::Sql { reason },
     }
 }
 

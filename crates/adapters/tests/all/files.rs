@@ -136,7 +136,9 @@ async fn a_write_never_goes_through_a_link_or_into_something_else() {
         "/tmp/synod-escape",
     ] {
         home.failed(write(path, "bad")).await;
-        home.failed(write(&format!("./{path}"), "bad")).await;
+        if !path.starts_with('/') {
+            home.failed(write(&format!("./{path}"), "bad")).await;
+        }
     }
     assert_eq!(home.read("policy/commands.yaml"), "commands: {}\n");
     assert_eq!(fs::read_dir(home.path("policy")).unwrap().count(), 1);
@@ -158,17 +160,14 @@ async fn a_folder_is_made_where_agents_may_write() {
 }
 
 #[tokio::test]
-async fn a_full_disk_leaves_the_old_file() {
-    // The one device that is always full.
+async fn a_write_that_fails_leaves_the_old_file_and_nothing_else() {
     let home = Home::new();
     home.write("artifacts/a.md", "old");
-    fs::set_permissions(home.path("artifacts"), fs::Permissions::from_mode(0o555)).unwrap();
-    let is_root = fs::write(home.path("artifacts/probe"), "").is_ok();
-    if !is_root {
-        assert!(home.failed(write("artifacts/a.md", "new")).await.contains("cannot be written"));
-    }
-    fs::set_permissions(home.path("artifacts"), fs::Permissions::from_mode(0o755)).unwrap();
+    // A folder stands where the new text is written aside: as good as a disk that takes nothing more.
+    fs::create_dir(home.path("artifacts/.synod-write-1-1.tmp")).unwrap();
+    assert!(home.failed(write("artifacts/a.md", "new")).await.contains("artifacts/a.md cannot be written"));
     assert_eq!(home.read("artifacts/a.md"), "old");
+    assert_eq!(fs::read_dir(home.path("artifacts")).unwrap().count(), 2);
 }
 
 #[tokio::test]

@@ -1,10 +1,13 @@
 //! All integration tests of the adapters, in one binary.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on panics")]
+
 mod home;
 
 mod commands;
 mod files;
 mod journal;
 mod lock;
+mod models;
 mod slack;
 mod tasks_sql;

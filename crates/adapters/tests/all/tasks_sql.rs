@@ -71,8 +71,8 @@ async fn an_agent_sees_a_small_table() {
     assert_eq!(home.done(act).await, "id | mark\ntask-002 | done\ntask-003 | running\n[2 rows]");
     let act = Act::QueryTasks { sql: "SELECT 'a' || char(10) || 'b' AS x, NULL AS y".to_owned() };
     assert_eq!(home.done(act).await, "x | y\na\\nb | \n[1 row]");
-    let act = Act::QueryTasks { sql: "SELECT nothing FROM tasks".to_owned() };
-    assert!(home.failed(act).await.contains("no such column: nothing"));
+    let act = Act::QueryTasks { sql: "SELECT absent FROM tasks".to_owned() };
+    assert_eq!(home.failed(act).await, "the SQL does not work: no such column: absent");
 }
 
 #[test]

@@ -1,0 +1,154 @@
+//! The files of a home: printing what happened into them, and noticing what people do to them.
+//!
+//! One thread, the desk, owns all of it, so that there is one writer. It keeps a copy of the state as printed;
+//! whatever a file says beyond that, a person said.
+
+mod approvals;
+mod desk;
+pub mod disk;
+mod inbox;
+mod owned;
+mod recent;
+mod sessions;
+mod tasks;
+mod watch;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread::JoinHandle;
+
+use domain::id::{Seq, SessionId};
+use domain::session::Message;
+use domain::state::State;
+use formats::diagnostic::Diagnostic;
+use ports::inputs::Inputs;
+use ports::printer::{Printer, Recorded};
+use ports::tools::Tools;
+use tokio::sync::{mpsc, oneshot};
+
+pub use desk::DEBOUNCE;
+pub use recent::STALE_SAVE;
+
+/// Jobs that may wait for the desk; whoever gives more waits.
+const JOBS_MAX: usize = 256;
+/// Problems that may wait to be told; a listener that is slower misses some, and `synod check` finds them all.
+const PROBLEMS_MAX: usize = 64;
+
+/// A file that cannot be read as it is.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Problem {
+    /// What is wrong and where.
+    pub diagnostic: Diagnostic,
+}
+
+/// A conversation as its file has it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Conversation {
+    /// What the model is told first.
+    pub system: String,
+    /// The messages, oldest first.
+    pub messages: Vec<Message>,
+}
+
+pub(crate) enum Job {
+    Print(Arc<[Recorded]>),
+    /// The files at these paths may have changed.
+    Changed(Vec<PathBuf>),
+    /// Notifications were lost: look at everything.
+    Rescan,
+    Conversation(SessionId, oneshot::Sender<Conversation>),
+    Scan(oneshot::Sender<()>),
+    Flush(SyncSender<()>),
+    Stop,
+}
+
+/// The desk's side that others hold; cheap to clone.
+#[derive(Clone)]
+pub struct Files {
+    jobs: SyncSender<Job>,
+    printed: Arc<AtomicU64>,
+}
+
+/// What the desk needs.
+pub struct Setup {
+    /// The home.
+    pub home: PathBuf,
+    /// The state as the journal has it.
+    pub state: State,
+    /// Where to put what people did.
+    pub inputs: Arc<dyn Inputs>,
+    /// For reading the arguments of calls that stand in a session file.
+    pub tools: Arc<dyn Tools>,
+    /// Up to where events were printed.
+    pub printed: Seq,
+    /// Whether to watch; commands that only leave a mark do not.
+    pub watch: bool,
+}
+
+/// Starts the desk. Returns its handle, what it has to complain about, and its thread.
+pub fn spawn(setup: Setup) -> std::io::Result<(Files, mpsc::Receiver<Problem>, JoinHandle<()>)> {
+    let (jobs, receiver): (SyncSender<Job>, Receiver<Job>) = sync_channel(JOBS_MAX);
+    let (problems, problem_receiver) = mpsc::channel(PROBLEMS_MAX);
+    let printed = Arc::new(AtomicU64::new(setup.printed.0));
+    let files = Files { jobs: jobs.clone(), printed: printed.clone() };
+    let watcher = if setup.watch { Some(watch::start(&setup.home, jobs)?) } else { None };
+    let desk = desk::Desk::new(setup, printed, problems);
+    let thread = std::thread::Builder::new().name("synod-files".to_owned()).spawn(move || {
+        desk.run(&receiver);
+        drop(watcher);
+    })?;
+    Ok((files, problem_receiver, thread))
+}
+
+impl Files {
+    /// Looks at every file and gives what people changed as inputs. Returns when all have been given.
+    pub async fn scan(&self) {
+        let (sender, receiver) = oneshot::channel();
+        self.give(Job::Scan(sender)).await;
+        _ = receiver.await;
+    }
+
+    /// What a session file says, after everything given so far was printed. Waits while the file cannot be read.
+    pub async fn conversation(&self, session: &SessionId) -> Option<Conversation> {
+        let (sender, receiver) = oneshot::channel();
+        self.give(Job::Conversation(session.clone(), sender)).await;
+        receiver.await.ok()
+    }
+
+    /// Ends the desk once everything given so far is done.
+    pub async fn stop(&self) {
+        self.give(Job::Stop).await;
+    }
+
+    async fn give(&self, job: Job) {
+        // The desk may be behind; its queue is bounded, and waiting for room must not hold up other work.
+        let jobs = self.jobs.clone();
+        _ = tokio::task::spawn_blocking(move || jobs.send(job)).await;
+    }
+}
+
+impl Printer for Files {
+    fn print(&mut self, batch: Arc<[Recorded]>) {
+        // An error means that the desk is gone; then nothing is printed, and the cursor says so.
+        _ = self.jobs.send(Job::Print(batch));
+    }
+
+    fn printed(&self) -> Seq {
+        Seq(self.printed.load(Ordering::Acquire))
+    }
+
+    fn flush(&mut self) {
+        let (sender, receiver) = sync_channel(1);
+        if self.jobs.send(Job::Flush(sender)).is_ok() {
+            _ = receiver.recv();
+        }
+    }
+}
+
+/// The path of a file relative to the home, with `/`.
+pub(crate) fn relative(home: &Path, path: &Path) -> Option<String> {
+    let rest = path.strip_prefix(home).ok()?;
+    rest.to_str().map(|text| text.replace('\\', "/"))
+}

@@ -1,0 +1,59 @@
+//! Files that only people write: settings, policy, agents. A file that does not read keeps its last good version.
+
+use domain::id::AgentId;
+use domain::input::Input;
+use formats::diagnostic::Read;
+
+use super::desk::Desk;
+use super::disk::Found;
+
+impl Desk {
+    pub(super) fn look_at_settings(&mut self, path: &str, found: Option<&Found>) {
+        let Some(found) = found else { return };
+        if let Some(settings) = self.take(path, formats::settings::read(path, &found.text)) {
+            self.say(Input::SettingsRead(Box::new(settings)));
+        }
+    }
+
+    pub(super) fn look_at_policy(&mut self, path: &str, found: Option<&Found>) {
+        let text = found.map_or("", |found| &found.text);
+        if found.is_none() {
+            // Without a policy nothing is allowed unasked.
+            self.say(Input::PolicyRead(domain::settings::Policy::default()));
+        } else if let Some(policy) = self.take(path, formats::policy::read(path, text)) {
+            self.say(Input::PolicyRead(policy));
+        }
+    }
+
+    pub(super) fn look_at_agent(&mut self, path: &str, found: Option<&Found>, confirmed: bool) {
+        match found {
+            Some(found) => {
+                if let Some(spec) = self.take(path, formats::agent::read(path, &found.text)) {
+                    self.agent_files.insert(path.to_owned(), spec.id.clone());
+                    self.say(Input::AgentRead(Box::new(spec)));
+                }
+            }
+            None if confirmed => {
+                let id = self.agent_files.remove(path).or_else(|| agent_of(path));
+                let elsewhere = |id: &AgentId| self.agent_files.values().any(|other| other == id);
+                if let Some(id) = id.filter(|id| self.state.agents.contains_key(id) && !elsewhere(id)) {
+                    self.say(Input::AgentGone(id));
+                }
+            }
+            None => self.confirm_later(path),
+        }
+    }
+
+    /// The value of a file that reads; what is wrong with it is told.
+    pub(super) fn take<T>(&mut self, path: &str, read: Read<T>) -> Option<T> {
+        self.complain(path, read.diagnostics);
+        read.value
+    }
+}
+
+/// The agent that a file at this path defines, by its name.
+pub(super) fn agent_of(path: &str) -> Option<AgentId> {
+    let rest = path.strip_prefix("agents/")?;
+    let name = rest.strip_suffix(".agent.yaml").or_else(|| rest.strip_suffix("/agent.json"))?;
+    AgentId::parse(name).ok()
+}

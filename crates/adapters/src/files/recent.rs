@@ -1,0 +1,85 @@
+//! What Synod printed in the last seconds. An editor that read a file before that and saves it now puts old
+//! values back; they are told from a person's wishes by standing here.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::time::{Duration, Instant};
+
+use domain::id::{SessionId, TaskId};
+use domain::session::Message;
+use domain::task::{Change, Mark, Spec};
+
+/// How old a version may be that an editor saves over a newer one. What a person takes away or turns back
+/// sooner after Synod printed it counts as such a save, and is printed again.
+pub const STALE_SAVE: Duration = Duration::from_secs(10);
+
+#[derive(Default)]
+pub(super) struct Recent {
+    marks: BTreeMap<TaskId, VecDeque<(Instant, Mark)>>,
+    specs: BTreeMap<TaskId, VecDeque<(Instant, Spec)>>,
+    added: BTreeMap<TaskId, Instant>,
+    messages: BTreeMap<SessionId, VecDeque<(Instant, Message)>>,
+}
+
+impl Recent {
+    /// A mark that is replaced now.
+    pub(super) fn mark(&mut self, task: &TaskId, old: Mark) {
+        self.marks.entry(task.clone()).or_default().push_back((Instant::now(), old));
+    }
+
+    /// Field values that are replaced now.
+    pub(super) fn spec(&mut self, old: &Spec) {
+        self.specs.entry(old.id.clone()).or_default().push_back((Instant::now(), old.clone()));
+    }
+
+    /// A task that is printed for the first time.
+    pub(super) fn task(&mut self, task: &TaskId) {
+        self.added.insert(task.clone(), Instant::now());
+    }
+
+    /// A message that is printed now.
+    pub(super) fn message(&mut self, session: &SessionId, message: &Message) {
+        self.messages.entry(session.clone()).or_default().push_back((Instant::now(), message.clone()));
+    }
+
+    pub(super) fn had_mark(&self, task: &TaskId, mark: Mark) -> bool {
+        self.marks.get(task).is_some_and(|marks| marks.iter().any(|(at, old)| *old == mark && is_recent(*at)))
+    }
+
+    /// Whether `change` only puts back what Synod replaced.
+    pub(super) fn had_value(&self, now: &Spec, change: &Change) -> bool {
+        self.specs
+            .get(&now.id)
+            .is_some_and(|specs| specs.iter().any(|(at, old)| is_recent(*at) && Change::between(now, old).contains(change)))
+    }
+
+    pub(super) fn was_added(&self, task: &TaskId) -> bool {
+        self.added.get(task).is_some_and(|at| is_recent(*at))
+    }
+
+    /// Messages printed into a session within the window, oldest first.
+    pub(super) fn messages(&self, session: &SessionId) -> Vec<Message> {
+        let recent = self.messages.get(session).into_iter().flatten();
+        recent.filter(|(at, _)| is_recent(*at)).map(|(_, message)| message.clone()).collect()
+    }
+
+    /// Drops what is too old to matter.
+    pub(super) fn forget(&mut self) {
+        self.added.retain(|_, at| is_recent(*at));
+        forget(&mut self.marks);
+        forget(&mut self.specs);
+        forget(&mut self.messages);
+    }
+}
+
+fn forget<K: Ord, V>(map: &mut BTreeMap<K, VecDeque<(Instant, V)>>) {
+    map.retain(|_, queue| {
+        while queue.front().is_some_and(|(at, _)| !is_recent(*at)) {
+            queue.pop_front();
+        }
+        !queue.is_empty()
+    });
+}
+
+fn is_recent(at: Instant) -> bool {
+    at.elapsed() < STALE_SAVE
+}

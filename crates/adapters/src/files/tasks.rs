@@ -1,0 +1,295 @@
+//! Task files: printing marks, results and new tasks, and telling a person's edits from old saves.
+
+
+use domain::event::Event;
+use domain::id::{SessionId, TaskId, Time};
+use domain::input::Input;
+use domain::lifecycle::Lifecycle;
+use domain::state::TaskStage;
+use domain::task::{Change, Mark, Spec};
+use formats::diagnostic::Severity;
+use formats::task::TaskFile;
+
+use super::desk::Desk;
+
+/// Properties that Synod prints from the journal; a person's change of them is overwritten at the next print.
+const PRINTED: [&str; 5] = ["created", "started", "completed", "session", "result"];
+/// How much of a result stands in the task file.
+const RESULT_BYTES_MAX: usize = 2000;
+
+/// A small edit of one task file.
+#[derive(Debug, Clone)]
+pub(super) enum TaskOp {
+    Add { spec: Box<Spec>, mark: Mark, created: Option<Time> },
+    /// A person wrote the task without an id.
+    GiveId { id: TaskId, title: String },
+    Edit { id: TaskId, change: Change },
+    Mark { id: TaskId, mark: Mark },
+    Start { id: TaskId, session: SessionId, at: Time },
+    End { id: TaskId, mark: Mark, result: String, at: Time },
+    Reopen { id: TaskId },
+}
+
+impl Desk {
+    /// What an event changes in a task file, given the state right before it.
+    pub(super) fn task_op(&mut self, at: Time, event: &Event) -> Option<(String, TaskOp)> {
+        let file_of = |desk: &Self, id: &TaskId| desk.state.tasks.get(id).map(|t| t.spec.file.clone());
+        match event {
+            Event::TaskAdded { spec, in_file, .. } => {
+                let op = if *in_file {
+                    self.adopting_tasks.remove(&(spec.file.clone(), spec.title.clone()));
+                    TaskOp::GiveId { id: spec.id.clone(), title: spec.title.clone() }
+                } else {
+                    self.recent.task(&spec.id);
+                    TaskOp::Add { spec: spec.clone(), mark: Mark::Open, created: Some(at) }
+                };
+                Some((spec.file.clone(), op))
+            }
+            Event::TaskEdited { task, change, in_file: false } => {
+                let old = self.state.tasks.get(task).map(|t| t.spec.clone())?;
+                self.recent.spec(&old);
+                Some((old.file, TaskOp::Edit { id: task.clone(), change: change.clone() }))
+            }
+            Event::TaskStarted { task, session } => {
+                self.note_mark(task);
+                Some((file_of(self, task)?, TaskOp::Start { id: task.clone(), session: session.clone(), at }))
+            }
+            Event::Moved { task: Some(task), to, .. } => {
+                let mark = match to {
+                    Lifecycle::Working => Mark::Running,
+                    Lifecycle::Blocked => Mark::Asking,
+                    Lifecycle::Idle | Lifecycle::Waiting | Lifecycle::Complete => return None,
+                };
+                let known = self.state.tasks.get(task).filter(|t| matches!(t.stage, TaskStage::Running { .. }))?;
+                let file = known.spec.file.clone();
+                self.note_mark(task);
+                Some((file, TaskOp::Mark { id: task.clone(), mark }))
+            }
+            Event::TaskEnded { task, end, result, .. } => {
+                self.note_mark(task);
+                let op = TaskOp::End { id: task.clone(), mark: end.mark(), result: result.clone(), at };
+                Some((file_of(self, task)?, op))
+            }
+            Event::TaskReopened { task, .. } => {
+                self.note_mark(task);
+                Some((file_of(self, task)?, TaskOp::Reopen { id: task.clone() }))
+            }
+            _ => None,
+        }
+    }
+
+    fn note_mark(&mut self, id: &TaskId) {
+        if let Some(task) = self.state.tasks.get(id) {
+            let mark = self.state.mark_of(task);
+            self.recent.mark(id, mark);
+        }
+    }
+
+    /// Carries out edits on one task file; notices what a person did to it on the way.
+    pub(super) fn settle_tasks(&mut self, path: &str, ops: &[TaskOp], forced: bool) -> std::io::Result<()> {
+        self.rewrite(path, forced, |desk, text, fresh| {
+            let (mut file, diagnostics) = TaskFile::parse(path, text.unwrap_or_default());
+            let broken = diagnostics.iter().any(|d| d.severity == Severity::Error);
+            let mut repairs = Vec::new();
+            if fresh {
+                desk.complain(path, diagnostics);
+                repairs = desk.compare_tasks(path, &file, text.is_some(), broken);
+            }
+            for op in ops.iter().chain(&repairs) {
+                carry_out(&mut file, op);
+            }
+            Some(file.text().to_owned())
+        })
+    }
+
+    /// What a file says beyond what was printed: inputs for what people did, repairs for what an old save undid.
+    fn compare_tasks(&mut self, path: &str, file: &TaskFile, exists: bool, broken: bool) -> Vec<TaskOp> {
+        let mut repairs = Vec::new();
+        let mut said = Vec::new();
+        for (index, item) in file.tasks().iter().enumerate() {
+            let Some(id) = &item.id else {
+                let key = (path.to_owned(), item.title.clone());
+                if !broken && !self.adopting_tasks.contains(&key)
+                    && let Some(spec) = file_spec(file, index)
+                {
+                    self.adopting_tasks.insert(key);
+                    said.push(Input::TaskRead { spec: Box::new(spec), mark: item.mark, result: result_of(file, index) });
+                }
+                continue;
+            };
+            let Some(theirs) = file_spec(file, index) else { continue };
+            let Some(known) = self.state.tasks.get(id) else {
+                if !broken {
+                    said.push(Input::TaskRead { spec: Box::new(theirs), mark: item.mark, result: result_of(file, index) });
+                }
+                continue;
+            };
+            let mut wanted = known.spec.clone();
+            wanted.file.clone_from(&theirs.file);
+            let mut changed = false;
+            for change in Change::between(&known.spec, &theirs) {
+                if self.recent.had_value(&known.spec, &change) {
+                    repairs.push(TaskOp::Edit { id: id.clone(), change: change_back(&known.spec, &change) });
+                } else {
+                    change.apply(&mut wanted);
+                    changed = true;
+                }
+            }
+            if changed && !broken {
+                said.push(Input::TaskRead { spec: Box::new(wanted), mark: item.mark, result: String::new() });
+            }
+            let ours = self.state.mark_of(known);
+            if item.mark == ours {
+                continue;
+            }
+            let by_person = !self.recent.had_mark(id, item.mark) && matches!(item.mark, Mark::Open | Mark::Done | Mark::Failed | Mark::Cancelled);
+            let meaningful = item.mark != Mark::Open || known.is_ended();
+            if by_person && meaningful && !broken {
+                said.push(Input::TaskMarked { task: id.clone(), mark: item.mark, by: "person".to_owned() });
+            } else {
+                repairs.push(TaskOp::Mark { id: id.clone(), mark: ours });
+            }
+        }
+        if !broken {
+            repairs.extend(self.missing_tasks(path, file, exists, &mut said));
+        }
+        for input in said {
+            self.say(input);
+        }
+        repairs
+    }
+
+    /// Tasks that should stand in the file and do not: printed again if they are new, else taken out by a person.
+    fn missing_tasks(&mut self, path: &str, file: &TaskFile, exists: bool, said: &mut Vec<Input>) -> Vec<TaskOp> {
+        let missing: Vec<TaskId> = self
+            .state
+            .tasks
+            .iter()
+            .filter(|(id, task)| task.spec.file == path && file.find(id).is_none())
+            .map(|(id, _)| id.clone())
+            .collect();
+        let mut repairs = Vec::new();
+        let mut doubtful = false;
+        for id in missing {
+            let Some(task) = self.state.tasks.get(&id) else { continue };
+            if self.recent.was_added(&id) {
+                repairs.push(TaskOp::Add { spec: Box::new(task.spec.clone()), mark: self.state.mark_of(task), created: None });
+                if task.is_ended() {
+                    repairs.push(TaskOp::End {
+                        id: id.clone(),
+                        mark: self.state.mark_of(task),
+                        result: task.result.clone(),
+                        at: Time(0),
+                    });
+                }
+            } else if !task.is_ended() {
+                if self.is_confirmed(path) {
+                    said.push(Input::TaskGone { task: id });
+                } else {
+                    doubtful = true;
+                }
+            }
+        }
+        if doubtful || (!exists && !repairs.is_empty()) {
+            // An editor may be in the middle of writing: look once more before believing it.
+            self.confirm_later(path);
+        }
+        repairs
+    }
+}
+
+/// The change that undoes `change` on top of `now`: the same field with the present value.
+fn change_back(now: &Spec, change: &Change) -> Change {
+    let mut undone = now.clone();
+    change.apply(&mut undone);
+    Change::between(&undone, now).into_iter().next().unwrap_or_else(|| change.clone())
+}
+
+/// What the file says of a task, without what Synod prints. An empty id asks for one.
+fn file_spec(file: &TaskFile, index: usize) -> Option<Spec> {
+    let mut spec = file.spec(index, TaskId::new(""))?;
+    spec.properties.retain(|key, _| !PRINTED.contains(&key.as_str()));
+    Some(spec)
+}
+
+fn result_of(file: &TaskFile, index: usize) -> String {
+    file.tasks().get(index).and_then(|item| item.property("result")).unwrap_or_default().to_owned()
+}
+
+/// Makes one edit; what already stands there is left alone.
+pub(super) fn carry_out(file: &mut TaskFile, op: &TaskOp) {
+    match op {
+        TaskOp::Add { spec, mark, created } => {
+            if file.find(&spec.id).is_none() {
+                let parent = spec.parent.as_ref().and_then(|parent| file.find(parent));
+                let created = created.map(|at| ("created".to_owned(), formats::time::print(at)));
+                file.add(parent, spec, *mark, &created.into_iter().collect::<Vec<_>>());
+            }
+        }
+        TaskOp::GiveId { id, title } => {
+            let unnamed = |item: &formats::task::TaskItem| item.id.is_none() && item.title == *title;
+            if file.find(id).is_none()
+                && let Some(index) = file.tasks().iter().position(unnamed)
+            {
+                file.set_property(index, "id", id.as_str());
+            }
+        }
+        TaskOp::Edit { id, change } => with(file, id, |file, index| edit(file, index, change)),
+        TaskOp::Mark { id, mark } => with(file, id, |file, index| file.set_mark(index, *mark)),
+        TaskOp::Start { id, session, at } => with(file, id, |file, index| {
+            file.set_mark(index, Mark::Running);
+            file.set_property(index, "started", &formats::time::print(*at));
+            file.set_property(index, "session", session.as_str());
+        }),
+        TaskOp::End { id, mark, result, at } => with(file, id, |file, index| {
+            file.set_mark(index, *mark);
+            if at.0 != 0 {
+                file.set_property(index, "completed", &formats::time::print(*at));
+            }
+            let shown = domain::cut(result, RESULT_BYTES_MAX);
+            if !shown.trim().is_empty() {
+                let cut = if shown.len() < result.len() { "\n… (the rest stands in the session)" } else { "" };
+                file.set_property(index, "result", &format!("{}{cut}", shown.trim_end()));
+            }
+        }),
+        TaskOp::Reopen { id } => with(file, id, |file, index| {
+            file.set_mark(index, Mark::Open);
+            for key in ["started", "completed", "session", "result"] {
+                file.remove_property(index, key);
+            }
+        }),
+    }
+}
+
+fn with(file: &mut TaskFile, id: &TaskId, edit: impl FnOnce(&mut TaskFile, usize)) {
+    if let Some(index) = file.find(id) {
+        edit(file, index);
+    }
+}
+
+fn edit(file: &mut TaskFile, index: usize, change: &Change) {
+    let mut text = |key: &str, value: Option<String>| match value {
+        Some(value) if !value.is_empty() => file.set_property(index, key, &value),
+        _ => file.remove_property(index, key),
+    };
+    match change {
+        Change::Title(title) => file.set_title(index, title),
+        Change::Text(words) => text("description", Some(words.clone())),
+        Change::Assignee(assignee) => file.set_assignee(index, assignee.as_ref()),
+        Change::Priority(priority) => file.set_priority(index, *priority),
+        Change::Tags(tags) => file.set_tags(index, tags),
+        Change::Tag(tag) => text("tag", tag.clone()),
+        Change::Parent(parent) => text("parent", parent.as_ref().map(ToString::to_string)),
+        Change::DependsOn(ids) => {
+            let ids: Vec<&str> = ids.iter().map(TaskId::as_str).collect();
+            text("depends_on", Some(ids.join(", ")));
+        }
+        Change::ApprovalRequired(required) => text("approval_required", required.then(|| "true".to_owned())),
+        Change::Properties(properties) => {
+            for (key, value) in properties {
+                file.set_property(index, key, value);
+            }
+        }
+    }
+}
+
