@@ -66,7 +66,8 @@ impl Shape {
     pub(crate) fn check(&self, node: &Node, notes: &mut Notes<'_>) {
         match self {
             Self::Any => {}
-            Self::Either(shapes) => match shapes.iter().find(|s| s.takes(node)) {
+            // If none takes it, the one for this kind of node says best what is wrong.
+            Self::Either(shapes) => match shapes.iter().find(|s| s.takes(node)).or(shapes.iter().find(|s| s.is_for(node))) {
                 Some(shape) => shape.check(node, notes),
                 None => self.refuse(node, notes, None),
             },
@@ -134,6 +135,17 @@ impl Shape {
             Self::List(_) => matches!(node.kind, Kind::List { .. }),
             Self::Map(_) | Self::Record(_) | Self::Open(_) => matches!(node.kind, Kind::Map { .. }),
             Self::Either(shapes) => shapes.iter().any(|s| s.takes(node)),
+        }
+    }
+
+    /// Whether the shape is one for scalars, lists or maps, as the node is.
+    fn is_for(&self, node: &Node) -> bool {
+        match (self, &node.kind) {
+            (Self::List(_), Kind::List { .. }) | (Self::Map(_) | Self::Record(_) | Self::Open(_), Kind::Map { .. }) => true,
+            (Self::List(_) | Self::Map(_) | Self::Record(_) | Self::Open(_), _) => false,
+            (Self::Either(shapes), _) => shapes.iter().any(|s| s.is_for(node)),
+            (_, Kind::Scalar { .. }) => !node.is_null(),
+            (_, Kind::List { .. } | Kind::Map { .. }) => false,
         }
     }
 

@@ -26,21 +26,45 @@ impl TaskFile {
                 return;
             }
             let parts = item.parts.properties[at].clone();
-            let printed = print::value(value, &self.text[parts.prefix], newline);
-            return self.splice(parts.value, &printed);
+            let old = &self.text[parts.prefix.clone()];
+            let prefix = self.prefix_for(value, old, parts.lines.end);
+            let printed = print::value(value, &prefix, newline);
+            if prefix == old {
+                return self.splice(parts.value, &printed);
+            }
+            let printed = format!("{prefix}{key}:{printed}");
+            return self.splice(parts.prefix.start..parts.value.end, &printed);
         }
-        let prefix = self.property_prefix(item);
-        let printed = format!("{prefix}{key}:{}", print::value(value, &prefix, newline));
         let at = own_end(item);
+        let prefix = self.prefix_for(value, &self.property_prefix(item), at);
+        let printed = format!("{prefix}{key}:{}", print::value(value, &prefix, newline));
         self.insert_lines(at, &printed);
+    }
+
+    /// What stands before the key. A block takes in all deeper lines behind it, so its property must stand as
+    /// deep as the line at `next`.
+    fn prefix_for(&self, value: &str, prefix: &str, next: usize) -> String {
+        let indent = &prefix[..prefix.len() - prefix.trim_start_matches([' ', '\t', '\u{a0}']).len()];
+        let lines = self.text[next..].split('\n').map(|l| l.strip_suffix('\r').unwrap_or(l));
+        let deeper = lines.skip_while(|l| l.trim().is_empty()).map(line::indent_of).next().unwrap_or_default();
+        let needed = print::normal(value).contains('\n') && line::width(deeper) > line::width(indent);
+        if needed { deeper.to_owned() } else { prefix.to_owned() }
     }
 
     /// Takes a property out, with its lines.
     pub fn remove_property(&mut self, index: usize, key: &str) {
         let Some(item) = self.items.get(index) else { return };
         let Some(at) = item.properties.iter().position(|(k, _)| k == key) else { return };
-        let lines = item.parts.properties[at].lines.clone();
-        self.splice(lines, "");
+        let parts = item.parts.properties[at].clone();
+        let (old, parents) = (self.text.clone(), self.parents());
+        self.splice(parts.lines.clone(), "");
+        // A property between tasks also ends those above it: something must still stand there.
+        if self.parents() != parents {
+            let indent = line::indent_of(&old[parts.prefix.clone()]);
+            let filler = format!("{indent}<!-- -->");
+            self.text = old.clone();
+            self.splice(parts.prefix.start..parts.value.end, &filler);
+        }
     }
 
     /// Changes the title; its kind of quotes stays if it can. Line ends become spaces.
@@ -52,11 +76,7 @@ impl TaskFile {
         }
         let old = &self.text[item.parts.title.clone()];
         let printed = print::title(&title, old);
-        let gap = if old.is_empty() && !self.text[..item.parts.title.start].ends_with([' ', '\t', '\u{a0}']) {
-            " "
-        } else {
-            ""
-        };
+        let gap = if old.is_empty() { self.gap_before(item.parts.title.start) } else { "" };
         self.splice(item.parts.title.clone(), &format!("{gap}{printed}"));
     }
 
@@ -100,11 +120,7 @@ impl TaskFile {
     pub fn add(&mut self, parent: Option<usize>, task: &Spec, mark: Mark, extra: &[(String, String)]) {
         match parent.and_then(|p| self.items.get(p).map(|item| (p, item))) {
             Some((at, item)) => {
-                let child = self.items.iter().find(|i| i.parent == Some(at));
-                let indent = child.map_or_else(
-                    || self.property_indent(item),
-                    |c| self.text[c.parts.indent.clone()].to_owned(),
-                );
+                let indent = self.child_indent(at, item);
                 let block = self.block(&indent, task, item.id.as_ref(), mark, extra);
                 let end = item.parts.subtree_end;
                 self.insert_lines(end, &block);
@@ -212,6 +228,23 @@ impl TaskFile {
         format!("{indent}{}", if indent.contains('\t') { "\t" } else { "  " })
     }
 
+    fn parents(&self) -> Vec<Option<usize>> {
+        self.items.iter().map(|i| i.parent).collect()
+    }
+
+    /// The least indent of what stands below a task: deeper, a child could be taken into a block.
+    fn child_indent(&self, index: usize, item: &TaskItem) -> String {
+        let children = self.items.iter().filter(|i| i.parent == Some(index)).map(|i| &self.text[i.parts.indent.clone()]);
+        let own = item.parts.properties.iter().map(|p| line::indent_of(&self.text[p.prefix.clone()]));
+        let least = children.chain(own).min_by_key(|i| line::width(i));
+        least.map_or_else(|| self.property_indent(item), str::to_owned)
+    }
+
+    /// A space, if there is none before `at`.
+    fn gap_before(&self, at: usize) -> &'static str {
+        if self.text[..at].ends_with([' ', '\t', '\u{a0}']) { "" } else { " " }
+    }
+
     /// What stands before the key of a new property: as before the last of its own, bullet included.
     fn property_prefix(&self, item: &TaskItem) -> String {
         let own = item.parts.properties.iter().rev().find(|p| p.lines.end <= item.span.end);
@@ -245,7 +278,12 @@ impl TaskFile {
     fn quote_title(&mut self, index: usize) -> usize {
         let Some(item) = self.items.get(index) else { return 0 };
         let old = &self.text[item.parts.title.clone()];
-        let bare = !old.is_empty() && old == item.title;
+        if old.is_empty() {
+            let gap = self.gap_before(item.parts.title.start);
+            self.splice(item.parts.title.clone(), &format!("{gap}\"\""));
+            return 0;
+        }
+        let bare = old == item.title;
         if !bare || print::is_bare(&item.title) {
             return 0;
         }

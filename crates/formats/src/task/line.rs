@@ -26,8 +26,7 @@ impl<'a> Line<'a> {
 
     /// The white space that the line starts with; a no-break space counts, people paste it.
     pub(super) fn indent(&self) -> &'a str {
-        let rest = self.text.trim_start_matches([' ', '\t', '\u{a0}']);
-        &self.text[..self.text.len() - rest.len()]
+        indent_of(self.text)
     }
 
     pub(super) fn width(&self) -> usize {
@@ -51,6 +50,11 @@ pub(super) fn lines(text: &str) -> Vec<Line<'_>> {
         start += piece.len();
     }
     lines
+}
+
+/// The white space that a text starts with.
+pub(super) fn indent_of(text: &str) -> &str {
+    &text[..text.len() - text.trim_start_matches([' ', '\t', '\u{a0}']).len()]
 }
 
 /// Columns of an indent; a tab goes to the next multiple of four.

@@ -60,6 +60,15 @@ impl<'a> Reader<'a> {
                 self.property(line, *owner, key, value);
             }
         }
+        self.extend_task();
+    }
+
+    /// Whatever is indented below a task is a part of what stands below it.
+    fn extend_task(&mut self) {
+        let line = self.lines[self.at - 1];
+        if let Some((_, index)) = self.open.last().filter(|_| !line.is_blank()) {
+            self.items[*index].parts.subtree_end = line.next;
+        }
     }
 
     fn close_tasks(&mut self, width: usize) {
@@ -172,7 +181,6 @@ impl<'a> Reader<'a> {
         if last_child == owner {
             item.span.end = parts.lines.end;
         }
-        item.parts.subtree_end = parts.lines.end;
         item.properties.push((line.body()[key].to_owned(), text));
         item.parts.properties.push(parts);
     }

@@ -47,6 +47,9 @@ pub(super) fn tag(tag: &str) -> String {
 pub(super) fn normal(value: &str) -> String {
     let value = value.replace("\r\n", "\n").replace('\r', "\n");
     let Some(last) = value.rfind('\n') else { return value };
+    if value.trim().is_empty() {
+        return String::new();
+    }
     if value[last..].trim().is_empty() {
         let kept = value.trim_end().len();
         // The white space behind the last word is kept, the lines behind it are not.

@@ -1,0 +1,20 @@
+//! All tests that speak through the public door of the crate, in one binary.
+
+#[path = "all/adversary.rs"]
+mod adversary;
+#[path = "all/approvals.rs"]
+mod approvals;
+#[path = "all/corpus.rs"]
+mod corpus;
+#[path = "all/golden.rs"]
+mod golden;
+#[path = "all/home.rs"]
+mod home;
+#[path = "all/refusals.rs"]
+mod refusals;
+#[path = "all/schemas.rs"]
+mod schemas;
+#[path = "all/sessions.rs"]
+mod sessions;
+#[path = "all/tasks.rs"]
+mod tasks;

@@ -1,0 +1,258 @@
+//! The examples of the formats, read to whole values.
+
+use std::collections::BTreeMap;
+
+use domain::agent::{Concurrency, Delegation, Model, Permissions, Spec, Tools, Workspace};
+use domain::id::{AgentId, Time};
+use domain::mode::{Member, Mode, RunMode};
+use domain::role::{Permission, Role};
+use domain::settings::{CommandRule, CommandVerdict, Limits, ModelRef, Provider, Settings};
+use domain::tool::Nature;
+use formats::{agent, inbox, policy, run_mode, script, settings};
+
+pub(crate) fn text(path: &str) -> String {
+    let path = format!("{}/tests/golden/{path}", env!("CARGO_MANIFEST_DIR"));
+    std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{path}: {e}"))
+}
+
+fn good<T>(read: formats::Read<T>) -> T {
+    assert_eq!(read.diagnostics, []);
+    read.value.unwrap()
+}
+
+fn strings(words: &[&str]) -> Vec<String> {
+    words.iter().map(|w| (*w).to_owned()).collect()
+}
+
+#[test]
+fn an_agent_in_yaml_is_read_whole() {
+    let spec = good(agent::read("agents/executor-001.agent.yaml", &text("home/agents/executor-001.agent.yaml")));
+    let expected = Spec {
+        id: AgentId::new("executor-001"),
+        name: None,
+        role: "executor".to_owned(),
+        description: "Runs commands and reports what they printed".to_owned(),
+        model: Model {
+            primary: "sonnet".to_owned(),
+            fallback: Some("haiku".to_owned()),
+            temperature: Some(0.2),
+            max_tokens: Some(2048),
+            thinking: Some("low".to_owned()),
+        },
+        system_prompt: "You run commands.\n".to_owned(),
+        capabilities: strings(&["execute_command", "read_file", "write_file"]),
+        expertise: strings(&["docker", "linux"]),
+        responsibilities: strings(&["ops:*", "docker:inspect"]),
+        priority: 5,
+        permissions: Permissions {
+            tools: Tools { allow: Some(strings(&["*_file", "execute_command"])), deny: strings(&["slack_send"]) },
+            delegation: Delegation {
+                can_delegate: true,
+                allowed_targets: Some(strings(&["planner-001"])),
+                allowed_tags: Some(strings(&["ops:*"])),
+                max_delegation_depth: 3,
+            },
+            concurrency: Concurrency { max_parallel_tasks: 5, max_pending_queue: 20, task_timeout_ms: 60_000 },
+            can_access_context: Some(true),
+            max_tokens_per_call: Some(4096),
+        },
+        workspace: Some(Workspace {
+            repo: Some("../service".to_owned()),
+            branch: Some("agent/executor-001".to_owned()),
+        }),
+        metadata: BTreeMap::from([("version".to_owned(), "1.0".to_owned())]),
+    };
+    assert_eq!(spec, expected);
+}
+
+#[test]
+fn an_agent_in_json_is_read_whole() {
+    let spec = good(agent::read("agents/job-hunter/agent.json", &text("home/agents/job-hunter/agent.json")));
+    let mut expected = Spec::new(AgentId::new("job-hunter"), agent::ROLE_DEFAULT, "sonnet");
+    expected.name = Some("Job Hunter".to_owned());
+    expected.description = "Looks at offers of work and says which fit".to_owned();
+    expected.system_prompt = "You know the market 😀...".to_owned();
+    expected.model.fallback = Some("haiku".to_owned());
+    expected.model.temperature = Some(0.7);
+    expected.model.thinking = Some("medium".to_owned());
+    expected.responsibilities = strings(&["jobs:*"]);
+    expected.permissions.tools =
+        Tools { allow: Some(strings(&["jobs_*", "resume_*"])), deny: strings(&["system_*"]) };
+    expected.permissions.can_access_context = Some(true);
+    expected.metadata = BTreeMap::from([("version".to_owned(), "1.0.0".to_owned())]);
+    assert_eq!(spec, expected);
+}
+
+#[test]
+fn both_spellings_of_an_agent_mean_the_same() {
+    let with = |role: &str| good(agent::read("agents/a.agent.yaml", &format!("id: a\nmodel: m\n{role}\n")));
+    assert_eq!(with("type: planner"), with("role: planner"));
+    let inside = with("type: planner\nrole: {description: d, system_prompt: s}");
+    assert_eq!(inside, with("type: planner\ndescription: d\nsystem_prompt: s"));
+    assert!(with("type: planner\npermissions: {can_delegate: true}").permissions.delegation.can_delegate);
+}
+
+#[test]
+fn settings_are_read_whole() {
+    let expected = Settings {
+        providers: BTreeMap::from([(
+            "script".to_owned(),
+            Provider::Scripted { script: "scripts/demo.yaml".to_owned() },
+        )]),
+        models: BTreeMap::from([
+            ("sonnet".to_owned(), ModelRef { provider: "script".to_owned(), model: "scripted-large".to_owned() }),
+            ("haiku".to_owned(), ModelRef { provider: "script".to_owned(), model: "scripted-small".to_owned() }),
+        ]),
+        limits: Limits { turns_max: 12, parallel_max: 4, ..Limits::default() },
+        routing: domain::settings::Routing {
+            inbox: BTreeMap::from([("slack-messages".to_owned(), AgentId::new("planner-001"))]),
+            tags: vec![
+                ("ops:*".to_owned(), AgentId::new("executor-001")),
+                ("jobs:*".to_owned(), AgentId::new("job-hunter")),
+            ],
+            fallback: Some(AgentId::new("planner-001")),
+        },
+        approvals: domain::settings::Approvals { expire_ms: Some(86_400_000) },
+        roles: BTreeMap::from([(
+            "librarian".to_owned(),
+            Role {
+                permissions: [Permission::ReadFiles].into(),
+                tools: strings(&["read_file", "search_files"]),
+            },
+        )]),
+    };
+    assert_eq!(good(settings::read("synod.yaml", &text("home/synod.yaml"))), expected);
+}
+
+#[test]
+fn an_empty_file_says_the_defaults() {
+    for empty in ["", "# only a comment\n", "\u{feff}", "---\n"] {
+        assert_eq!(good(settings::read("synod.yaml", empty)), Settings::default(), "{empty:?}");
+        assert_eq!(good(policy::read("p", empty)).commands, BTreeMap::new());
+        assert_eq!(good(run_mode::read("r", empty)), solo());
+    }
+}
+
+#[test]
+fn the_policy_is_read_whole() {
+    let commands = good(policy::read("policy/commands.yaml", &text("home/policy/commands.yaml"))).commands;
+    let rule = |verdict, nature| CommandRule { verdict, nature };
+    let expected = BTreeMap::from([
+        ("df -h".to_owned(), rule(CommandVerdict::Allow, Nature::Read)),
+        ("docker ps".to_owned(), rule(CommandVerdict::Ask, Nature::Once)),
+        ("uptime".to_owned(), rule(CommandVerdict::Allow, Nature::Once)),
+        ("rm -rf /".to_owned(), rule(CommandVerdict::Deny, Nature::Once)),
+    ]);
+    assert_eq!(commands, expected);
+}
+
+fn solo() -> RunMode {
+    RunMode {
+        mode: Mode::Solo,
+        max_delegation_depth: 2,
+        voting_agents: 3,
+        voting_threshold: 0.5,
+        critic_required: true,
+        ..RunMode::default()
+    }
+}
+
+#[test]
+fn every_run_mode_is_read_whole() {
+    let read = |name: &str| good(run_mode::read("run_mode.yaml", &text(name)));
+    let member = |name: &str, role: &str, model: &str, capabilities: &[&str]| Member {
+        name: name.to_owned(),
+        role: role.to_owned(),
+        model: model.to_owned(),
+        capabilities: strings(capabilities),
+    };
+    assert_eq!(read("home/run_mode.yaml"), solo());
+    let orchestrator = RunMode {
+        mode: Mode::Orchestrator,
+        orchestrator_model: Some("large".to_owned()),
+        sub_agents: vec![
+            member("builder", "builder", "middle", &["plan", "scaffold", "implement"]),
+            member("critic", "critic", "large", &["review", "validate"]),
+        ],
+        ..solo()
+    };
+    assert_eq!(read("run_mode/orchestrator.yaml"), orchestrator);
+    let voting = RunMode {
+        mode: Mode::Voting,
+        voting_threshold: 0.66,
+        voting_model: Some("middle".to_owned()),
+        ..solo()
+    };
+    assert_eq!(read("run_mode/voting.yaml"), voting);
+    let roles = [
+        member("architect", "builder", "large", &["plan"]),
+        member("implementer", "builder", "middle", &["scaffold", "implement"]),
+        member("reviewer", "critic", "large", &["review", "validate"]),
+    ];
+    let roles = roles.into_iter().map(|m| (m.name.clone(), m)).collect();
+    assert_eq!(read("run_mode/role_locked.yaml"), RunMode { mode: Mode::RoleLocked, roles, ..solo() });
+    let phases = [("planning", Mode::Orchestrator), ("implementation", Mode::Solo), ("review", Mode::Voting)];
+    let phases = phases.into_iter().map(|(k, v)| (k.to_owned(), v)).collect();
+    assert_eq!(read("run_mode/hybrid.yaml"), RunMode { mode: Mode::Hybrid, phases, ..solo() });
+}
+
+#[test]
+fn a_script_is_read_whole() {
+    use script::{Answer, Rule, ScriptCall, ScriptError};
+    let rules = good(script::read("scripts/demo.yaml", &text("home/scripts/demo.yaml"))).rules;
+    let rule = |line, answers| Rule {
+        line,
+        agent: None,
+        matches: None,
+        from: None,
+        tool_result: None,
+        turn: None,
+        answers,
+        once: false,
+    };
+    let say = |text: &str| Answer { text: text.to_owned(), ..Answer::default() };
+    let call = ScriptCall {
+        tool: "execute_command".to_owned(),
+        arguments: serde_json::json!({"command": "df -h"}),
+    };
+    let busy = ScriptError { message: "too busy".to_owned(), retry_after_ms: Some(500) };
+    let expected = vec![
+        Rule {
+            agent: Some("executor-*".to_owned()),
+            matches: Some("*disk*".to_owned()),
+            ..rule(2, vec![Answer { calls: vec![call], ..say("I look.") }, say("The disk is fine.")])
+        },
+        Rule { tool_result: Some("execute_command".to_owned()), ..rule(8, vec![say("It says: {last}")]) },
+        Rule {
+            agent: Some("planner-001".to_owned()),
+            from: Some("person:*".to_owned()),
+            turn: Some(1),
+            once: true,
+            ..rule(10, vec![Answer { error: Some(busy), delay_ms: 10, ..Answer::default() }])
+        },
+    ];
+    assert_eq!(rules, expected);
+}
+
+#[test]
+fn inbox_lines_have_many_spellings() {
+    let source = text("home/inbox/slack-messages.jsonl");
+    let lines: Vec<_> = source.lines().enumerate().map(|(i, l)| good(inbox::read_line("i", i + 1, l))).collect();
+    let expected = [
+        inbox::Line {
+            from: "dana".to_owned(),
+            channel: Some("#ops".to_owned()),
+            text: "Is the disk full?".to_owned(),
+            at: Some(Time(1_759_622_866_331)),
+            id: None,
+        },
+        inbox::Line {
+            from: "lee".to_owned(),
+            channel: None,
+            text: "and Redis?".to_owned(),
+            at: Some(Time(1_759_572_000_000)),
+            id: None,
+        },
+    ];
+    assert_eq!(lines, expected);
+}
