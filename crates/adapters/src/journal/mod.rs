@@ -223,6 +223,9 @@ impl Journal for Sqlite {
 
     /// A damaged snapshot counts as none: everything in it is still in the events.
     fn snapshot(&mut self) -> Result<Option<Snapshot>, JournalError> {
+        if self.access == Access::Read {
+            self.refresh()?;
+        }
         let found = self
             .db
             .prepare_cached("SELECT seq, version, body, check_sum FROM snapshots ORDER BY seq DESC LIMIT 1")

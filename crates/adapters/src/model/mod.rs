@@ -3,7 +3,7 @@
 
 mod conversation;
 mod fill;
-pub mod scripted;
+mod scripted;
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -14,7 +14,7 @@ use domain::settings::{ModelRef, Provider, Settings};
 use formats::{Severity, script};
 use ports::model::{ErrorKind, Model, ModelError, Reply, Request};
 
-use scripted::{Scripted, Unused};
+pub use scripted::{Scripted, Unused};
 
 /// Larger scripts are not read.
 const SCRIPT_BYTES_MAX: u64 = 16 << 20;

@@ -15,6 +15,10 @@ use super::schema::TABLE;
 const ARGUMENT_BYTES_MAX: usize = 1 << 20;
 /// Longer ids are replaced: they stand in file names and in every later request.
 const CALL_ID_BYTES_MAX: usize = 128;
+/// So much is kept of what was not read: it goes into the journal and the session.
+const KEPT_BYTES_MAX: usize = 1024;
+/// Longer names of tools are cut, since no tool has one.
+const NAME_BYTES_MAX: usize = 256;
 /// So many errors are told; a model that made more has misunderstood the tool.
 const ERRORS_MAX: usize = 10;
 /// So much of one error is told: some repeat the whole value.
@@ -58,9 +62,22 @@ pub(super) fn read(raw: RawCall, number: usize) -> Call {
     let id = if is_usable(&raw.id) { raw.id } else { format!("call-{number}") };
     let want = match act(&raw.name, &raw.arguments) {
         Ok(act) => Want::Act(act),
-        Err(error) => Want::Invalid { tool: raw.name, error },
+        Err(error) => Want::Invalid { tool: cut(raw.name, NAME_BYTES_MAX), error },
     };
-    Call { id: CallId::new(id), arguments: raw.arguments, want }
+    let arguments = if raw.arguments.len() > ARGUMENT_BYTES_MAX {
+        cut(raw.arguments, KEPT_BYTES_MAX)
+    } else {
+        raw.arguments
+    };
+    Call { id: CallId::new(id), arguments, want }
+}
+
+fn cut(mut text: String, bytes_max: usize) -> String {
+    if text.len() > bytes_max {
+        text.truncate(text.floor_char_boundary(bytes_max));
+        text.push('…');
+    }
+    text
 }
 
 fn is_usable(id: &str) -> bool {
@@ -166,6 +183,24 @@ mod tests {
     fn huge_arguments_are_not_read() {
         let huge = format!(r#"{{"path":"{}"}}"#, "x".repeat(ARGUMENT_BYTES_MAX));
         assert!(error("read_file", &huge).contains("at most 1048576"));
+        let raw = RawCall { id: String::new(), name: "ä".repeat(1_000), arguments: huge };
+        let call = read(raw, 1);
+        assert!(call.arguments.len() < 1_100 && call.want.tool().len() < 300, "nor kept");
+    }
+
+    #[test]
+    fn no_text_makes_it_panic() {
+        let mut rng = testkit::rng::Rng::new(1);
+        let pieces = [
+            "{", "}", "[", "]", "\"", ":", ",", "path", "content", "null", "1e999", "-", "\\u", "d800", " ",
+            "\u{0}", "ä",
+        ];
+        for _ in 0..3_000 {
+            let length = rng.below(12);
+            let arguments: String = (0..length).filter_map(|_| rng.pick(&pieces).copied()).collect();
+            let name = TABLE[usize::try_from(rng.below(12)).unwrap()].name;
+            read(RawCall { id: String::new(), name: name.to_owned(), arguments }, 1);
+        }
     }
 
     #[test]

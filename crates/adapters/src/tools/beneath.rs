@@ -35,7 +35,7 @@ const HIDDEN: &str = ".synod";
 
 /// Why a path is not opened. The words are for the model.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum PathRefused {
+pub(crate) enum PathRefused {
     /// It is no path.
     #[error("{path:?} is not a path relative to the home: {reason}")]
     Malformed {
@@ -90,7 +90,7 @@ pub enum PathRefused {
 
 /// A home that paths are resolved beneath.
 #[derive(Debug)]
-pub struct Root {
+pub(crate) struct Root {
     fd: OwnedFd,
     path: PathBuf,
     resolver: Resolver,
@@ -122,7 +122,7 @@ pub(crate) struct Place {
 
 impl Root {
     /// Opens a home. The handle stays on this folder even if it is renamed.
-    pub fn open(home: &Path) -> std::io::Result<Self> {
+    pub(crate) fn open(home: &Path) -> std::io::Result<Self> {
         let path = home.canonicalize()?;
         let fd = fs::openat(CWD, &path, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
         let resolver = if kernel_resolves(&fd) { Resolver::Kernel } else { Resolver::Steps };
@@ -136,7 +136,7 @@ impl Root {
     }
 
     /// Where the home is.
-    pub fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 

@@ -2,7 +2,7 @@
 //! an act is allowed; that paths stay beneath the home and off its control files is held here as a second line.
 
 mod arguments;
-pub mod beneath;
+pub(crate) mod beneath;
 mod command;
 mod files;
 mod schema;
@@ -10,7 +10,7 @@ mod search;
 mod slack;
 pub mod tasks_sql;
 mod text;
-pub mod until;
+mod until;
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};

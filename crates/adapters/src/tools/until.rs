@@ -6,14 +6,14 @@ use std::time::{Duration, Instant};
 
 /// Looked at by blocking work between its steps. Clones are the same limit.
 #[derive(Debug, Clone)]
-pub struct Until {
+pub(super) struct Until {
     at: Instant,
     dropped: Arc<AtomicBool>,
 }
 
 impl Until {
     /// A limit of `ms` from now.
-    pub fn ms(ms: u64) -> Self {
+    pub(super) fn ms(ms: u64) -> Self {
         let now = Instant::now();
         // A limit beyond what the clock can say is none: a century stands for it.
         let at =
@@ -22,7 +22,7 @@ impl Until {
     }
 
     /// Whether to stop.
-    pub fn is_over(&self) -> bool {
+    pub(super) fn is_over(&self) -> bool {
         self.dropped.load(Ordering::Relaxed) || Instant::now() >= self.at
     }
 

@@ -50,6 +50,7 @@ async fn a_plain_command_meets_no_shell() {
     assert!(home.failed(command("no-such-program x")).await.contains("no program \"no-such-program\""));
     assert!(home.failed(command("./absent")).await.contains("no program"));
     assert!(home.done(command("echo $((6*7)) | tr 4 5")).await.contains("52"));
+    assert!(home.done(command("-c 'echo no' || echo yes")).await.contains("yes"));
 }
 
 #[tokio::test]

@@ -274,3 +274,90 @@ fn two_writers_do_not_tear_the_chain() {
     drop((one, two));
     assert_eq!(read_all(&store.path()).unwrap(), 3);
 }
+
+/// Where a child of the tests below writes; a run without it has nothing to do.
+const CHILD: &str = "SYNOD_TEST_JOURNAL";
+
+#[test]
+fn child_that_writes_until_it_cannot() {
+    let Some(path) = std::env::var_os(CHILD) else { return };
+    let mut journal = Sqlite::open(Path::new(&path)).unwrap();
+    let mut next = journal.last().0 + 1;
+    while next < 100_000 {
+        let batch = entries(next, next + next % 4);
+        if let Err(error) = journal.append(&batch) {
+            assert!(matches!(error, JournalError::Storage { doing: "written", .. }), "{error:?}");
+            assert_eq!(journal.last(), Seq(next - 1), "nothing of the batch counts");
+            println!("failed");
+            return;
+        }
+        next = journal.last().0 + 1;
+        println!("kept {}", journal.last());
+    }
+}
+
+/// Starts that child through a shell, with `before` in front of it.
+fn child(store: &Store, before: &str) -> std::process::Child {
+    let program = std::env::current_exe().unwrap();
+    std::process::Command::new("/bin/sh")
+        .args([
+            "-c",
+            &format!("{before} exec \"$0\" --exact journal::child_that_writes_until_it_cannot --nocapture"),
+        ])
+        .arg(program)
+        .env(CHILD, store.path())
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .unwrap()
+}
+
+/// The last number that the child knew to be kept, and whether an append failed.
+fn heard(lines: impl Iterator<Item = std::io::Result<String>>) -> (u64, bool) {
+    let mut heard = (0, false);
+    for line in lines.map_while(Result::ok) {
+        if let Some(number) = line.strip_prefix("kept ") {
+            heard.0 = number.parse().unwrap();
+        }
+        heard.1 |= line == "failed";
+    }
+    heard
+}
+
+#[test]
+fn what_was_acknowledged_survives_kill_9() {
+    use std::io::BufRead;
+    let store = Store::new();
+    let mut acknowledged = 0;
+    for round in 0..5 {
+        let mut child = child(&store, "");
+        let mut lines = std::io::BufReader::new(child.stdout.take().unwrap()).lines();
+        let first: Vec<_> = lines.by_ref().take(20 + round * 17).collect();
+        child.kill().unwrap();
+        child.wait().unwrap();
+        acknowledged = heard(first.into_iter().chain(lines)).0;
+        let mut journal = store.open();
+        let last = journal.last().0;
+        assert!(last >= acknowledged, "{last} of {acknowledged}");
+        assert_eq!(journal.read(Seq(0), 100_000).unwrap(), entries(1, last));
+    }
+    assert!(acknowledged > 50);
+}
+
+#[test]
+fn a_disk_that_takes_no_more_loses_nothing_that_was_acknowledged() {
+    use std::io::BufRead;
+    // A limit on the size of files is a full disk that needs no rights: 64 blocks of 512 or 1024 bytes.
+    for blocks in [64, 100, 301] {
+        let store = Store::new();
+        let mut child = child(&store, &format!("trap '' XFSZ; ulimit -f {blocks};"));
+        let lines = std::io::BufReader::new(child.stdout.take().unwrap()).lines();
+        let (acknowledged, has_failed) = heard(lines);
+        assert!(child.wait().unwrap().success());
+        assert!(has_failed && acknowledged > 0, "{acknowledged} at {blocks}");
+        let mut journal = store.open();
+        let last = journal.last().0;
+        assert!(last >= acknowledged, "{last} of {acknowledged}");
+        assert_eq!(journal.read(Seq(0), 100_000).unwrap(), entries(1, last));
+        journal.append(&entries(last + 1, last + 2)).unwrap();
+    }
+}

@@ -50,7 +50,8 @@ impl Group {
 
     fn signal(&self, signal: Signal) {
         if let Some(leader) = self.leader {
-            // It fails if nothing of the group is left, which is what we want.
+            // It fails if nothing of the group is left, which is what we want. While something is left, the
+            // system gives the number to no other process.
             let _ = kill_process_group(leader, signal);
         }
     }

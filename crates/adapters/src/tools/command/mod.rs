@@ -80,7 +80,8 @@ async fn workspace(root: Arc<Root>, order: &Order) -> Result<PathBuf, String> {
 fn spawn(command: &str, workspace: &Path, mark: &str) -> Result<(Child, String), String> {
     let words = match words::plain(command) {
         Some(words) => words,
-        None => vec!["/bin/sh".to_owned(), "-c".to_owned(), command.to_owned()],
+        // Without `--`, a command that begins with a dash would be an option of the shell.
+        None => ["/bin/sh", "-c", "--", command].map(str::to_owned).into(),
     };
     let [program, arguments @ ..] = words.as_slice() else { return Err("the command is empty".to_owned()) };
     let child = Command::new(program)

@@ -111,4 +111,29 @@ mod tests {
             assert_eq!(plain(command), None, "{command:?}");
         }
     }
+
+    #[test]
+    fn a_shell_agrees_on_every_word() {
+        let mut rng = testkit::rng::Rng::new(2);
+        let pieces = [
+            "a", "b", " ", "  ", "\t", "'", "'", "\"", "\"", "-", "=", ".", "/", ",", ":", "@", "%", "+",
+            "$", "`", "\\", "*", "~", "#", ";", "&", "|", "<", "(", "{", "[", "!", "^", "\n", "\r", "ä",
+            "\u{a0}", "1", ">",
+        ];
+        let mut split = Vec::new();
+        let mut script = String::new();
+        while split.len() < 2_000 {
+            let text: String = (0..=rng.below(9)).filter_map(|_| rng.pick(&pieces).copied()).collect();
+            let command = format!("x {text}");
+            let Some(words) = plain(&command) else { continue };
+            script.push_str(&format!("printf '%s\\001' {command}\nprintf '\\002'\n"));
+            split.push((command, words));
+        }
+        let output = std::process::Command::new("/bin/sh").arg("-c").arg(&script).output().unwrap();
+        let printed = String::from_utf8(output.stdout).unwrap();
+        for ((command, words), printed) in split.iter().zip(printed.split('\u{2}')) {
+            let seen: Vec<&str> = printed.split_terminator('\u{1}').collect();
+            assert_eq!(&seen, words, "{command:?}");
+        }
+    }
 }
