@@ -67,10 +67,12 @@ impl Shape {
         match self {
             Self::Any => {}
             // If none takes it, the one for this kind of node says best what is wrong.
-            Self::Either(shapes) => match shapes.iter().find(|s| s.takes(node)).or(shapes.iter().find(|s| s.is_for(node))) {
-                Some(shape) => shape.check(node, notes),
-                None => self.refuse(node, notes, None),
-            },
+            Self::Either(shapes) => {
+                match shapes.iter().find(|s| s.takes(node)).or(shapes.iter().find(|s| s.is_for(node))) {
+                    Some(shape) => shape.check(node, notes),
+                    None => self.refuse(node, notes, None),
+                }
+            }
             Self::Record(keys) | Self::Open(keys) => self.check_record(keys, node, notes),
             Self::List(shape) => match &node.kind {
                 Kind::List { items, .. } => items.iter().for_each(|i| shape.check(i, notes)),
@@ -80,7 +82,7 @@ impl Shape {
                 Kind::Map { entries, .. } => entries.iter().for_each(|e| shape.check(&e.value, notes)),
                 Kind::Scalar { .. } | Kind::List { .. } => self.refuse(node, notes, None),
             },
-            Self::Id => match node.text().map(domain::id::check) {
+            Self::Id => match node.text().filter(|_| node.bool().is_none()).map(domain::id::check) {
                 Some(Ok(())) => {}
                 Some(Err(bad)) => notes.error(node.span.clone(), bad.to_string()),
                 None => self.refuse(node, notes, None),
@@ -125,7 +127,7 @@ impl Shape {
         match self {
             Self::Any => true,
             Self::Text => node.text().is_some(),
-            Self::Id => node.text().is_some(),
+            Self::Id => node.text().is_some() && node.bool().is_none(),
             Self::Bool => node.bool().is_some(),
             Self::Int(least, greatest) => node.int().is_some_and(|n| (*least..=*greatest).contains(&n)),
             Self::Number(least, greatest) => node.number().is_some_and(|n| (*least..=*greatest).contains(&n)),
@@ -141,7 +143,8 @@ impl Shape {
     /// Whether the shape is one for scalars, lists or maps, as the node is.
     fn is_for(&self, node: &Node) -> bool {
         match (self, &node.kind) {
-            (Self::List(_), Kind::List { .. }) | (Self::Map(_) | Self::Record(_) | Self::Open(_), Kind::Map { .. }) => true,
+            (Self::List(_), Kind::List { .. })
+            | (Self::Map(_) | Self::Record(_) | Self::Open(_), Kind::Map { .. }) => true,
             (Self::List(_) | Self::Map(_) | Self::Record(_) | Self::Open(_), _) => false,
             (Self::Either(shapes), _) => shapes.iter().any(|s| s.is_for(node)),
             (_, Kind::Scalar { .. }) => !node.is_null(),

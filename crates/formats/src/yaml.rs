@@ -229,6 +229,7 @@ impl Builder<'_, '_, '_> {
                 self.refuse_if(anchor != 0, range.clone(), "an anchor (`&name`) is not read here")?;
                 self.refuse_if(tag.is_some(), range.clone(), "a tag (`!name`) is not read here")?;
                 let plain = style == ScalarStyle::Plain;
+                let range = self.offsets.quoted(range, style);
                 self.put(range, span.start.line(), Kind::Scalar { text: value.into_owned(), plain })
             }
             Event::SequenceStart(anchor, tag) => {
@@ -271,7 +272,8 @@ impl Builder<'_, '_, '_> {
             self.notes.error(range, format!("the file is nested more than {DEPTH_MAX} deep"));
             return None;
         }
-        let flow = !range.is_empty();
+        let first = self.offsets.text.as_bytes().get(range.start - self.offsets.shift);
+        let flow = !range.is_empty() && matches!(first, Some(b'[' | b'{'));
         self.stack.push(Open { start: range.start, end: range.start, line, flow, kind });
         Some(())
     }
@@ -337,6 +339,25 @@ impl<'a> Offsets<'a> {
         Self { text, shift, checkpoints }
     }
 
+    /// The parser counts white space and comments behind a closing quote to the value; the value ends before.
+    fn quoted(&self, range: Range<usize>, style: ScalarStyle) -> Range<usize> {
+        let (start, end) = (range.start - self.shift, range.end - self.shift);
+        let bytes = self.text.as_bytes().get(start..end).unwrap_or_default();
+        let mut at = 1;
+        while let Some(byte) = bytes.get(at) {
+            match (style, byte) {
+                (ScalarStyle::SingleQuoted, b'\'') if bytes.get(at + 1) == Some(&b'\'') => at += 2,
+                (ScalarStyle::DoubleQuoted, b'\\') => at += 2,
+                (ScalarStyle::SingleQuoted, b'\'') | (ScalarStyle::DoubleQuoted, b'"') => {
+                    return range.start..range.start + at + 1;
+                }
+                (ScalarStyle::SingleQuoted | ScalarStyle::DoubleQuoted, _) => at += 1,
+                (ScalarStyle::Plain | ScalarStyle::Literal | ScalarStyle::Folded, _) => return range,
+            }
+        }
+        range
+    }
+
     fn byte(&self, index: usize) -> usize {
         if self.checkpoints.is_empty() {
             return self.shift + index.min(self.text.len());
@@ -347,4 +368,9 @@ impl<'a> Offsets<'a> {
         let within = rest.nth(index % CHECKPOINT_CHARS).map_or(self.text.len() - from, |(i, _)| i);
         self.shift + from + within
     }
+}
+
+/// A YAML text as JSON; `None` if it does not parse.
+pub fn to_json(text: &str) -> Option<serde_json::Value> {
+    parse(text, &mut Notes::new("", text)).map(|root| root.to_json())
 }

@@ -210,7 +210,7 @@ fn document(path: &str, source: &str, root: &Node, notes: &mut Notes<'_>) -> Opt
         notes.error(root.span.clone(), "a session is written in lines, not in braces");
     }
     let at = |key: &str| root.get(key).and_then(Node::text).and_then(time::parse);
-    let created = at("created").or(at("updated")).unwrap_or_default();
+    let created = at("created").unwrap_or_default();
     let head = Head {
         session: SessionId::new(text(root, "session_id")?),
         agent: AgentId::new(text(root, "agent_id")?),
@@ -297,9 +297,10 @@ fn places(source: &str, root: &Node) -> Places {
             List::Empty { brackets, line_end }
         }
         Kind::List { flow: true, .. } => List::Flow { end: entry.value.span.end - 1 },
-        Kind::List { flow: false, .. } => {
-            let start = entry.value.span.start;
-            List::Block { end, indent: start - line_start(source, start) }
+        Kind::List { flow: false, items } => {
+            let item = items.first().map_or(entry.value.span.start, |i| i.span.start);
+            let dash = source[..item].rfind('-').unwrap_or(item);
+            List::Block { end, indent: dash - line_start(source, dash) }
         }
         Kind::Scalar { .. } | Kind::Map { .. } => {
             // `~` or `null` would stand in front of the list.
@@ -324,7 +325,7 @@ fn value_place(source: &str, entry: &yaml::Entry) -> Range<usize> {
     let value = entry.value.span.clone();
     // A block's span does not have its `|`; a value that is absent has a place in front of the colon.
     let plain = value.start >= colon && !source[colon..value.start].contains(['|', '>']);
-    if plain { value } else { colon..value.end.max(colon) }
+    if plain { value } else { colon..colon + source[colon..value.end.max(colon)].trim_end().len() }
 }
 
 fn line_start(source: &str, at: usize) -> usize {

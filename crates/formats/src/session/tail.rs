@@ -23,23 +23,24 @@ fn torn_at(text: &str) -> Option<usize> {
     let list =
         text.rfind("\nmessages:").map(|i| i + 1).or_else(|| text.starts_with("messages:").then_some(0))?;
     let items = list + text[list..].find('\n')? + 1;
-    let line = text.rfind('\n').map_or(0, |i| i + 1);
-    let cut_start = &text[line..];
-    if line >= items && !cut_start.is_empty() && START.starts_with(cut_start) {
-        return Some(line);
+    let torn = last_item(text, items).filter(|start| is_torn(&text[*start..]));
+    torn.or_else(|| {
+        let line = text.rfind('\n').map_or(0, |i| i + 1);
+        let cut_start = &text[line..];
+        (line >= items && !cut_start.is_empty() && START.starts_with(cut_start)).then_some(line)
+    })
+}
+
+/// Whether an item starts as a printed one does and is not whole.
+fn is_torn(item: &str) -> bool {
+    let Some((first, rest)) = item.split_once('\n') else { return item.starts_with(START) };
+    if !(first.starts_with(START) && (rest.starts_with(SECOND) || SECOND.starts_with(rest))) {
+        return false;
     }
-    let start = last_item(text, items)?;
-    let item = &text[start..];
-    let Some((first, rest)) = item.split_once('\n') else { return item.starts_with(START).then_some(start) };
-    let printed = first.starts_with(START) && (rest.starts_with(SECOND) || SECOND.starts_with(rest));
-    if !printed {
-        return None;
-    }
-    let whole = |l: &str| l.strip_prefix(LAST).is_some_and(|t| t.ends_with('\''));
-    let key = |l: &str| !l.starts_with(' ') && !l.trim().is_empty() && !l.starts_with('#');
+    let whole = |l: &str| l.strip_prefix(LAST).is_some_and(|t| t.len() > 1 && t.ends_with('\''));
     // Keys below the messages show that somebody wrote on.
-    let torn = !rest.lines().any(|l| whole(l) || key(l));
-    torn.then_some(start)
+    let key = |l: &str| !l.starts_with(' ') && !l.trim().is_empty() && !l.starts_with('#');
+    !rest.lines().any(|l| whole(l) || key(l))
 }
 
 /// Where the last line at the column of the dash starts.

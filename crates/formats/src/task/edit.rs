@@ -46,7 +46,8 @@ impl TaskFile {
     fn prefix_for(&self, value: &str, prefix: &str, next: usize) -> String {
         let indent = &prefix[..prefix.len() - prefix.trim_start_matches([' ', '\t', '\u{a0}']).len()];
         let lines = self.text[next..].split('\n').map(|l| l.strip_suffix('\r').unwrap_or(l));
-        let deeper = lines.skip_while(|l| l.trim().is_empty()).map(line::indent_of).next().unwrap_or_default();
+        let deeper =
+            lines.skip_while(|l| l.trim().is_empty()).map(line::indent_of).next().unwrap_or_default();
         let needed = print::normal(value).contains('\n') && line::width(deeper) > line::width(indent);
         if needed { deeper.to_owned() } else { prefix.to_owned() }
     }
@@ -156,14 +157,18 @@ impl TaskFile {
             return self.insert_lines(end, &block);
         }
         let lines = line::lines(&self.text);
-        let heading = lines.iter().find(|l| {
+        let heading = lines.iter().position(|l| {
             let words = l.text.trim_start_matches('#');
             words.len() < l.text.len() && words.trim().eq_ignore_ascii_case("todo")
         });
+        // Indented text below the heading would become a part of the task.
+        let heading = heading.map(|at| {
+            let below = lines[at + 1..].iter().take_while(|l| l.is_blank() || l.width() > 0);
+            below.filter(|l| !l.is_blank()).last().map_or(lines[at].next, |l| l.next)
+        });
         let block = self.block("", task, None, mark, extra);
-        match heading.map(|h| h.next) {
+        match heading {
             Some(at) => {
-                // Text behind the heading must not become a part of the task.
                 let more = if self.text[at..].trim().is_empty() { "" } else { newline };
                 self.insert_lines(at, &format!("{newline}{block}{more}"));
             }
@@ -234,7 +239,8 @@ impl TaskFile {
 
     /// The least indent of what stands below a task: deeper, a child could be taken into a block.
     fn child_indent(&self, index: usize, item: &TaskItem) -> String {
-        let children = self.items.iter().filter(|i| i.parent == Some(index)).map(|i| &self.text[i.parts.indent.clone()]);
+        let children =
+            self.items.iter().filter(|i| i.parent == Some(index)).map(|i| &self.text[i.parts.indent.clone()]);
         let own = item.parts.properties.iter().map(|p| line::indent_of(&self.text[p.prefix.clone()]));
         let least = children.chain(own).min_by_key(|i| line::width(i));
         least.map_or_else(|| self.property_indent(item), str::to_owned)

@@ -26,7 +26,8 @@ fn strings(words: &[&str]) -> Vec<String> {
 
 #[test]
 fn an_agent_in_yaml_is_read_whole() {
-    let spec = good(agent::read("agents/executor-001.agent.yaml", &text("home/agents/executor-001.agent.yaml")));
+    let spec =
+        good(agent::read("agents/executor-001.agent.yaml", &text("home/agents/executor-001.agent.yaml")));
     let expected = Spec {
         id: AgentId::new("executor-001"),
         name: None,
@@ -45,14 +46,21 @@ fn an_agent_in_yaml_is_read_whole() {
         responsibilities: strings(&["ops:*", "docker:inspect"]),
         priority: 5,
         permissions: Permissions {
-            tools: Tools { allow: Some(strings(&["*_file", "execute_command"])), deny: strings(&["slack_send"]) },
+            tools: Tools {
+                allow: Some(strings(&["*_file", "execute_command"])),
+                deny: strings(&["slack_send"]),
+            },
             delegation: Delegation {
                 can_delegate: true,
                 allowed_targets: Some(strings(&["planner-001"])),
                 allowed_tags: Some(strings(&["ops:*"])),
                 max_delegation_depth: 3,
             },
-            concurrency: Concurrency { max_parallel_tasks: 5, max_pending_queue: 20, task_timeout_ms: 60_000 },
+            concurrency: Concurrency {
+                max_parallel_tasks: 5,
+                max_pending_queue: 20,
+                task_timeout_ms: 60_000,
+            },
             can_access_context: Some(true),
             max_tokens_per_call: Some(4096),
         },
@@ -100,8 +108,14 @@ fn settings_are_read_whole() {
             Provider::Scripted { script: "scripts/demo.yaml".to_owned() },
         )]),
         models: BTreeMap::from([
-            ("sonnet".to_owned(), ModelRef { provider: "script".to_owned(), model: "scripted-large".to_owned() }),
-            ("haiku".to_owned(), ModelRef { provider: "script".to_owned(), model: "scripted-small".to_owned() }),
+            (
+                "sonnet".to_owned(),
+                ModelRef { provider: "script".to_owned(), model: "scripted-large".to_owned() },
+            ),
+            (
+                "haiku".to_owned(),
+                ModelRef { provider: "script".to_owned(), model: "scripted-small".to_owned() },
+            ),
         ]),
         limits: Limits { turns_max: 12, parallel_max: 4, ..Limits::default() },
         routing: domain::settings::Routing {
@@ -211,10 +225,8 @@ fn a_script_is_read_whole() {
         once: false,
     };
     let say = |text: &str| Answer { text: text.to_owned(), ..Answer::default() };
-    let call = ScriptCall {
-        tool: "execute_command".to_owned(),
-        arguments: serde_json::json!({"command": "df -h"}),
-    };
+    let call =
+        ScriptCall { tool: "execute_command".to_owned(), arguments: serde_json::json!({"command": "df -h"}) };
     let busy = ScriptError { message: "too busy".to_owned(), retry_after_ms: Some(500) };
     let expected = vec![
         Rule {
@@ -237,7 +249,8 @@ fn a_script_is_read_whole() {
 #[test]
 fn inbox_lines_have_many_spellings() {
     let source = text("home/inbox/slack-messages.jsonl");
-    let lines: Vec<_> = source.lines().enumerate().map(|(i, l)| good(inbox::read_line("i", i + 1, l))).collect();
+    let lines: Vec<_> =
+        source.lines().enumerate().map(|(i, l)| good(inbox::read_line("i", i + 1, l))).collect();
     let expected = [
         inbox::Line {
             from: "dana".to_owned(),

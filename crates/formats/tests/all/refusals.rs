@@ -14,10 +14,13 @@ fn shown<T>(read: &Read<T>) -> Vec<String> {
 #[test]
 fn an_unknown_key_is_an_error_with_a_suggestion() {
     let found = agent::read("a", "id: a\ntype: planner\nmodle: m\n");
-    assert_eq!(shown(&found), [
-        "1:1 the key `model` is missing (an alias of synod.yaml, or a map with `primary` and more)",
-        "3:1 unknown key `modle` (did you mean `model`?)",
-    ]);
+    assert_eq!(
+        shown(&found),
+        [
+            "1:1 the key `model` is missing (an alias of synod.yaml, or a map with `primary` and more)",
+            "3:1 unknown key `modle` (did you mean `model`?)",
+        ]
+    );
     let found = settings::read("synod.yaml", "limits: {turns: 3, tusn_max: 3}\n");
     assert_eq!(found.diagnostics.len(), 2);
     assert_eq!(found.diagnostics[1].help.as_deref(), Some("did you mean `turns_max`?"));
@@ -26,11 +29,14 @@ fn an_unknown_key_is_an_error_with_a_suggestion() {
 #[test]
 fn a_value_out_of_bounds_says_the_bounds() {
     let text = "id: a\ntype: planner\nmodel: m\npermissions:\n  delegation: {max_delegation_depth: 11}\n  concurrency: {max_parallel_tasks: 0, task_timeout_ms: 999}\n";
-    assert_eq!(shown(&agent::read("a", text)), [
-        "5:38 expected a whole number from 1 to 10, found `11`",
-        "6:37 expected a whole number from 1 to 50, found `0`",
-        "6:57 expected a whole number of at least 1000, found `999`",
-    ]);
+    assert_eq!(
+        shown(&agent::read("a", text)),
+        [
+            "5:38 expected a whole number from 1 to 10, found `11`",
+            "6:37 expected a whole number from 1 to 50, found `0`",
+            "6:57 expected a whole number of at least 1000, found `999`",
+        ]
+    );
 }
 
 #[test]
@@ -72,10 +78,13 @@ fn json_that_is_none_says_where() {
 #[test]
 fn a_verdict_or_a_mode_that_is_none_gets_a_suggestion() {
     let found = shown(&policy::read("p", "commands:\n  df: alow\n  ls: {verdict: ask, efect: read}\n"));
-    assert_eq!(found, [
-        "2:7 expected one of `allow`, `ask`, `deny`, `true`, `false`, found `alow` (did you mean `allow`?)",
-        "3:22 unknown key `efect` (did you mean `effect`?)",
-    ]);
+    assert_eq!(
+        found,
+        [
+            "2:7 expected one of `allow`, `ask`, `deny`, `true`, `false`, found `alow` (did you mean `allow`?)",
+            "3:22 unknown key `efect` (did you mean `effect`?)",
+        ]
+    );
     let found = shown(&run_mode::read("r", "mode: votin\n"));
     assert_eq!(found.len(), 1);
     assert!(found[0].ends_with("(did you mean `voting`?)"), "{found:?}");

@@ -45,7 +45,9 @@ fn parse(text: &str) -> SessionFile {
 }
 
 /// A message as it is compared: without its place.
-fn plain(item: &MessageItem) -> (String, Option<Time>, Speaker, String, String, Vec<(String, String, String)>, Option<String>) {
+fn plain(
+    item: &MessageItem,
+) -> (String, Option<Time>, Speaker, String, String, Vec<(String, String, String)>, Option<String>) {
     let calls = item.calls.iter().map(|c| (c.id.to_string(), c.name.clone(), c.arguments.clone()));
     (
         item.id.clone().map(|i| i.to_string()).unwrap_or_default(),
@@ -58,7 +60,9 @@ fn plain(item: &MessageItem) -> (String, Option<Time>, Speaker, String, String, 
     )
 }
 
-fn expected(m: &Message) -> (String, Option<Time>, Speaker, String, String, Vec<(String, String, String)>, Option<String>) {
+fn expected(
+    m: &Message,
+) -> (String, Option<Time>, Speaker, String, String, Vec<(String, String, String)>, Option<String>) {
     let calls = m.calls.iter().map(|c| (c.id.to_string(), c.want.tool().to_owned(), c.arguments.clone()));
     (
         m.id.to_string(),
@@ -90,7 +94,7 @@ fn the_example_is_read_whole() {
     assert_eq!(file.head(), &expected);
     assert_eq!((file.status(), file.updated()), (Status::Active, Some(Time(made.0 + 300_000))));
     let speakers: Vec<_> = file.messages().iter().map(|m| (m.line, m.speaker)).collect();
-    assert_eq!(speakers, [(10, Speaker::User), (13, Speaker::Assistant), (21, Speaker::ToolResult)]);
+    assert_eq!(speakers, [(11, Speaker::User), (14, Speaker::Assistant), (23, Speaker::ToolResult)]);
     assert_eq!(file.messages()[1].calls[0].name, "create_task");
     assert_eq!(file.messages()[2].call, Some(CallId::new("call_123")));
     assert_eq!(torn_tail(&source), None);
@@ -185,13 +189,15 @@ fn messages_are_appended_to_every_form_of_list() {
 
 #[test]
 fn a_status_changes_its_word_only() {
-    let mut file = parse("session_id: a-000000 # x\nstatus:   'active'   # y\nagent_id: a\nmessages:\n  - {role: user, content: z}\n");
+    let mut file = parse(
+        "session_id: a-000000 # x\nstatus:   'active'   # y\nagent_id: a\nmessages:\n  - {role: user, content: z}\n",
+    );
     file.set_status(Status::Sleeping);
     assert_eq!(
         file.text(),
         "session_id: a-000000 # x\nstatus:   sleeping   # y\nagent_id: a\nmessages:\n  - {role: user, content: z}\n"
     );
-    for odd in ["status:\n", "status: |\n  active\n", "status: >-\n  active\n", ""] {
+    for odd in ["status:\n", "status: |-\n  active\n", "status: >-\n  active\n", ""] {
         let mut file = parse(&format!("session_id: a-000000\n{odd}agent_id: a\nmessages:\n"));
         file.set_status(Status::Error);
         assert_eq!(parse(file.text()).status(), Status::Error, "{odd:?} {}", file.text());
@@ -210,7 +216,12 @@ fn a_message_of_a_person_gets_an_id_and_nothing_else_changes() {
         for index in 0..2 {
             let lines: Vec<String> = file.text().lines().map(str::to_owned).collect();
             file.set_message_id(index, &MessageId::new(format!("m-{index}")));
-            assert_eq!(file.messages()[index].id, Some(MessageId::new(format!("m-{index}"))), "{}", file.text());
+            assert_eq!(
+                file.messages()[index].id,
+                Some(MessageId::new(format!("m-{index}"))),
+                "{}",
+                file.text()
+            );
             let kept = file.text().lines().filter(|l| !l.contains(&format!("id: m-{index}"))).count();
             assert!(kept >= lines.len() - 1);
             assert_eq!(torn_tail(file.text()), None, "{}", file.text());
@@ -293,7 +304,14 @@ fn any_message() -> impl Strategy<Value = Message> {
         arguments,
         want: Want::Invalid { tool: format!("t{tool}"), error: String::new() },
     });
-    (any_text(), any_text(), speaker, prop::collection::vec(call, 0..3), prop::option::of("\\PC{1,5}"), 0..4_000_000_000_000_i64)
+    (
+        any_text(),
+        any_text(),
+        speaker,
+        prop::collection::vec(call, 0..3),
+        prop::option::of("\\PC{1,5}"),
+        0..4_000_000_000_000_i64,
+    )
         .prop_map(|(content, from, speaker, calls, call, at)| Message {
             id: MessageId::new("m"),
             at: Time(at),

@@ -21,7 +21,8 @@ fn messages(text: &str) -> Vec<String> {
 #[test]
 fn the_example_is_read_whole() {
     let file = parse(&text("home/tasks/redis.task.md"));
-    let specs: Vec<Spec> = (0..file.tasks().len()).filter_map(|i| file.spec(i, TaskId::new("none"))).collect();
+    let specs: Vec<Spec> =
+        (0..file.tasks().len()).filter_map(|i| file.spec(i, TaskId::new("none"))).collect();
     let task = |id: &str, title: &str, priority, assignee: &str| {
         let mut spec = Spec::new(TaskId::new(id), "tasks/t.task.md", title);
         spec.priority = Some(priority);
@@ -53,7 +54,12 @@ fn lines_are_read_as_people_type_them() {
     let title = |line: &str| {
         let file = parse(line);
         let item = &file.tasks()[0];
-        (item.title.clone(), item.priority.map(Priority::letter), item.assignee.clone().map(|a| a.to_string()), item.tags.len())
+        (
+            item.title.clone(),
+            item.priority.map(Priority::letter),
+            item.assignee.clone().map(|a| a.to_string()),
+            item.tags.len(),
+        )
     };
     for (line, name, letter, agent, tags) in [
         ("- [ ] plain words", "plain words", None, None, 0),
@@ -82,27 +88,44 @@ fn lines_that_are_no_tasks_are_kept_and_not_read() {
 
 #[test]
 fn lines_that_only_look_like_tasks_are_named() {
-    assert_eq!(messages("- [y] a\n- [] b\n- [ ] G @x \"c\"\n- [ ] @X d\n- [ ]\n"), [
-        "1:3 `[y]` is not a mark",
-        "2:3 `[]` is not a mark",
-        "3:7 `G` is not a priority",
-        "4:7 an id has only a-z, 0-9 and '-' and starts with a letter, \"X\" has 'X'",
-        "5:1 the task has no title",
-    ]);
-    assert_eq!(messages("- [ ] a\n  id: A\n  approval_required: yes\n  depends_on: [b, C]\n  id: b\n"), [
-        "2:7 an id has only a-z, 0-9 and '-' and starts with a letter, \"A\" has 'A'",
-        "3:22 expected `true` or `false`, found `yes`",
-        "4:15 an id has only a-z, 0-9 and '-' and starts with a letter, \"C\" has 'C'",
-        "5:3 the property `id` stands here a second time",
-    ]);
-    assert_eq!(messages("- [ ] a\n  id: x\n- [ ] b\n  id: x\n"), ["4:6 the id `x` is already used in line 1"]);
+    assert_eq!(
+        messages("- [y] a\n- [] b\n- [ ] G @x \"c\"\n- [ ] @X d\n- [ ]\n"),
+        [
+            "1:3 `[y]` is not a mark",
+            "2:3 `[]` is not a mark",
+            "3:7 `G` is not a priority",
+            "4:7 an id has only a-z, 0-9 and '-' and starts with a letter, \"X\" has 'X'",
+            "5:1 the task has no title",
+        ]
+    );
+    assert_eq!(
+        messages("- [ ] a\n  id: A\n  approval_required: yes\n  depends_on: [b, C]\n  id: b\n"),
+        [
+            "2:7 an id has only a-z, 0-9 and '-' and starts with a letter, \"A\" has 'A'",
+            "3:22 expected `true` or `false`, found `yes`",
+            "4:15 an id has only a-z, 0-9 and '-' and starts with a letter, \"C\" has 'C'",
+            "5:3 the property `id` stands here a second time",
+        ]
+    );
+    assert_eq!(
+        messages("- [ ] a\n  id: x\n- [ ] b\n  id: x\n"),
+        ["4:6 the id `x` is already used in line 1"]
+    );
     assert_eq!(messages("- [ ] a\n```\n- [ ] b\n"), ["2:1 the fence is not closed"]);
 }
 
 #[test]
 fn properties_are_lines_bullets_blocks_and_lists() {
-    let file = parse("- [ ] a\n  - tag: x:y\n  description: |\n    one\n\n      two\n  depends_on:\n    - b\n    - c\n  q: 'it''s'\n  - [ ] child\n    id: c\n  late: yes\n");
-    let expected = [("tag", "x:y"), ("description", "one\n\n  two"), ("depends_on", "b, c"), ("q", "it''s"), ("late", "yes")];
+    let file = parse(
+        "- [ ] a\n  - tag: x:y\n  description: |\n    one\n\n      two\n  depends_on:\n    - b\n    - c\n  q: 'it''s'\n  - [ ] child\n    id: c\n  late: yes\n",
+    );
+    let expected = [
+        ("tag", "x:y"),
+        ("description", "one\n\n  two"),
+        ("depends_on", "b, c"),
+        ("q", "it''s"),
+        ("late", "yes"),
+    ];
     let expected: Vec<_> = expected.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
     assert_eq!(file.tasks()[0].properties, expected);
     assert_eq!(file.tasks()[1].parent, Some(0));
@@ -174,15 +197,27 @@ fn any_line() -> impl Strategy<Value = String> {
 pub(crate) fn any_file() -> impl Strategy<Value = String> {
     let end = prop_oneof![4 => Just("\n"), 1 => Just("\r\n")];
     let line = (any_line(), end).prop_map(|(l, e)| l + e);
-    (any::<bool>(), prop::collection::vec(line, 0..20), prop_oneof![3 => Just(String::new()), 1 => any_line()]).prop_map(
-        |(bom, lines, last)| format!("{}{}{last}", if bom { "\u{feff}" } else { "" }, lines.concat()),
+    (
+        any::<bool>(),
+        prop::collection::vec(line, 0..20),
+        prop_oneof![3 => Just(String::new()), 1 => any_line()],
     )
+        .prop_map(|(bom, lines, last)| {
+            format!("{}{}{last}", if bom { "\u{feff}" } else { "" }, lines.concat())
+        })
 }
 
 /// Everything of a task that an edit elsewhere must not touch.
 fn rest(file: &TaskFile, skip: usize) -> Vec<String> {
     let items = file.tasks().iter().enumerate().filter(|(i, _)| *i != skip);
-    items.map(|(_, t)| format!("{:?} {} {:?} {:?} {:?} {:?} {:?}", t.mark, t.title, t.priority, t.assignee, t.tags, t.properties, t.parent)).collect()
+    items
+        .map(|(_, t)| {
+            format!(
+                "{:?} {} {:?} {:?} {:?} {:?} {:?}",
+                t.mark, t.title, t.priority, t.assignee, t.tags, t.properties, t.parent
+            )
+        })
+        .collect()
 }
 
 /// Checks that `after` is `before` with one run of bytes changed, and that the run lies within the task's lines.
@@ -193,7 +228,7 @@ fn same_around(before: &str, after: &str, span: std::ops::Range<usize>) -> Resul
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { failure_persistence: None, max_global_rejects: 1 << 20, ..ProptestConfig::default() })]
 
     #[test]
     fn printing_what_was_parsed_is_the_identity(text in any_file()) {
@@ -240,7 +275,7 @@ proptest! {
     #[test]
     fn the_first_line_changes_by_its_parts(text in any_file(), pick in any::<prop::sample::Index>(), title in "(\\PC|[\"` \\\\]){0,12}", letter in prop::option::of(0..6_usize), agent in prop::option::of("[a-z]{1,3}"), tags in prop::collection::vec("[a-z#]{0,3}", 0..3)) {
         let (mut file, diagnostics) = TaskFile::parse("tasks/t.task.md", &text);
-        prop_assume!(!file.tasks().is_empty() && !diagnostics.iter().any(|d| d.message.contains("second")));
+        prop_assume!(!file.tasks().is_empty() && !diagnostics.iter().any(|d| d.message.contains("second") || d.message.contains("not a priority")));
         let index = pick.index(file.tasks().len());
         let (span, others) = (file.tasks()[index].parts.head.clone(), rest(&file, index));
         let properties = file.tasks()[index].properties.clone();
@@ -293,5 +328,9 @@ fn normal(value: &str) -> String {
     while lines.len() > 1 && lines.last().is_some_and(|l| l.trim().is_empty()) {
         lines.pop();
     }
-    if lines.iter().all(|l| l.trim().is_empty()) && value.contains('\n') { String::new() } else { lines.join("\n") }
+    if lines.iter().all(|l| l.trim().is_empty()) && value.contains('\n') {
+        String::new()
+    } else {
+        lines.join("\n")
+    }
 }
