@@ -2,7 +2,7 @@
 //!
 //! The answer follows from the request alone. How often a rule has answered before is counted in the
 //! conversation: for each answer of the model in it, the rule that must have given it. So the same conversation
-//! gets the same answer in every process, also after a crash.
+//! gets the same answer in every process, also after a crash. Of a history that was cut, what is left counts.
 //!
 //! Errors leave no trace in a conversation. Those that a rule lists before an answer are given once each, by the
 //! memory of this process; a restart gives them again and then the same answer.

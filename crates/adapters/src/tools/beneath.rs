@@ -93,6 +93,7 @@ pub(crate) enum PathRefused {
 pub(crate) struct Root {
     fd: OwnedFd,
     path: PathBuf,
+    identity: String,
     resolver: Resolver,
 }
 
@@ -126,7 +127,9 @@ impl Root {
         let path = home.canonicalize()?;
         let fd = fs::openat(CWD, &path, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
         let resolver = if kernel_resolves(&fd) { Resolver::Kernel } else { Resolver::Steps };
-        Ok(Self { fd, path, resolver })
+        let stat = fs::fstat(&fd)?;
+        let identity = format!("{:x}-{:x}", stat.st_dev, stat.st_ino);
+        Ok(Self { fd, path, identity, resolver })
     }
 
     /// The same home, without the kernel's help.
@@ -138,6 +141,11 @@ impl Root {
     /// Where the home is.
     pub(crate) fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// A word for this folder on this machine, whatever its path.
+    pub(crate) fn identity(&self) -> &str {
+        &self.identity
     }
 
     /// Opens a regular file for reading. Never blocks, whatever the path names.

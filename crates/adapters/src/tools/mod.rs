@@ -38,6 +38,12 @@ impl Toolbox {
         Ok(Self { root: Arc::new(Root::open(&home)?), clock, outbox: Arc::default() })
     }
 
+    /// Ends what commands of this home left running when its daemon was killed, and says how much it was. For
+    /// the start, once this process has the home's lock. Blocks.
+    pub fn end_left_over(&self) -> usize {
+        command::end_left_over(&self.root)
+    }
+
     /// Runs blocking work of one order that changes nothing, until its time is over or nobody waits for it.
     async fn look(
         &self,

@@ -167,3 +167,24 @@ async fn commands_do_not_wait_for_each_other() {
     let (one, two) = tokio::join!(one, two);
     assert!(matches!((&one, &two), (Outcome::Done(_), Outcome::Done(_))), "{one:?} {two:?}");
 }
+
+#[tokio::test]
+async fn what_a_killed_daemon_left_running_is_ended_by_the_next() {
+    let home = Home::new();
+    let shown = home.done(command("printenv SYNOD_RUN")).await;
+    let mark = shown.lines().find(|line| line.contains('/')).unwrap();
+    let (identity, _) = mark.split_once('/').unwrap();
+    let left = |mark: String| {
+        std::process::Command::new("/bin/sleep").arg("100").env("SYNOD_RUN", mark).spawn().unwrap()
+    };
+    let mut earlier = left(format!("{identity}/1/7"));
+    let mut own = left(format!("{identity}/{}/999", std::process::id()));
+    let mut other_home = left("0-0/1/7".to_owned());
+    assert_eq!(home.tools.end_left_over(), 1);
+    assert!(!earlier.wait().unwrap().success());
+    for child in [&mut own, &mut other_home] {
+        assert_eq!(child.try_wait().unwrap(), None, "it runs on");
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+}

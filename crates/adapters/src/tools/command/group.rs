@@ -1,24 +1,36 @@
 //! A command and everything it started, as one thing that can be ended.
 //!
 //! Most of it is one process group. What left the group is found by a mark in its environment; only a process
-//! that wipes its own environment is missed.
+//! that wipes its own environment is missed. The mark names the home and the process that runs it, so that the
+//! next daemon finds what a killed one left behind.
 
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::{fs, io};
 
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
-use tokio::runtime::Handle;
 
 /// The variable that marks a command and its children.
 pub(super) const MARK: &str = "SYNOD_RUN";
 
 /// How often what is left is looked for: a process may start another while it is being ended.
-const ROUNDS_MAX: usize = 5;
+const ROUNDS_MAX: usize = 20;
 
-/// A mark that no other running command has, also of another home on this machine.
-pub(super) fn new_mark() -> String {
+/// A mark that no other running command has: `<home>/<process that runs it>/<number>`.
+pub(super) fn new_mark(home: &str) -> String {
     static COUNT: AtomicU64 = AtomicU64::new(0);
-    format!("{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed))
+    format!("{}{}", own_marks(home), COUNT.fetch_add(1, Ordering::Relaxed))
+}
+
+/// How the marks of this process begin.
+fn own_marks(home: &str) -> String {
+    format!("{home}/{}/", std::process::id())
+}
+
+/// Ends what earlier processes that ran this home left running, and says how much it was. Blocks.
+pub(super) fn end_left_over(home: &str) -> usize {
+    let (home, own) = (format!("{home}/"), own_marks(home));
+    end_marked(|mark| mark.starts_with(&home) && !mark.starts_with(&own))
 }
 
 /// A running command. Dropping it ends all of it at once.
@@ -41,11 +53,11 @@ impl Group {
         self.signal(Signal::TERM);
     }
 
-    /// Ends all of it, and waits until nothing marked is found any more. Blocks for some milliseconds.
-    pub(super) fn end(mut self) {
+    /// Ends all of it, until nothing new with its mark is found. Blocks for a millisecond or some.
+    pub(super) fn end(&mut self) {
         self.is_ended = true;
         self.signal(Signal::KILL);
-        end_marked(&self.mark);
+        end_marked(|mark| mark == self.mark);
     }
 
     fn signal(&self, signal: Signal) {
@@ -59,41 +71,46 @@ impl Group {
 
 impl Drop for Group {
     fn drop(&mut self) {
-        if self.is_ended {
-            return;
-        }
-        self.signal(Signal::KILL);
-        let mark = std::mem::take(&mut self.mark);
-        match Handle::try_current() {
-            Ok(runtime) => drop(runtime.spawn_blocking(move || end_marked(&mark))),
-            Err(_) => end_marked(&mark),
+        // Here and not in another thread, which would be lost when the runtime is shut down.
+        if !self.is_ended {
+            self.end();
         }
     }
 }
 
-fn end_marked(mark: &str) {
-    let needle = format!("{MARK}={mark}");
+fn end_marked(is_ours: impl Fn(&str) -> bool) -> usize {
+    // One that was ended may still be seen for a while, but starts nothing more.
+    let mut ended = BTreeSet::new();
     for _ in 0..ROUNDS_MAX {
-        let marked = marked(&needle).unwrap_or_default();
-        if marked.is_empty() {
-            return;
+        let mut is_new = false;
+        for pid in marked(&is_ours).unwrap_or_default() {
+            if ended.insert(pid.as_raw_nonzero()) {
+                is_new = true;
+                let _ = kill_process(pid, Signal::KILL);
+            }
         }
-        for pid in marked {
-            let _ = kill_process(pid, Signal::KILL);
+        if !is_new {
+            break;
         }
     }
+    ended.len()
 }
 
-/// Processes of ours with this entry in their environment. Empty where the system has no `/proc`.
-fn marked(needle: &str) -> io::Result<Vec<Pid>> {
+/// Processes with such a mark in their environment. Empty where the system has no `/proc`.
+fn marked(is_ours: impl Fn(&str) -> bool) -> io::Result<Vec<Pid>> {
     let mut found = Vec::new();
     for entry in fs::read_dir("/proc")?.flatten() {
         let Some(number) = entry.file_name().to_str().and_then(|name| name.parse().ok()) else { continue };
         // Others' environments cannot be read, and a dead process has an empty one.
         let Ok(environment) = fs::read(entry.path().join("environ")) else { continue };
-        if environment.split(|byte| *byte == 0).any(|entry| entry == needle.as_bytes()) {
+        if environment.split(|byte| *byte == 0).filter_map(mark_of).any(&is_ours) {
             found.extend(Pid::from_raw(number));
         }
     }
     Ok(found)
+}
+
+fn mark_of(entry: &[u8]) -> Option<&str> {
+    let text = std::str::from_utf8(entry).ok()?;
+    text.strip_prefix(MARK)?.strip_prefix('=')
 }

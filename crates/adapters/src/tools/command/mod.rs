@@ -39,13 +39,18 @@ enum End {
     Flooded,
 }
 
+/// Ends what commands of this home left running when its daemon was killed, and says how much it was. Blocks.
+pub(super) fn end_left_over(root: &Root) -> usize {
+    group::end_left_over(root.identity())
+}
+
 /// Runs a command in the agent's workspace. One that ran to its end is done, whatever its exit code.
 pub(super) async fn execute(root: Arc<Root>, order: &Order, command: &str) -> Outcome {
     let workspace = match workspace(Arc::clone(&root), order).await {
         Ok(workspace) => workspace,
         Err(error) => return Outcome::Failed(error),
     };
-    let mark = group::new_mark();
+    let mark = group::new_mark(root.identity());
     let (mut child, program) = match spawn(command, &workspace, &mark) {
         Ok(started) => started,
         Err(error) => return Outcome::Failed(error),
@@ -113,7 +118,7 @@ struct Streams {
 }
 
 /// Reads what the command prints until it ends or must be ended; then nothing of it is left.
-async fn watch(child: &mut Child, group: Group, streams: &mut Streams, ms_max: u64) -> End {
+async fn watch(child: &mut Child, mut group: Group, streams: &mut Streams, ms_max: u64) -> End {
     let Streams { out, err } = streams;
     let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
     let mut pumps = Box::pin(async { tokio::try_join!(pump(stdout, out), pump(stderr, err)) });
