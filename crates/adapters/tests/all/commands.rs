@@ -108,8 +108,8 @@ async fn what_a_finished_command_leaves_running_is_ended_at_once() {
     assert_eq!(shown, "exit code: 0\nstdout:\ndone\n\nstderr:\n[nothing]");
     let pid = home.read("workspaces/coder-001/pid");
     eventually("its end", || !lives(&pid)).await;
-    home.done(command("setsid sh -c 'echo $$ > pid; sleep 100' & until test -s pid; do :; done")).await;
-    let pid = home.read("workspaces/coder-001/pid");
+    home.done(command("setsid sh -c 'echo $$ > away; sleep 100' & until test -s away; do :; done")).await;
+    let pid = home.read("workspaces/coder-001/away");
     eventually("its end", || !lives(&pid)).await;
 }
 

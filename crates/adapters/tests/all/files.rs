@@ -194,3 +194,59 @@ async fn what_takes_too_long_is_said_to() {
         Outcome::Done(text) => assert!(text.contains("time did not suffice"), "{text}"),
     }
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_link_that_is_swapped_in_meanwhile_leads_nowhere() {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    let home = Home::new();
+    home.write("policy/x.md", "control")
+        .write("workspaces/coder-001/folder/x.md", "own")
+        .write("../x.md", "outside");
+    let workspace = home.path("workspaces/coder-001");
+    symlink("../../policy", workspace.join("control")).unwrap();
+    symlink("../../..", workspace.join("out")).unwrap();
+    let is_over = Arc::new(AtomicBool::new(false));
+    let swapper = std::thread::spawn({
+        let (is_over, workspace) = (Arc::clone(&is_over), workspace.clone());
+        move || {
+            use rustix::fs::{CWD, RenameFlags, renameat_with};
+            let mut swaps = 0_u64;
+            while !is_over.load(Ordering::Relaxed) {
+                for link in ["control", "out"] {
+                    for _ in 0..2 {
+                        let (folder, link) = (workspace.join("folder"), workspace.join(link));
+                        renameat_with(CWD, folder, CWD, link, RenameFlags::EXCHANGE).unwrap();
+                        swaps += 1;
+                    }
+                }
+            }
+            swaps
+        }
+    });
+    let (mut done, mut refused) = (0, 0);
+    for n in 0..50_000 {
+        if n >= 600 && done > 0 && refused > 0 {
+            break;
+        }
+        let act = if n % 2 == 0 {
+            write("workspaces/coder-001/folder/x.md", "own")
+        } else {
+            read("workspaces/coder-001/folder/x.md")
+        };
+        match home.run(order(n, "coder-001", act)).await {
+            Outcome::Done(text) => {
+                assert!(!text.contains("outside"), "{text}");
+                done += 1;
+            }
+            Outcome::Failed(_) => refused += 1,
+        }
+        assert_eq!(home.read("policy/x.md"), "control");
+        assert_eq!(home.read("../x.md"), "outside");
+    }
+    is_over.store(true, Ordering::Relaxed);
+    assert!(swapper.join().unwrap() > 0);
+    assert!(done > 0 && refused > 0, "{done} done, {refused} refused: the race was not run");
+    assert_eq!(fs::read_dir(home.path("policy")).unwrap().count(), 1);
+}
