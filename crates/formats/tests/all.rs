@@ -1,4 +1,5 @@
 //! All tests that speak through the public door of the crate, in one binary.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on says so")]
 
 #[path = "all/adversary.rs"]
 mod adversary;

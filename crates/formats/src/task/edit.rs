@@ -8,6 +8,9 @@ use domain::task::{Mark, Priority, Spec};
 
 use super::{PropertyParts, QUEUE_FILE, TaskFile, TaskItem, line, parse, print};
 
+/// The parent of a task and its properties.
+type Outline = (Option<usize>, Vec<(String, String)>);
+
 impl TaskFile {
     /// Changes the box. A box that already says so is kept as it was typed.
     pub fn set_mark(&mut self, index: usize, mark: Mark) {
@@ -20,24 +23,35 @@ impl TaskFile {
     /// blank lines at its end are not kept.
     pub fn set_property(&mut self, index: usize, key: &str, value: &str) {
         let Some(item) = self.items.get(index) else { return };
-        let newline = self.newline();
-        if let Some(at) = item.properties.iter().position(|(k, _)| k == key) {
-            if item.properties[at].1 == print::normal(value) {
-                return;
-            }
-            let parts = item.parts.properties[at].clone();
-            let old = &self.text[parts.prefix.clone()];
-            let prefix = self.prefix_for(value, old, parts.lines.end);
-            let printed = print::value(value, &prefix, newline);
-            if prefix == old {
-                return self.splice(parts.value, &printed);
-            }
-            let printed = format!("{prefix}{key}:{printed}");
-            return self.splice(parts.prefix.start..parts.value.end, &printed);
+        let Some(at) = item.properties.iter().position(|(k, _)| k == key) else {
+            return self.add_property(index, key, value);
+        };
+        if item.properties[at].1 == print::normal(value) {
+            return;
         }
+        let (parts, old) = (item.parts.properties[at].clone(), self.text.clone());
+        let others = self.outline(index, key);
+        let prefix = self.prefix_for(value, &old[parts.prefix.clone()], parts.lines.end);
+        let printed = print::value(value, &prefix, self.newline());
+        if prefix == old[parts.prefix.clone()] {
+            self.splice(parts.value, &printed);
+        } else {
+            self.splice(parts.prefix.start..parts.value.end, &format!("{prefix}{key}:{printed}"));
+        }
+        // Between the children of a task there may be no place for a block: then it goes above them.
+        if self.outline(index, key) != others {
+            self.text = old;
+            self.items = parse::parse(&self.path, &self.text).0;
+            self.remove_property(index, key);
+            self.add_property(index, key, value);
+        }
+    }
+
+    fn add_property(&mut self, index: usize, key: &str, value: &str) {
+        let Some(item) = self.items.get(index) else { return };
         let at = own_end(item);
         let prefix = self.prefix_for(value, &self.property_prefix(item), at);
-        let printed = format!("{prefix}{key}:{}", print::value(value, &prefix, newline));
+        let printed = format!("{prefix}{key}:{}", print::value(value, &prefix, self.newline()));
         self.insert_lines(at, &printed);
     }
 
@@ -57,10 +71,10 @@ impl TaskFile {
         let Some(item) = self.items.get(index) else { return };
         let Some(at) = item.properties.iter().position(|(k, _)| k == key) else { return };
         let parts = item.parts.properties[at].clone();
-        let (old, parents) = (self.text.clone(), self.parents());
+        let (old, others) = (self.text.clone(), self.outline(index, key));
         self.splice(parts.lines.clone(), "");
         // A property between tasks also ends those above it: something must still stand there.
-        if self.parents() != parents {
+        if self.outline(index, key) != others {
             let indent = line::indent_of(&old[parts.prefix.clone()]);
             let filler = format!("{indent}<!-- -->");
             self.text = old.clone();
@@ -233,8 +247,13 @@ impl TaskFile {
         format!("{indent}{}", if indent.contains('\t') { "\t" } else { "  " })
     }
 
-    fn parents(&self) -> Vec<Option<usize>> {
-        self.items.iter().map(|i| i.parent).collect()
+    /// Which task is below which and what they say, without one property of one task.
+    fn outline(&self, index: usize, key: &str) -> Vec<Outline> {
+        let kept = |at: usize, k: &str| at != index || k != key;
+        let properties = |(at, item): (usize, &TaskItem)| {
+            (item.parent, item.properties.iter().filter(|(k, _)| kept(at, k)).cloned().collect())
+        };
+        self.items.iter().enumerate().map(properties).collect()
     }
 
     /// The least indent of what stands below a task: deeper, a child could be taken into a block.
