@@ -1,37 +1,18 @@
 //! Paths of agents, resolved by handle beneath the home. What is opened is checked after it was opened, so no
 //! link that is swapped in between leads elsewhere.
 
-use std::ffi::OsStr;
+mod control;
+mod open;
+
 use std::fs::File;
-use std::os::fd::{AsFd, OwnedFd};
-use std::os::unix::ffi::OsStrExt;
-use std::path::{Component, Path, PathBuf};
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
 
 use rustix::fs::{self, AtFlags, CWD, FileType, Mode, OFlags};
 use rustix::io::Errno;
 
 /// The longest path that is looked at.
 const PATH_BYTES_MAX: usize = 4096;
-
-/// Folders and files at the top of a home that agents never write, by any tool.
-const CONTROL: [&str; 13] = [
-    "tasks",
-    "approvals",
-    "policy",
-    "agents",
-    "sessions",
-    "inbox",
-    "log",
-    "schemas",
-    ".synod",
-    ".project",
-    ".git",
-    "synod.yaml",
-    "run_mode.yaml",
-];
-
-/// Synod's own folder: agents do not see it at all.
-const HIDDEN: &str = ".synod";
 
 /// Why a path is not opened. The words are for the model.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -126,7 +107,7 @@ impl Root {
     pub(crate) fn open(home: &Path) -> std::io::Result<Self> {
         let path = home.canonicalize()?;
         let fd = fs::openat(CWD, &path, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
-        let resolver = if kernel_resolves(&fd) { Resolver::Kernel } else { Resolver::Steps };
+        let resolver = if open::kernel_resolves(&fd) { Resolver::Kernel } else { Resolver::Steps };
         let stat = fs::fstat(&fd)?;
         let identity = format!("{:x}-{:x}", stat.st_dev, stat.st_ino);
         Ok(Self { fd, path, identity, resolver })
@@ -223,15 +204,15 @@ impl Root {
         let parts = parts(path)?;
         let flags = flags | OFlags::CLOEXEC;
         let opened = match self.resolver {
-            Resolver::Kernel => open_by_kernel(&self.fd, &joined(&parts), flags),
-            Resolver::Steps => open_by_steps(&self.fd, &parts, flags),
+            Resolver::Kernel => open::by_kernel(&self.fd, &joined(&parts), flags),
+            Resolver::Steps => open::by_steps(&self.fd, &parts, flags),
         };
         let fd = opened.map_err(|errno| refused(path, errno))?;
         let real = match self.resolver {
             Resolver::Kernel => self.real_path(&fd, path)?,
             Resolver::Steps => parts.iter().collect(),
         };
-        if real.components().next().is_some_and(|first| is_named(first, HIDDEN)) {
+        if control::is_hidden(&real) {
             return Err(PathRefused::Hidden { path: path.to_owned() });
         }
         Ok(Found { fd, real })
@@ -239,8 +220,8 @@ impl Root {
 
     /// Where an open handle is now, relative to where the home is now.
     fn real_path(&self, fd: &OwnedFd, path: &str) -> Result<PathBuf, PathRefused> {
-        let home = path_of(&self.fd).map_err(|e| system(path, e))?;
-        let real = path_of(fd).map_err(|e| system(path, e))?;
+        let home = open::path_of(&self.fd).map_err(|e| system(path, e))?;
+        let real = open::path_of(fd).map_err(|e| system(path, e))?;
         match real.strip_prefix(&home) {
             Ok(relative) => Ok(relative.to_owned()),
             Err(_) => Err(PathRefused::Outside { path: path.to_owned() }),
@@ -271,93 +252,21 @@ fn parts(path: &str) -> Result<Vec<&str>, PathRefused> {
             _ => parts.push(part),
         }
     }
-    if parts.first().is_some_and(|first| is_name(first, HIDDEN)) {
+    if parts.first().is_some_and(|first| control::is_hidden(Path::new(first))) {
         return Err(PathRefused::Hidden { path: path.to_owned() });
     }
     Ok(parts)
 }
 
-fn joined(parts: &[&str]) -> String {
-    if parts.is_empty() { ".".to_owned() } else { parts.join("/") }
-}
-
-/// Refuses to write `real`, a path without links relative to the home, if it is a control file or beneath one.
 fn refuse_control(path: &str, real: &Path) -> Result<(), PathRefused> {
-    let control = || PathRefused::Control { path: path.to_owned() };
-    let Some(first) = real.components().next() else { return Ok(()) };
-    if CONTROL.iter().any(|name| is_named(first, name)) {
-        return Err(control());
-    }
-    // The settings and hooks of a repository can run programs, wherever it is.
-    if real.components().any(|part| is_named(part, ".git")) {
-        return Err(control());
+    if control::is_control(real) {
+        return Err(PathRefused::Control { path: path.to_owned() });
     }
     Ok(())
 }
 
-fn is_named(component: Component<'_>, name: &str) -> bool {
-    component.as_os_str().to_str().is_some_and(|text| is_name(text, name))
-}
-
-/// Whether some file system takes `text` for `name`: case, and dots and blanks at the end, are nothing to some.
-fn is_name(text: &str, name: &str) -> bool {
-    let visible: String = text.chars().filter(|c| !is_ignorable(*c)).collect();
-    visible.trim_end_matches(['.', ' ']).to_lowercase() == name
-}
-
-/// Characters that some file systems leave out when they compare names.
-fn is_ignorable(c: char) -> bool {
-    matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{ad}')
-}
-
-#[cfg(target_os = "linux")]
-fn kernel_resolves(fd: &OwnedFd) -> bool {
-    open_by_kernel(fd, ".", OFlags::PATH | OFlags::CLOEXEC).is_ok_and(|fd| path_of(&fd).is_ok())
-}
-
-#[cfg(not(target_os = "linux"))]
-fn kernel_resolves(_: &OwnedFd) -> bool {
-    false
-}
-
-#[cfg(target_os = "linux")]
-fn open_by_kernel(home: &OwnedFd, path: &str, flags: OFlags) -> Result<OwnedFd, Errno> {
-    use rustix::fs::ResolveFlags;
-    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
-    // EAGAIN: a folder was renamed meanwhile, and the kernel cannot tell whether the path stayed beneath.
-    for _ in 0..16 {
-        match fs::openat2(home, path, flags, Mode::empty(), resolve) {
-            Err(Errno::AGAIN | Errno::INTR) => {}
-            other => return other,
-        }
-    }
-    Err(Errno::AGAIN)
-}
-
-#[cfg(not(target_os = "linux"))]
-fn open_by_kernel(_: &OwnedFd, _: &str, _: OFlags) -> Result<OwnedFd, Errno> {
-    Err(Errno::NOSYS)
-}
-
-fn open_by_steps(home: &OwnedFd, parts: &[&str], flags: OFlags) -> Result<OwnedFd, Errno> {
-    let Some((last, above)) = parts.split_last() else {
-        return fs::openat(home, ".", flags, Mode::empty());
-    };
-    let step = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let mut here: Option<OwnedFd> = None;
-    for name in above {
-        let from = here.as_ref().map_or(home.as_fd(), AsFd::as_fd);
-        let next = fs::openat(from, *name, step, Mode::empty())?;
-        here = Some(next);
-    }
-    let from = here.as_ref().map_or(home.as_fd(), AsFd::as_fd);
-    fs::openat(from, *last, flags | OFlags::NOFOLLOW, Mode::empty())
-}
-
-fn path_of(fd: &OwnedFd) -> Result<PathBuf, Errno> {
-    use std::os::fd::AsRawFd;
-    let link = fs::readlinkat(CWD, format!("/proc/self/fd/{}", fd.as_raw_fd()), Vec::new())?;
-    Ok(PathBuf::from(OsStr::from_bytes(link.as_bytes())))
+fn joined(parts: &[&str]) -> String {
+    if parts.is_empty() { ".".to_owned() } else { parts.join("/") }
 }
 
 fn refused(path: &str, errno: Errno) -> PathRefused {
@@ -402,5 +311,4 @@ pub(crate) fn stat_in(folder: &OwnedFd, name: &str) -> Result<Option<fs::Stat>, 
 }
 
 #[cfg(test)]
-#[path = "beneath/tests.rs"]
 mod tests;

@@ -205,5 +205,4 @@ fn place(request: &Request, rule: usize) -> u64 {
 }
 
 #[cfg(test)]
-#[path = "scripted/tests.rs"]
 mod tests;

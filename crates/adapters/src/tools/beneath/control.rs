@@ -1,0 +1,50 @@
+//! Names that are not for agents, however they are spelled.
+
+use std::path::{Component, Path};
+
+/// Folders and files at the top of a home that agents never write, by any tool.
+const CONTROL: [&str; 13] = [
+    "tasks",
+    "approvals",
+    "policy",
+    "agents",
+    "sessions",
+    "inbox",
+    "log",
+    "schemas",
+    ".synod",
+    ".project",
+    ".git",
+    "synod.yaml",
+    "run_mode.yaml",
+];
+
+/// Synod's own folder: agents do not see it at all.
+const HIDDEN: &str = ".synod";
+
+/// Whether `real`, a path without links relative to the home, is a control file or beneath one.
+pub(super) fn is_control(real: &Path) -> bool {
+    let is_at_top = |first: Component<'_>| CONTROL.iter().any(|name| is_named(first, name));
+    // The settings and hooks of a repository can run programs, wherever it is.
+    real.components().next().is_some_and(is_at_top) || real.components().any(|part| is_named(part, ".git"))
+}
+
+/// Whether `real` is Synod's own folder or beneath it.
+pub(super) fn is_hidden(real: &Path) -> bool {
+    real.components().next().is_some_and(|first| is_named(first, HIDDEN))
+}
+
+fn is_named(component: Component<'_>, name: &str) -> bool {
+    component.as_os_str().to_str().is_some_and(|text| is_name(text, name))
+}
+
+/// Whether some file system takes `text` for `name`: case, and dots and blanks at the end, are nothing to some.
+fn is_name(text: &str, name: &str) -> bool {
+    let visible: String = text.chars().filter(|c| !is_ignorable(*c)).collect();
+    visible.trim_end_matches(['.', ' ']).to_lowercase() == name
+}
+
+/// Characters that some file systems leave out when they compare names.
+fn is_ignorable(c: char) -> bool {
+    matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{ad}')
+}
