@@ -117,6 +117,13 @@ impl Files {
         receiver.await.ok()
     }
 
+    /// Waits until all that was given so far stands in the files.
+    pub async fn settled(&self) {
+        let (sender, receiver) = sync_channel(1);
+        self.give(Job::Flush(sender)).await;
+        _ = tokio::task::spawn_blocking(move || receiver.recv()).await;
+    }
+
     /// Ends the desk once everything given so far is done.
     pub async fn stop(&self) {
         self.give(Job::Stop).await;

@@ -1,2 +1,20 @@
-//! The binary `synod`.
-fn main() {}
+//! The binary `synod`: it **speaks**. The only place that names concrete parts and puts them together.
+
+mod args;
+mod commands;
+mod failure;
+mod home;
+mod out;
+mod view;
+mod wire;
+
+use clap::Parser;
+
+fn main() -> std::process::ExitCode {
+    let args = args::Args::parse();
+    let out = out::Out::new(args.json);
+    match commands::run(args, &out) {
+        Ok(exit) => exit.into(),
+        Err(error) => failure::report(&error, &out).into(),
+    }
+}

@@ -41,7 +41,7 @@ pub enum Input {
     },
     /// A task file was read; this is what it says of one task.
     TaskRead {
-        /// All but the mark.
+        /// All but the mark; an empty id asks for one.
         spec: Box<task::Spec>,
         /// The mark in the file.
         mark: Mark,

@@ -23,6 +23,8 @@ pub struct Engine {
     state: State,
     journal: Box<dyn Journal>,
     snapshot_at: Seq,
+    /// Whether steps that need nothing from outside are taken: from `Input::Started` until the engine winds down.
+    live: bool,
     /// Set when a commit failed: the state is ahead of the journal and must not be used.
     broken: bool,
 }
@@ -68,7 +70,7 @@ impl Engine {
                 break;
             }
         }
-        Ok(Self { state, journal, snapshot_at, broken: false })
+        Ok(Self { state, journal, snapshot_at, live: false, broken: false })
     }
 
     /// What is so.
@@ -76,15 +78,15 @@ impl Engine {
         &self.state
     }
 
-    /// Decides all inputs in order, commits once, and only then tells what to do. With `proceed`, steps that
-    /// need nothing from outside are taken too; without, a command only leaves its mark for the next start.
-    pub fn cycle(&mut self, at: Time, inputs: &[Input], proceed: bool) -> Result<Cycle, Stopped> {
+    /// Decides all inputs in order, commits once, and only then tells what to do. Before `Input::Started`, an
+    /// input only leaves its mark: whoever has no hands must not begin what only hands can finish.
+    pub fn cycle(&mut self, at: Time, inputs: &[Input]) -> Result<Cycle, Stopped> {
         if self.broken {
             return Err(Stopped::Broken);
         }
         let mut batch = Batch::default();
         let mut answers = Vec::with_capacity(inputs.len());
-        if proceed {
+        if self.live {
             while self.state.next_deadline().is_some_and(|due| due <= at) {
                 let before = self.state.seq;
                 _ = play(&mut self.state, at, &Input::Ticked, true, &mut |state, event| batch.take(state, at, event));
@@ -94,7 +96,8 @@ impl Engine {
             }
         }
         for input in inputs {
-            answers.push(play(&mut self.state, at, input, proceed, &mut |state, event| batch.take(state, at, event)));
+            self.live |= *input == Input::Started;
+            answers.push(play(&mut self.state, at, input, self.live, &mut |state, event| batch.take(state, at, event)));
         }
         if let Some(error) = batch.error {
             self.broken = true;
@@ -107,6 +110,11 @@ impl Engine {
             return Err(error.into());
         }
         Ok(Cycle { recorded: batch.recorded.into(), effects: batch.effects, answers })
+    }
+
+    /// Begins nothing new from here on; outcomes are still taken.
+    pub fn wind_down(&mut self) {
+        self.live = false;
     }
 
     /// Whether enough has happened since the last snapshot.

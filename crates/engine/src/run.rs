@@ -3,12 +3,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use async_trait::async_trait;
 use domain::Refused;
 use domain::id::Seq;
 use domain::input::Input;
 use domain::state::State;
 use ports::clock::Clock;
 use ports::hands::Hands;
+use ports::inputs::{Inputs, NotTaken};
 use ports::printer::{Printer, Recorded};
 use tokio::sync::{broadcast, mpsc, oneshot, watch};
 
@@ -71,20 +73,6 @@ impl Handle {
         receiver.await.map_err(|_| Closed)
     }
 
-    /// Gives an input whose decision nobody waits for: an outcome, something read.
-    pub async fn send(&self, input: Input) -> Result<(), Closed> {
-        self.commands.send(Command::Input(input, None)).await.map_err(|_| Closed)
-    }
-
-    /// Gives an input if there is room at once; gives it back if not.
-    pub fn try_send(&self, input: Input) -> Result<(), Option<Input>> {
-        match self.commands.try_send(Command::Input(input, None)) {
-            Ok(()) => Ok(()),
-            Err(mpsc::error::TrySendError::Full(Command::Input(input, _))) => Err(Some(input)),
-            Err(_) => Err(None),
-        }
-    }
-
     /// Looks at the state.
     pub async fn look<T: Send + 'static>(&self, look: impl FnOnce(&State) -> T + Send + 'static) -> Result<T, Closed> {
         let (sender, receiver) = oneshot::channel();
@@ -109,17 +97,32 @@ impl Handle {
     }
 }
 
+#[async_trait]
+impl Inputs for Handle {
+    fn try_give(&self, input: Input) -> Result<(), NotTaken> {
+        match self.commands.try_send(Command::Input(input, None)) {
+            Ok(()) => Ok(()),
+            Err(mpsc::error::TrySendError::Full(Command::Input(input, _))) => Err(NotTaken::Full(Box::new(input))),
+            Err(_) => Err(NotTaken::Closed),
+        }
+    }
+
+    async fn give(&self, input: Input) {
+        _ = self.commands.send(Command::Input(input, None)).await;
+    }
+}
+
 /// Starts the loop on a thread of its own. `make` builds the parts, which need the handle to send outcomes.
 /// The thread ends after `stop`, or when the journal fails.
 pub fn spawn(
     engine: Engine,
-    make: impl FnOnce(Handle) -> Parts,
+    make: impl FnOnce(Handle) -> std::io::Result<Parts>,
 ) -> std::io::Result<(Handle, std::thread::JoinHandle<Result<(), Stopped>>)> {
     let (commands, receiver) = mpsc::channel(INPUTS_MAX);
     let (pulse_sender, pulse) = watch::channel(Pulse::default());
     let (events, _) = broadcast::channel(LISTEN_MAX);
     let handle = Handle { commands, pulse, events: events.clone() };
-    let parts = make(handle.clone());
+    let parts = make(handle.clone())?;
     let turning = Loop { engine, parts, receiver, pulse: pulse_sender, events, stopping: None };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
     let thread = std::thread::Builder::new().name("synod-engine".to_owned()).spawn(move || runtime.block_on(turning.run()))?;
@@ -176,8 +179,7 @@ impl Loop {
     }
 
     fn cycle(&mut self, inputs: &[Input], waiting: Vec<Option<oneshot::Sender<Result<Seq, Refused>>>>) -> Result<(), Stopped> {
-        let proceed = self.stopping.is_none();
-        let cycle = self.engine.cycle(self.parts.clock.now(), inputs, proceed)?;
+        let cycle = self.engine.cycle(self.parts.clock.now(), inputs)?;
         let seq = self.engine.state().seq;
         if !cycle.recorded.is_empty() {
             if self.events.receiver_count() > 0 {
@@ -220,6 +222,7 @@ impl Loop {
     fn begin_stop(&mut self) {
         if self.stopping.is_none() {
             self.stopping = Some(tokio::time::Instant::now());
+            self.engine.wind_down();
             self.parts.hands.wind_down();
         }
     }

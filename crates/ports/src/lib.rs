@@ -3,6 +3,7 @@
 
 pub mod clock;
 pub mod hands;
+pub mod inputs;
 pub mod journal;
 pub mod model;
 pub mod printer;

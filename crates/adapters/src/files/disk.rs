@@ -41,6 +41,11 @@ impl Known {
         self.len == other.len && self.hasher.finish() == other.hasher.finish()
     }
 
+    /// A number that tells contents apart.
+    pub fn signature(&self) -> u64 {
+        self.hasher.finish() ^ self.len
+    }
+
     fn is_same_file(&self, metadata: &fs::Metadata) -> bool {
         self.inode == metadata.ino()
             && self.len == metadata.len()
@@ -72,14 +77,21 @@ fn read_open(file: &mut File) -> io::Result<Found> {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file"));
     }
     if metadata.len() > FILE_BYTES_MAX {
-        return Err(io::Error::new(io::ErrorKind::FileTooLarge, format!("it has more than {FILE_BYTES_MAX} bytes")));
+        return Err(io::Error::new(
+            io::ErrorKind::FileTooLarge,
+            format!("it has more than {FILE_BYTES_MAX} bytes"),
+        ));
     }
     let mut bytes = Vec::with_capacity(usize::try_from(metadata.len()).unwrap_or(0));
     file.read_to_end(&mut bytes)?;
     let mut known = Known::of(&metadata, &bytes);
     known.len = bytes.len() as u64;
-    let text = String::from_utf8(bytes)
-        .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, format!("byte {} is no UTF-8", error.utf8_error().valid_up_to())))?;
+    let text = String::from_utf8(bytes).map_err(|error| {
+        io::Error::new(
+            io::ErrorKind::InvalidData,
+            format!("byte {} is no UTF-8", error.utf8_error().valid_up_to()),
+        )
+    })?;
     Ok(Found { text, known })
 }
 
@@ -173,7 +185,10 @@ fn swap(path: &Path, aside: &Path, file: &File, old: &Known, text: &str) -> io::
         Ok(()) => {}
         Err(rustix::io::Errno::INVAL | rustix::io::Errno::NOSYS) => {
             fs::rename(aside, path)?;
-            return Ok(Replaced::Done { known: Known::of(&file.metadata()?, text.as_bytes()), displaced: None });
+            return Ok(Replaced::Done {
+                known: Known::of(&file.metadata()?, text.as_bytes()),
+                displaced: None,
+            });
         }
         Err(rustix::io::Errno::NOENT) => return Ok(Replaced::Changed),
         Err(error) => return Err(error.into()),
@@ -288,7 +303,9 @@ mod tests {
         fs::write(&path, "one").unwrap();
         let mut editor = OpenOptions::new().write(true).open(&path).unwrap();
         let old = read(&path).unwrap().unwrap();
-        let Replaced::Done { displaced: Some(mut displaced), .. } = replace(&path, Some(&old.known), "two").unwrap() else {
+        let Replaced::Done { displaced: Some(mut displaced), .. } =
+            replace(&path, Some(&old.known), "two").unwrap()
+        else {
             panic!("not replaced")
         };
         assert_eq!(displaced.late_save(), None);

@@ -47,9 +47,9 @@ impl Recent {
 
     /// Whether `change` only puts back what Synod replaced.
     pub(super) fn had_value(&self, now: &Spec, change: &Change) -> bool {
-        self.specs
-            .get(&now.id)
-            .is_some_and(|specs| specs.iter().any(|(at, old)| is_recent(*at) && Change::between(now, old).contains(change)))
+        self.specs.get(&now.id).is_some_and(|specs| {
+            specs.iter().any(|(at, old)| is_recent(*at) && Change::between(now, old).contains(change))
+        })
     }
 
     pub(super) fn was_added(&self, task: &TaskId) -> bool {
@@ -60,6 +60,11 @@ impl Recent {
     pub(super) fn messages(&self, session: &SessionId) -> Vec<Message> {
         let recent = self.messages.get(session).into_iter().flatten();
         recent.filter(|(at, _)| is_recent(*at)).map(|(_, message)| message.clone()).collect()
+    }
+
+    /// A person cut the session: what was printed there no longer counts.
+    pub(super) fn forget_session(&mut self, session: &SessionId) {
+        self.messages.remove(session);
     }
 
     /// Drops what is too old to matter.

@@ -1,6 +1,5 @@
 //! Task files: printing marks, results and new tasks, and telling a person's edits from old saves.
 
-
 use domain::event::Event;
 use domain::id::{SessionId, TaskId, Time};
 use domain::input::Input;
@@ -20,14 +19,40 @@ const RESULT_BYTES_MAX: usize = 2000;
 /// A small edit of one task file.
 #[derive(Debug, Clone)]
 pub(super) enum TaskOp {
-    Add { spec: Box<Spec>, mark: Mark, created: Option<Time> },
+    Add {
+        spec: Box<Spec>,
+        mark: Mark,
+        created: Option<Time>,
+    },
     /// A person wrote the task without an id.
-    GiveId { id: TaskId, title: String },
-    Edit { id: TaskId, change: Change },
-    Mark { id: TaskId, mark: Mark },
-    Start { id: TaskId, session: SessionId, at: Time },
-    End { id: TaskId, mark: Mark, result: String, at: Time },
-    Reopen { id: TaskId },
+    GiveId {
+        id: TaskId,
+        title: String,
+    },
+    /// `from` is what the task said before; a person who changed the same field meanwhile wins.
+    Edit {
+        id: TaskId,
+        change: Change,
+        from: Option<Box<Spec>>,
+    },
+    Mark {
+        id: TaskId,
+        mark: Mark,
+    },
+    Start {
+        id: TaskId,
+        session: SessionId,
+        at: Time,
+    },
+    End {
+        id: TaskId,
+        mark: Mark,
+        result: String,
+        at: Time,
+    },
+    Reopen {
+        id: TaskId,
+    },
 }
 
 impl Desk {
@@ -48,7 +73,8 @@ impl Desk {
             Event::TaskEdited { task, change, in_file: false } => {
                 let old = self.state.tasks.get(task).map(|t| t.spec.clone())?;
                 self.recent.spec(&old);
-                Some((old.file, TaskOp::Edit { id: task.clone(), change: change.clone() }))
+                let (file, from) = (old.file.clone(), (!self.replaying).then(|| Box::new(old)));
+                Some((file, TaskOp::Edit { id: task.clone(), change: change.clone(), from }))
             }
             Event::TaskStarted { task, session } => {
                 self.note_mark(task);
@@ -60,7 +86,8 @@ impl Desk {
                     Lifecycle::Blocked => Mark::Asking,
                     Lifecycle::Idle | Lifecycle::Waiting | Lifecycle::Complete => return None,
                 };
-                let known = self.state.tasks.get(task).filter(|t| matches!(t.stage, TaskStage::Running { .. }))?;
+                let known =
+                    self.state.tasks.get(task).filter(|t| matches!(t.stage, TaskStage::Running { .. }))?;
                 let file = known.spec.file.clone();
                 self.note_mark(task);
                 Some((file, TaskOp::Mark { id: task.clone(), mark }))
@@ -82,6 +109,10 @@ impl Desk {
         if let Some(task) = self.state.tasks.get(id) {
             let mark = self.state.mark_of(task);
             self.recent.mark(id, mark);
+            if self.replaying {
+                // The copy of the state is ahead of the file: any of these may still stand there.
+                [Mark::Open, Mark::Running, Mark::Asking].into_iter().for_each(|mark| self.recent.mark(id, mark));
+            }
         }
     }
 
@@ -93,6 +124,10 @@ impl Desk {
             let mut repairs = Vec::new();
             if fresh {
                 desk.complain(path, diagnostics);
+                if desk.replaying {
+                    // What was journalled and not printed before a crash is no wish of a person.
+                    ops.iter().for_each(|op| carry_out(&mut file, op));
+                }
                 repairs = desk.compare_tasks(path, &file, text.is_some(), broken);
             }
             for op in ops.iter().chain(&repairs) {
@@ -109,18 +144,27 @@ impl Desk {
         for (index, item) in file.tasks().iter().enumerate() {
             let Some(id) = &item.id else {
                 let key = (path.to_owned(), item.title.clone());
-                if !broken && !self.adopting_tasks.contains(&key)
+                if !broken
+                    && !self.adopting_tasks.contains(&key)
                     && let Some(spec) = file_spec(file, index)
                 {
                     self.adopting_tasks.insert(key);
-                    said.push(Input::TaskRead { spec: Box::new(spec), mark: item.mark, result: result_of(file, index) });
+                    said.push(Input::TaskRead {
+                        spec: Box::new(spec),
+                        mark: item.mark,
+                        result: result_of(file, index),
+                    });
                 }
                 continue;
             };
             let Some(theirs) = file_spec(file, index) else { continue };
             let Some(known) = self.state.tasks.get(id) else {
                 if !broken {
-                    said.push(Input::TaskRead { spec: Box::new(theirs), mark: item.mark, result: result_of(file, index) });
+                    said.push(Input::TaskRead {
+                        spec: Box::new(theirs),
+                        mark: item.mark,
+                        result: result_of(file, index),
+                    });
                 }
                 continue;
             };
@@ -129,7 +173,7 @@ impl Desk {
             let mut changed = false;
             for change in Change::between(&known.spec, &theirs) {
                 if self.recent.had_value(&known.spec, &change) {
-                    repairs.push(TaskOp::Edit { id: id.clone(), change: change_back(&known.spec, &change) });
+                    repairs.push(TaskOp::Edit { id: id.clone(), change: change_back(&known.spec, &change), from: None });
                 } else {
                     change.apply(&mut wanted);
                     changed = true;
@@ -142,7 +186,8 @@ impl Desk {
             if item.mark == ours {
                 continue;
             }
-            let by_person = !self.recent.had_mark(id, item.mark) && matches!(item.mark, Mark::Open | Mark::Done | Mark::Failed | Mark::Cancelled);
+            let by_person = !self.recent.had_mark(id, item.mark)
+                && matches!(item.mark, Mark::Open | Mark::Done | Mark::Failed | Mark::Cancelled);
             let meaningful = item.mark != Mark::Open || known.is_ended();
             if by_person && meaningful && !broken {
                 said.push(Input::TaskMarked { task: id.clone(), mark: item.mark, by: "person".to_owned() });
@@ -160,7 +205,13 @@ impl Desk {
     }
 
     /// Tasks that should stand in the file and do not: printed again if they are new, else taken out by a person.
-    fn missing_tasks(&mut self, path: &str, file: &TaskFile, exists: bool, said: &mut Vec<Input>) -> Vec<TaskOp> {
+    fn missing_tasks(
+        &mut self,
+        path: &str,
+        file: &TaskFile,
+        exists: bool,
+        said: &mut Vec<Input>,
+    ) -> Vec<TaskOp> {
         let missing: Vec<TaskId> = self
             .state
             .tasks
@@ -173,7 +224,11 @@ impl Desk {
         for id in missing {
             let Some(task) = self.state.tasks.get(&id) else { continue };
             if self.recent.was_added(&id) {
-                repairs.push(TaskOp::Add { spec: Box::new(task.spec.clone()), mark: self.state.mark_of(task), created: None });
+                repairs.push(TaskOp::Add {
+                    spec: Box::new(task.spec.clone()),
+                    mark: self.state.mark_of(task),
+                    created: None,
+                });
                 if task.is_ended() {
                     repairs.push(TaskOp::End {
                         id: id.clone(),
@@ -205,6 +260,17 @@ fn change_back(now: &Spec, change: &Change) -> Change {
     Change::between(&undone, now).into_iter().next().unwrap_or_else(|| change.clone())
 }
 
+/// Whether the file's value of the field that `change` is about is neither the old nor the new one.
+fn says_something_else(file: &TaskFile, index: usize, from: &Spec, change: &Change) -> bool {
+    let Some(theirs) = file_spec(file, index) else { return false };
+    let unchanged = |change: &Change| {
+        let mut with = theirs.clone();
+        change.apply(&mut with);
+        with == theirs
+    };
+    !unchanged(change) && !unchanged(&change_back(from, change))
+}
+
 /// What the file says of a task, without what Synod prints. An empty id asks for one.
 fn file_spec(file: &TaskFile, index: usize) -> Option<Spec> {
     let mut spec = file.spec(index, TaskId::new(""))?;
@@ -234,7 +300,12 @@ pub(super) fn carry_out(file: &mut TaskFile, op: &TaskOp) {
                 file.set_property(index, "id", id.as_str());
             }
         }
-        TaskOp::Edit { id, change } => with(file, id, |file, index| edit(file, index, change)),
+        TaskOp::Edit { id, change, from } => with(file, id, |file, index| {
+            let by_person = from.as_ref().is_some_and(|from| says_something_else(file, index, from, change));
+            if !by_person {
+                edit(file, index, change);
+            }
+        }),
         TaskOp::Mark { id, mark } => with(file, id, |file, index| file.set_mark(index, *mark)),
         TaskOp::Start { id, session, at } => with(file, id, |file, index| {
             file.set_mark(index, Mark::Running);
@@ -248,7 +319,8 @@ pub(super) fn carry_out(file: &mut TaskFile, op: &TaskOp) {
             }
             let shown = domain::cut(result, RESULT_BYTES_MAX);
             if !shown.trim().is_empty() {
-                let cut = if shown.len() < result.len() { "\n… (the rest stands in the session)" } else { "" };
+                let cut =
+                    if shown.len() < result.len() { "\n… (the rest stands in the session)" } else { "" };
                 file.set_property(index, "result", &format!("{}{cut}", shown.trim_end()));
             }
         }),
@@ -292,4 +364,3 @@ fn edit(file: &mut TaskFile, index: usize, change: &Change) {
         }
     }
 }
-

@@ -48,6 +48,10 @@ pub(super) fn line(state: &State, source: &str, line: u64, from: &str, channel: 
 
 /// A file says something about a task: it is new, or a person changed it.
 pub(super) fn task_read(state: &State, at: Time, spec: &task::Spec, mark: Mark, result: &str) -> Result<Vec<Event>, Refused> {
+    if spec.id.as_str().is_empty() {
+        let spec = task::Spec { id: fresh_task(state), ..spec.clone() };
+        return Ok(adopt_task(state, &spec, mark, result));
+    }
     let Some(known) = state.tasks.get(&spec.id) else { return Ok(adopt_task(state, spec, mark, result)) };
     let mut events: Vec<Event> = Change::between(&known.spec, spec)
         .into_iter()

@@ -1,0 +1,273 @@
+//! Approvals in their two places: the queue `tasks/approvals.task.md` and a file each in `approvals/`.
+//! Either place decides; the first decision counts, and the other place is brought in line.
+
+use std::collections::BTreeMap;
+
+use domain::approval::{Answer, Outcome, Request};
+use domain::event::{Event, Found};
+use domain::id::{ApprovalId, CallId, SessionId, TaskId, Time};
+use domain::input::Input;
+use domain::task::Mark;
+use formats::approval::{Decision, close_detail, print_detail, queue_item, read_detail, read_queue};
+use formats::diagnostic::{Diagnostic, Severity};
+use formats::task::TaskFile;
+
+use super::desk::Desk;
+use super::disk;
+
+/// The queue's file.
+pub(super) const QUEUE: &str = "tasks/approvals.task.md";
+
+/// A change to the approval files.
+#[derive(Debug, Clone)]
+pub(super) enum ApprovalOp {
+    Ask(Box<Request>),
+    Close { id: ApprovalId, outcome: Outcome, at: Time },
+}
+
+impl Desk {
+    pub(super) fn approval_op(at: Time, event: &Event) -> Option<ApprovalOp> {
+        match event {
+            Event::CallAsked { request } => Some(ApprovalOp::Ask(request.clone())),
+            Event::ApprovalEnded { approval, outcome } => {
+                Some(ApprovalOp::Close { id: approval.clone(), outcome: outcome.clone(), at })
+            }
+            _ => None,
+        }
+    }
+
+    /// Carries out changes in both places; notices decisions in the queue on the way.
+    pub(super) fn settle_approvals(&mut self, ops: &[ApprovalOp], forced: bool) -> std::io::Result<()> {
+        for op in ops {
+            self.settle_detail(op)?;
+        }
+        self.rewrite(QUEUE, forced, |desk, text, fresh| {
+            let (mut file, diagnostics) = TaskFile::parse(QUEUE, text.unwrap_or_default());
+            let broken = diagnostics.iter().any(|d| d.severity == Severity::Error);
+            let mut repairs = Vec::new();
+            if fresh {
+                desk.complain(QUEUE, diagnostics);
+                repairs = desk.compare_queue(&file, broken);
+            }
+            for op in ops.iter().chain(&repairs) {
+                queue(&mut file, op);
+            }
+            Some(file.text().to_owned())
+        })
+    }
+
+    fn settle_detail(&mut self, op: &ApprovalOp) -> std::io::Result<()> {
+        match op {
+            ApprovalOp::Ask(request) => {
+                let path = format!("approvals/pending/{}.approval.md", request.id);
+                if self.closed.contains(&request.id) || self.home.join(&path).exists() {
+                    return Ok(());
+                }
+                self.rewrite(&path, false, |_, text, _| {
+                    Some(text.map_or_else(|| print_detail(request), str::to_owned))
+                })
+            }
+            ApprovalOp::Close { id, outcome, at } => {
+                self.closed.insert(id.clone());
+                let pending = format!("approvals/pending/{id}.approval.md");
+                let folder = match outcome {
+                    Outcome::Answered { answer: Answer::Approved, .. } => "approved",
+                    Outcome::Answered { answer: Answer::Rejected { .. }, .. }
+                    | Outcome::Expired
+                    | Outcome::Withdrawn { .. } => "rejected",
+                };
+                let Some(found) = disk::read(&self.home.join(&pending))? else { return Ok(()) };
+                let closed = close_detail(&found.text, outcome, *at);
+                let place = format!("approvals/{folder}/{id}.approval.md");
+                self.rewrite(&place, false, |_, _, _| Some(closed.clone()))?;
+                self.known.remove(&pending);
+                match std::fs::remove_file(self.home.join(&pending)) {
+                    Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error),
+                    _ => Ok(()),
+                }
+            }
+        }
+    }
+
+    fn compare_queue(&mut self, file: &TaskFile, broken: bool) -> Vec<ApprovalOp> {
+        let mut repairs = Vec::new();
+        let mut said = Vec::new();
+        let mut unclear = Vec::new();
+        for item in file.tasks() {
+            let Some(id) = item.id.as_ref().map(|id| ApprovalId::new(id.as_str())) else { continue };
+            if let Some(outcome) = self.state.decided.get(&id) {
+                if !item.mark.is_ended() {
+                    repairs.push(ApprovalOp::Close { id, outcome: outcome.clone(), at: Time(0) });
+                }
+                continue;
+            }
+            if !self.state.approvals.contains_key(&id) || broken {
+                continue;
+            }
+            match read_queue(item) {
+                Decision::None => {}
+                Decision::Unclear { line, column, why } => {
+                    unclear.push(unclear_at(QUEUE, line, column, &why))
+                }
+                Decision::Approved { by } => said.push(answer(id, Answer::Approved, by, QUEUE)),
+                Decision::Rejected { by, reason } => {
+                    said.push(answer(id, Answer::Rejected { reason }, by, QUEUE))
+                }
+            }
+        }
+        for (id, request) in &self.state.approvals {
+            if file.find(&TaskId::new(id.as_str())).is_none() {
+                repairs.push(ApprovalOp::Ask(Box::new(request.clone())));
+            }
+        }
+        if !unclear.is_empty() {
+            self.complain(QUEUE, unclear);
+        }
+        for input in said {
+            self.say(input);
+        }
+        repairs
+    }
+
+    /// A person may have decided in the approval's own file.
+    pub(super) fn look_at_detail(&mut self, path: &str, found: Option<&disk::Found>) {
+        let Some(found) = found else {
+            // Deleting the file decides nothing: it is printed again.
+            let id = path
+                .rsplit('/')
+                .next()
+                .and_then(|name| name.strip_suffix(".approval.md"))
+                .map(ApprovalId::new);
+            if let Some(request) = id.and_then(|id| self.state.approvals.get(&id)).cloned() {
+                let text = print_detail(&request);
+                let printed = self
+                    .rewrite(path, false, |_, now, _| Some(now.map_or_else(|| text.clone(), str::to_owned)));
+                self.note(path, printed);
+            }
+            return;
+        };
+        let Some(detail) = self.take(path, read_detail(path, &found.text)) else { return };
+        let Some(request) = self.state.approvals.get(&detail.id) else { return };
+        let same_act = detail.act == request.act && detail.digest == request.digest;
+        match detail.decision {
+            Decision::None => {}
+            Decision::Unclear { line, column, why } => {
+                let problem = unclear_at(path, line, column, &why);
+                self.complain(path, vec![problem]);
+            }
+            Decision::Rejected { by, reason } => {
+                self.say(answer(detail.id, Answer::Rejected { reason }, by, path))
+            }
+            Decision::Approved { by } if same_act => self.say(answer(detail.id, Answer::Approved, by, path)),
+            Decision::Approved { .. } => {
+                let why = "the act in the file is not the one that was asked for; an approval is for exactly that act";
+                self.complain(path, vec![unclear_at(path, 1, 1, why)]);
+            }
+        }
+    }
+
+    /// What the files know of a session's approvals, by call; used when there is no journal.
+    pub(super) fn approvals_of(&mut self, session: &SessionId) -> BTreeMap<CallId, (Found, Request)> {
+        let mut all = BTreeMap::new();
+        for (folder, found) in
+            [("rejected", Found::Rejected), ("approved", Found::Approved), ("pending", Found::Pending)]
+        {
+            for path in self.list(&format!("approvals/{folder}"), ".approval.md") {
+                let Ok(Some(file)) = disk::read(&self.home.join(&path)) else { continue };
+                let Some(detail) = read_detail(&path, &file.text).value else { continue };
+                if detail.session != *session {
+                    continue;
+                }
+                let request = Request {
+                    id: detail.id,
+                    agent: detail.agent,
+                    session: detail.session,
+                    call: detail.call.clone(),
+                    task: detail.task,
+                    act: detail.act,
+                    digest: detail.digest,
+                    why: detail.why,
+                    risk: detail.risk,
+                    factors: detail.factors,
+                    created: detail.created,
+                    expires: detail.expires,
+                };
+                all.insert(detail.call, (found.clone(), request));
+            }
+        }
+        all
+    }
+}
+
+fn answer(approval: ApprovalId, answer: Answer, by: String, via: &str) -> Input {
+    let by = if by.is_empty() { "owner".to_owned() } else { by };
+    Input::Answered { approval, answer, by, via: via.to_owned() }
+}
+
+fn unclear_at(path: &str, line: usize, column: usize, why: &str) -> Diagnostic {
+    Diagnostic {
+        severity: Severity::Error,
+        path: path.to_owned(),
+        line,
+        column,
+        span: 0..0,
+        message: format!("this decides nothing: {why}"),
+        help: Some("write [x] or APPROVED to approve, [-] or REJECTED to reject".to_owned()),
+    }
+}
+
+fn queue(file: &mut TaskFile, op: &ApprovalOp) {
+    match op {
+        ApprovalOp::Ask(request) => {
+            let (spec, extra) = queue_item(request);
+            if file.find(&spec.id).is_none() {
+                file.add(None, &spec, Mark::Open, &extra);
+            }
+        }
+        ApprovalOp::Close { id, outcome, at } => {
+            let Some(index) = file.find(&TaskId::new(id.as_str())) else { return };
+            let mut set = |key: &str, value: &str| {
+                let has = file
+                    .tasks()
+                    .get(index)
+                    .and_then(|item| item.property(key))
+                    .is_some_and(|v| !v.trim().is_empty());
+                if !has || key == "status" {
+                    file.set_property(index, key, value);
+                }
+            };
+            let at_text = formats::time::print(*at);
+            let timed = at.0 != 0;
+            match outcome {
+                Outcome::Answered { answer: Answer::Approved, by, .. } => {
+                    set("status", "approved");
+                    set("approved_by", by);
+                    if timed {
+                        set("approved_at", &at_text);
+                    }
+                    file.set_mark(index, Mark::Done);
+                }
+                Outcome::Answered { answer: Answer::Rejected { reason }, by, .. } => {
+                    set("status", "rejected");
+                    set("rejected_by", by);
+                    if timed {
+                        set("rejected_at", &at_text);
+                    }
+                    if !reason.is_empty() {
+                        set("rejection_reason", reason);
+                    }
+                    file.set_mark(index, Mark::Cancelled);
+                }
+                Outcome::Expired => {
+                    set("status", "expired");
+                    file.set_mark(index, Mark::Cancelled);
+                }
+                Outcome::Withdrawn { reason } => {
+                    set("status", "withdrawn");
+                    set("rejection_reason", reason);
+                    file.set_mark(index, Mark::Cancelled);
+                }
+            }
+        }
+    }
+}

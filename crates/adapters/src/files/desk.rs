@@ -1,0 +1,591 @@
+//! The desk: the one thread that reads and writes the files of a home.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender};
+use std::time::{Duration, Instant};
+
+use domain::id::{AgentId, ApprovalId, MessageId, Seq, SessionId};
+use domain::input::Input;
+use domain::state::State;
+use formats::diagnostic::{Diagnostic, Severity};
+use ports::inputs::{Inputs, NotTaken};
+use ports::printer::Recorded;
+use ports::tools::Tools;
+use tokio::sync::{mpsc, oneshot};
+
+use super::approvals::{ApprovalOp, QUEUE};
+use super::disk::{self, Displaced, Known, Replaced};
+use super::recent::{Recent, STALE_SAVE};
+use super::sessions::{SessionOp, path_of};
+use super::tasks::TaskOp;
+use super::{Conversation, Job, Problem, Setup, owned, relative};
+
+/// How long a file must be quiet before it is looked at.
+pub const DEBOUNCE: Duration = Duration::from_millis(15);
+/// How long a file that is written all the time may put that off.
+const DEBOUNCE_MAX: Duration = Duration::from_millis(60);
+/// How long what a person seems to have taken away must stay away before it is believed.
+const CONFIRM: Duration = Duration::from_millis(300);
+/// How long a file that was swapped out is kept for an editor that still writes into it.
+const DISPLACED: Duration = Duration::from_secs(2);
+/// Inputs that may wait for the engine.
+pub(super) const OUTBOX_MAX: usize = 1024;
+/// How often an edit is tried again on a file that keeps changing.
+const ATTEMPTS: usize = 32;
+/// How long the desk sleeps when there is nothing to do.
+const SLEEP: Duration = Duration::from_secs(1);
+/// How soon it looks again at what could not be done at once.
+const RETRY: Duration = Duration::from_millis(10);
+
+pub(super) struct Desk {
+    pub(super) home: PathBuf,
+    /// The state as printed.
+    pub(super) state: State,
+    pub(super) tools: Arc<dyn Tools>,
+    pub(super) recent: Recent,
+    /// What each file was when it was last read or written.
+    pub(super) known: BTreeMap<String, Known>,
+    /// Files with additions that are not durable yet.
+    pub(super) touched: BTreeSet<String>,
+    pub(super) agent_files: BTreeMap<String, AgentId>,
+    pub(super) lines_given: BTreeMap<String, u64>,
+    /// Tasks and messages without an id, which the engine is asked to name.
+    pub(super) adopting_tasks: BTreeSet<(String, String)>,
+    pub(super) adopting_messages: BTreeSet<(SessionId, String)>,
+    /// Sessions whose cut the engine was told.
+    pub(super) cutting: BTreeSet<SessionId>,
+    pub(super) closed: BTreeSet<ApprovalId>,
+    /// A hash of the words of each message, of sessions that were read.
+    pub(super) words: BTreeMap<SessionId, BTreeMap<MessageId, u64>>,
+    inputs: Arc<dyn Inputs>,
+    outbox: VecDeque<Input>,
+    scans: Vec<oneshot::Sender<()>>,
+    problems: BTreeMap<String, Vec<Diagnostic>>,
+    tell: mpsc::Sender<Problem>,
+    looks: BTreeMap<String, Look>,
+    displaced: Vec<(Instant, String, Displaced)>,
+    /// The file that is looked at now and what it is, for `confirm_later`.
+    current: Option<(String, Option<u64>)>,
+    doubts: BTreeMap<String, Option<u64>>,
+    confirmed: Option<String>,
+    parked: Vec<(SessionId, oneshot::Sender<Conversation>)>,
+    todo: Todo,
+    /// Whether events are printed again that the copy of the state has already.
+    pub(super) replaying: bool,
+    printed: Arc<AtomicU64>,
+    /// The last event that was taken over.
+    taken: Seq,
+}
+
+/// A file to look at.
+struct Look {
+    first: Instant,
+    due: Instant,
+    forced: bool,
+}
+
+/// Edits that are not made yet.
+#[derive(Default)]
+struct Todo {
+    tasks: BTreeMap<String, Vec<TaskOp>>,
+    sessions: BTreeMap<SessionId, Vec<SessionOp>>,
+    approvals: Vec<ApprovalOp>,
+    /// The first event whose edits could not be made yet.
+    held: Option<Seq>,
+}
+
+impl Desk {
+    pub(super) fn new(setup: Setup, printed: Arc<AtomicU64>, tell: mpsc::Sender<Problem>) -> Self {
+        Self {
+            home: setup.home,
+            state: setup.state,
+            tools: setup.tools,
+            recent: Recent::default(),
+            known: BTreeMap::new(),
+            touched: BTreeSet::new(),
+            agent_files: BTreeMap::new(),
+            lines_given: BTreeMap::new(),
+            adopting_tasks: BTreeSet::new(),
+            adopting_messages: BTreeSet::new(),
+            cutting: BTreeSet::new(),
+            closed: BTreeSet::new(),
+            words: BTreeMap::new(),
+            inputs: setup.inputs,
+            outbox: VecDeque::new(),
+            scans: Vec::new(),
+            problems: BTreeMap::new(),
+            tell,
+            looks: BTreeMap::new(),
+            displaced: Vec::new(),
+            current: None,
+            doubts: BTreeMap::new(),
+            confirmed: None,
+            parked: Vec::new(),
+            todo: Todo::default(),
+            replaying: false,
+            taken: setup.printed,
+            printed,
+        }
+    }
+
+    pub(super) fn run(mut self, jobs: &Receiver<Job>) {
+        loop {
+            match jobs.recv_timeout(self.pause()) {
+                Ok(job) => {
+                    if self.handle(job) {
+                        return;
+                    }
+                    // Take what else is there before files are touched: one write serves many events.
+                    while let Ok(job) = jobs.try_recv() {
+                        if self.handle(job) {
+                            return;
+                        }
+                    }
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => {
+                    self.settle();
+                    return;
+                }
+            }
+            self.settle();
+            self.look_at_late_saves();
+            self.look_at_due();
+            self.settle();
+            self.serve_parked();
+            self.recent.forget();
+            self.empty_outbox();
+        }
+    }
+
+    /// Does one job; says whether it was the last.
+    fn handle(&mut self, job: Job) -> bool {
+        match job {
+            Job::Print(batch) => batch.iter().for_each(|recorded| self.take_over(recorded)),
+            Job::Changed(paths) => {
+                for path in paths {
+                    if let Some(path) = relative(&self.home, &path) {
+                        self.look_soon(&path);
+                    }
+                }
+            }
+            Job::Rescan => {
+                for path in self.all_files() {
+                    self.look_soon(&path);
+                }
+            }
+            Job::Conversation(session, reply) => self.parked.push((session, reply)),
+            Job::Scan(reply) => {
+                self.settle();
+                for path in self.all_files() {
+                    self.look(&path, true);
+                    self.settle();
+                }
+                self.scans.push(reply);
+            }
+            Job::Flush(reply) => {
+                self.settle();
+                self.reply(&reply);
+            }
+            Job::Stop => {
+                self.settle();
+                return true;
+            }
+        }
+        false
+    }
+
+    fn reply(&self, reply: &SyncSender<()>) {
+        _ = reply.send(());
+    }
+
+    /// Notes what an event changes in files, and keeps the copy of the state in step.
+    fn take_over(&mut self, recorded: &Recorded) {
+        let (at, event) = (recorded.at, &recorded.event);
+        self.replaying |= recorded.seq <= self.state.seq;
+        if let Some((path, op)) = self.task_op(at, event) {
+            self.todo.tasks.entry(path).or_default().push(op);
+        }
+        if let Some((session, op)) = self.session_op(at, event) {
+            self.todo.sessions.entry(session).or_default().push(op);
+        }
+        self.todo.approvals.extend(Self::approval_op(at, event));
+        // Events that were printed again after a crash are in the state already.
+        if recorded.seq == self.state.next_seq() {
+            self.state.apply(at, event);
+        }
+        self.taken = recorded.seq;
+    }
+
+    /// Makes all edits, durably, and then says how far they reach.
+    fn settle(&mut self) {
+        let todo = std::mem::take(&mut self.todo);
+        let reached = self.taken;
+        let mut held = None;
+        for (path, ops) in todo.tasks {
+            let done = self.settle_tasks(&path, &ops, false);
+            if !self.note(&path, done) {
+                self.todo.tasks.entry(path).or_default().extend(ops);
+                held = todo.held.or(Some(reached));
+            }
+        }
+        for (session, ops) in todo.sessions {
+            let done = self.settle_session(&session, &ops, false);
+            let path = path_of(&session);
+            let whole = done.as_ref().is_ok_and(|whole| *whole);
+            self.note(&path, done.map(|_| ()));
+            if !whole {
+                self.todo.sessions.entry(session).or_default().extend(ops);
+                held = todo.held.or(Some(reached));
+            }
+        }
+        if !todo.approvals.is_empty() {
+            let done = self.settle_approvals(&todo.approvals, false);
+            if !self.note(QUEUE, done) {
+                self.todo.approvals.extend(todo.approvals);
+                held = todo.held.or(Some(reached));
+            }
+        }
+        let touched = std::mem::take(&mut self.touched);
+        for path in touched {
+            if disk::sync(&self.home.join(&path)).is_err() {
+                self.touched.insert(path);
+                held = held.or(todo.held).or(Some(reached));
+            }
+        }
+        match held {
+            // Everything before the first event that waits is printed; how much of it does not matter.
+            Some(seq) => {
+                self.todo.held =
+                    Some(todo.held.unwrap_or_else(|| Seq(self.printed.load(Ordering::Relaxed))).min(seq))
+            }
+            None => self.printed.store(reached.0, Ordering::Release),
+        }
+        self.replaying = false;
+    }
+
+    /// Tells of an error with a file; says whether there was none.
+    pub(super) fn note(&mut self, path: &str, done: std::io::Result<()>) -> bool {
+        match done {
+            Ok(()) => true,
+            Err(error) => {
+                self.complain_text(path, format!("{path} cannot be read or written: {error}"));
+                false
+            }
+        }
+    }
+
+    /// Reads a file, lets `make` say what it should be, and replaces it, again and again until nobody changed
+    /// it in between. `make` gets the text, and whether a person may have changed it since the last time.
+    pub(super) fn rewrite(
+        &mut self,
+        path: &str,
+        forced: bool,
+        mut make: impl FnMut(&mut Self, Option<&str>, bool) -> Option<String>,
+    ) -> std::io::Result<()> {
+        let place = self.home.join(path);
+        for _ in 0..ATTEMPTS {
+            let found = disk::read(&place)?;
+            self.current = Some((path.to_owned(), found.as_ref().map(|f| f.known.signature())));
+            let fresh = forced
+                || match (&found, self.known.get(path)) {
+                    (Some(found), Some(known)) => !known.same_content(&found.known),
+                    (None, None) => false,
+                    (Some(_), None) | (None, Some(_)) => true,
+                };
+            let text = found.as_ref().map(|f| f.text.as_str());
+            let new = make(self, text, fresh);
+            let same = match (&new, text) {
+                (None, _) => true,
+                (Some(new), Some(text)) => new == text,
+                (Some(new), None) => new.is_empty(),
+            };
+            if same {
+                match found {
+                    Some(found) => _ = self.known.insert(path.to_owned(), found.known),
+                    None => _ = self.known.remove(path),
+                }
+                return Ok(());
+            }
+            let Some(new) = new else { return Ok(()) };
+            match disk::replace(&place, found.as_ref().map(|f| &f.known), &new)? {
+                Replaced::Done { known, displaced } => {
+                    self.known.insert(path.to_owned(), known);
+                    self.displaced.extend(displaced.map(|d| (Instant::now(), path.to_owned(), d)));
+                    return Ok(());
+                }
+                Replaced::Changed => {}
+            }
+        }
+        Err(std::io::Error::other("it keeps changing"))
+    }
+
+    /// An editor that had the old file open may have written into it after it was swapped out: its text takes
+    /// the place, and what Synod printed since is printed again.
+    fn look_at_late_saves(&mut self) {
+        let displaced = std::mem::take(&mut self.displaced);
+        for (since, path, mut old) in displaced {
+            match old.late_save() {
+                Some(text) if since.elapsed() >= DEBOUNCE => {
+                    let put = self.rewrite(&path, false, |_, _, _| Some(text.clone()));
+                    self.note(&path, put);
+                    self.look(&path, true);
+                }
+                Some(_) => self.displaced.push((since, path, old)),
+                None if since.elapsed() < DISPLACED => self.displaced.push((since, path, old)),
+                None => {}
+            }
+        }
+    }
+
+    fn look_at_due(&mut self) {
+        let now = Instant::now();
+        let due: Vec<(String, bool)> = self
+            .looks
+            .iter()
+            .filter(|(_, look)| look.due <= now)
+            .map(|(path, look)| (path.clone(), look.forced))
+            .collect();
+        for (path, forced) in due {
+            self.looks.remove(&path);
+            self.look(&path, forced);
+        }
+    }
+
+    /// Looks at one file and gives what people did to it as inputs.
+    fn look(&mut self, path: &str, forced: bool) {
+        let looked = self.try_look(path, forced);
+        self.note(path, looked);
+        self.confirmed = None;
+    }
+
+    fn try_look(&mut self, path: &str, forced: bool) -> std::io::Result<()> {
+        let place = self.home.join(path);
+        let found = disk::read(&place)?;
+        let signature = found.as_ref().map(|f| f.known.signature());
+        let doubted = self.doubts.remove(path);
+        self.confirmed = (doubted == Some(signature)).then(|| path.to_owned());
+        self.current = Some((path.to_owned(), signature));
+        if path == QUEUE {
+            return self.settle_approvals(&[], forced);
+        }
+        if path.starts_with("tasks/") {
+            return self.settle_tasks(path, &[], forced);
+        }
+        if let Some(session) = session_of(path) {
+            let ops = self.todo.sessions.remove(&session).unwrap_or_default();
+            if !self.settle_session(&session, &ops, forced)? {
+                self.todo.sessions.insert(session, ops);
+            }
+            return Ok(());
+        }
+        let unchanged = match (&found, self.known.get(path)) {
+            (Some(found), Some(known)) => known.same_content(&found.known),
+            (None, _) | (Some(_), None) => false,
+        };
+        if unchanged && !forced && !path.starts_with("inbox/") {
+            return Ok(());
+        }
+        match path {
+            "synod.yaml" => self.look_at_settings(path, found.as_ref()),
+            "policy/commands.yaml" => self.look_at_policy(path, found.as_ref()),
+            _ if path.starts_with("agents/") => {
+                let confirmed = self.is_confirmed(path);
+                self.look_at_agent(path, found.as_ref(), confirmed);
+            }
+            _ if path.starts_with("approvals/pending/") => self.look_at_detail(path, found.as_ref()),
+            _ if path.starts_with("inbox/") => self.look_at_inbox(path, found.as_ref()),
+            _ => {}
+        }
+        match found {
+            Some(found) => _ = self.known.insert(path.to_owned(), found.known),
+            None => _ = self.known.remove(path),
+        }
+        Ok(())
+    }
+
+    /// Looks at a file when it has been quiet for a moment.
+    fn look_soon(&mut self, path: &str) {
+        if !is_ours(path) {
+            return;
+        }
+        let now = Instant::now();
+        let look = self.looks.entry(path.to_owned()).or_insert(Look { first: now, due: now, forced: false });
+        look.due =
+            (now + DEBOUNCE).min(look.first + DEBOUNCE_MAX).max(look.due.min(look.first + DEBOUNCE_MAX));
+    }
+
+    /// Looks at a file again because not all of it could be taken.
+    pub(super) fn look_again(&mut self, path: &str) {
+        let now = Instant::now();
+        self.looks.insert(path.to_owned(), Look { first: now, due: now + RETRY, forced: true });
+    }
+
+    /// Something seems to be gone from the file that is looked at now: look once more before believing it.
+    pub(super) fn confirm_later(&mut self, path: &str) {
+        let Some((_, signature)) = self.current.clone().filter(|(current, _)| current == path) else {
+            return;
+        };
+        self.doubts.insert(path.to_owned(), signature);
+        let now = Instant::now();
+        self.looks.insert(path.to_owned(), Look { first: now, due: now + CONFIRM, forced: true });
+    }
+
+    pub(super) fn is_confirmed(&self, path: &str) -> bool {
+        self.confirmed.as_deref() == Some(path)
+    }
+
+    /// Gives an input to the engine, now or as soon as there is room.
+    pub(super) fn say(&mut self, input: Input) {
+        self.outbox.push_back(input);
+        self.empty_outbox();
+    }
+
+    pub(super) fn outbox_len(&self) -> usize {
+        self.outbox.len()
+    }
+
+    fn empty_outbox(&mut self) {
+        while let Some(input) = self.outbox.pop_front() {
+            match self.inputs.try_give(input) {
+                Ok(()) => {}
+                Err(NotTaken::Full(input)) => {
+                    self.outbox.push_front(*input);
+                    return;
+                }
+                Err(NotTaken::Closed) => {
+                    self.outbox.clear();
+                    break;
+                }
+            }
+        }
+        for scan in self.scans.drain(..) {
+            _ = scan.send(());
+        }
+    }
+
+    fn serve_parked(&mut self) {
+        for (session, reply) in std::mem::take(&mut self.parked) {
+            if reply.is_closed() {
+                continue;
+            }
+            match self.conversation(&session) {
+                Ok(Some(conversation)) => _ = reply.send(conversation),
+                // The file does not read: the call waits until a person has mended it.
+                Ok(None) => self.parked.push((session, reply)),
+                Err(_) => drop(reply),
+            }
+        }
+    }
+
+    /// Tells what is wrong with a file, once.
+    pub(super) fn complain(&mut self, path: &str, diagnostics: Vec<Diagnostic>) {
+        if diagnostics.is_empty() {
+            self.problems.remove(path);
+            return;
+        }
+        if self.problems.get(path) == Some(&diagnostics) {
+            return;
+        }
+        for diagnostic in &diagnostics {
+            _ = self.tell.try_send(Problem { diagnostic: diagnostic.clone() });
+        }
+        self.problems.insert(path.to_owned(), diagnostics);
+    }
+
+    pub(super) fn complain_text(&mut self, path: &str, message: String) {
+        let diagnostic = Diagnostic {
+            severity: Severity::Error,
+            path: path.to_owned(),
+            line: 1,
+            column: 1,
+            span: 0..0,
+            message,
+            help: None,
+        };
+        self.complain(path, vec![diagnostic]);
+    }
+
+    fn pause(&self) -> Duration {
+        if !self.outbox.is_empty() || !self.parked.is_empty() || self.todo.held.is_some() {
+            return RETRY;
+        }
+        let now = Instant::now();
+        let due = self.looks.values().map(|look| look.due.saturating_duration_since(now)).min();
+        let late = if self.displaced.is_empty() { SLEEP } else { DEBOUNCE };
+        due.unwrap_or(SLEEP).min(late)
+    }
+
+    /// Every file that a person may have changed, in the order in which they build on each other.
+    fn all_files(&self) -> Vec<String> {
+        let mut all = vec!["synod.yaml".to_owned(), "policy/commands.yaml".to_owned()];
+        all.extend(self.list("agents", ".agent.yaml"));
+        all.extend(self.agent_json());
+        let mut tasks = self.list("tasks", ".task.md");
+        let known_files: BTreeSet<String> =
+            self.state.tasks.values().filter(|t| !t.is_ended()).map(|t| t.spec.file.clone()).collect();
+        tasks.extend(known_files);
+        tasks.sort();
+        tasks.dedup();
+        tasks.retain(|path| path != QUEUE);
+        all.extend(tasks);
+        all.push(QUEUE.to_owned());
+        all.extend(self.list("approvals/pending", ".approval.md"));
+        all.extend(self.list("sessions", ".session.yaml"));
+        all.extend(self.list("inbox", ".jsonl").into_iter().filter(|path| !path.ends_with("-outbox.jsonl")));
+        all
+    }
+
+    fn agent_json(&self) -> Vec<String> {
+        let Ok(entries) = std::fs::read_dir(self.home.join("agents")) else { return Vec::new() };
+        let folders = entries.flatten().filter_map(|entry| entry.file_name().into_string().ok());
+        let mut found: Vec<String> = folders
+            .map(|folder| format!("agents/{folder}/agent.json"))
+            .filter(|path| self.home.join(path).is_file())
+            .collect();
+        found.sort();
+        found
+    }
+
+    pub(super) fn list(&self, folder: &str, ending: &str) -> Vec<String> {
+        list(&self.home, folder, ending)
+    }
+}
+
+/// The files of a folder whose names end so, sorted, relative to the home.
+fn list(home: &Path, folder: &str, ending: &str) -> Vec<String> {
+    let Ok(entries) = std::fs::read_dir(home.join(folder)) else { return Vec::new() };
+    let mut found: Vec<String> = entries
+        .flatten()
+        .filter_map(|entry| entry.file_name().into_string().ok())
+        .filter(|name| name.ends_with(ending) && !name.starts_with('.'))
+        .map(|name| format!("{folder}/{name}"))
+        .collect();
+    found.sort();
+    found
+}
+
+fn session_of(path: &str) -> Option<SessionId> {
+    let name = path.strip_prefix("sessions/")?.strip_suffix(".session.yaml")?;
+    SessionId::parse(name).ok()
+}
+
+/// Whether the desk reads the file at this path.
+fn is_ours(path: &str) -> bool {
+    match path.split_once('/') {
+        None => path == "synod.yaml",
+        Some(("agents", _)) => owned::agent_of(path).is_some(),
+        Some(("tasks", name)) => name.ends_with(".task.md") && !name.contains('/'),
+        Some(("sessions", _)) => session_of(path).is_some(),
+        Some(("approvals", rest)) => rest.starts_with("pending/") && rest.ends_with(".approval.md"),
+        Some(("inbox", name)) => name.ends_with(".jsonl") && !name.ends_with("-outbox.jsonl"),
+        Some(("policy", name)) => name == "commands.yaml",
+        Some(_) => false,
+    }
+}
+
+/// The window within which an old save is told from a wish must outlast the confirmation of the wish.
+const _: () = assert!(STALE_SAVE.as_millis() > CONFIRM.as_millis());

@@ -1,0 +1,308 @@
+//! Session files: adding messages at the end, and telling what a person wrote, changed or cut.
+
+use std::collections::BTreeMap;
+
+use domain::event::{Event, Found, FoundCall, Tail};
+use domain::id::{MessageId, SessionId, Time};
+use domain::input::Input;
+use domain::session::{Head, Message, Speaker, Status};
+use domain::tool::Call;
+use formats::session::{MessageItem, SessionFile, print_head, print_message, torn_tail};
+use ports::model::RawCall;
+
+use super::Conversation;
+use super::desk::Desk;
+use super::disk::{self, Added};
+
+/// A small edit of one session file.
+#[derive(Debug, Clone)]
+pub(super) enum SessionOp {
+    Create(Box<Head>),
+    Append(Message),
+    /// A person wrote the message without an id.
+    GiveId(Message),
+    Status(Status, Time),
+}
+
+pub(super) fn path_of(session: &SessionId) -> String {
+    format!("sessions/{session}.session.yaml")
+}
+
+impl Desk {
+    /// What an event changes in a session file, given the state right before it.
+    pub(super) fn session_op(&mut self, at: Time, event: &Event) -> Option<(SessionId, SessionOp)> {
+        match event {
+            Event::SessionOpened { head } => Some((head.session.clone(), SessionOp::Create(head.clone()))),
+            Event::MessageAdded { session, message, in_file: true, .. } => {
+                self.adopting_messages.remove(&(session.clone(), message.content.clone()));
+                Some((session.clone(), SessionOp::GiveId(message.clone())))
+            }
+            Event::MessageAdded { session, message, .. }
+            | Event::Replied { session, message, .. }
+            | Event::CallFinished { session, message, .. } => {
+                self.recent.message(session, message);
+                Some((session.clone(), SessionOp::Append(message.clone())))
+            }
+            Event::Moved { session, to, failed, .. } => {
+                let old = self.state.sessions.get(session)?.status();
+                let new = to.status(*failed);
+                (old != new).then(|| (session.clone(), SessionOp::Status(new, at)))
+            }
+            Event::SessionReopened { session } => {
+                Some((session.clone(), SessionOp::Status(Status::Active, at)))
+            }
+            Event::SessionCut { session, .. } => {
+                self.cutting.remove(session);
+                self.recent.forget_session(session);
+                None
+            }
+            _ => None,
+        }
+    }
+
+    /// Carries out edits on one session file. Says whether all could be made: a file that does not read keeps
+    /// them waiting.
+    pub(super) fn settle_session(
+        &mut self,
+        id: &SessionId,
+        ops: &[SessionOp],
+        forced: bool,
+    ) -> std::io::Result<bool> {
+        let path = path_of(id);
+        if !forced && self.append_only(&path, ops)? {
+            return Ok(true);
+        }
+        let mut whole = true;
+        self.rewrite(&path, forced, |desk, text, fresh| {
+            let text = match (text, ops.first()) {
+                (Some(text), _) => text.to_owned(),
+                (None, Some(SessionOp::Create(head))) => print_head(head, head.created, Status::Active),
+                // A person deleted it: there is nothing to write to.
+                (None, _) => return None,
+            };
+            let Some(mut file) = desk.read_session(&path, &text) else {
+                whole = false;
+                return None;
+            };
+            let repairs = if fresh { desk.compare_session(id, &file) } else { Vec::new() };
+            for op in ops.iter().chain(&repairs) {
+                carry_out(&mut file, op);
+            }
+            Some(file.text().to_owned())
+        })?;
+        Ok(whole)
+    }
+
+    /// Adds messages at the end without reading the file, if it is what it was.
+    fn append_only(&mut self, path: &str, ops: &[SessionOp]) -> std::io::Result<bool> {
+        let Some(known) = self.known.get(path) else { return Ok(false) };
+        let mut text = String::new();
+        for op in ops {
+            match op {
+                SessionOp::Append(message) => text.push_str(&print_message(message)),
+                SessionOp::Create(_) | SessionOp::GiveId(_) | SessionOp::Status(..) => return Ok(false),
+            }
+        }
+        match disk::append(&self.home.join(path), known, &text)? {
+            Added::Done(known) => {
+                self.known.insert(path.to_owned(), known);
+                self.touched.insert(path.to_owned());
+                Ok(true)
+            }
+            Added::Changed => Ok(false),
+        }
+    }
+
+    /// Parses a session file; a last entry that a crash cut off is dropped, the journal has it whole.
+    fn read_session(&mut self, path: &str, text: &str) -> Option<SessionFile> {
+        let kept = torn_tail(text).map_or(text, |keep| &text[..keep]);
+        let (file, diagnostics) = SessionFile::parse(path, kept);
+        self.complain(path, diagnostics);
+        file
+    }
+
+    fn compare_session(&mut self, id: &SessionId, file: &SessionFile) -> Vec<SessionOp> {
+        let Some(known) = self.state.sessions.get(id) else {
+            self.adopt_session(file);
+            return Vec::new();
+        };
+        let (agent, next) = (known.agent.clone(), known.next_message);
+        self.notice_words(id, &agent, file);
+        let last = last_number(file);
+        let recent = self.recent.messages(id);
+        let missing: Vec<Message> = recent
+            .into_iter()
+            .filter(|m| !file.messages().iter().any(|item| item.id.as_ref() == Some(&m.id)))
+            .collect();
+        let first_recent = missing.iter().map(|m| number(&m.id)).min().unwrap_or(next);
+        if last + 1 < next && last + 1 < first_recent {
+            if self.cutting.contains(id) {
+                return Vec::new();
+            }
+            if self.is_confirmed(&path_of(id)) {
+                self.cutting.insert(id.clone());
+                let tail = self.tail_of(file, &BTreeMap::new());
+                self.say(Input::SessionCut { session: id.clone(), next_message: last + 1, tail });
+            } else {
+                self.confirm_later(&path_of(id));
+            }
+            return Vec::new();
+        }
+        let mut repairs: Vec<SessionOp> = missing.into_iter().map(SessionOp::Append).collect();
+        if let Some(known) = self.state.sessions.get(id)
+            && file.status() != known.status()
+        {
+            // The status is Synod's to say.
+            repairs.push(SessionOp::Status(known.status(), file.updated().unwrap_or(Time(0))));
+        }
+        repairs
+    }
+
+    /// Messages that a person wrote or changed.
+    fn notice_words(&mut self, id: &SessionId, agent: &domain::id::AgentId, file: &SessionFile) {
+        let before = self.words.remove(id).unwrap_or_default();
+        let mut now = BTreeMap::new();
+        for item in file.messages() {
+            match &item.id {
+                Some(message) => {
+                    let words = hash(&item.content);
+                    if before.get(message).is_some_and(|old| *old != words) {
+                        self.say(Input::MessageEdited { session: id.clone(), message: message.clone() });
+                    }
+                    now.insert(message.clone(), words);
+                }
+                None if item.speaker == Speaker::User && !item.content.trim().is_empty() => {
+                    let key = (id.clone(), item.content.clone());
+                    if self.adopting_messages.insert(key) {
+                        let by = item.from.strip_prefix("person:").unwrap_or("owner");
+                        self.say(Input::MessageWritten {
+                            session: Some(id.clone()),
+                            agent: agent.clone(),
+                            text: item.content.clone(),
+                            by: by.to_owned(),
+                            in_file: true,
+                        });
+                    }
+                }
+                None => {}
+            }
+        }
+        self.words.insert(id.clone(), now);
+    }
+
+    /// A session that the journal does not know.
+    fn adopt_session(&mut self, file: &SessionFile) {
+        let approvals = self.approvals_of(&file.head().session);
+        let tail = self.tail_of(
+            file,
+            &approvals.iter().map(|(call, (found, _))| (call.clone(), found.clone())).collect(),
+        );
+        let pending =
+            approvals.into_values().filter(|(found, _)| *found == Found::Pending).map(|(_, request)| request);
+        self.say(Input::SessionRead {
+            head: Box::new(file.head().clone()),
+            status: file.status(),
+            next_message: last_number(file) + 1,
+            tail,
+            approvals: pending.collect(),
+        });
+    }
+
+    /// Where a conversation stands by its last messages.
+    fn tail_of(&self, file: &SessionFile, approvals: &BTreeMap<domain::id::CallId, Found>) -> Tail {
+        let items = file.messages();
+        let Some(last_spoken) = items.iter().rposition(|m| m.speaker == Speaker::Assistant) else {
+            return Tail::Unanswered;
+        };
+        let spoken = &items[last_spoken];
+        let after = &items[last_spoken + 1..];
+        if spoken.calls.is_empty() {
+            return if after.is_empty() { Tail::Answered } else { Tail::Unanswered };
+        }
+        let has_result = |call: &domain::id::CallId| after.iter().any(|m| m.call.as_ref() == Some(call));
+        if spoken.calls.iter().all(|call| has_result(&call.id)) {
+            return Tail::Unanswered;
+        }
+        let calls = spoken.calls.iter().enumerate().map(|(index, raw)| {
+            let found = if has_result(&raw.id) {
+                Found::Finished
+            } else {
+                approvals.get(&raw.id).cloned().unwrap_or(Found::Nothing)
+            };
+            FoundCall { call: self.read_call(raw, index), found }
+        });
+        Tail::Calls { said: spoken.content.clone(), calls: calls.collect() }
+    }
+
+    fn read_call(&self, raw: &formats::session::RawCall, index: usize) -> Call {
+        let raw =
+            RawCall { id: raw.id.to_string(), name: raw.name.clone(), arguments: raw.arguments.clone() };
+        self.tools.read(raw, index)
+    }
+
+    /// The conversation for a model call; `Ok(None)` if the file does not read now.
+    pub(super) fn conversation(&mut self, id: &SessionId) -> std::io::Result<Option<Conversation>> {
+        let path = path_of(id);
+        let found = disk::read(&self.home.join(&path))?;
+        let found = found.ok_or_else(|| std::io::Error::new(std::io::ErrorKind::NotFound, path.clone()))?;
+        let Some(file) = self.read_session(&path, &found.text) else { return Ok(None) };
+        let messages = file.messages().iter().map(|item| self.message_of(item)).collect();
+        Ok(Some(Conversation { system: file.head().system_prompt.clone(), messages }))
+    }
+
+    fn message_of(&self, item: &MessageItem) -> Message {
+        Message {
+            id: item.id.clone().unwrap_or_else(|| MessageId::new("m-0000")),
+            at: item.at.unwrap_or(Time(0)),
+            speaker: item.speaker,
+            from: item.from.clone(),
+            content: item.content.clone(),
+            calls: item.calls.iter().enumerate().map(|(index, raw)| self.read_call(raw, index)).collect(),
+            call: item.call.clone(),
+        }
+    }
+}
+
+fn carry_out(file: &mut SessionFile, op: &SessionOp) {
+    let has =
+        |file: &SessionFile, id: &MessageId| file.messages().iter().any(|item| item.id.as_ref() == Some(id));
+    match op {
+        SessionOp::Create(_) => {}
+        SessionOp::Append(message) => {
+            if !has(file, &message.id) {
+                file.append(message);
+            }
+        }
+        SessionOp::GiveId(message) => {
+            let unnamed = |item: &MessageItem| item.id.is_none() && item.content == message.content;
+            if !has(file, &message.id)
+                && let Some(index) = file.messages().iter().position(unnamed)
+            {
+                file.set_message_id(index, &message.id);
+            }
+        }
+        SessionOp::Status(status, at) => {
+            if file.status() != *status {
+                file.set_status(*status);
+                if at.0 != 0 {
+                    file.set_updated(*at);
+                }
+            }
+        }
+    }
+}
+
+fn last_number(file: &SessionFile) -> u32 {
+    file.messages().iter().filter_map(|item| item.id.as_ref()).map(number).max().unwrap_or(0)
+}
+
+fn number(id: &MessageId) -> u32 {
+    id.as_str().rsplit('-').next().and_then(|digits| digits.parse().ok()).unwrap_or(0)
+}
+
+fn hash(text: &str) -> u64 {
+    use std::hash::Hasher;
+    let mut hasher = std::collections::hash_map::DefaultHasher::new();
+    hasher.write(text.as_bytes());
+    hasher.finish()
+}

@@ -1,0 +1,251 @@
+//! Hands: carries out effects on the async runtime. How many run at once is the domain's business; each one
+//! ends in exactly one input, unless it is stopped.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use domain::agent;
+use domain::effect::Effect;
+use domain::gate::{Asker, may_use};
+use domain::id::{SessionId, Ticket};
+use domain::input::Input;
+use domain::settings::{Limits, ModelRef, Provider};
+use domain::state::State;
+use domain::tool::{self, Call, Want};
+use ports::hands::Hands;
+use ports::inputs::Inputs;
+use ports::model::{ErrorKind, Model, ModelError, Request};
+use ports::tools::{Order, Outcome, Tools};
+use tokio::runtime::Handle;
+use tokio::task::AbortHandle;
+
+use crate::files::Files;
+use crate::model::{Models, Unused};
+
+/// Carries out effects with the models of the home's settings.
+pub struct LocalHands {
+    home: PathBuf,
+    runtime: Handle,
+    inputs: Arc<dyn Inputs>,
+    files: Files,
+    tools: Arc<dyn Tools>,
+    models: Reach,
+    running: BTreeMap<SessionId, Vec<Running>>,
+}
+
+/// The models, made anew when the settings that name them change.
+#[derive(Clone, Default)]
+pub struct Reach(Arc<std::sync::Mutex<Option<Reached>>>);
+
+struct Reached {
+    providers: BTreeMap<String, Provider>,
+    aliases: BTreeMap<String, ModelRef>,
+    models: Arc<Models>,
+}
+
+impl Reach {
+    /// Rules of scripts that never answered.
+    pub fn unmatched(&self) -> Vec<Unused> {
+        // A panic while the lock was held leaves nothing half done: the value is replaced whole.
+        let reached = self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        reached.as_ref().map(|r| r.models.unmatched()).unwrap_or_default()
+    }
+
+    fn models(&self, home: &std::path::Path, state: &State) -> Arc<Models> {
+        let mut reached = self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let settings = &state.settings;
+        match &*reached {
+            Some(r) if r.providers == settings.providers && r.aliases == settings.models => r.models.clone(),
+            _ => {
+                let models = Arc::new(Models::new(home, settings));
+                let (providers, aliases) = (settings.providers.clone(), settings.models.clone());
+                *reached = Some(Reached { providers, aliases, models: models.clone() });
+                models
+            }
+        }
+    }
+}
+
+struct Running {
+    is_model: bool,
+    abort: AbortHandle,
+}
+
+impl LocalHands {
+    /// Hands for one home, working on `runtime`.
+    pub fn new(
+        home: PathBuf,
+        runtime: Handle,
+        inputs: Arc<dyn Inputs>,
+        files: Files,
+        tools: Arc<dyn Tools>,
+        models: Reach,
+    ) -> Self {
+        Self { home, runtime, inputs, files, tools, models, running: BTreeMap::new() }
+    }
+
+    fn start(
+        &mut self,
+        session: SessionId,
+        is_model: bool,
+        work: impl Future<Output = Input> + Send + 'static,
+    ) {
+        let inputs = self.inputs.clone();
+        let task = self.runtime.spawn(async move {
+            let outcome = work.await;
+            inputs.give(outcome).await;
+        });
+        let running = self.running.entry(session).or_default();
+        running.retain(|r| !r.abort.is_finished());
+        running.push(Running { is_model, abort: task.abort_handle() });
+    }
+
+    fn call_model(
+        &mut self,
+        state: &State,
+        ticket: Ticket,
+        session: SessionId,
+        agent: &agent::Spec,
+        turn: u32,
+    ) {
+        let role = state.role(&agent.role);
+        let asker = Asker { spec: agent, role: role.as_ref(), approval_required: false };
+        let names: Vec<&str> =
+            tool::ALL.iter().filter(|f| may_use(&asker, f.name, f.needs).is_ok()).map(|f| f.name).collect();
+        let ask = Ask {
+            files: self.files.clone(),
+            models: self.models.models(&self.home, state),
+            tools: self.tools.clone(),
+            session: session.clone(),
+            request: Request {
+                agent: agent.id.clone(),
+                model: agent.model.primary.clone(),
+                system: String::new(),
+                messages: Vec::new(),
+                tools: self.tools.describe(&names),
+                turn,
+                max_tokens: agent.permissions.max_tokens_per_call.or(agent.model.max_tokens),
+            },
+            ms_max: state.settings.limits.model_ms_max,
+        };
+        self.start(session, true, ask.run(ticket));
+    }
+
+    fn run_tool(
+        &mut self,
+        limits: &Limits,
+        ticket: Ticket,
+        session: SessionId,
+        agent: &agent::Spec,
+        call: Call,
+    ) {
+        let tools = self.tools.clone();
+        let (ms_max, output_bytes_max) = (limits.tool_ms_max, limits.output_bytes_max);
+        let agent = agent.id.clone();
+        let files = self.files.clone();
+        self.start(session.clone(), false, async move {
+            // An agent reads what it wrote: a task made a moment ago stands in its file before a tool looks.
+            files.settled().await;
+            let outcome = match call.want {
+                Want::Act(act) => tools.run(Order { ticket, agent, act, ms_max, output_bytes_max }).await,
+                Want::Invalid { error, .. } => Outcome::Failed(error),
+            };
+            let (ok, text) = match outcome {
+                Outcome::Done(text) => (true, text),
+                Outcome::Failed(text) => (false, text),
+            };
+            Input::ToolFinished { session, call: call.id, ticket, ok, text }
+        });
+    }
+
+    fn stop(&mut self, session: &SessionId) {
+        for running in self.running.remove(session).unwrap_or_default() {
+            running.abort.abort();
+        }
+    }
+}
+
+impl Hands for LocalHands {
+    fn perform(&mut self, state: &State, effect: Effect) {
+        match effect {
+            Effect::CallModel { ticket, session, agent, turn } => match state.agents.get(&agent) {
+                Some(agent) => self.call_model(state, ticket, session, &agent.spec, turn),
+                None => {
+                    let reason = format!("there is no agent {agent} any more");
+                    let failed =
+                        Input::ModelFailed { session: session.clone(), ticket, reason, retry_after_ms: None };
+                    self.start(session, true, async move { failed });
+                }
+            },
+            Effect::RunTool { ticket, session, agent, call } => {
+                let spec = state.agents.get(&agent).map(|a| a.spec.clone());
+                let spec = spec.unwrap_or_else(|| agent::Spec::new(agent, "", ""));
+                self.run_tool(&state.settings.limits, ticket, session, &spec, call);
+            }
+            Effect::Stop { session } => self.stop(&session),
+        }
+    }
+
+    fn wind_down(&mut self) {
+        for running in self.running.values().flatten().filter(|r| r.is_model) {
+            running.abort.abort();
+        }
+    }
+
+    fn abort(&mut self) {
+        for running in self.running.values().flatten() {
+            running.abort.abort();
+        }
+        self.running.clear();
+    }
+}
+
+/// One model call.
+struct Ask {
+    files: Files,
+    models: Arc<Models>,
+    tools: Arc<dyn Tools>,
+    session: SessionId,
+    request: Request,
+    ms_max: u64,
+}
+
+impl Ask {
+    async fn run(self, ticket: Ticket) -> Input {
+        let Self { files, models, tools, session, mut request, ms_max } = self;
+        let failed = |session: SessionId, reason: String, retry_after_ms: Option<u64>| Input::ModelFailed {
+            session,
+            ticket,
+            reason,
+            retry_after_ms,
+        };
+        let Some(conversation) = files.conversation(&session).await else {
+            let reason = format!("sessions/{session}.session.yaml is gone");
+            return failed(session, reason, None);
+        };
+        request.system = conversation.system;
+        request.messages = conversation.messages;
+        match tokio::time::timeout(Duration::from_millis(ms_max), models.ask(request)).await {
+            Ok(Ok(reply)) => Input::Replied {
+                session,
+                ticket,
+                text: reply.text,
+                calls: reply
+                    .calls
+                    .into_iter()
+                    .enumerate()
+                    .map(|(number, raw)| tools.read(raw, number))
+                    .collect(),
+                tokens_in: reply.tokens_in,
+                tokens_out: reply.tokens_out,
+            },
+            Ok(Err(ModelError { kind: ErrorKind::Retry { after_ms }, message })) => {
+                failed(session, message, Some(after_ms))
+            }
+            Ok(Err(ModelError { kind: ErrorKind::GiveUp, message })) => failed(session, message, None),
+            Err(_) => failed(session, format!("no answer within {ms_max} ms (limits.model_ms_max)"), Some(0)),
+        }
+    }
+}

@@ -1,0 +1,203 @@
+//! The command line. Each doc comment is the help text.
+
+use std::path::PathBuf;
+
+use clap::{Parser, Subcommand};
+
+/// Runs a team of AI agents out of one folder.
+///
+/// Every agent, conversation, task and approval is a text file that you can read, edit, grep and `git log`.
+///
+/// Exit codes: 0 ok, 1 failed, 2 usage, 3 waiting for a person, 5 limit, 6 denied by policy,
+/// 7 daemon unreachable, 124 time-out, 130 interrupted.
+#[derive(Debug, Parser)]
+#[command(name = "synod", version, max_term_width = 100, subcommand_required = true, arg_required_else_help = true,
+    after_help = "Begin with: synod demo")]
+pub struct Args {
+    /// The home; else the nearest folder upwards that has a synod.yaml.
+    #[arg(long, global = true, env = "SYNOD_HOME", value_name = "DIR")]
+    pub home: Option<PathBuf>,
+    /// Print for programs: one JSON object, or one a line on streams.
+    #[arg(long, global = true)]
+    pub json: bool,
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Make a home with a small team, ready to run without a key.
+    #[command(after_help = "Example: synod init my-team && cd my-team && synod up")]
+    Init {
+        /// The folder; made if it does not exist.
+        #[arg(default_value = ".")]
+        dir: PathBuf,
+    },
+    /// Watch four agents answer a question, with scripted models: no key, no network.
+    #[command(after_help = "Example: synod demo --yes --home /tmp/my-demo")]
+    Demo {
+        /// Approve everything without asking.
+        #[arg(long)]
+        yes: bool,
+    },
+    /// Work in the home until you stop it with Ctrl-C; reacts to every edit.
+    #[command(after_help = "Example: synod up --home my-team")]
+    Up,
+    /// Do all that can be done now, then exit: 0 if nothing is left, 3 if a person must decide something.
+    #[command(after_help = "Example: synod pump; synod approve --all; synod pump")]
+    Pump {
+        /// Give up after so many seconds, with exit code 124.
+        #[arg(long, default_value_t = 600, value_name = "SECONDS")]
+        timeout: u64,
+    },
+    /// Give the team a request and work until it is answered.
+    #[command(after_help = "Example: synod run \"Is there enough disk space for the nightly backup?\"")]
+    Run {
+        /// What you want.
+        request: String,
+        /// Who shall do it; else routing decides.
+        #[arg(long, value_name = "AGENT")]
+        to: Option<String>,
+        /// Give up after so many seconds, with exit code 124.
+        #[arg(long, default_value_t = 600, value_name = "SECONDS")]
+        timeout: u64,
+    },
+    /// Show what is going on: agents, tasks, what waits for you.
+    #[command(after_help = "Example: synod status --json | jq .tasks")]
+    Status,
+    /// Show what waits for you to decide.
+    #[command(after_help = "Example: synod inbox")]
+    Inbox,
+    /// Approve what an agent asked for.
+    #[command(after_help = "Example: synod approve approval-0001")]
+    Approve {
+        /// Which; see `synod inbox`.
+        #[arg(required_unless_present = "all", conflicts_with = "all")]
+        approval: Option<String>,
+        /// Everything that waits.
+        #[arg(long)]
+        all: bool,
+    },
+    /// Reject what an agent asked for.
+    #[command(after_help = "Example: synod reject approval-0001 --reason \"use the staging database\"")]
+    Reject {
+        /// Which; see `synod inbox`.
+        approval: String,
+        /// Why; the agent is told.
+        #[arg(long, default_value = "")]
+        reason: String,
+    },
+    /// See and add tasks.
+    #[command(subcommand)]
+    Task(TaskCommand),
+    /// See agents.
+    #[command(subcommand)]
+    Agent(AgentCommand),
+    /// See conversations and speak in them.
+    #[command(subcommand)]
+    Session(SessionCommand),
+    /// Read every file of the home and tell what is wrong with it.
+    #[command(after_help = "Example: synod check --home my-team")]
+    Check,
+    /// Print the JSON Schema of a kind of file, for editors.
+    #[command(after_help = "Example: synod schema agent > schemas/agent.json")]
+    Schema {
+        /// Which kind; without it, all kinds are listed.
+        kind: Option<String>,
+    },
+}
+
+/// `synod task …`
+#[derive(Debug, Subcommand)]
+pub enum TaskCommand {
+    /// List tasks, as a tree.
+    #[command(after_help = "Example: synod task list --open")]
+    List {
+        /// Only those that have not ended.
+        #[arg(long)]
+        open: bool,
+    },
+    /// Show one task with everything its file says.
+    #[command(after_help = "Example: synod task show task-003")]
+    Show {
+        /// Which.
+        id: String,
+    },
+    /// Add a task.
+    #[command(after_help = "Example: synod task add \"Check the Redis container\" --to executor-001 --tag ops:check")]
+    Add {
+        /// One line.
+        title: String,
+        /// Details.
+        #[arg(long, default_value = "")]
+        text: String,
+        /// Who shall do it; else routing decides.
+        #[arg(long, value_name = "AGENT")]
+        to: Option<String>,
+        /// The kind of work.
+        #[arg(long)]
+        tag: Option<String>,
+        /// A letter from A (first) to F.
+        #[arg(long, value_name = "LETTER")]
+        priority: Option<char>,
+        /// A task that must end first; may be given again.
+        #[arg(long, value_name = "TASK")]
+        after: Vec<String>,
+        /// The task it is a part of.
+        #[arg(long, value_name = "TASK")]
+        parent: Option<String>,
+        /// The task file, below tasks/.
+        #[arg(long, default_value = "requests.task.md")]
+        file: String,
+        /// Ask a person before each act with an effect.
+        #[arg(long)]
+        approval_required: bool,
+    },
+    /// Ask with SQL, read-only: tables tasks, properties, depends.
+    #[command(after_help = "Example: synod task query \"SELECT id, title FROM tasks WHERE mark = 'open'\"")]
+    Query {
+        /// One SELECT.
+        sql: String,
+    },
+}
+
+/// `synod agent …`
+#[derive(Debug, Subcommand)]
+pub enum AgentCommand {
+    /// List agents and what they are doing.
+    #[command(after_help = "Example: synod agent list")]
+    List,
+    /// Show one agent: what it may do, and by which rule.
+    #[command(after_help = "Example: synod agent show executor-001 --why")]
+    Show {
+        /// Which.
+        id: String,
+        /// Name the rule for each tool.
+        #[arg(long)]
+        why: bool,
+    },
+}
+
+/// `synod session …`
+#[derive(Debug, Subcommand)]
+pub enum SessionCommand {
+    /// List conversations, newest first.
+    #[command(after_help = "Example: synod session list")]
+    List,
+    /// Show a conversation.
+    #[command(after_help = "Example: synod session show planner-001-3f9a2c")]
+    Show {
+        /// Which.
+        id: String,
+    },
+    /// Say something to an agent, in a conversation or in a new one.
+    #[command(after_help = "Example: synod session send planner-001 \"Please also check the memory.\"")]
+    Send {
+        /// A session or an agent.
+        to: String,
+        /// What.
+        text: String,
+    },
+}

@@ -1,0 +1,90 @@
+//! `synod init`: makes a home with a small team. Every choice in it has a comment.
+
+use std::path::Path;
+
+use serde_json::json;
+
+use crate::failure::{Exit, fail};
+use crate::out::Out;
+
+/// The files of a new home. `synod.yaml` comes last: a folder is a home once it has it.
+const FILES: [(&str, &str); 12] = [
+    (".gitignore", include_str!("../../templates/team/gitignore")),
+    ("agents/planner-001.agent.yaml", include_str!("../../templates/team/agents/planner-001.agent.yaml")),
+    ("agents/retriever-001.agent.yaml", include_str!("../../templates/team/agents/retriever-001.agent.yaml")),
+    ("agents/executor-001.agent.yaml", include_str!("../../templates/team/agents/executor-001.agent.yaml")),
+    ("agents/evaluator-001.agent.yaml", include_str!("../../templates/team/agents/evaluator-001.agent.yaml")),
+    ("policy/commands.yaml", include_str!("../../templates/team/policy/commands.yaml")),
+    ("memory/backup.md", include_str!("../../templates/team/memory/backup.md")),
+    ("memory/team.md", include_str!("../../templates/team/memory/team.md")),
+    ("models/team.script.yaml", include_str!("../../templates/team/models/team.script.yaml")),
+    ("run_mode.yaml", include_str!("../../templates/team/run_mode.yaml")),
+    ("README.md", include_str!("../../templates/team/README.md")),
+    ("synod.yaml", include_str!("../../templates/team/synod.yaml")),
+];
+
+/// Folders that people look for, even while they are empty.
+const FOLDERS: [&str; 5] = ["tasks", "sessions", "inbox", "approvals/pending", "workspaces"];
+
+pub fn run(dir: &Path, out: &Out) -> anyhow::Result<Exit> {
+    if dir.join("synod.yaml").exists() {
+        let message = format!("{} is a home already", dir.display());
+        return Err(fail(Exit::Failed, message, "go on with `synod up` in it, or choose another folder"));
+    }
+    let made = make(dir)?;
+    if out.json {
+        out.value(json!({ "home": dir.display().to_string(), "files": made }));
+        return Ok(Exit::Ok);
+    }
+    out.line(format!("{} is a home now:", dir.display()));
+    for file in &made {
+        out.line(format!("  {file}"));
+    }
+    let go = if dir == Path::new(".") { String::new() } else { format!("cd {} && ", dir.display()) };
+    out.line("");
+    out.line("The models are scripted: no key is needed. Try it:");
+    out.line(format!("  {go}synod run \"Is there enough disk space for the nightly backup?\""));
+    Ok(Exit::Ok)
+}
+
+/// Makes a home, or goes on with the one that is there.
+pub fn make_or_keep(dir: &Path) -> anyhow::Result<()> {
+    if !dir.join("synod.yaml").exists() {
+        make(dir)?;
+    }
+    Ok(())
+}
+
+/// Writes what is missing of a home, and gives the names of what it wrote. A file that stands there with other
+/// content is somebody's, and nothing is written at all.
+pub fn make(dir: &Path) -> anyhow::Result<Vec<String>> {
+    let schemas: Vec<(String, String)> = formats::schema::KINDS
+        .iter()
+        .filter_map(|kind| Some((format!("schemas/{kind}.json"), formats::schema::schema(kind)?)))
+        .collect();
+    let schemas = schemas.iter().map(|(name, text)| (name.as_str(), text.as_str()));
+    // The schemas go first, for the same reason that synod.yaml goes last.
+    let files: Vec<(&str, &str)> = schemas.chain(FILES).collect();
+    for (name, text) in &files {
+        match std::fs::read_to_string(dir.join(name)) {
+            Ok(there) if there != *text => {
+                let message = format!("{} exists and is not part of a new home", dir.join(name).display());
+                return Err(fail(Exit::Failed, message, "choose an empty folder"));
+            }
+            _ => {}
+        }
+    }
+    for folder in FOLDERS {
+        std::fs::create_dir_all(dir.join(folder))?;
+    }
+    let mut made = Vec::new();
+    for (name, text) in files {
+        let path = dir.join(name);
+        if path.exists() {
+            continue;
+        }
+        adapters::files::disk::replace(&path, None, text)?;
+        made.push(name.to_owned());
+    }
+    Ok(made)
+}

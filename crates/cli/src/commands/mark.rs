@@ -1,0 +1,142 @@
+//! Commands that leave a mark: a decision, a message, a task. With a daemon they go through its socket, without
+//! one straight into the journal and the files.
+
+use std::path::Path;
+
+use domain::approval::Answer;
+use domain::id::{AgentId, ApprovalId, SessionId, TaskId};
+use domain::input::Input;
+use domain::task::{Priority, Spec};
+use serde_json::json;
+use web::api::{Request, Response};
+
+use crate::args::TaskCommand;
+use crate::failure::{Exit, fail};
+use crate::home::person;
+use crate::out::Out;
+use crate::wire::{self, Does};
+
+pub fn approve(home: &Path, approval: Option<&str>, out: &Out) -> anyhow::Result<Exit> {
+    let which = match approval {
+        Some(id) => vec![id.to_owned()],
+        None => super::inbox::waiting(home)?,
+    };
+    for id in &which {
+        decide(home, id, true, "")?;
+        if !out.json {
+            out.line(format!("{id} is approved"));
+        }
+    }
+    if out.json {
+        out.value(json!({ "approved": which }));
+    } else if which.is_empty() {
+        out.line("nothing waits for a decision");
+    }
+    Ok(Exit::Ok)
+}
+
+pub fn reject(home: &Path, approval: &str, reason: &str, out: &Out) -> anyhow::Result<Exit> {
+    decide(home, approval, false, reason)?;
+    if out.json {
+        out.value(json!({ "rejected": [approval] }));
+    } else {
+        out.line(format!("{approval} is rejected"));
+    }
+    Ok(Exit::Ok)
+}
+
+fn decide(home: &Path, approval: &str, approve: bool, reason: &str) -> anyhow::Result<()> {
+    let request = Request::Answer { approval: approval.to_owned(), approve, reason: reason.to_owned(), by: person() };
+    let answer = if approve { Answer::Approved } else { Answer::Rejected { reason: reason.to_owned() } };
+    let input =
+        Input::Answered { approval: ApprovalId::new(approval), answer, by: person(), via: "cli".to_owned() };
+    leave(home, &request, input, "`synod inbox` shows what waits").map(|_| ())
+}
+
+pub fn say(home: &Path, to: &str, text: &str, out: &Out) -> anyhow::Result<Exit> {
+    let file = home.join(format!("sessions/{to}.session.yaml"));
+    let (session, agent) = if file.is_file() {
+        let agent = to.rsplit_once('-').map_or(to, |(agent, _)| agent);
+        (Some(to.to_owned()), agent.to_owned())
+    } else {
+        (None, to.to_owned())
+    };
+    let request = Request::Say { session: session.clone(), agent: agent.clone(), text: text.to_owned(), by: person() };
+    let input = Input::MessageWritten {
+        session: session.map(SessionId::new),
+        agent: AgentId::new(agent),
+        text: text.to_owned(),
+        by: person(),
+        in_file: false,
+    };
+    leave(home, &request, input, "`synod session list` and `synod agent list` show whom you can speak to")?;
+    if out.json {
+        out.value(json!({ "sent": to }));
+    } else {
+        out.line(format!("sent to {to}"));
+    }
+    Ok(Exit::Ok)
+}
+
+pub fn add_task(home: &Path, add: TaskCommand, out: &Out) -> anyhow::Result<Exit> {
+    let TaskCommand::Add { title, text, to, tag, priority, after, parent, file, approval_required } = add else {
+        return Ok(Exit::Usage);
+    };
+    let usage = |message: String, help: &str| fail(Exit::Usage, message, help);
+    if title.trim().is_empty() || title.contains('\n') {
+        return Err(usage("the title must be one line that is not empty".to_owned(), "put details into --text"));
+    }
+    if file.contains('/') || !file.ends_with(".task.md") || file == "approvals.task.md" || file.starts_with('.') {
+        return Err(usage(format!("{file} is not the name of a task file"), "give a name like ops.task.md"));
+    }
+    let mut spec = Spec::new(TaskId::new(""), format!("tasks/{file}"), title.trim());
+    spec.text = text;
+    spec.tag = tag;
+    spec.approval_required = approval_required;
+    spec.assignee = to.map(AgentId::new);
+    spec.depends_on = after.into_iter().map(TaskId::new).collect();
+    spec.parent = parent.map(TaskId::new);
+    if let Some(letter) = priority {
+        let known = Priority::from_letter(letter.to_ascii_uppercase());
+        spec.priority = Some(known.ok_or_else(|| usage(format!("{letter} is no priority"), "give a letter from A to F"))?);
+    }
+    let request = Request::Add { task: Box::new(spec.clone()), by: person() };
+    let input = Input::TaskWanted { spec: Box::new(spec), by: person() };
+    let help = "`synod task list` and `synod agent list` show what there is";
+    let id = leave(home, &request, input, help)?.unwrap_or_default();
+    if out.json {
+        out.value(json!({ "task": id }));
+    } else {
+        out.line(format!("{id} is added"));
+    }
+    Ok(Exit::Ok)
+}
+
+/// Leaves one mark, through the daemon if there is one. Gives the id of a task that was added.
+fn leave(home: &Path, request: &Request, input: Input, help: &str) -> anyhow::Result<Option<String>> {
+    if wire::is_running(home) {
+        return match web::client::ask(&wire::socket(home), request) {
+            Ok(Response::Done { task, .. }) => Ok(task),
+            Ok(Response::Refused { reason } | Response::Bad { reason }) => Err(fail(Exit::Failed, reason, help)),
+            Ok(Response::Live(_)) => Err(fail(Exit::Failed, "the daemon gave another answer", "stop it and start it again")),
+            Err(error) => Err(fail(Exit::Unreachable, error.to_string(), "is `synod up` still running in this home?")),
+        };
+    }
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
+    runtime.block_on(async {
+        let running = wire::open(home, Does::Mark).await?;
+        let mut events = running.handle.listen();
+        let answer = running.handle.submit(input).await?;
+        let mut added = None;
+        while let Ok(recorded) = events.try_recv() {
+            if let domain::event::Event::TaskAdded { spec, .. } = recorded.event {
+                added = Some(spec.id.to_string());
+            }
+        }
+        running.close().await?;
+        match answer {
+            Ok(_) => Ok(added),
+            Err(refused) => Err(fail(Exit::Failed, refused.to_string(), help)),
+        }
+    })
+}

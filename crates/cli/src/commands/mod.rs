@@ -1,0 +1,48 @@
+//! One file a command.
+
+mod agent;
+mod check;
+mod demo;
+mod inbox;
+mod init;
+mod mark;
+mod pump;
+mod run;
+mod schema;
+mod session;
+mod status;
+mod story;
+mod task;
+mod up;
+
+use crate::args::{AgentCommand, Args, Command, SessionCommand, TaskCommand};
+use crate::failure::Exit;
+use crate::home;
+use crate::out::Out;
+
+/// Does what the command line says.
+pub fn run(args: Args, out: &Out) -> anyhow::Result<Exit> {
+    let given = args.home.as_deref();
+    match args.command {
+        Command::Init { dir } => init::run(&dir, out),
+        Command::Demo { yes } => demo::run(given, yes, out),
+        Command::Schema { kind } => schema::run(kind.as_deref(), out),
+        Command::Up => up::run(&home::find(given)?, out),
+        Command::Pump { timeout } => pump::run(&home::find(given)?, timeout, out),
+        Command::Run { request, to, timeout } => run::run(&home::find(given)?, &request, to.as_deref(), timeout, out),
+        Command::Status => status::run(&home::find(given)?, out),
+        Command::Inbox => inbox::run(&home::find(given)?, out),
+        Command::Approve { approval, all: _ } => mark::approve(&home::find(given)?, approval.as_deref(), out),
+        Command::Reject { approval, reason } => mark::reject(&home::find(given)?, &approval, &reason, out),
+        Command::Task(TaskCommand::List { open }) => task::list(&home::find(given)?, open, out),
+        Command::Task(TaskCommand::Show { id }) => task::show(&home::find(given)?, &id, out),
+        Command::Task(TaskCommand::Query { sql }) => task::query(&home::find(given)?, &sql, out),
+        Command::Task(add @ TaskCommand::Add { .. }) => mark::add_task(&home::find(given)?, add, out),
+        Command::Agent(AgentCommand::List) => agent::list(&home::find(given)?, out),
+        Command::Agent(AgentCommand::Show { id, why }) => agent::show(&home::find(given)?, &id, why, out),
+        Command::Session(SessionCommand::List) => session::list(&home::find(given)?, out),
+        Command::Session(SessionCommand::Show { id }) => session::show(&home::find(given)?, &id, out),
+        Command::Session(SessionCommand::Send { to, text }) => mark::say(&home::find(given)?, &to, &text, out),
+        Command::Check => check::run(&home::find(given)?, out),
+    }
+}

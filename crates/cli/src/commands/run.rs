@@ -1,0 +1,70 @@
+//! `synod run`: gives the team a request and works until it is answered.
+
+use std::path::Path;
+
+use domain::id::{AgentId, TaskId};
+use domain::input::Input;
+use domain::state::TaskStage;
+use domain::task::{End, Spec};
+use serde_json::json;
+
+use super::pump::{self, Begin};
+use super::up;
+use crate::failure::{Exit, fail};
+use crate::home::person;
+use crate::out::Out;
+use crate::wire::{self, Does};
+
+pub fn run(home: &Path, request: &str, to: Option<&str>, timeout: u64, out: &Out) -> anyhow::Result<Exit> {
+    if request.trim().is_empty() {
+        return Err(fail(Exit::Usage, "the request is empty", "say what you want, in quotes"));
+    }
+    if wire::is_running(home) {
+        let help = "add it there with `synod task add`, and watch with `synod status`";
+        return Err(fail(Exit::Failed, "a daemon works in this home already", help));
+    }
+    let title = request.lines().next().unwrap_or_default().trim();
+    let mut spec = Spec::new(TaskId::new(""), "tasks/requests.task.md", title.chars().take(100).collect::<String>());
+    if request.trim() != spec.title {
+        spec.text = request.trim().to_owned();
+    }
+    spec.assignee = to.map(AgentId::new);
+    up::runtime()?.block_on(async {
+        let mut running = wire::open(home, Does::Work).await?;
+        let server = up::serve(home, &running.handle)?;
+        running.start().await?;
+        let id = running.handle.look(|state| TaskId::new(format!("task-{:03}", state.next_task))).await?;
+        let added = running.handle.submit(Input::TaskWanted { spec: Box::new(spec), by: person() }).await?;
+        if let Err(refused) = added {
+            server.abort();
+            running.close().await?;
+            return Err(fail(Exit::Failed, refused.to_string(), "`synod agent list` shows who there is"));
+        }
+        let exit = pump::until_idle(&mut running, home, timeout, out, Begin::Begun).await?;
+        let task = id.clone();
+        let ended = running
+            .handle
+            .look(move |state| state.tasks.get(&task).map(|t| (t.stage.clone(), t.result.clone())))
+            .await?;
+        server.abort();
+        up::finish(running, out).await?;
+        Ok(answer(&id, ended, exit, out))
+    })
+}
+
+fn answer(id: &TaskId, ended: Option<(TaskStage, String)>, exit: Exit, out: &Out) -> Exit {
+    let (word, result, exit) = match ended {
+        Some((TaskStage::Ended { end: End::Done }, result)) => ("done", result, Exit::Ok),
+        Some((TaskStage::Ended { end }, result)) => (end.mark().as_str(), result, Exit::Failed),
+        _ => ("open", String::new(), if exit == Exit::Ok { Exit::Failed } else { exit }),
+    };
+    if out.json {
+        out.value(json!({ "task": id.as_str(), "status": word, "result": result }));
+    } else if exit == Exit::Waiting {
+        out.say(format!("{id} waits for a person: see `synod inbox`, decide, then go on with `synod pump`"));
+    } else {
+        out.line("");
+        out.line(format!("{id} is {word}: {result}"));
+    }
+    exit
+}

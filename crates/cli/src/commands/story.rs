@@ -1,0 +1,164 @@
+//! Tells what happens, as it happens: one line an event that a person cares about. Nothing is told that did
+//! not happen; each line comes from an event in the journal.
+
+use std::collections::BTreeMap;
+
+use domain::approval::{Answer, Outcome, Request};
+use domain::event::{Event, Finish};
+use domain::id::{ApprovalId, CallId, SessionId};
+use domain::session::Message;
+use domain::state::Requester;
+use domain::task::End;
+use domain::tool::{Act, Call, Want};
+
+/// What was asked for and not finished, so that a result can be told with its question.
+#[derive(Default)]
+pub struct Story {
+    agents: BTreeMap<SessionId, String>,
+    calls: BTreeMap<(SessionId, CallId), Call>,
+    approvals: BTreeMap<ApprovalId, Request>,
+}
+
+/// One line of the story.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Told {
+    /// Who did it.
+    pub who: String,
+    /// What.
+    pub what: String,
+    /// Something to show below, line by line.
+    pub detail: Vec<String>,
+}
+
+impl Story {
+    /// The line for an event, if people care about it.
+    pub fn tell(&mut self, event: &Event) -> Option<Told> {
+        match event {
+            Event::SessionOpened { head } => {
+                self.agents.insert(head.session.clone(), head.agent.to_string());
+                None
+            }
+            Event::TaskAdded { spec, by, .. } => {
+                let to = spec.assignee.as_ref().map(|a| format!(" for {a}")).unwrap_or_default();
+                Some(match by {
+                    Requester::Inbox { source } => {
+                        let from = spec.properties.get("from").map_or("somebody", String::as_str);
+                        let stem = source.rsplit('/').next().unwrap_or(source).split('.').next().unwrap_or(source);
+                        told(stem, format!("{from} asks: \"{}\"  → {}{to}", spec.title, spec.id))
+                    }
+                    Requester::Session { session } => {
+                        told(&self.agent(session), format!("makes {}{to}: {}", spec.id, spec.title))
+                    }
+                    Requester::Person { name } => told(name, format!("adds {}{to}: {}", spec.id, spec.title)),
+                })
+            }
+            Event::TaskStarted { task, session } => Some(told(&self.agent(session), format!("begins {task}"))),
+            Event::Replied { session, message, .. } => {
+                for call in &message.calls {
+                    self.calls.insert((session.clone(), call.id.clone()), call.clone());
+                }
+                let said = message.content.trim();
+                (!said.is_empty()).then(|| told(&self.agent(session), format!("says: {}", one_line(said))))
+            }
+            Event::CallAsked { request } => {
+                self.approvals.insert(request.id.clone(), (**request).clone());
+                let what = format!("asks a person: {} ({}, risk {})", act_words(&request.act), request.id, request.risk.as_str());
+                Some(told(request.agent.as_str(), what))
+            }
+            Event::ApprovalEnded { approval, outcome } => {
+                let act = self.approvals.get(approval).map(|r| act_words(&r.act)).unwrap_or_default();
+                Some(match outcome {
+                    Outcome::Answered { answer: Answer::Approved, by, via } => {
+                        told(by, format!("approves {approval}: {act} (in {via})"))
+                    }
+                    Outcome::Answered { answer: Answer::Rejected { reason }, by, via } => {
+                        told(by, format!("rejects {approval}: {act} (in {via}) {reason}"))
+                    }
+                    Outcome::Expired => told("synod", format!("{approval} expired")),
+                    Outcome::Withdrawn { reason } => told("synod", format!("withdraws {approval}: {reason}")),
+                })
+            }
+            Event::CallFinished { session, finish, message } => self.finished(session, finish, message),
+            Event::TaskEnded { task, end, result, by } => {
+                let who = by.rsplit(':').next().unwrap_or(by);
+                let word = match end {
+                    End::Done => "finishes",
+                    End::Failed => "fails",
+                    End::Cancelled => "cancels",
+                };
+                Some(told(who, format!("{word} {task}: {}", one_line(result))))
+            }
+            Event::TurnFailed { session, reason, .. } => {
+                Some(told("synod", format!("{} has no answer yet ({reason}); it is asked again", self.agent(session))))
+            }
+            _ => None,
+        }
+    }
+
+    fn finished(&mut self, session: &SessionId, finish: &Finish, message: &Message) -> Option<Told> {
+        let call = message.call.clone().and_then(|id| self.calls.remove(&(session.clone(), id)))?;
+        let Want::Act(act) = &call.want else { return None };
+        let who = self.agent(session);
+        let words = act_words(act);
+        match finish {
+            Finish::Done if matches!(act, Act::CreateTask { .. }) => None,
+            Finish::Done => {
+                let detail = match act {
+                    Act::ExecuteCommand { .. } => output_lines(&message.content),
+                    _ => Vec::new(),
+                };
+                Some(Told { who, what: format!("{} {words}", done_word(act)), detail })
+            }
+            Finish::Failed => Some(told(&who, format!("could not {words}: {}", one_line(&message.content)))),
+            Finish::Refused { rule } => Some(told("synod", format!("refuses {who} to {words}: {rule}"))),
+            Finish::Unknown => Some(told("synod", format!("does not know what became of: {words} ({who})"))),
+            Finish::Dropped => None,
+        }
+    }
+
+    fn agent(&self, session: &SessionId) -> String {
+        let known = self.agents.get(session).cloned();
+        known.unwrap_or_else(|| session.as_str().rsplit_once('-').map_or("", |(agent, _)| agent).to_owned())
+    }
+}
+
+fn told(who: &str, what: impl Into<String>) -> Told {
+    Told { who: who.to_owned(), what: what.into(), detail: Vec::new() }
+}
+
+fn done_word(act: &Act) -> &'static str {
+    match act {
+        Act::ExecuteCommand { .. } => "ran:",
+        Act::SlackSend { .. } => "sent:",
+        _ => "did:",
+    }
+}
+
+/// An act in a few words.
+pub fn act_words(act: &Act) -> String {
+    match act {
+        Act::ReadFile { path } => format!("read {path}"),
+        Act::ListDirectory { path } => format!("list {path}"),
+        Act::SearchFiles { query, path } => format!("search {} for \"{query}\"", path.as_deref().unwrap_or("memory")),
+        Act::WriteFile { path, .. } => format!("write {path}"),
+        Act::CreateDirectory { path } => format!("make the folder {path}"),
+        Act::ExecuteCommand { command } => format!("run `{command}`"),
+        Act::CreateTask { title, .. } => format!("make a task \"{title}\""),
+        Act::UpdateTask { id, .. } => format!("change {id}"),
+        Act::QueryTasks { .. } => "look through the tasks with SQL".to_owned(),
+        Act::SendMessage { to, content } => format!("tell {to}: {}", one_line(content)),
+        Act::SlackRead { .. } => "read Slack messages".to_owned(),
+        Act::SlackSend { channel, text } => format!("post in {channel}: \"{}\"", one_line(text)),
+    }
+}
+
+fn one_line(text: &str) -> String {
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let short: String = line.chars().take(160).collect();
+    if short.len() < line.len() { format!("{short}…") } else { short }
+}
+
+fn output_lines(text: &str) -> Vec<String> {
+    let lines = text.lines().map(str::trim_end).filter(|line| !line.is_empty());
+    lines.filter(|line| !matches!(*line, "stdout:" | "stderr:")).take(8).map(str::to_owned).collect()
+}

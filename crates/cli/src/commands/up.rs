@@ -1,0 +1,128 @@
+//! `synod up`: works in the home until it is told to stop.
+
+use std::path::Path;
+
+use domain::event::Event;
+use engine::Handle;
+use formats::diagnostic::render;
+use ports::printer::Recorded;
+use serde_json::json;
+use tokio::sync::broadcast;
+
+use super::story::{Story, Told};
+use crate::failure::Exit;
+use crate::out::Out;
+use crate::wire::{self, Does, Running};
+
+pub fn run(home: &Path, out: &Out) -> anyhow::Result<Exit> {
+    runtime()?.block_on(async {
+        let mut running = wire::open(home, Does::Work).await?;
+        let server = serve(home, &running.handle)?;
+        let mut events = running.handle.listen();
+        running.start().await?;
+        if !out.json {
+            out.say(format!("synod works in {} (Ctrl-C stops it)", home.display()));
+        }
+        let mut story = Story::default();
+        let mut pulse = running.handle.pulse();
+        let interrupted = interrupted();
+        tokio::pin!(interrupted);
+        loop {
+            tokio::select! {
+                () = &mut interrupted => break,
+                event = events.recv() => if !follow(event, &mut story, home, out) { break },
+                Some(problem) = running.problems.recv() => tell_problem(home, &problem, out),
+                changed = pulse.changed() => if changed.is_err() { break },
+            }
+        }
+        if !out.json {
+            out.say("winding down: nothing new begins, tools may finish");
+        }
+        server.abort();
+        finish(running, out).await?;
+        Ok(Exit::Ok)
+    })
+}
+
+/// A runtime for commands that work.
+pub fn runtime() -> anyhow::Result<tokio::runtime::Runtime> {
+    Ok(tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?)
+}
+
+/// Serves the home's socket.
+pub fn serve(home: &Path, handle: &Handle) -> anyhow::Result<tokio::task::JoinHandle<()>> {
+    let server = web::server::Server::bind(&wire::socket(home))?;
+    Ok(tokio::spawn(server.serve(handle.clone())))
+}
+
+/// Ends when a person presses Ctrl-C or the system asks to stop.
+pub async fn interrupted() {
+    use tokio::signal::unix::{SignalKind, signal};
+    let Ok(mut terminate) = signal(SignalKind::terminate()) else {
+        _ = tokio::signal::ctrl_c().await;
+        return;
+    };
+    tokio::select! {
+        _ = tokio::signal::ctrl_c() => {}
+        _ = terminate.recv() => {}
+    }
+}
+
+/// Tells one event; `false` when there will be no more.
+pub fn follow(event: Result<Recorded, broadcast::error::RecvError>, story: &mut Story, home: &Path, out: &Out) -> bool {
+    match event {
+        Ok(recorded) => {
+            if out.json {
+                out.line(json_event(&recorded));
+            } else if let Some(told) = story.tell(&recorded.event) {
+                show(&told, out);
+            } else if let Event::Started = recorded.event
+                && recorded.seq.0 > 1
+            {
+                out.line(out.dim(&format!("goes on in {} after event {}", home.display(), recorded.seq.0 - 1)));
+            }
+            true
+        }
+        Err(broadcast::error::RecvError::Lagged(missed)) => {
+            out.say(format!("({missed} events were too fast to show; they are in the journal and the files)"));
+            true
+        }
+        Err(broadcast::error::RecvError::Closed) => false,
+    }
+}
+
+/// One line of the story.
+pub fn show(told: &Told, out: &Out) {
+    out.line(format!("{:<14} {}", told.who, told.what));
+    for line in &told.detail {
+        out.line(out.dim(&format!("{:<14} │ {line}", "")));
+    }
+}
+
+/// An event for a program.
+fn json_event(recorded: &Recorded) -> String {
+    let mut value = serde_json::to_value(&recorded.event).unwrap_or_default();
+    if let Some(map) = value.as_object_mut() {
+        map.insert("seq".to_owned(), json!(recorded.seq.0));
+        map.insert("at".to_owned(), json!(formats::time::print(recorded.at)));
+    }
+    value.to_string()
+}
+
+/// Tells what is wrong with a file while the team works.
+pub fn tell_problem(home: &Path, problem: &adapters::files::Problem, out: &Out) {
+    let text = std::fs::read_to_string(home.join(&problem.diagnostic.path)).ok();
+    out.say(render(&problem.diagnostic, text.as_deref(), false));
+}
+
+/// Winds down and reports rules of scripts that nobody needed.
+pub async fn finish(running: Running, out: &Out) -> anyhow::Result<()> {
+    let reach = running.reach.clone();
+    running.close().await?;
+    let unused = reach.unmatched();
+    if !out.json && !unused.is_empty() {
+        let lines: Vec<String> = unused.iter().map(|rule| format!("{}:{}", rule.file, rule.line)).collect();
+        out.say(format!("scripted rules that never matched: {}", lines.join(", ")));
+    }
+    Ok(())
+}

@@ -1,0 +1,130 @@
+//! Puts the parts together: a home that works, and a home that only takes one command.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::thread::JoinHandle;
+
+use adapters::clock::SystemClock;
+use adapters::files::{self, Files, Problem, Setup};
+use adapters::hands::{LocalHands, Reach};
+use adapters::journal::Sqlite;
+use adapters::lock::{HomeLock, LockError};
+use adapters::tools::Toolbox;
+use anyhow::Context as _;
+use domain::effect::Effect;
+use domain::input::Input;
+use domain::state::State;
+use engine::{Engine, Handle, Parts, Stopped};
+use ports::hands::Hands;
+use ports::tools::Tools;
+use tokio::sync::mpsc;
+
+use crate::failure::{Exit, fail};
+
+/// A home in which Synod works.
+pub struct Running {
+    /// Speaks to the loop.
+    pub handle: Handle,
+    /// What files cannot be read.
+    pub problems: mpsc::Receiver<Problem>,
+    /// The models, for what their scripts have to report.
+    pub reach: Reach,
+    files: Files,
+    engine: JoinHandle<Result<(), Stopped>>,
+    desk: JoinHandle<()>,
+    _lock: HomeLock,
+}
+
+/// Whether this process carries things out.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Does {
+    /// It works: watches, asks models, runs tools.
+    Work,
+    /// It only leaves a mark for whoever works next.
+    Mark,
+}
+
+/// The socket of a home.
+pub fn socket(home: &Path) -> PathBuf {
+    home.join(".synod/socket")
+}
+
+/// Whether a process works in the home now.
+pub fn is_running(home: &Path) -> bool {
+    std::os::unix::net::UnixStream::connect(socket(home)).is_ok()
+}
+
+/// Opens a home: takes the lock, rebuilds the state, finds what people changed meanwhile.
+pub async fn open(home: &Path, does: Does) -> anyhow::Result<Running> {
+    let lock = HomeLock::take(home).map_err(|error| match error {
+        LockError::Held { .. } => fail(Exit::Failed, error.to_string(), "use the one that runs, or stop it first"),
+        other => other.into(),
+    })?;
+    let journal = Sqlite::open(&home.join(".synod/journal.db"))?;
+    let mut engine = Engine::open(Box::new(journal)).map_err(|error| {
+        let help = "keep a copy of .synod, then delete it: Synod goes on from the files";
+        fail(Exit::Failed, error.to_string(), help)
+    })?;
+    let clock = Arc::new(SystemClock);
+    let tools: Arc<dyn Tools> = Arc::new(Toolbox::new(home.to_owned(), clock.clone())?);
+    let printed = engine.printed()?;
+    let state = engine.state().clone();
+    let reach = Reach::default();
+    let runtime = tokio::runtime::Handle::current();
+    let mut made = None;
+    let (handle, thread) = engine::spawn(engine, |handle| {
+        let inputs: Arc<dyn ports::inputs::Inputs> = Arc::new(handle);
+        let setup = Setup {
+            home: home.to_owned(),
+            state,
+            inputs: inputs.clone(),
+            tools: tools.clone(),
+            printed,
+            watch: does == Does::Work,
+        };
+        let (files, problems, desk) = files::spawn(setup)?;
+        let hands: Box<dyn Hands> = match does {
+            Does::Work => {
+                Box::new(LocalHands::new(home.to_owned(), runtime, inputs, files.clone(), tools, reach.clone()))
+            }
+            Does::Mark => Box::new(NoHands),
+        };
+        made = Some((files.clone(), problems, desk));
+        Ok(Parts { hands, printer: Box::new(files), clock })
+    })
+    .with_context(|| format!("cannot work in {}", home.display()))?;
+    let (files, problems, desk) = made.context("the files of the home were not opened")?;
+    // What was not printed before the last stop is on its way to the files once the loop answers.
+    handle.look(|_| ()).await?;
+    files.scan().await;
+    Ok(Running { handle, problems, reach, files, engine: thread, desk, _lock: lock })
+}
+
+impl Running {
+    /// Begins to work: takes up what was under way and starts what is ready.
+    pub async fn start(&self) -> anyhow::Result<()> {
+        self.handle.submit(Input::Started).await?.context("the home was not started")?;
+        Ok(())
+    }
+
+    /// Winds down: nothing new begins, tools may finish, everything is printed.
+    pub async fn close(self) -> anyhow::Result<()> {
+        self.handle.stop().await;
+        let Self { engine, desk, files, handle, .. } = self;
+        drop(handle);
+        let ended = tokio::task::spawn_blocking(move || engine.join()).await?;
+        files.stop().await;
+        tokio::task::spawn_blocking(move || desk.join()).await?.map_err(|_| anyhow::anyhow!("the file thread panicked"))?;
+        ended.map_err(|_| anyhow::anyhow!("the engine thread panicked"))??;
+        Ok(())
+    }
+}
+
+/// For commands that only leave a mark: the engine never asks them for anything before it is started.
+struct NoHands;
+
+impl Hands for NoHands {
+    fn perform(&mut self, _: &State, _: Effect) {}
+    fn wind_down(&mut self) {}
+    fn abort(&mut self) {}
+}

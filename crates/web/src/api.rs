@@ -1,0 +1,96 @@
+//! What is said over the socket.
+
+use serde::{Deserialize, Serialize};
+
+/// A request.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "do", rename_all = "snake_case", deny_unknown_fields)]
+pub enum Request {
+    /// What is under way.
+    Live,
+    /// Decide an approval.
+    Answer {
+        /// Which.
+        approval: String,
+        /// Yes or no.
+        approve: bool,
+        /// Why not.
+        #[serde(default)]
+        reason: String,
+        /// Who decides.
+        by: String,
+    },
+    /// Speak to an agent.
+    Say {
+        /// In this session; else one is found or opened.
+        #[serde(default)]
+        session: Option<String>,
+        /// To whom.
+        agent: String,
+        /// What.
+        text: String,
+        /// Who speaks.
+        by: String,
+    },
+    /// Add a task.
+    Add {
+        /// What.
+        task: Box<domain::task::Spec>,
+        /// Who adds it.
+        by: String,
+    },
+    /// Wind down and end.
+    Stop,
+}
+
+/// An answer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "answer", rename_all = "snake_case")]
+pub enum Response {
+    /// It was decided and is durable.
+    Done {
+        /// The last event.
+        seq: u64,
+        /// The task that was added, if one was.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        task: Option<String>,
+    },
+    /// It was refused by a rule.
+    Refused {
+        /// Why.
+        reason: String,
+    },
+    /// It could not be understood.
+    Bad {
+        /// Why.
+        reason: String,
+    },
+    /// What is under way.
+    Live(Live),
+}
+
+/// What is under way in a running home.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
+pub struct Live {
+    /// The process.
+    pub pid: u32,
+    /// The last event.
+    pub seq: u64,
+    /// Whether nothing is under way and nothing can begin.
+    pub idle: bool,
+    /// Sessions in which something happens, and what.
+    pub working: Vec<Working>,
+}
+
+/// A session in which something happens.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Working {
+    /// Which.
+    pub session: String,
+    /// Whose.
+    pub agent: String,
+    /// About what.
+    pub task: Option<String>,
+    /// What: `model`, or the tools that run.
+    pub doing: Vec<String>,
+}

@@ -1,0 +1,41 @@
+//! The client's side of the socket; blocking, for commands that do one thing and exit.
+
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::time::Duration;
+
+use crate::api::{Request, Response};
+
+/// How long an answer may take.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Why there was no answer.
+#[derive(Debug, thiserror::Error)]
+pub enum ClientError {
+    /// Nobody listens.
+    #[error("no daemon answers at {path}: {source}")]
+    Unreachable {
+        /// The socket.
+        path: String,
+        /// In the words of the system.
+        source: std::io::Error,
+    },
+    /// What came is no answer.
+    #[error("the daemon's answer is not understood: {0}")]
+    Garbled(String),
+}
+
+/// Asks the daemon of a home one thing.
+pub fn ask(socket: &Path, request: &Request) -> Result<Response, ClientError> {
+    let unreachable = |source| ClientError::Unreachable { path: socket.display().to_string(), source };
+    let mut stream = UnixStream::connect(socket).map_err(unreachable)?;
+    stream.set_read_timeout(Some(PATIENCE)).map_err(unreachable)?;
+    stream.set_write_timeout(Some(PATIENCE)).map_err(unreachable)?;
+    let mut text = serde_json::to_string(request).map_err(|error| ClientError::Garbled(error.to_string()))?;
+    text.push('\n');
+    stream.write_all(text.as_bytes()).map_err(unreachable)?;
+    let mut line = String::new();
+    BufReader::new(stream).read_line(&mut line).map_err(unreachable)?;
+    serde_json::from_str(&line).map_err(|error| ClientError::Garbled(error.to_string()))
+}

@@ -1,0 +1,165 @@
+//! The server's side of the socket.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use domain::approval::Answer;
+use domain::event::Event;
+use domain::id::{AgentId, ApprovalId, SessionId, TaskId};
+use domain::input::Input;
+use domain::state::{Stage, State, Step};
+use engine::Handle;
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
+use tokio::net::{UnixListener, UnixStream};
+use tokio::sync::Semaphore;
+
+use crate::api::{Live, Request, Response, Working};
+
+/// Connections that are served at once.
+const CONNECTIONS_MAX: usize = 64;
+/// The longest request.
+const REQUEST_BYTES_MAX: u64 = 1 << 20;
+/// How long a connection may be silent.
+const SILENCE: Duration = Duration::from_secs(30);
+
+/// A bound socket; its file goes when it is dropped.
+pub struct Server {
+    listener: UnixListener,
+    path: PathBuf,
+}
+
+impl Server {
+    /// Binds the socket. Whoever holds the home's lock may take the place of a dead process' socket.
+    pub fn bind(path: &Path) -> std::io::Result<Self> {
+        match std::fs::remove_file(path) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+        let listener = UnixListener::bind(path)?;
+        use std::os::unix::fs::PermissionsExt;
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600))?;
+        Ok(Self { listener, path: path.to_owned() })
+    }
+
+    /// Serves until the task is dropped.
+    pub async fn serve(self, handle: Handle) {
+        let room = Arc::new(Semaphore::new(CONNECTIONS_MAX));
+        let mut connections = tokio::task::JoinSet::new();
+        loop {
+            while connections.try_join_next().is_some() {}
+            let Ok(permit) = room.clone().acquire_owned().await else { return };
+            match self.listener.accept().await {
+                Ok((stream, _)) => {
+                    let handle = handle.clone();
+                    connections.spawn(async move {
+                        _ = talk(stream, handle).await;
+                        drop(permit);
+                    });
+                }
+                // Out of descriptors, most likely: give others a chance to close theirs.
+                Err(_) => tokio::time::sleep(Duration::from_millis(50)).await,
+            }
+        }
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        _ = std::fs::remove_file(&self.path);
+    }
+}
+
+async fn talk(stream: UnixStream, handle: Handle) -> std::io::Result<()> {
+    let (read, mut write) = stream.into_split();
+    let mut read = BufReader::new(read);
+    loop {
+        let mut line = String::new();
+        let mut limited = (&mut read).take(REQUEST_BYTES_MAX);
+        match tokio::time::timeout(SILENCE, limited.read_line(&mut line)).await {
+            Ok(Ok(0)) | Err(_) => return Ok(()),
+            Ok(Ok(_)) => {}
+            Ok(Err(error)) => return Err(error),
+        }
+        let response = if line.ends_with('\n') {
+            match serde_json::from_str::<Request>(&line) {
+                Ok(request) => answer(&handle, request).await,
+                Err(error) => Response::Bad { reason: format!("not a request: {error}") },
+            }
+        } else {
+            Response::Bad { reason: format!("a request is one line of at most {REQUEST_BYTES_MAX} bytes") }
+        };
+        let bad = matches!(response, Response::Bad { .. });
+        let mut text = serde_json::to_string(&response).unwrap_or_default();
+        text.push('\n');
+        write.write_all(text.as_bytes()).await?;
+        if bad {
+            return Ok(());
+        }
+    }
+}
+
+async fn answer(handle: &Handle, request: Request) -> Response {
+    match request {
+        Request::Live => match handle.look(live).await {
+            Ok(live) => Response::Live(live),
+            Err(closed) => Response::Refused { reason: closed.to_string() },
+        },
+        Request::Answer { approval, approve, reason, by } => {
+            let answer = if approve { Answer::Approved } else { Answer::Rejected { reason } };
+            submit(handle, Input::Answered { approval: ApprovalId::new(approval), answer, by, via: "cli".to_owned() }).await
+        }
+        Request::Say { session, agent, text, by } => {
+            let session = session.map(SessionId::new);
+            submit(handle, Input::MessageWritten { session, agent: AgentId::new(agent), text, by, in_file: false }).await
+        }
+        Request::Add { task, by } => add(handle, task, by).await,
+        Request::Stop => {
+            handle.stop().await;
+            Response::Done { seq: handle.pulse().borrow().seq.0, task: None }
+        }
+    }
+}
+
+async fn submit(handle: &Handle, input: Input) -> Response {
+    match handle.submit(input).await {
+        Ok(Ok(seq)) => Response::Done { seq: seq.0, task: None },
+        Ok(Err(refused)) => Response::Refused { reason: refused.to_string() },
+        Err(closed) => Response::Refused { reason: closed.to_string() },
+    }
+}
+
+async fn add(handle: &Handle, task: Box<domain::task::Spec>, by: String) -> Response {
+    let mut events = handle.listen();
+    let (title, file) = (task.title.clone(), task.file.clone());
+    let response = submit(handle, Input::TaskWanted { spec: task, by }).await;
+    let Response::Done { seq, .. } = response else { return response };
+    let mut added: Option<TaskId> = None;
+    while let Ok(recorded) = events.try_recv() {
+        if let Event::TaskAdded { spec, .. } = recorded.event
+            && spec.title == title
+            && spec.file == file
+        {
+            added = Some(spec.id);
+        }
+    }
+    Response::Done { seq, task: added.map(|id| id.to_string()) }
+}
+
+/// What is under way.
+pub fn live(state: &State) -> Live {
+    let working = state.sessions_in_flight().map(|(id, session)| Working {
+        session: id.to_string(),
+        agent: session.agent.to_string(),
+        task: session.task.as_ref().map(ToString::to_string),
+        doing: match &session.stage {
+            Stage::Acting { calls, .. } => calls
+                .iter()
+                .filter(|p| matches!(p.step, Step::Running { .. }))
+                .map(|p| p.call.want.tool().to_owned())
+                .collect(),
+            _ => vec!["model".to_owned()],
+        },
+    });
+    Live { pid: std::process::id(), seq: state.seq.0, idle: state.is_idle(), working: working.collect() }
+}
