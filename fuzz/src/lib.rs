@@ -3,6 +3,7 @@
 
 use domain::approval::Outcome;
 use domain::id::{MessageId, Time};
+use domain::session::{Message, Speaker, Status};
 use formats::approval::{close_detail, read_detail};
 use formats::check::{SourceFile, check};
 use formats::session::{SessionFile, torn_tail};
@@ -77,13 +78,34 @@ fn session(text: &str) {
     }
     let Some(mut file) = file else { return };
     assert_eq!(file.text(), text);
-    let count = file.messages().len();
-    file.set_status(file.status());
-    for index in 0..count.min(2) {
+    let contents = |f: &SessionFile| f.messages().iter().map(|m| m.content.clone()).collect::<Vec<_>>();
+    let mut said = contents(&file);
+    for index in 0..said.len().min(2) {
         file.set_message_id(index, &MessageId::new(format!("m-zz{index}")));
     }
-    assert_eq!(file.messages().len(), count);
-    assert!(SessionFile::parse("sessions/a.session.yaml", file.text()).0.is_some());
+    for status in [Status::Error, Status::Active] {
+        file.set_status(status);
+        file.set_updated(Time(status as i64));
+    }
+    for content in ["one", "two\n lines"] {
+        file.append(&Message {
+            id: MessageId::new(format!("m-{}", content.len())),
+            at: Time(0),
+            speaker: Speaker::User,
+            from: String::new(),
+            content: content.to_owned(),
+            calls: Vec::new(),
+            call: None,
+        });
+        said.push(content.to_owned());
+    }
+    let (again, diagnostics) = SessionFile::parse("sessions/a.session.yaml", file.text());
+    assert!(
+        diagnostics.iter().all(|d| d.message.contains("already used")),
+        "{diagnostics:?}\n{}",
+        file.text()
+    );
+    assert!(again.is_none_or(|again| contents(&again) == said && again.status() == Status::Active));
 }
 
 fn approval(text: &str) {

@@ -3,7 +3,7 @@
 use domain::id::{AgentId, CallId, MessageId, SessionId, TaskId, Time};
 use domain::session::{Head, Message, Speaker, Status};
 use domain::tool::{Act, Call, Want};
-use formats::session::{MessageItem, SessionFile, print_head, print_message, torn_tail};
+use formats::session::{MessageItem, RawCall, SessionFile, print_head, print_message, torn_tail};
 use proptest::prelude::*;
 
 use crate::golden::text;
@@ -45,34 +45,27 @@ fn parse(text: &str) -> SessionFile {
 }
 
 /// A message as it is compared: without its place.
-fn plain(
-    item: &MessageItem,
-) -> (String, Option<Time>, Speaker, String, String, Vec<(String, String, String)>, Option<String>) {
-    let calls = item.calls.iter().map(|c| (c.id.to_string(), c.name.clone(), c.arguments.clone()));
-    (
-        item.id.clone().map(|i| i.to_string()).unwrap_or_default(),
-        item.at,
-        item.speaker,
-        item.from.clone(),
-        item.content.clone(),
-        calls.collect(),
-        item.call.clone().map(|c| c.to_string()),
-    )
+fn plain(item: &MessageItem) -> MessageItem {
+    MessageItem { line: 0, span: 0..0, ..item.clone() }
 }
 
-fn expected(
-    m: &Message,
-) -> (String, Option<Time>, Speaker, String, String, Vec<(String, String, String)>, Option<String>) {
-    let calls = m.calls.iter().map(|c| (c.id.to_string(), c.want.tool().to_owned(), c.arguments.clone()));
-    (
-        m.id.to_string(),
-        Some(m.at),
-        m.speaker,
-        m.from.clone(),
-        m.content.clone(),
-        calls.collect(),
-        m.call.clone().map(|c| c.to_string()),
-    )
+fn expected(m: &Message) -> MessageItem {
+    let call = |c: &Call| RawCall {
+        id: c.id.clone(),
+        name: c.want.tool().to_owned(),
+        arguments: c.arguments.clone(),
+    };
+    MessageItem {
+        id: Some(m.id.clone()),
+        at: Some(m.at),
+        speaker: m.speaker,
+        from: m.from.clone(),
+        content: m.content.clone(),
+        calls: m.calls.iter().map(call).collect(),
+        call: m.call.clone(),
+        line: 0,
+        span: 0..0,
+    }
 }
 
 #[test]
