@@ -3,6 +3,7 @@
 
 mod document;
 mod print;
+mod read;
 mod tail;
 
 use std::ops::Range;

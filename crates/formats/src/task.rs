@@ -1,7 +1,9 @@
 //! `tasks/*.task.md`: tasks as a list that people write by hand. A lossless document: every line that is not
 //! a task is kept and not read.
 
+mod add;
 mod edit;
+mod head;
 mod item;
 mod line;
 mod parse;

@@ -17,8 +17,8 @@ use crate::{json, yaml};
 const PERSON: &str = "human";
 
 pub(super) fn check(home: &Home, files: &[SourceFile<'_>], notes: &mut [Notes<'_>]) {
-    let mut known = Known::of(home);
-    agents(home, files, notes, &mut known);
+    let known = Known::of(home);
+    agents(home, files, notes, &known);
     if let Some((index, settings)) = &home.settings {
         check_settings(settings, &files[*index], &mut notes[*index], &known);
     }
@@ -93,7 +93,7 @@ fn span(root: Option<&Node>, keys: &[&str]) -> Range<usize> {
     node.map_or(0..0, |n| n.span.clone())
 }
 
-fn agents(home: &Home, files: &[SourceFile<'_>], notes: &mut [Notes<'_>], known: &mut Known) {
+fn agents(home: &Home, files: &[SourceFile<'_>], notes: &mut [Notes<'_>], known: &Known) {
     let mut seen: BTreeMap<&str, &str> = BTreeMap::new();
     for (index, spec) in &home.agents {
         let (file, notes) = (&files[*index], &mut notes[*index]);

@@ -1,16 +1,14 @@
 //! The session file as a document: parse, look, edit.
 
-use std::collections::HashSet;
 use std::ops::Range;
 
-use domain::id::{AgentId, CallId, MessageId, SessionId, TaskId, Time};
-use domain::session::{Head, Message, Speaker, Status};
+use domain::id::{MessageId, Time};
+use domain::session::{Head, Message, Status};
 
-use super::{List, MessageItem, Places, RawCall, SHAPE, SessionFile, print};
-use crate::agent::text;
+use super::{List, MessageItem, RawCall, SHAPE, SessionFile, print, read};
 use crate::diagnostic::{Diagnostic, Notes};
 use crate::time;
-use crate::yaml::{self, Kind, Node};
+use crate::yaml::{self, Kind};
 
 impl SessionFile {
     /// Reads a session file. There is a document if and only if no diagnostic is an error.
@@ -18,7 +16,7 @@ impl SessionFile {
         let mut notes = Notes::new(path, text);
         let file = yaml::parse(text, &mut notes).and_then(|root| {
             SHAPE.check(&root, &mut notes);
-            if notes.failed() { None } else { document(path, text, &root, &mut notes) }
+            if notes.failed() { None } else { read::document(path, text, &root, &mut notes) }
         });
         let read = notes.finish(file);
         (read.value, read.diagnostics)
@@ -203,157 +201,6 @@ impl SessionFile {
 /// The line end of a file: that of its first line.
 fn newline(text: &str) -> &'static str {
     if text.find('\n').is_some_and(|i| text[..i].ends_with('\r')) { "\r\n" } else { "\n" }
-}
-
-fn document(path: &str, source: &str, root: &Node, notes: &mut Notes<'_>) -> Option<SessionFile> {
-    if let Kind::Map { flow: true, .. } = root.kind {
-        notes.error(root.span.clone(), "a session is written in lines, not in braces");
-    }
-    let at = |key: &str| root.get(key).and_then(Node::text).and_then(time::parse);
-    let created = at("created").unwrap_or_default();
-    let head = Head {
-        session: SessionId::new(text(root, "session_id")?),
-        agent: AgentId::new(text(root, "agent_id")?),
-        role: text(root, "agent_type").unwrap_or_default(),
-        model: text(root, "model").unwrap_or_default(),
-        system_prompt: text(root, "system_prompt").unwrap_or_default(),
-        task: text(root, "task").map(TaskId::new),
-        created,
-    };
-    let items = root.get("messages").map(Node::items).unwrap_or_default();
-    let messages = items.iter().map(message).collect::<Option<Vec<_>>>()?;
-    check(items, &messages, notes);
-    Some(SessionFile {
-        path: path.to_owned(),
-        text: source.to_owned(),
-        head,
-        status: root.get("status").and_then(Node::text).and_then(Status::parse).unwrap_or(Status::Active),
-        updated: at("updated"),
-        messages,
-        places: places(source, root),
-    })
-}
-
-fn message(node: &Node) -> Option<MessageItem> {
-    let call = |n: &Node| {
-        let function = n.get("function")?;
-        let arguments = function
-            .get("arguments")
-            .map_or_else(String::new, |a| a.text().map_or_else(|| a.to_json().to_string(), str::to_owned));
-        Some(RawCall { id: CallId::new(text(n, "id")?), name: text(function, "name")?, arguments })
-    };
-    let calls = node.get("tool_calls").map(Node::items).unwrap_or_default();
-    Some(MessageItem {
-        id: text(node, "id").map(MessageId::new),
-        at: node.get("timestamp").and_then(Node::text).and_then(time::parse),
-        speaker: Speaker::parse(node.get("role")?.text()?)?,
-        from: text(node, "from").unwrap_or_default(),
-        content: text(node, "content").unwrap_or_default(),
-        calls: calls.iter().map(call).collect::<Option<Vec<_>>>()?,
-        call: text(node, "tool_call_id").map(CallId::new),
-        line: node.line,
-        span: node.span.clone(),
-    })
-}
-
-fn check(nodes: &[Node], messages: &[MessageItem], notes: &mut Notes<'_>) {
-    let mut seen = HashSet::new();
-    for (node, item) in nodes.iter().zip(messages) {
-        if let (Some(id), Some(entry)) = (&item.id, node.entry("id"))
-            && !seen.insert(id)
-        {
-            notes.error_with(
-                entry.value.span.clone(),
-                format!("the message id `{id}` is already used"),
-                Some("leave the id out of a message that you add; Synod adds one".to_owned()),
-            );
-        }
-        if node.entry("content").is_none() && item.calls.is_empty() {
-            let at = node.span.start..node.span.start;
-            notes.error(at, "the message has neither `content` nor `tool_calls`");
-        }
-    }
-}
-
-fn places(source: &str, root: &Node) -> Places {
-    let value = |key: &str| root.entry(key).map(|e| value_place(source, e));
-    let entries = root.entries();
-    let Some(at) = entries.iter().position(|e| e.key == "messages") else {
-        let end = content_end(source, root.span.end);
-        return Places {
-            status: value("status"),
-            updated: value("updated"),
-            messages: end,
-            list: List::Absent { end },
-        };
-    };
-    let entry = &entries[at];
-    let next = entries.get(at + 1).map(|e| line_start(source, e.key_span.start));
-    let end = next.map_or_else(|| content_end(source, entry.value.span.end), |n| above_comments(source, n));
-    let list = match &entry.value.kind {
-        Kind::List { items, flow: true } if items.is_empty() => {
-            let brackets = entry.value.span.clone();
-            let line_end = source[brackets.end..].find('\n').map_or(source.len(), |i| brackets.end + i + 1);
-            List::Empty { brackets, line_end }
-        }
-        Kind::List { flow: true, .. } => List::Flow { end: entry.value.span.end - 1 },
-        Kind::List { flow: false, items } => {
-            let item = items.first().map_or(entry.value.span.start, |i| i.span.start);
-            let dash = source[..item].rfind('-').unwrap_or(item);
-            List::Block { end, indent: dash - line_start(source, dash) }
-        }
-        Kind::Scalar { .. } | Kind::Map { .. } => {
-            // `~` or `null` would stand in front of the list.
-            let span = entry.value.span.clone();
-            if span.is_empty() {
-                List::Block { end, indent: print::INDENT }
-            } else {
-                List::Empty { brackets: span, line_end: end }
-            }
-        }
-    };
-    Places {
-        status: value("status"),
-        updated: value("updated"),
-        messages: line_start(source, entry.key_span.start),
-        list,
-    }
-}
-
-fn value_place(source: &str, entry: &yaml::Entry) -> Range<usize> {
-    let colon = entry.key_span.end + 1;
-    let value = entry.value.span.clone();
-    // A block's span does not have its `|`; a value that is absent has a place in front of the colon.
-    let plain = value.start >= colon && !source[colon..value.start].contains(['|', '>']);
-    if plain { value } else { colon..colon + source[colon..value.end.max(colon)].trim_end().len() }
-}
-
-fn line_start(source: &str, at: usize) -> usize {
-    source[..at].rfind('\n').map_or(0, |i| i + 1)
-}
-
-/// The end of the text, or the line of a document end (`...`) behind `from`.
-fn content_end(source: &str, from: usize) -> usize {
-    let mut at = line_start(source, from);
-    for line in source[at..].split_inclusive('\n') {
-        if line.trim_end() == "..." && at >= from {
-            return at;
-        }
-        at += line.len();
-    }
-    source.len()
-}
-
-/// The start of the comment lines in the first column right above `at`: they belong to what follows.
-fn above_comments(source: &str, mut at: usize) -> usize {
-    while at > 0 {
-        let previous = line_start(source, at - 1);
-        if !source[previous..at].starts_with('#') {
-            break;
-        }
-        at = previous;
-    }
-    at
 }
 
 fn item_of(message: &Message, line: usize, span: Range<usize>) -> MessageItem {

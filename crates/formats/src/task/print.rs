@@ -1,7 +1,8 @@
 //! How the parts of a task are printed, so that reading them gives the same back.
 
+use super::head::Head;
 use super::line;
-use super::parse::{Head, unquote};
+use super::parse::unquote;
 use crate::diagnostic::Notes;
 
 /// A title as one line: what reads as the same title again.
