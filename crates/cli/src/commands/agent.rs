@@ -1,0 +1,270 @@
+//! `synod agent`: who is there and what they may do.
+
+use std::path::Path;
+
+use domain::agent::Spec;
+use domain::gate::{self, Asker, Ruling, Verdict};
+use domain::id::{AgentId, TaskId};
+use domain::role::{self, Permission, Role};
+use domain::settings::{Policy, Settings};
+use domain::tool::{self, Act};
+use serde_json::{Value, json};
+
+use super::status::state;
+use crate::failure::Exit;
+use crate::out::Out;
+use crate::view::activity::Overview;
+use crate::view::tasks::Task;
+use crate::view::{self, text};
+
+/// So many commands of the policy are shown to people.
+const COMMANDS_MAX: usize = 20;
+
+pub fn list(home: &Path, out: &Out) -> anyhow::Result<Exit> {
+    let overview = Overview::read(home);
+    if out.json {
+        let agents = overview.agents.iter().map(|agent| {
+            let activity = overview.activity(&agent.id);
+            let open: Vec<Option<&str>> = overview.open_tasks(&agent.id).map(Task::id).collect();
+            json!({
+                "id": agent.id,
+                "role": agent.role,
+                "model": agent.model.primary,
+                "description": agent.description,
+                "state": state(activity.state),
+                "task": activity.task,
+                "open_tasks": open.into_iter().flatten().collect::<Vec<_>>(),
+            })
+        });
+        out.value(json!({ "agents": agents.collect::<Vec<_>>() }));
+        return Ok(Exit::Ok);
+    }
+    if overview.agents.is_empty() {
+        out.line("No agents; write agents/<id>.agent.yaml (`synod schema agent` says how).");
+        return Ok(Exit::Ok);
+    }
+    let rows = overview.agents.iter().map(|agent| {
+        vec![
+            agent.id.to_string(),
+            text::line(&agent.role),
+            text::line(&agent.model.primary),
+            state(overview.activity(&agent.id).state).to_owned(),
+            overview.open_tasks(&agent.id).count().to_string(),
+            text::line(&agent.description),
+        ]
+    });
+    for (number, line) in
+        text::table(&["AGENT", "ROLE", "MODEL", "STATE", "OPEN", "DESCRIPTION"], rows.collect()).iter().enumerate()
+    {
+        out.line(if number == 0 { out.dim(line) } else { line.clone() });
+    }
+    Ok(Exit::Ok)
+}
+
+pub fn show(home: &Path, id: &str, why: bool, out: &Out) -> anyhow::Result<Exit> {
+    let overview = Overview::read(home);
+    let found = overview.agents.iter().find(|agent| agent.id.as_str() == id);
+    let ids = overview.agents.iter().map(|agent| agent.id.as_str());
+    let agent = found.ok_or_else(|| view::unknown("agent", id, ids))?;
+    let (settings, policy) = (view::settings(home), view::policy(home));
+    let role = settings.roles.get(&agent.role).cloned().or_else(|| role::builtin().remove(&agent.role));
+    let cases = cases(agent, role.as_ref(), &policy);
+    if out.json {
+        out.value(json(&overview, agent, role.as_ref(), &cases));
+        return Ok(Exit::Ok);
+    }
+    describe(&overview, agent, role.as_ref(), &settings, out);
+    out.line("");
+    tools(&cases, why, out);
+    Ok(Exit::Ok)
+}
+
+/// What the gate says to one thing that the agent could ask for.
+struct Case {
+    tool: &'static str,
+    /// Which acts of the tool are meant; empty for all.
+    when: String,
+    ruling: Ruling,
+}
+
+/// Asks the gate itself, with an act of each kind that it tells apart.
+fn cases(agent: &Spec, role: Option<&Role>, policy: &Policy) -> Vec<Case> {
+    let asker = Asker { spec: agent, role, approval_required: false };
+    let mut cases = Vec::new();
+    for facts in tool::ALL {
+        let samples = samples(facts.name, &agent.id, policy).into_iter();
+        let judged = |(when, act)| Case { tool: facts.name, when, ruling: gate::judge(&asker, policy, &act) };
+        let mut found: Vec<Case> = samples.map(judged).collect();
+        // An answer that does not depend on the arguments is given once.
+        if found.windows(2).all(|pair| pair[0].ruling == pair[1].ruling) {
+            found.truncate(1);
+            found.iter_mut().for_each(|case| case.when.clear());
+        }
+        cases.append(&mut found);
+    }
+    cases
+}
+
+fn samples(tool: &str, agent: &AgentId, policy: &Policy) -> Vec<(String, Act)> {
+    let anything = |act: Act| vec![(String::new(), act)];
+    let path = || "memory/notes.md".to_owned();
+    let own = format!("workspaces/{agent}");
+    let other = "elsewhere in the home".to_owned();
+    let control = "what people control by, as agents/".to_owned();
+    let write = |path: String| Act::WriteFile { path, content: String::new() };
+    match tool {
+        "read_file" => anything(Act::ReadFile { path: path() }),
+        "list_directory" => anything(Act::ListDirectory { path: path() }),
+        "search_files" => anything(Act::SearchFiles { query: "word".to_owned(), path: None }),
+        "write_file" => vec![
+            (format!("in {own}/"), write(format!("{own}/notes.md"))),
+            (other, write(path())),
+            (control, write("agents/notes.md".to_owned())),
+        ],
+        "create_directory" => vec![
+            (format!("in {own}/"), Act::CreateDirectory { path: format!("{own}/notes") }),
+            (other, Act::CreateDirectory { path: path() }),
+            (control, Act::CreateDirectory { path: "agents/notes".to_owned() }),
+        ],
+        "execute_command" => {
+            let listed = policy.commands.keys().map(|c| (c.clone(), Act::ExecuteCommand { command: c.clone() }));
+            let rest = Act::ExecuteCommand { command: "(any other command)".to_owned() };
+            listed.chain([("any other command".to_owned(), rest)]).collect()
+        }
+        "create_task" => anything(Act::CreateTask {
+            title: "a task".to_owned(),
+            description: String::new(),
+            assignee: None,
+            depends_on: Vec::new(),
+            parent: None,
+            tags: Vec::new(),
+            tag: None,
+            priority: None,
+            approval_required: false,
+        }),
+        "update_task" => anything(Act::UpdateTask {
+            id: TaskId::new("task-001"),
+            status: None,
+            result: None,
+            title: None,
+            assignee: None,
+            priority: None,
+        }),
+        "query_tasks" => anything(Act::QueryTasks { sql: "SELECT 1".to_owned() }),
+        "send_message" => anything(Act::SendMessage { to: agent.clone(), content: "a word".to_owned() }),
+        "slack_read" => anything(Act::SlackRead { limit: None }),
+        "slack_send" => anything(Act::SlackSend { channel: "a channel".to_owned(), text: "a word".to_owned() }),
+        _ => Vec::new(),
+    }
+}
+
+fn word(verdict: &Verdict) -> &'static str {
+    match verdict {
+        Verdict::Allow => "allow",
+        Verdict::Ask { .. } => "ask",
+        Verdict::Deny { .. } => "deny",
+    }
+}
+
+fn describe(overview: &Overview, agent: &Spec, role: Option<&Role>, settings: &Settings, out: &Out) {
+    let name = agent.name.as_ref().map_or_else(String::new, |name| format!("  {}", text::line(name)));
+    out.line(out.bold(&format!("{}{name}", agent.id)));
+    let field = |key: &str, value: String| {
+        if !value.is_empty() {
+            out.line(format!("  {:<18}{}", format!("{key}:"), text::line(&value)));
+        }
+    };
+    field("description", agent.description.clone());
+    field("role", match role {
+        Some(role) => format!("{} ({})", agent.role, permissions(role).join(", ")),
+        None => format!("{}, which does not exist", agent.role),
+    });
+    field("model", model(agent, settings));
+    let activity = overview.activity(&agent.id);
+    let task = activity.task.map_or_else(String::new, |task| format!(" on {task}"));
+    field("state", format!("{}{task}", state(activity.state)));
+    let open: Vec<&str> = overview.open_tasks(&agent.id).filter_map(Task::id).collect();
+    field("open tasks", open.join(", "));
+    field("responsibilities", agent.responsibilities.join(", "));
+    field("expertise", agent.expertise.join(", "));
+    field("capabilities", agent.capabilities.join(", "));
+    field("priority", agent.priority.to_string());
+    let c = &agent.permissions.concurrency;
+    field("at once", format!("{} tasks, {} ms each", c.max_parallel_tasks, c.task_timeout_ms));
+    if !agent.system_prompt.trim().is_empty() {
+        out.line("  system prompt:");
+        for line in text::visible(agent.system_prompt.trim_end()).split('\n') {
+            out.line(format!("    {line}").trim_end());
+        }
+    }
+}
+
+fn model(agent: &Spec, settings: &Settings) -> String {
+    let model = &agent.model;
+    let stands_for = settings.models.get(&model.primary);
+    let stands_for = stands_for.map_or_else(String::new, |m| format!(" ({} of {})", m.model, m.provider));
+    let fallback = model.fallback.as_ref().map_or_else(String::new, |f| format!(", else {f}"));
+    format!("{}{stands_for}{fallback}", model.primary)
+}
+
+fn permissions(role: &Role) -> Vec<&'static str> {
+    role.permissions.iter().copied().map(Permission::as_str).collect()
+}
+
+fn tools(cases: &[Case], why: bool, out: &Out) {
+    let commands = |case: &&Case| case.tool == "execute_command" && !case.when.is_empty();
+    let hidden = cases.iter().filter(commands).count().saturating_sub(COMMANDS_MAX);
+    let mut skip = hidden;
+    let mut shown = Vec::new();
+    for case in cases {
+        if commands(&case) && skip > 0 {
+            skip -= 1;
+            continue;
+        }
+        shown.push(case);
+    }
+    let rows = shown.iter().enumerate().map(|(i, case)| {
+        let again = i.checked_sub(1).is_some_and(|before| shown[before].tool == case.tool);
+        let tool = if again { "" } else { case.tool };
+        vec![format!("  {tool}"), word(&case.ruling.verdict).to_owned(), text::line(&case.when)]
+    });
+    let lines = text::table(&["  TOOL", "SAYS", "WHEN"], rows.collect());
+    for (number, line) in lines.iter().enumerate() {
+        out.line(if number == 0 { out.dim(line) } else { line.clone() });
+        if let Some(case) = number.checked_sub(1).map(|i| shown[i]).filter(|_| why) {
+            out.line(out.dim(&format!("      by: {}", text::line(&case.ruling.rule))));
+        }
+    }
+    if hidden > 0 {
+        out.line(format!("  … and {hidden} more commands; see policy/commands.yaml"));
+    }
+}
+
+fn json(overview: &Overview, agent: &Spec, role: Option<&Role>, cases: &[Case]) -> Value {
+    let activity = overview.activity(&agent.id);
+    let tools = cases.iter().map(|case| {
+        let (risk, factors, advice) = match &case.ruling.verdict {
+            Verdict::Allow => (None, None, None),
+            Verdict::Ask { risk, factors } => (Some(risk.as_str()), Some(factors), None),
+            Verdict::Deny { advice } => (None, None, Some(advice)),
+        };
+        json!({
+            "tool": case.tool,
+            "when": case.when,
+            "verdict": word(&case.ruling.verdict),
+            "rule": case.ruling.rule,
+            "risk": risk,
+            "factors": factors,
+            "advice": advice,
+        })
+    });
+    let open: Vec<&str> = overview.open_tasks(&agent.id).filter_map(Task::id).collect();
+    json!({
+        "agent": agent,
+        "permissions": role.map(permissions),
+        "state": state(activity.state),
+        "task": activity.task,
+        "open_tasks": open,
+        "tools": tools.collect::<Vec<_>>(),
+    })
+}

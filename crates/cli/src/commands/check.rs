@@ -1,0 +1,139 @@
+//! `synod check`: reads every file and tells what is wrong.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use domain::settings::Provider;
+use formats::check::SourceFile;
+use formats::{Diagnostic, Severity, render};
+use serde_json::{Value, json};
+
+use crate::failure::Exit;
+use crate::out::Out;
+use crate::view::files::{self, Unreadable};
+use crate::view::text::count;
+
+/// What the check found.
+pub struct Found {
+    /// Errors and warnings, by file and place.
+    pub diagnostics: Vec<Diagnostic>,
+    /// Every file that was looked at, and its text.
+    pub texts: BTreeMap<String, String>,
+}
+
+pub fn run(home: &Path, out: &Out) -> anyhow::Result<Exit> {
+    let Found { diagnostics, texts } = look(home, u64::MAX).unwrap_or(Found { diagnostics: vec![], texts: BTreeMap::new() });
+    let is_error = |d: &&Diagnostic| d.severity == Severity::Error;
+    let errors = diagnostics.iter().filter(is_error).count();
+    if out.json {
+        out.value(json!({ "diagnostics": diagnostics.iter().map(json).collect::<Vec<_>>(), "files": texts.len() }));
+    } else {
+        for d in &diagnostics {
+            out.line(render(d, texts.get(&d.path).map(String::as_str), out.color()));
+        }
+        let warnings = diagnostics.len() - errors;
+        let paths: BTreeSet<&str> = diagnostics.iter().map(|d| d.path.as_str()).collect();
+        let said = [(errors, "error"), (warnings, "warning")].into_iter().filter(|(n, _)| *n > 0);
+        let said: Vec<String> = said.map(|(n, word)| count(n, word)).collect();
+        out.line(match said.is_empty() {
+            true => format!("{}, nothing wrong", count(texts.len(), "file")),
+            false => format!("{} in {}", said.join(", "), count(paths.len(), "file")),
+        });
+    }
+    Ok(if errors > 0 { Exit::Failed } else { Exit::Ok })
+}
+
+/// Checks the home, unless its files together have more than `bytes_max` bytes.
+pub fn look(home: &Path, bytes_max: u64) -> Option<Found> {
+    let paths = files::all(home);
+    let size = |path: &String| home.join(path).metadata().map_or(0, |m| m.len());
+    if bytes_max < u64::MAX && paths.iter().map(size).sum::<u64>() > bytes_max {
+        return None;
+    }
+    let mut diagnostics = Vec::new();
+    let mut texts = BTreeMap::new();
+    let mut unreadable = BTreeSet::new();
+    for path in paths {
+        let text = files::read(home, &path).unwrap_or_else(|error| {
+            diagnostics.push(unread(&path, &error));
+            unreadable.insert(path.clone());
+            stand_in(error)
+        });
+        texts.insert(path, text);
+    }
+    let sources: Vec<SourceFile<'_>> = texts.iter().map(|(path, text)| SourceFile { path, text }).collect();
+    // Of a file that is no text, one finding is enough.
+    let found = formats::check::check(&sources).into_iter().filter(|d| !unreadable.contains(&d.path));
+    diagnostics.extend(found);
+    diagnostics.extend(missing_scripts(home, &texts));
+    diagnostics.sort_by(|a, b| (&a.path, a.line, a.column, &a.message).cmp(&(&b.path, b.line, b.column, &b.message)));
+    Some(Found { diagnostics, texts })
+}
+
+/// What others may refer to must stay known, or at least possible, so that one bad file does not make all wrong.
+fn stand_in(error: Unreadable) -> String {
+    match error {
+        Unreadable::NotUtf8 { bytes, .. } => String::from_utf8_lossy(&bytes).into_owned(),
+        // Wrong in every format: the check then takes it that names it does not know stand here.
+        Unreadable::System(_) | Unreadable::NotAFile | Unreadable::TooLarge { .. } => "- [%]".to_owned(),
+    }
+}
+
+fn unread(path: &str, error: &Unreadable) -> Diagnostic {
+    let (line, column, help) = match error {
+        Unreadable::NotUtf8 { bytes, good } => {
+            let before = String::from_utf8_lossy(&bytes[..*good]);
+            let line = before.rsplit('\n').next().unwrap_or_default();
+            (1 + before.matches('\n').count(), 1 + line.chars().count(), Some("save the file as UTF-8"))
+        }
+        Unreadable::System(_) | Unreadable::NotAFile | Unreadable::TooLarge { .. } => (1, 1, None),
+    };
+    Diagnostic {
+        severity: Severity::Error,
+        path: path.to_owned(),
+        line,
+        column,
+        span: 0..0,
+        message: format!("the file cannot be read: {error}"),
+        help: help.map(str::to_owned),
+    }
+}
+
+/// Scripts that `synod.yaml` names and that are not there.
+fn missing_scripts(home: &Path, texts: &BTreeMap<String, String>) -> Vec<Diagnostic> {
+    const PATH: &str = "synod.yaml";
+    let Some(text) = texts.get(PATH) else { return Vec::new() };
+    let Some(settings) = formats::settings::read(PATH, text).value else { return Vec::new() };
+    let named = settings.providers.into_values().map(|Provider::Scripted { script }| script);
+    let missing = named.filter(|script| !home.join(script).exists());
+    missing
+        .map(|script| {
+            let at = text.find("script:").and_then(|from| Some(from + text[from..].find(&script)?)).unwrap_or(0);
+            let start = text[..at].rfind('\n').map_or(0, |i| i + 1);
+            Diagnostic {
+                severity: Severity::Error,
+                path: PATH.to_owned(),
+                line: 1 + text[..at].matches('\n').count(),
+                column: 1 + text[start..at].chars().count(),
+                span: at..at + script.len(),
+                message: format!("there is no file `{script}`"),
+                help: Some("paths are relative to the home".to_owned()),
+            }
+        })
+        .collect()
+}
+
+fn json(d: &Diagnostic) -> Value {
+    let severity = match d.severity {
+        Severity::Error => "error",
+        Severity::Warning => "warning",
+    };
+    json!({
+        "severity": severity,
+        "path": d.path,
+        "line": d.line,
+        "column": d.column,
+        "message": d.message,
+        "help": d.help,
+    })
+}

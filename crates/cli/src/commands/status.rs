@@ -1,0 +1,206 @@
+//! `synod status`: what is going on.
+
+use std::path::Path;
+
+use domain::lifecycle::Lifecycle;
+use domain::task::Mark;
+use formats::Severity;
+use serde_json::{Value, json};
+
+use super::{check, inbox};
+use crate::failure::Exit;
+use crate::out::Out;
+use crate::view::activity::{Daemon, Overview};
+use crate::view::text::{self, count};
+
+/// Homes with more bytes of text than this are not checked here: the command answers at once or not at all.
+const CHECK_BYTES_MAX: u64 = 256 << 10;
+/// So many tasks are shown to people.
+const TASKS_MAX: usize = 20;
+
+pub fn run(home: &Path, out: &Out) -> anyhow::Result<Exit> {
+    let overview = Overview::read(home);
+    let problems = problems(home);
+    if let Daemon::Mute(why) = &overview.daemon {
+        out.say(format!("the daemon does not say what it does: {}", text::line(why)));
+    }
+    if out.json {
+        out.value(json(home, &overview, problems));
+        return Ok(Exit::Ok);
+    }
+    daemon(&overview, out);
+    approvals(&overview, out);
+    tasks(&overview, out);
+    agents(&overview, out);
+    tell_problems(problems, out);
+    Ok(Exit::Ok)
+}
+
+/// Errors and warnings of `synod check`; nothing if finding them would take long.
+fn problems(home: &Path) -> Option<(usize, usize)> {
+    let found = check::look(home, CHECK_BYTES_MAX)?;
+    let errors = found.diagnostics.iter().filter(|d| d.severity == Severity::Error).count();
+    Some((errors, found.diagnostics.len() - errors))
+}
+
+fn daemon(overview: &Overview, out: &Out) {
+    match &overview.daemon {
+        Daemon::Absent => out.line("No daemon runs; `synod up` starts one."),
+        Daemon::Live(live) if live.idle => out.line(format!("The daemon runs (process {}), with nothing to do.", live.pid)),
+        Daemon::Live(live) => {
+            let busy = count(live.working.len(), "session");
+            out.line(format!("The daemon runs (process {}): {busy} at work.", live.pid));
+            for working in &live.working {
+                let task = working.task.as_ref().map_or_else(String::new, |task| format!(" on {task}"));
+                out.line(text::fit(&format!("  {}{task}: {}", working.agent, working.doing.join(", "))));
+            }
+        }
+        Daemon::Mute(_) => out.line("A daemon runs, but does not say what it does."),
+    }
+}
+
+fn approvals(overview: &Overview, out: &Out) {
+    let waiting = &overview.approvals.waiting;
+    if waiting.is_empty() && overview.approvals.broken.is_empty() {
+        return;
+    }
+    out.line("");
+    out.line(out.bold(&format!("Waits for you: {} (`synod inbox` shows all of it)", count(waiting.len(), "approval"))));
+    for w in waiting {
+        let d = &w.detail;
+        let task = d.task.as_ref().map_or_else(String::new, |task| format!(" for {task}"));
+        let act = text::line(&inbox::act_line(&d.act));
+        out.line(text::fit(&format!("  {}  {}  {}{task}: {act}", d.id, d.risk.as_str(), d.agent)));
+    }
+    for path in &overview.approvals.broken {
+        out.line(text::fit(&format!("  {path} cannot be read; see `synod check`")));
+    }
+}
+
+fn tasks(overview: &Overview, out: &Out) {
+    let list = &overview.tasks.list;
+    out.line("");
+    if list.is_empty() {
+        out.line("No tasks; `synod run \"…\"` gives the team one.");
+        return;
+    }
+    let marks = counts(overview).into_iter().filter(|(_, n)| *n > 0);
+    let marks: Vec<String> = marks.map(|(mark, n)| format!("{n} {}", mark.as_str())).collect();
+    out.line(out.bold(&format!("{}: {}", count(list.len(), "task"), marks.join(", "))));
+    let around = overview.around();
+    let open: Vec<usize> = (0..list.len()).filter(|i| !list[*i].mark.is_ended()).collect();
+    let rows = open.iter().take(TASKS_MAX).map(|index| {
+        let task = &list[*index];
+        let why = overview.tasks.why(*index, &around).map_or_else(String::new, |why| format!(" ({why})"));
+        vec![
+            format!("  {}", task.shown_mark()),
+            task.id().unwrap_or("-").to_owned(),
+            task.spec.assignee.as_ref().map_or_else(|| "-".to_owned(), ToString::to_string),
+            with_reason(&text::line(&task.spec.title), &why),
+        ]
+    });
+    let rows: Vec<Vec<String>> = rows.collect();
+    if rows.is_empty() {
+        return;
+    }
+    for line in text::table(&["", "TASK", "AGENT", "TITLE"], rows) {
+        out.line(line);
+    }
+    if open.len() > TASKS_MAX {
+        out.line(format!("  … and {} more; `synod task list --open` shows them", open.len() - TASKS_MAX));
+    }
+}
+
+/// The reason must be seen whole: a long title gives way to it.
+pub fn with_reason(title: &str, why: &str) -> String {
+    const TITLE_CHARS_MAX: usize = 32;
+    if why.is_empty() { title.to_owned() } else { format!("{}{why}", text::cut(title, TITLE_CHARS_MAX)) }
+}
+
+fn agents(overview: &Overview, out: &Out) {
+    out.line("");
+    if overview.agents.is_empty() {
+        out.line("No agents; write agents/<id>.agent.yaml (`synod schema agent` says how).");
+        return;
+    }
+    let rows = overview.agents.iter().map(|agent| {
+        let activity = overview.activity(&agent.id);
+        let mut doing = activity.task.unwrap_or_default();
+        if !activity.doing.is_empty() {
+            doing = format!("{doing} ({})", activity.doing.join(", ")).trim_start().to_owned();
+        }
+        vec![
+            format!("  {}", agent.id),
+            text::line(&agent.role),
+            text::line(&agent.model.primary),
+            state(activity.state).to_owned(),
+            doing,
+        ]
+    });
+    for line in text::table(&["  AGENT", "ROLE", "MODEL", "STATE", "TASK"], rows.collect()) {
+        out.line(line);
+    }
+}
+
+/// A session that is over leaves its agent idle.
+pub fn state(state: Lifecycle) -> &'static str {
+    match state {
+        Lifecycle::Complete => Lifecycle::Idle.as_str(),
+        Lifecycle::Idle | Lifecycle::Working | Lifecycle::Blocked | Lifecycle::Waiting => state.as_str(),
+    }
+}
+
+fn tell_problems(problems: Option<(usize, usize)>, out: &Out) {
+    let text = match problems {
+        Some((0, 0)) => return,
+        Some((0, warnings)) => format!("{} in the files; `synod check` shows them", count(warnings, "warning")),
+        Some((errors, _)) => format!("{} in the files; `synod check` shows them", count(errors, "error")),
+        None => "The home is large, so its files were not checked; `synod check` does it.".to_owned(),
+    };
+    out.line("");
+    out.line(text);
+}
+
+fn counts(overview: &Overview) -> Vec<(Mark, usize)> {
+    let of = |mark: Mark| overview.tasks.list.iter().filter(|t| t.mark == mark).count();
+    Mark::ALL.into_iter().map(|mark| (mark, of(mark))).collect()
+}
+
+fn json(home: &Path, overview: &Overview, problems: Option<(usize, usize)>) -> Value {
+    let daemon = match &overview.daemon {
+        Daemon::Absent => json!({ "running": false }),
+        Daemon::Mute(why) => json!({ "running": true, "pid": null, "error": why }),
+        Daemon::Live(live) => json!({
+            "running": true,
+            "pid": live.pid,
+            "seq": live.seq,
+            "idle": live.idle,
+            "working": live.working,
+        }),
+    };
+    let around = overview.around();
+    let list = &overview.tasks.list;
+    let open = (0..list.len()).filter(|i| !list[*i].mark.is_ended());
+    let open: Vec<Value> = open.map(|i| overview.tasks.json(i, &around)).collect();
+    let counts: serde_json::Map<String, Value> =
+        counts(overview).into_iter().map(|(mark, n)| (mark.as_str().to_owned(), n.into())).collect();
+    let agents = overview.agents.iter().map(|agent| {
+        let activity = overview.activity(&agent.id);
+        json!({
+            "id": agent.id,
+            "role": agent.role,
+            "model": agent.model.primary,
+            "state": state(activity.state),
+            "task": activity.task,
+            "doing": activity.doing,
+        })
+    });
+    json!({
+        "home": home,
+        "daemon": daemon,
+        "approvals": overview.approvals.waiting.iter().map(inbox::json).collect::<Vec<_>>(),
+        "tasks": { "total": list.len(), "counts": counts, "open": open },
+        "agents": agents.collect::<Vec<_>>(),
+        "problems": problems.map(|(errors, warnings)| json!({ "errors": errors, "warnings": warnings })),
+    })
+}

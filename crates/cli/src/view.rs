@@ -1,0 +1,113 @@
+//! What the files of a home say, for commands that only look. The files alone are enough: no daemon is needed
+//! and the journal stays closed. What cannot be read is left out here; `synod check` says what and why.
+
+pub mod activity;
+pub mod files;
+pub mod sessions;
+pub mod tasks;
+pub mod text;
+
+use std::path::Path;
+
+use domain::agent;
+use domain::id::Time;
+use domain::settings::{Policy, Settings};
+use formats::approval::{Decision, Detail, read_detail, read_queue};
+use formats::did_you_mean;
+use formats::task::TaskFile;
+
+use crate::failure::{Exit, fail};
+
+/// The queue of approvals; it stands among the task files and holds no tasks.
+pub const QUEUE_PATH: &str = "tasks/approvals.task.md";
+
+/// The agents that can be read, by id.
+pub fn agents(home: &Path) -> Vec<agent::Spec> {
+    let paths = files::agents(home);
+    let read = |path: &String| formats::agent::read(path, &files::read(home, path).ok()?).value;
+    let mut agents: Vec<agent::Spec> = paths.iter().filter_map(read).collect();
+    agents.sort_by(|a, b| a.id.cmp(&b.id));
+    agents.dedup_by(|a, b| a.id == b.id);
+    agents
+}
+
+/// `synod.yaml`, or the defaults if it cannot be read.
+pub fn settings(home: &Path) -> Settings {
+    let text = files::read(home, "synod.yaml").ok();
+    text.and_then(|text| formats::settings::read("synod.yaml", &text).value).unwrap_or_default()
+}
+
+/// `policy/commands.yaml`; without one, nothing is allowed unasked.
+pub fn policy(home: &Path) -> Policy {
+    const PATH: &str = "policy/commands.yaml";
+    let text = files::read(home, PATH).ok();
+    text.and_then(|text| formats::policy::read(PATH, &text).value).unwrap_or_default()
+}
+
+/// The approvals in `approvals/pending/`, sorted by their files.
+#[derive(Debug, Default)]
+pub struct Approvals {
+    /// Nobody has decided them.
+    pub waiting: Vec<Waiting>,
+    /// Decided in a file; Synod has not acted on it yet.
+    pub decided: Vec<Detail>,
+    /// Files that cannot be read.
+    pub broken: Vec<String>,
+}
+
+/// An approval that nobody has decided.
+#[derive(Debug)]
+pub struct Waiting {
+    /// What its file says.
+    pub detail: Detail,
+    /// Somebody wrote something that could be a decision: why it is none.
+    pub unclear: Option<String>,
+}
+
+/// The approvals that a person can decide. Either place decides: the approval's own file and the queue.
+pub fn approvals(home: &Path) -> Approvals {
+    let mut found = Approvals::default();
+    let paths = files::list(home, "approvals/pending", ".approval.md");
+    if paths.is_empty() {
+        return found;
+    }
+    let queue = files::read(home, QUEUE_PATH).unwrap_or_default();
+    let (queue, _) = TaskFile::parse(QUEUE_PATH, &queue);
+    for path in paths {
+        let text = files::read(home, &path).ok();
+        let Some(detail) = text.and_then(|text| read_detail(&path, &text).value) else {
+            found.broken.push(path);
+            continue;
+        };
+        let item = queue.tasks().iter().find(|item| item.id.as_ref().is_some_and(|id| id.as_str() == detail.id.as_str()));
+        let in_queue = item.map_or(Decision::None, read_queue);
+        match (&detail.decision, in_queue) {
+            (Decision::Approved { .. } | Decision::Rejected { .. }, _)
+            | (_, Decision::Approved { .. } | Decision::Rejected { .. }) => found.decided.push(detail),
+            (Decision::Unclear { why, .. }, _) => {
+                let unclear = Some(why.clone());
+                found.waiting.push(Waiting { detail, unclear });
+            }
+            (Decision::None, Decision::Unclear { why, .. }) => {
+                found.waiting.push(Waiting { detail, unclear: Some(why) });
+            }
+            (Decision::None, Decision::None) => found.waiting.push(Waiting { detail, unclear: None }),
+        }
+    }
+    found
+}
+
+/// Now, for how long something waits.
+pub fn now() -> Time {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    Time(since.map_or(0, |d| i64::try_from(d.as_millis()).unwrap_or(i64::MAX)))
+}
+
+/// The error for an id that nobody has.
+pub fn unknown<'a>(kind: &str, id: &str, known: impl IntoIterator<Item = &'a str>) -> anyhow::Error {
+    let help = match did_you_mean(id, known) {
+        Some(near) => format!("did you mean {near}?"),
+        None => format!("`synod {kind} list` shows what there is"),
+    };
+    fail(Exit::Failed, format!("there is no {kind} {}", text::line(id)), help)
+}

@@ -1,0 +1,127 @@
+//! What each agent is doing: from its sessions, and from the daemon if there is one.
+
+use std::path::Path;
+
+use domain::agent;
+use domain::id::AgentId;
+use domain::lifecycle::Lifecycle;
+use domain::session::Status;
+use domain::task::Mark;
+use web::api::{Live, Request, Response};
+use web::client::{self, ClientError};
+
+use super::Waiting;
+use super::sessions::Session;
+use super::tasks::{Around, Task, Tasks};
+use crate::wire;
+
+/// Everything that commands about several things look at, read once.
+pub struct Overview {
+    /// Agents by id.
+    pub agents: Vec<agent::Spec>,
+    /// All tasks.
+    pub tasks: Tasks,
+    /// All sessions.
+    pub sessions: Vec<Session>,
+    /// All approvals.
+    pub approvals: super::Approvals,
+    /// What the daemon says, if there is one.
+    pub daemon: Daemon,
+}
+
+/// The process that works in the home.
+pub enum Daemon {
+    /// There is none.
+    Absent,
+    /// There is one, and it says what it does.
+    Live(Live),
+    /// There is one, but it does not answer as it should.
+    Mute(String),
+}
+
+/// What an agent is doing.
+pub struct Activity {
+    /// Its state, over all its sessions.
+    pub state: Lifecycle,
+    /// The task of the session that the state comes from.
+    pub task: Option<String>,
+    /// `model`, or the tools that run, if the daemon says so.
+    pub doing: Vec<String>,
+}
+
+impl Overview {
+    /// Reads the home, and asks the daemon if there is one.
+    pub fn read(home: &Path) -> Self {
+        Self {
+            agents: super::agents(home),
+            tasks: super::tasks::read(home),
+            sessions: super::sessions::list(home).0,
+            approvals: super::approvals(home),
+            daemon: ask(home),
+        }
+    }
+
+    /// What tasks are judged by.
+    pub fn around(&self) -> Around<'_> {
+        let is_running = !matches!(self.daemon, Daemon::Absent);
+        Around { agents: &self.agents, approvals: &self.approvals.waiting, is_running }
+    }
+
+    /// What an agent is doing. One that does several things shows the liveliest.
+    pub fn activity(&self, agent: &AgentId) -> Activity {
+        if let Daemon::Live(live) = &self.daemon
+            && let Some(working) = live.working.iter().find(|w| w.agent == agent.as_str())
+        {
+            let (task, doing) = (working.task.clone(), working.doing.clone());
+            return Activity { state: Lifecycle::Working, task, doing };
+        }
+        let mut best = Activity { state: Lifecycle::Idle, task: None, doing: Vec::new() };
+        for session in self.sessions.iter().filter(|s| s.head.agent == *agent) {
+            let state = self.state(session);
+            if liveliness(state) > liveliness(best.state) {
+                best = Activity { state, task: session.head.task.as_ref().map(ToString::to_string), doing: Vec::new() };
+            }
+        }
+        best
+    }
+
+    fn state(&self, session: &Session) -> Lifecycle {
+        let asks = |w: &Waiting| w.detail.session == session.head.session;
+        let task = session.head.task.as_ref().and_then(|id| self.tasks.find(id.as_str()));
+        let task = task.map(|index| &self.tasks.list[index]);
+        match session.status {
+            Status::Completed | Status::Error => Lifecycle::Complete,
+            Status::Sleeping if task.is_some_and(|t| t.mark.is_ended()) => Lifecycle::Complete,
+            Status::Sleeping => Lifecycle::Waiting,
+            Status::Active if self.approvals.waiting.iter().any(asks) => Lifecycle::Blocked,
+            Status::Active if task.is_some_and(|t| t.mark == Mark::Asking) => Lifecycle::Blocked,
+            Status::Active => Lifecycle::Working,
+        }
+    }
+
+    /// Tasks of an agent that have not ended.
+    pub fn open_tasks<'a>(&'a self, agent: &'a AgentId) -> impl Iterator<Item = &'a Task> {
+        self.tasks.list.iter().filter(move |t| t.spec.assignee.as_ref() == Some(agent) && !t.mark.is_ended())
+    }
+}
+
+fn liveliness(state: Lifecycle) -> u8 {
+    match state {
+        Lifecycle::Idle | Lifecycle::Complete => 0,
+        Lifecycle::Waiting => 1,
+        Lifecycle::Blocked => 2,
+        Lifecycle::Working => 3,
+    }
+}
+
+fn ask(home: &Path) -> Daemon {
+    match client::ask(&wire::socket(home), &Request::Live) {
+        Ok(Response::Live(live)) => Daemon::Live(live),
+        Ok(Response::Refused { reason } | Response::Bad { reason }) => Daemon::Mute(reason),
+        Ok(Response::Done { .. }) => Daemon::Mute("the daemon gave another answer".to_owned()),
+        Err(error @ ClientError::Garbled(_)) => Daemon::Mute(error.to_string()),
+        // Between the connection and the answer it may have ended; if not, it is there and slow.
+        Err(error @ ClientError::Unreachable { .. }) if wire::is_running(home) => Daemon::Mute(error.to_string()),
+        Err(ClientError::Unreachable { .. }) => Daemon::Absent,
+    }
+}

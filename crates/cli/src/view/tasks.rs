@@ -1,0 +1,225 @@
+//! Tasks of all files together: how they hang together, and why one does not start.
+
+use std::collections::{BTreeSet, HashMap};
+use std::path::Path;
+
+use domain::agent;
+use domain::id::{AgentId, TaskId};
+use domain::task::{Mark, Spec};
+use formats::task::TaskFile;
+use serde_json::{Value, json};
+
+use super::{QUEUE_PATH, Waiting, files};
+
+/// The assignee that is a person.
+const PERSON: &str = "human";
+
+/// One task as its file says.
+#[derive(Debug)]
+pub struct Task {
+    /// What people own of it. Its id is empty if the file gives none.
+    pub spec: Spec,
+    /// The box.
+    pub mark: Mark,
+    /// Where it stands, from 1.
+    pub line: usize,
+    /// All properties in the order of the file.
+    pub properties: Vec<(String, String)>,
+    /// The task it is a part of, as an index of [`Tasks::list`].
+    pub parent: Option<usize>,
+}
+
+/// All tasks, in the order of files and lines.
+#[derive(Debug, Default)]
+pub struct Tasks {
+    /// Them.
+    pub list: Vec<Task>,
+    by_id: HashMap<TaskId, usize>,
+    children: Vec<Vec<usize>>,
+}
+
+/// Reads the tasks of all files. A file that cannot be read has none.
+pub fn read(home: &Path) -> Tasks {
+    let mut tasks = Tasks::default();
+    for path in files::tasks(home).into_iter().filter(|path| path != QUEUE_PATH) {
+        let Ok(text) = files::read(home, &path) else { continue };
+        let (file, _) = TaskFile::parse(&path, &text);
+        let first = tasks.list.len();
+        for (index, item) in file.tasks().iter().enumerate() {
+            let Some(spec) = file.spec(index, TaskId::new("")) else { continue };
+            if let Some(id) = &item.id {
+                tasks.by_id.entry(id.clone()).or_insert(first + index);
+            }
+            tasks.list.push(Task {
+                spec,
+                mark: item.mark,
+                line: item.line,
+                properties: item.properties.clone(),
+                parent: item.parent.map(|p| first + p),
+            });
+        }
+    }
+    tasks.link();
+    tasks
+}
+
+impl Task {
+    /// Its id, if the file gives one.
+    pub fn id(&self) -> Option<&str> {
+        Some(self.spec.id.as_str()).filter(|id| !id.is_empty())
+    }
+
+    /// A property by its key.
+    pub fn property(&self, key: &str) -> Option<&str> {
+        self.properties.iter().find(|(k, _)| k == key).map(|(_, v)| v.as_str())
+    }
+
+    /// `[x]`
+    pub fn shown_mark(&self) -> String {
+        format!("[{}]", self.mark.symbol())
+    }
+}
+
+impl Tasks {
+    /// `parent:` counts more than indentation.
+    fn link(&mut self) {
+        self.children = vec![Vec::new(); self.list.len()];
+        for index in 0..self.list.len() {
+            let named = self.list[index].spec.parent.as_ref().map(|id| self.by_id.get(id).copied());
+            let parent = named.unwrap_or(self.list[index].parent).filter(|p| *p != index);
+            self.list[index].parent = parent;
+            if let Some(parent) = parent {
+                self.children[parent].push(index);
+            }
+        }
+    }
+
+    /// A task by its id.
+    pub fn find(&self, id: &str) -> Option<usize> {
+        self.by_id.get(&TaskId::new(id)).copied()
+    }
+
+    /// All ids.
+    pub fn ids(&self) -> impl Iterator<Item = &str> {
+        self.list.iter().filter_map(Task::id)
+    }
+
+    /// Its parts.
+    pub fn children(&self, index: usize) -> impl Iterator<Item = &Task> {
+        self.children[index].iter().map(|child| &self.list[*child])
+    }
+
+    /// Tasks that wait for it.
+    pub fn dependents<'a>(&'a self, id: &'a TaskId) -> impl Iterator<Item = &'a Task> {
+        self.list.iter().filter(move |task| task.spec.depends_on.contains(id))
+    }
+
+    /// Every task below the one it is a part of, with its depth; those that `shown` refuses are left out and their
+    /// parts move up.
+    pub fn tree(&self, shown: impl Fn(&Task) -> bool) -> Vec<(usize, usize)> {
+        let mut found = Vec::new();
+        let mut seen = vec![false; self.list.len()];
+        let roots = (0..self.list.len()).filter(|index| self.list[*index].parent.is_none());
+        // Tasks that are parts of each other hang on no root; they come last, each once.
+        for root in roots.chain(0..self.list.len()) {
+            let mut stack = vec![(root, 0)];
+            while let Some((index, depth)) = stack.pop() {
+                if std::mem::replace(&mut seen[index], true) {
+                    continue;
+                }
+                let is_shown = shown(&self.list[index]);
+                if is_shown {
+                    found.push((index, depth));
+                }
+                let below = depth + usize::from(is_shown);
+                stack.extend(self.children[index].iter().rev().map(|child| (*child, below)));
+            }
+        }
+        found
+    }
+
+    /// Tasks it waits for that have not ended; one that does not exist counts as open.
+    pub fn open_dependencies<'a>(&'a self, task: &'a Task) -> impl Iterator<Item = &'a TaskId> {
+        let is_open = |id: &&TaskId| self.by_id.get(*id).is_none_or(|i| !self.list[*i].mark.is_ended());
+        task.spec.depends_on.iter().filter(is_open)
+    }
+
+    /// What keeps a task that has not ended from going on; nothing if it is being worked on.
+    pub fn why(&self, index: usize, around: &Around<'_>) -> Option<String> {
+        let task = &self.list[index];
+        match task.mark {
+            Mark::Done | Mark::Failed | Mark::Cancelled => None,
+            Mark::Open => self.why_not_begun(task, around),
+            Mark::Running | Mark::Asking => {
+                let asked = around.approvals.iter().filter(|w| w.detail.task.as_ref() == Some(&task.spec.id));
+                let asked: Vec<&str> = asked.map(|w| w.detail.id.as_str()).collect();
+                if !asked.is_empty() {
+                    return Some(format!("waits for you: {}", asked.join(", ")));
+                }
+                if task.mark == Mark::Asking {
+                    return Some("waits for a person".to_owned());
+                }
+                let open = self.children(index).filter(|child| !child.mark.is_ended());
+                let open: Vec<&str> = open.filter_map(Task::id).collect();
+                (!open.is_empty()).then(|| format!("waits for {}", open.join(", ")))
+            }
+        }
+    }
+
+    fn why_not_begun(&self, task: &Task, around: &Around<'_>) -> Option<String> {
+        let name = |id: &TaskId| match self.by_id.contains_key(id) {
+            true => id.to_string(),
+            false => format!("{id}, which does not exist"),
+        };
+        let open: Vec<String> = self.open_dependencies(task).map(name).collect();
+        if !open.is_empty() {
+            return Some(format!("waits for {}", open.join(", ")));
+        }
+        match &task.spec.assignee {
+            None => Some("nobody is assigned".to_owned()),
+            Some(agent) if agent.as_str() == PERSON => Some("is for a person to do".to_owned()),
+            Some(agent) if !around.has(agent) => Some(format!("agent {agent} does not exist")),
+            Some(_) if around.is_running => Some("ready, waits for a free slot".to_owned()),
+            Some(_) => Some("ready".to_owned()),
+        }
+    }
+
+    /// A task for programs.
+    pub fn json(&self, index: usize, around: &Around<'_>) -> Value {
+        let task = &self.list[index];
+        let spec = &task.spec;
+        let blocked_by: BTreeSet<&TaskId> =
+            self.open_dependencies(task).filter(|_| !task.mark.is_ended()).collect();
+        json!({
+            "id": task.id(),
+            "mark": task.mark.as_str(),
+            "title": spec.title,
+            "assignee": spec.assignee,
+            "priority": spec.priority,
+            "tag": spec.tag,
+            "tags": spec.tags,
+            "parent": spec.parent,
+            "depends_on": spec.depends_on,
+            "blocked_by": blocked_by,
+            "why": self.why(index, around),
+            "file": spec.file,
+            "line": task.line,
+        })
+    }
+}
+
+/// What else must be known to say why a task does not start.
+pub struct Around<'a> {
+    /// All agents.
+    pub agents: &'a [agent::Spec],
+    /// Approvals that wait.
+    pub approvals: &'a [Waiting],
+    /// Whether somebody works in the home.
+    pub is_running: bool,
+}
+
+impl Around<'_> {
+    fn has(&self, agent: &AgentId) -> bool {
+        self.agents.iter().any(|spec| spec.id == *agent)
+    }
+}

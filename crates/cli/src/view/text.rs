@@ -1,0 +1,87 @@
+//! Text of files and models on a terminal: made visible, cut to the width, put into columns.
+
+use domain::gate::hidden_character;
+use domain::id::Time;
+
+use crate::out;
+
+/// The width that lists fit into unless `COLUMNS` says otherwise.
+const WIDTH: usize = 80;
+/// So much of the last column is shown however wide the others are.
+const LAST_WIDTH_MIN: usize = 20;
+
+/// The text with characters that hide, reorder or steer shown by their number; line ends and tabs are kept.
+pub fn visible(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for c in text.replace("\r\n", "\n").chars() {
+        if hidden_character(c.encode_utf8(&mut [0; 4])).is_some() {
+            shown.push_str(&format!("\\u{{{:x}}}", u32::from(c)));
+        } else {
+            shown.push(c);
+        }
+    }
+    shown
+}
+
+/// The text as one visible line.
+pub fn line(text: &str) -> String {
+    visible(&text.split_whitespace().collect::<Vec<_>>().join(" "))
+}
+
+/// The first `width` characters, with a sign if there are more.
+pub fn cut(text: &str, width: usize) -> String {
+    if text.chars().count() <= width {
+        return text.to_owned();
+    }
+    let kept: String = text.chars().take(width.saturating_sub(1)).collect();
+    format!("{}…", kept.trim_end())
+}
+
+/// The line, cut to the width of the terminal.
+pub fn fit(text: &str) -> String {
+    cut(text, width())
+}
+
+fn width() -> usize {
+    let columns = std::env::var("COLUMNS").ok().and_then(|c| c.parse::<usize>().ok());
+    columns.filter(|c| *c >= LAST_WIDTH_MIN).unwrap_or(WIDTH)
+}
+
+/// A table that fits the terminal: the last column is cut.
+pub fn table(head: &[&str], mut rows: Vec<Vec<String>>) -> Vec<String> {
+    let last = head.len().saturating_sub(1);
+    let column = |i: usize| rows.iter().filter_map(|r| r.get(i)).map(|c| c.chars().count()).max().unwrap_or(0);
+    let before: usize = (0..last).map(|i| column(i).max(head[i].chars().count()) + 2).sum();
+    let room = width().saturating_sub(before).max(LAST_WIDTH_MIN);
+    for row in &mut rows {
+        if let Some(cell) = row.get_mut(last) {
+            *cell = cut(cell, room);
+        }
+    }
+    out::table(head, &rows)
+}
+
+/// `2026-01-31 12:00:05`, in UTC; nothing for the beginning of time, which stands for "unknown".
+pub fn time(at: Time) -> String {
+    if at == Time::default() {
+        return String::new();
+    }
+    formats::time::print(at).replace('T', " ").chars().take("2026-01-31 12:00:05".len()).collect()
+}
+
+/// `45 s`, `12 min`, `3 h 20 min`, `2 d`.
+pub fn duration(ms: u64) -> String {
+    let (minutes, hours, days) = (ms / 60_000, ms / 3_600_000, ms / 86_400_000);
+    match (days, hours, minutes) {
+        (0, 0, 0) => format!("{} s", ms / 1_000),
+        (0, 0, minutes) => format!("{minutes} min"),
+        (0, hours, minutes) if minutes % 60 == 0 => format!("{hours} h"),
+        (0, hours, minutes) => format!("{hours} h {} min", minutes % 60),
+        (days, ..) => format!("{days} d"),
+    }
+}
+
+/// `1 task`, `2 tasks`.
+pub fn count(n: usize, word: &str) -> String {
+    if n == 1 { format!("1 {word}") } else { format!("{n} {word}s") }
+}
