@@ -141,33 +141,35 @@ fn check_role(root: &Node, notes: &mut Notes<'_>) {
 
 fn spec(root: &Node) -> Option<Spec> {
     let role_map = root.get("role").filter(|r| r.text().is_none());
-    let role = text(root, "type").or_else(|| text(root, "role")).unwrap_or_else(|| ROLE_DEFAULT.to_owned());
-    let words = |key| text(root, key).or_else(|| role_map.and_then(|r| text(r, key))).unwrap_or_default();
+    let role =
+        root.get_text("type").or_else(|| root.get_text("role")).unwrap_or_else(|| ROLE_DEFAULT.to_owned());
+    let words =
+        |key| root.get_text(key).or_else(|| role_map.and_then(|r| r.get_text(key))).unwrap_or_default();
     let permissions = root.get("permissions");
-    let mut capabilities = texts(root, "capabilities").unwrap_or_default();
-    capabilities.extend(permissions.and_then(|p| texts(p, "capabilities")).unwrap_or_default());
+    let mut capabilities = root.get_texts("capabilities").unwrap_or_default();
+    capabilities.extend(permissions.and_then(|p| p.get_texts("capabilities")).unwrap_or_default());
     let mut metadata: std::collections::BTreeMap<String, String> = root
         .get("metadata")
         .map(|m| m.entries().iter().map(|e| (e.key.clone(), word(&e.value))).collect())
         .unwrap_or_default();
-    if let Some(version) = text(root, "version") {
+    if let Some(version) = root.get_text("version") {
         metadata.entry("version".to_owned()).or_insert(version);
     }
     Some(Spec {
         id: AgentId::parse(root.get("id")?.text()?).ok()?,
-        name: text(root, "name"),
+        name: root.get_text("name"),
         role,
         description: words("description"),
         model: model(root.get("model")?)?,
         system_prompt: words("system_prompt"),
         capabilities,
-        expertise: texts(root, "expertise").unwrap_or_default(),
-        responsibilities: texts(root, "responsibilities").unwrap_or_default(),
-        priority: int(root, "priority").unwrap_or(bounds::PRIORITY.2),
+        expertise: root.get_texts("expertise").unwrap_or_default(),
+        responsibilities: root.get_texts("responsibilities").unwrap_or_default(),
+        priority: root.get_int("priority").unwrap_or(bounds::PRIORITY.2),
         permissions: permissions.map(permissions_of).unwrap_or_default(),
         workspace: root
             .get("workspace")
-            .map(|w| Workspace { repo: text(w, "repo"), branch: text(w, "branch") }),
+            .map(|w| Workspace { repo: w.get_text("repo"), branch: w.get_text("branch") }),
         metadata,
     })
 }
@@ -177,11 +179,11 @@ fn model(node: &Node) -> Option<Model> {
         return Some(Model::alias(name));
     }
     Some(Model {
-        primary: text(node, "primary")?,
-        fallback: text(node, "fallback"),
+        primary: node.get_text("primary")?,
+        fallback: node.get_text("fallback"),
         temperature: node.get("temperature").and_then(Node::number),
-        max_tokens: int(node, "max_tokens"),
-        thinking: text(node, "thinking"),
+        max_tokens: node.get_int("max_tokens"),
+        thinking: node.get_text("thinking"),
     })
 }
 
@@ -193,25 +195,25 @@ fn permissions_of(node: &Node) -> Permissions {
     let flag = |n: Option<&Node>, key: &str| n.and_then(|n| n.get(key)).and_then(Node::bool);
     Permissions {
         tools: Tools {
-            allow: tools.and_then(|t| texts(t, "allow")),
-            deny: tools.and_then(|t| texts(t, "deny")).unwrap_or_default(),
+            allow: tools.and_then(|t| t.get_texts("allow")),
+            deny: tools.and_then(|t| t.get_texts("deny")).unwrap_or_default(),
         },
         delegation: Delegation {
             can_delegate: flag(delegation, "can_delegate")
                 .or_else(|| flag(Some(node), "can_delegate"))
                 .unwrap_or(d.can_delegate),
-            allowed_targets: delegation.and_then(|n| texts(n, "allowed_targets")),
-            allowed_tags: delegation.and_then(|n| texts(n, "allowed_tags")),
+            allowed_targets: delegation.and_then(|n| n.get_texts("allowed_targets")),
+            allowed_tags: delegation.and_then(|n| n.get_texts("allowed_tags")),
             max_delegation_depth: delegation
-                .and_then(|n| int(n, "max_delegation_depth"))
+                .and_then(|n| n.get_int("max_delegation_depth"))
                 .unwrap_or(d.max_delegation_depth),
         },
         concurrency: Concurrency {
             max_parallel_tasks: concurrency
-                .and_then(|n| int(n, "max_parallel_tasks"))
+                .and_then(|n| n.get_int("max_parallel_tasks"))
                 .unwrap_or(c.max_parallel_tasks),
             max_pending_queue: concurrency
-                .and_then(|n| int(n, "max_pending_queue"))
+                .and_then(|n| n.get_int("max_pending_queue"))
                 .unwrap_or(c.max_pending_queue),
             task_timeout_ms: concurrency
                 .and_then(|n| n.get("task_timeout_ms"))
@@ -219,20 +221,8 @@ fn permissions_of(node: &Node) -> Permissions {
                 .unwrap_or(c.task_timeout_ms),
         },
         can_access_context: flag(Some(node), "can_access_context"),
-        max_tokens_per_call: int(node, "max_tokens_per_call"),
+        max_tokens_per_call: node.get_int("max_tokens_per_call"),
     }
-}
-
-pub(crate) fn text(node: &Node, key: &str) -> Option<String> {
-    node.get(key).and_then(Node::text).map(str::to_owned)
-}
-
-pub(crate) fn texts(node: &Node, key: &str) -> Option<Vec<String>> {
-    node.get(key).map(Node::texts)
-}
-
-pub(crate) fn int(node: &Node, key: &str) -> Option<u32> {
-    node.get(key).and_then(Node::int).and_then(|n| u32::try_from(n).ok())
 }
 
 /// A free value as one text: scalars as they are, the rest as JSON.

@@ -124,10 +124,9 @@ fn read(
         FileKind::RunMode => {
             let read = run_mode::read(path, text);
             if let Some(mode) = read.value.map(|m| m.mode).filter(|m| *m != Mode::Solo) {
-                let at = text.find(mode.as_str()).unwrap_or(0);
                 let message =
                     format!("the mode `{}` is read, but this version runs `solo` only", mode.as_str());
-                notes.warning(at..at + mode.as_str().len().min(text.len() - at), message, None);
+                notes.warning(cross::span(cross::tree(file).as_ref(), &["mode"]), message, None);
             }
             read.diagnostics
         }

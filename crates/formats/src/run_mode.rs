@@ -2,7 +2,6 @@
 
 use domain::mode::{Member, Mode, RunMode};
 
-use crate::agent::{int, text, texts};
 use crate::diagnostic::{Notes, Read};
 use crate::shape::{Shape, TEXTS, may, must};
 use crate::yaml::{self, Node};
@@ -66,17 +65,17 @@ fn run_mode(root: &Node) -> Option<RunMode> {
     let sub_agents = root.get("sub_agents").map(Node::items).unwrap_or_default();
     Some(RunMode {
         mode: root.get("mode").and_then(mode).unwrap_or_default(),
-        orchestrator_model: orchestrator.and_then(|n| text(n, "model")),
+        orchestrator_model: orchestrator.and_then(|n| n.get_text("model")),
         max_delegation_depth: orchestrator
-            .and_then(|n| int(n, "max_delegation_depth"))
+            .and_then(|n| n.get_int("max_delegation_depth"))
             .unwrap_or(DELEGATION_DEPTH_DEFAULT),
         sub_agents: sub_agents.iter().filter_map(|n| member(n, "agent")).collect(),
-        voting_agents: voting.and_then(|n| int(n, "agents")).unwrap_or(VOTERS_DEFAULT),
+        voting_agents: voting.and_then(|n| n.get_int("agents")).unwrap_or(VOTERS_DEFAULT),
         voting_threshold: voting
             .and_then(|n| n.get("threshold"))
             .and_then(Node::number)
             .unwrap_or(THRESHOLD_DEFAULT),
-        voting_model: voting.and_then(|n| text(n, "model")),
+        voting_model: voting.and_then(|n| n.get_text("model")),
         roles: entries("roles")
             .iter()
             .filter_map(|e| Some((e.key.clone(), member(&e.value, &e.key)?)))
@@ -92,9 +91,9 @@ fn mode(node: &Node) -> Option<Mode> {
 
 fn member(node: &Node, name: &str) -> Option<Member> {
     Some(Member {
-        name: text(node, "name").unwrap_or_else(|| name.to_owned()),
-        role: text(node, "role").unwrap_or_else(|| ROLE_DEFAULT.to_owned()),
-        model: text(node, "model")?,
-        capabilities: texts(node, "capabilities").unwrap_or_default(),
+        name: node.get_text("name").unwrap_or_else(|| name.to_owned()),
+        role: node.get_text("role").unwrap_or_else(|| ROLE_DEFAULT.to_owned()),
+        model: node.get_text("model")?,
+        capabilities: node.get_texts("capabilities").unwrap_or_default(),
     })
 }

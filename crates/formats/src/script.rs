@@ -14,7 +14,6 @@
 //! The first rule that fits answers. Its answers are used one after the other; the last repeats unless the
 //! rule says `once: true`. `{last}` and `{match:1}` are replaced by whoever plays the script.
 
-use crate::agent::{int, text};
 use crate::diagnostic::{Notes, Read};
 use crate::shape::{INT_MAX, Shape, may, must};
 use crate::time;
@@ -158,11 +157,11 @@ fn rule(node: &Node, notes: &mut Notes<'_>) -> Rule {
     }
     Rule {
         line: node.line,
-        agent: text(node, "agent"),
-        matches: text(node, "matches"),
-        from: text(node, "from"),
-        tool_result: text(node, "tool_result"),
-        turn: int(node, "turn"),
+        agent: node.get_text("agent"),
+        matches: node.get_text("matches"),
+        from: node.get_text("from"),
+        tool_result: node.get_text("tool_result"),
+        turn: node.get_int("turn"),
         answers,
         once: node.get("once").and_then(Node::bool).unwrap_or_default(),
     }
@@ -174,14 +173,14 @@ fn answer(node: &Node) -> Answer {
     }
     let call = |n: &Node| {
         let arguments = n.get("arguments").map_or_else(|| serde_json::json!({}), Node::to_json);
-        Some(ScriptCall { tool: text(n, "tool")?, arguments })
+        Some(ScriptCall { tool: n.get_text("tool")?, arguments })
     };
     let error = |n: &Node| ScriptError {
-        message: n.text().map(str::to_owned).or_else(|| text(n, "message")).unwrap_or_default(),
+        message: n.text().map(str::to_owned).or_else(|| n.get_text("message")).unwrap_or_default(),
         retry_after_ms: n.get("retry_after_ms").and_then(Node::int),
     };
     Answer {
-        text: text(node, "text").unwrap_or_default(),
+        text: node.get_text("text").unwrap_or_default(),
         calls: node.get("calls").map(Node::items).unwrap_or_default().iter().filter_map(call).collect(),
         error: node.get("error").map(error),
         delay_ms: node

@@ -6,7 +6,6 @@ use domain::id::AgentId;
 use domain::role::{Permission, Role};
 use domain::settings::{Approvals, Limits, ModelRef, Provider, Routing, Settings};
 
-use crate::agent::{int, text, texts};
 use crate::diagnostic::{Notes, Read};
 use crate::shape::{INT_MAX, Shape, TEXTS, may, must};
 use crate::time;
@@ -100,12 +99,12 @@ fn settings(root: &Node) -> Option<Settings> {
     let entries = |key: &str| root.get(key).map(Node::entries).unwrap_or_default();
     let mut providers = BTreeMap::new();
     for entry in entries("providers") {
-        providers.insert(entry.key.clone(), Provider::Scripted { script: text(&entry.value, "script")? });
+        providers.insert(entry.key.clone(), Provider::Scripted { script: entry.value.get_text("script")? });
     }
     let mut models = BTreeMap::new();
     for entry in entries("models") {
         let model =
-            ModelRef { provider: text(&entry.value, "provider")?, model: text(&entry.value, "model")? };
+            ModelRef { provider: entry.value.get_text("provider")?, model: entry.value.get_text("model")? };
         models.insert(entry.key.clone(), model);
     }
     let roles = entries("roles").iter().map(|e| (e.key.clone(), role(&e.value))).collect();
@@ -124,12 +123,12 @@ fn limits(node: &Node) -> Limits {
     let default = Limits::default();
     let long = |key: &str| node.get(key).and_then(Node::int);
     Limits {
-        turns_max: int(node, "turns_max").unwrap_or(default.turns_max),
-        calls_max: int(node, "calls_max").unwrap_or(default.calls_max),
-        same_call_max: int(node, "same_call_max").unwrap_or(default.same_call_max),
-        parallel_max: int(node, "parallel_max").unwrap_or(default.parallel_max),
-        tasks_max: int(node, "tasks_max").unwrap_or(default.tasks_max),
-        model_attempts_max: int(node, "model_attempts_max").unwrap_or(default.model_attempts_max),
+        turns_max: node.get_int("turns_max").unwrap_or(default.turns_max),
+        calls_max: node.get_int("calls_max").unwrap_or(default.calls_max),
+        same_call_max: node.get_int("same_call_max").unwrap_or(default.same_call_max),
+        parallel_max: node.get_int("parallel_max").unwrap_or(default.parallel_max),
+        tasks_max: node.get_int("tasks_max").unwrap_or(default.tasks_max),
+        model_attempts_max: node.get_int("model_attempts_max").unwrap_or(default.model_attempts_max),
         model_ms_max: long("model_ms_max").unwrap_or(default.model_ms_max),
         tool_ms_max: long("tool_ms_max").unwrap_or(default.tool_ms_max),
         output_bytes_max: long("output_bytes_max").unwrap_or(default.output_bytes_max),
@@ -144,14 +143,14 @@ fn routing(node: &Node) -> Routing {
     Routing {
         inbox: agents("inbox").collect(),
         tags: agents("tags").collect(),
-        fallback: text(node, "fallback").and_then(|t| AgentId::parse(&t).ok()),
+        fallback: node.get_text("fallback").and_then(|t| AgentId::parse(&t).ok()),
     }
 }
 
 fn role(node: &Node) -> Role {
-    let permissions = texts(node, "permissions").unwrap_or_default();
+    let permissions = node.get_texts("permissions").unwrap_or_default();
     Role {
         permissions: permissions.iter().filter_map(|p| Permission::parse(p)).collect(),
-        tools: texts(node, "tools").unwrap_or_default(),
+        tools: node.get_texts("tools").unwrap_or_default(),
     }
 }

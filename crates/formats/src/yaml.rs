@@ -134,6 +134,21 @@ impl Node {
         self.items().iter().filter_map(Node::text).map(str::to_owned).collect()
     }
 
+    /// The text of a key.
+    pub fn get_text(&self, key: &str) -> Option<String> {
+        self.get(key).and_then(Node::text).map(str::to_owned)
+    }
+
+    /// The texts of a key's list.
+    pub fn get_texts(&self, key: &str) -> Option<Vec<String>> {
+        self.get(key).map(Node::texts)
+    }
+
+    /// The whole number of a key, if it is not too great.
+    pub fn get_int(&self, key: &str) -> Option<u32> {
+        self.get(key).and_then(Node::int).and_then(|n| u32::try_from(n).ok())
+    }
+
     /// The value as JSON, by the core schema of YAML 1.2.
     pub fn to_json(&self) -> serde_json::Value {
         use serde_json::Value;

@@ -75,7 +75,7 @@ impl Known {
     }
 }
 
-fn tree(file: &SourceFile<'_>) -> Option<Node> {
+pub(super) fn tree(file: &SourceFile<'_>) -> Option<Node> {
     let mut quiet = Notes::new(file.path, file.text);
     if file.path.ends_with(".json") {
         json::parse(file.text, &mut quiet)
@@ -85,7 +85,7 @@ fn tree(file: &SourceFile<'_>) -> Option<Node> {
 }
 
 /// The span of a value below a node, by keys.
-fn span(root: Option<&Node>, keys: &[&str]) -> Range<usize> {
+pub(super) fn span(root: Option<&Node>, keys: &[&str]) -> Range<usize> {
     let mut node = root;
     for key in keys {
         node = node.and_then(|n| n.get(key));

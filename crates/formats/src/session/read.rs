@@ -7,7 +7,6 @@ use domain::id::{AgentId, CallId, MessageId, SessionId, TaskId};
 use domain::session::{Head, Speaker, Status};
 
 use super::{List, MessageItem, Places, RawCall, SessionFile, print};
-use crate::agent::text;
 use crate::diagnostic::Notes;
 use crate::time;
 use crate::yaml::{self, Kind, Node};
@@ -19,12 +18,12 @@ pub(super) fn document(path: &str, source: &str, root: &Node, notes: &mut Notes<
     let at = |key: &str| root.get(key).and_then(Node::text).and_then(time::parse);
     let created = at("created").unwrap_or_default();
     let head = Head {
-        session: SessionId::new(text(root, "session_id")?),
-        agent: AgentId::new(text(root, "agent_id")?),
-        role: text(root, "agent_type").unwrap_or_default(),
-        model: text(root, "model").unwrap_or_default(),
-        system_prompt: text(root, "system_prompt").unwrap_or_default(),
-        task: text(root, "task").map(TaskId::new),
+        session: SessionId::new(root.get_text("session_id")?),
+        agent: AgentId::new(root.get_text("agent_id")?),
+        role: root.get_text("agent_type").unwrap_or_default(),
+        model: root.get_text("model").unwrap_or_default(),
+        system_prompt: root.get_text("system_prompt").unwrap_or_default(),
+        task: root.get_text("task").map(TaskId::new),
         created,
     };
     let items = root.get("messages").map(Node::items).unwrap_or_default();
@@ -47,17 +46,17 @@ fn message(node: &Node) -> Option<MessageItem> {
         let arguments = function
             .get("arguments")
             .map_or_else(String::new, |a| a.text().map_or_else(|| a.to_json().to_string(), str::to_owned));
-        Some(RawCall { id: CallId::new(text(n, "id")?), name: text(function, "name")?, arguments })
+        Some(RawCall { id: CallId::new(n.get_text("id")?), name: function.get_text("name")?, arguments })
     };
     let calls = node.get("tool_calls").map(Node::items).unwrap_or_default();
     Some(MessageItem {
-        id: text(node, "id").map(MessageId::new),
+        id: node.get_text("id").map(MessageId::new),
         at: node.get("timestamp").and_then(Node::text).and_then(time::parse),
         speaker: Speaker::parse(node.get("role")?.text()?)?,
-        from: text(node, "from").unwrap_or_default(),
-        content: text(node, "content").unwrap_or_default(),
+        from: node.get_text("from").unwrap_or_default(),
+        content: node.get_text("content").unwrap_or_default(),
         calls: calls.iter().map(call).collect::<Option<Vec<_>>>()?,
-        call: text(node, "tool_call_id").map(CallId::new),
+        call: node.get_text("tool_call_id").map(CallId::new),
         line: node.line,
         span: node.span.clone(),
     })

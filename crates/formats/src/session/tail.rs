@@ -37,7 +37,10 @@ fn is_torn(item: &str) -> bool {
     if !(first.starts_with(START) && (rest.starts_with(SECOND) || SECOND.starts_with(rest))) {
         return false;
     }
-    let whole = |l: &str| l.strip_prefix(LAST).is_some_and(|t| t.len() > 1 && t.ends_with('\''));
+    let whole = |l: &str| {
+        let time = l.strip_prefix(LAST).map(|t| t.trim_end_matches('\r'));
+        time.is_some_and(|t| t.len() > 1 && t.ends_with('\''))
+    };
     // Keys below the messages show that somebody wrote on.
     let key = |l: &str| !l.starts_with(' ') && !l.trim().is_empty() && !l.starts_with('#');
     !rest.lines().any(|l| whole(l) || key(l))

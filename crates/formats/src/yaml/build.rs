@@ -28,7 +28,12 @@ pub(crate) fn parse(text: &str, notes: &mut Notes<'_>) -> Option<Node> {
             Ok(pair) => pair,
             Err(error) => {
                 let at = builder.offsets.byte(error.marker().index());
-                builder.notes.error(at..at, error.info().to_lowercase());
+                let message = match error.info() {
+                    // The parser's own limit comes before ours when nothing but brackets was seen.
+                    "recursion limit exceeded" => format!("the file is nested more than {DEPTH_MAX} deep"),
+                    info => info.to_lowercase(),
+                };
+                builder.notes.error(at..at, message);
                 return None;
             }
         };
