@@ -1,0 +1,127 @@
+//! `cargo xtask tidy`: what the compiler and clippy do not check. Each finding has a place and says what to do.
+//! The rules work on text, the files are read here.
+
+mod edges;
+mod rules;
+mod source;
+
+use std::fs;
+use std::path::Path;
+
+use crate::flags::Flags;
+use crate::shell::{self, Failure, say};
+use source::Source;
+
+/// Where our sources are.
+const FOLDERS: [&str; 4] = ["crates", "xtask", "benches", "fuzz"];
+
+/// What a repository of ours has.
+const DOCUMENTS: [&str; 5] = ["README.md", "ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE"];
+
+/// Something that is not as it should be.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Finding {
+    /// From 1.
+    line: usize,
+    /// What is wrong; what to do.
+    what: String,
+}
+
+impl Finding {
+    fn new(line: usize, what: impl Into<String>) -> Self {
+        Self { line, what: what.into() }
+    }
+}
+
+/// Checks the whole workspace.
+pub fn run(args: &[String]) -> Result<(), Failure> {
+    Flags::read(args, &[])?;
+    let root = shell::root();
+    let mut paths = Vec::new();
+    for folder in FOLDERS {
+        walk(&root, folder, &mut paths).map_err(|e| Failure::new(format!("cannot list {folder}: {e}")))?;
+    }
+    paths.sort();
+    let mut count = 0;
+    for path in &paths {
+        let text = fs::read_to_string(root.join(path))
+            .map_err(|e| Failure::new(format!("cannot read {path}: {e}")))?;
+        for finding in file(path, &text) {
+            count += 1;
+            say(format!("{path}:{}: {}", finding.line, finding.what));
+        }
+    }
+    for name in missing(|name| root.join(name).exists()) {
+        count += 1;
+        say(format!("{name}:1: the file is missing; every reader looks for it"));
+    }
+    if count > 0 {
+        return Err(Failure::new(format!("tidy: {count} to mend in {} files", paths.len())));
+    }
+    say(format!("tidy: {} files are in order", paths.len()));
+    Ok(())
+}
+
+/// All rules that concern a file with this path.
+fn file(path: &str, text: &str) -> Vec<Finding> {
+    if let Some(folder) = path.strip_suffix("/Cargo.toml") {
+        let name = folder.rsplit('/').next().unwrap_or(folder);
+        return edges::check(name, text);
+    }
+    let source = Source::read(path, text);
+    let mut findings = rules::everywhere(&source);
+    if path.starts_with("crates/domain/src/") {
+        findings.extend(rules::pure(&source));
+    }
+    findings.sort();
+    findings
+}
+
+fn missing(exists: impl Fn(&str) -> bool) -> Vec<&'static str> {
+    DOCUMENTS.into_iter().filter(|name| !exists(name)).collect()
+}
+
+/// Every manifest and Rust file below a folder, relative to the root.
+fn walk(root: &Path, folder: &str, paths: &mut Vec<String>) -> std::io::Result<()> {
+    if !root.join(folder).is_dir() {
+        return Ok(());
+    }
+    for entry in fs::read_dir(root.join(folder))? {
+        let entry = entry?;
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let path = format!("{folder}/{name}");
+        if entry.file_type()?.is_dir() {
+            if !name.starts_with('.') && !matches!(name.as_str(), "target" | "corpus" | "artifacts") {
+                walk(root, &path, paths)?;
+            }
+        } else if name.ends_with(".rs") || name == "Cargo.toml" {
+            paths.push(path);
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn documents_that_readers_look_for_exist() {
+        assert_eq!(missing(|_| true), [""; 0]);
+        assert_eq!(missing(|name| name != "LICENSE"), ["LICENSE"]);
+    }
+
+    #[test]
+    fn only_the_domain_must_be_pure() {
+        let text = "//! x\nasync fn a() {}\n";
+        assert_eq!(file("crates/engine/src/a.rs", text), []);
+        assert_eq!(file("crates/domain/src/a.rs", text).len(), 1);
+    }
+
+    #[test]
+    fn a_manifest_is_judged_by_its_folder() {
+        let text = "[lints]\nworkspace = true\n[dependencies]\nengine = { workspace = true }";
+        assert_eq!(file("crates/web/Cargo.toml", text), []);
+        assert_eq!(file("crates/ports/Cargo.toml", text).len(), 1);
+    }
+}
