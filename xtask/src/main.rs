@@ -81,11 +81,13 @@ fn help(_: &[String]) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Simulated runs; the bound in [`test`] calls this too.
+/// Simulated runs; `test` calls this too, with a bound.
 fn sim(args: &[String]) -> Result<(), Failure> {
-    Flags::read(args, &["seeds", "start", "seed"])?;
+    const FLAGS: [&str; 3] = ["seeds", "start", "seed"];
+    let flags = Flags::read(args, &FLAGS)?;
+    let given = FLAGS.iter().filter_map(|name| Some([format!("--{name}"), flags.number(name)?.to_string()]));
     let head = ["run", "--release", "--quiet", "--locked", "-p", "synod-engine", "--example", "sim", "--"];
-    shell::run(shell::cargo().args(head).args(args))
+    shell::run(shell::cargo().args(head).args(given.flatten()))
 }
 
 fn bench(args: &[String]) -> Result<(), Failure> {
