@@ -267,10 +267,11 @@ impl State {
     }
 
     fn cut_session(&mut self, id: &SessionId, next_message: u32, tail: &Tail) {
-        if let Some(session) = self.sessions.get_mut(id) {
-            session.next_message = next_message;
+        let Some(session) = self.sessions.get_mut(id) else { return };
+        session.next_message = next_message;
+        if session.lifecycle != Lifecycle::Complete {
+            self.set_tail(id, tail);
         }
-        self.set_tail(id, tail);
     }
 
     fn set_tail(&mut self, id: &SessionId, tail: &Tail) {

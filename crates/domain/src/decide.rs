@@ -11,8 +11,10 @@ mod intake;
 mod recover;
 mod turn;
 
+use std::collections::BTreeMap;
+
 use crate::event::Event;
-use crate::id::{SessionId, Time};
+use crate::id::{MessageId, SessionId, Time};
 use crate::input::Input;
 use crate::lifecycle::Lifecycle;
 use crate::refused::Refused;
@@ -21,6 +23,33 @@ use crate::state::{Session, State, Work};
 
 /// What follows from `input` at the time `at`.
 pub fn decide(state: &State, at: Time, input: &Input) -> Result<Vec<Event>, Refused> {
+    let mut events = follow(state, at, input)?;
+    number_messages(state, &mut events);
+    Ok(events)
+}
+
+/// Gives each message its place in its session. Done here and nowhere else, because one decision may say
+/// several things in one session.
+fn number_messages(state: &State, events: &mut [Event]) {
+    let mut next: BTreeMap<SessionId, u32> = BTreeMap::new();
+    for event in events {
+        match event {
+            Event::SessionAdopted { head, next_message, .. } => _ = next.insert(head.session.clone(), *next_message),
+            Event::SessionCut { session, next_message, .. } => _ = next.insert(session.clone(), *next_message),
+            Event::MessageAdded { session, message, .. }
+            | Event::Replied { session, message, .. }
+            | Event::CallFinished { session, message, .. } => {
+                let known = || state.sessions.get(session).map_or(1, |s| s.next_message);
+                let number = next.entry(session.clone()).or_insert_with(known);
+                message.id = MessageId::new(format!("m-{number:04}"));
+                *number += 1;
+            }
+            _ => {}
+        }
+    }
+}
+
+fn follow(state: &State, at: Time, input: &Input) -> Result<Vec<Event>, Refused> {
     match input {
         Input::Started => Ok(recover::started(state, at)),
         Input::Proceed => Ok(proceed(state, at)),
@@ -116,10 +145,10 @@ fn moves_from(id: &SessionId, session: &Session, from: Lifecycle, to: Lifecycle,
         .collect()
 }
 
-/// A message to an agent. `further` counts messages of the same session that come before it in the same decision.
-fn said(session: &Session, further: usize, at: Time, from: &str, content: String) -> Message {
+/// A message to an agent. Its id is given at the end of the decision.
+fn said(at: Time, from: &str, content: String) -> Message {
     Message {
-        id: session.next_message_id(further),
+        id: MessageId::new(""),
         at,
         speaker: Speaker::User,
         from: from.to_owned(),

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::agent;
 use crate::approval::{Outcome, Request};
-use crate::id::{AgentId, ApprovalId, CallId, MessageId, Seq, SessionId, TaskId, Ticket, Time};
+use crate::id::{AgentId, ApprovalId, CallId, Seq, SessionId, TaskId, Ticket, Time};
 use crate::lifecycle::Lifecycle;
 use crate::role::{self, Role};
 use crate::session::Status;
@@ -391,11 +391,6 @@ impl Session {
     /// The word for `status:` in its file.
     pub fn status(&self) -> Status {
         self.lifecycle.status(self.failed)
-    }
-
-    /// The id of its next message.
-    pub fn next_message_id(&self, further: usize) -> MessageId {
-        MessageId::new(format!("m-{:04}", self.next_message as usize + further))
     }
 
     /// One of the current turn's calls.

@@ -7,3 +7,6 @@ pub mod journal;
 pub mod model;
 pub mod rng;
 pub mod tools;
+pub mod world;
+
+pub use world::World;

@@ -1,7 +1,5 @@
 //! Endings: of turns, sessions, tasks and approvals; and who is told.
 
-use std::collections::BTreeMap;
-
 use crate::approval::{Answer, Outcome};
 use crate::brief;
 use crate::decide::turn::{next_turn, result, unknown_text};
@@ -20,7 +18,9 @@ pub(super) fn conclude(state: &State, at: Time, id: &SessionId, session: &Sessio
         return next_turn(state, at, id, session);
     }
     let by = format!("agent:{}", session.agent);
-    let mut events = tell_askers(state, at, session, text);
+    // Whoever asked for the task hears of its end in another way.
+    let requester = session.task.as_ref().and_then(|t| state.tasks.get(t)).and_then(|task| asker_of(state, task));
+    let mut events = tell_askers(state, at, session, requester, text);
     let Some((task_id, task)) = session.task.as_ref().and_then(|t| state.tasks.get_key_value(t)) else {
         events.extend(moves(id, session, Lifecycle::Waiting, false, "it has said what it had to say"));
         return events;
@@ -41,13 +41,14 @@ pub(super) fn conclude(state: &State, at: Time, id: &SessionId, session: &Sessio
 }
 
 /// The agent's last words reach whoever asked for them.
-fn tell_askers(state: &State, at: Time, session: &Session, text: &str) -> Vec<Event> {
+fn tell_askers(state: &State, at: Time, session: &Session, but: Option<&SessionId>, text: &str) -> Vec<Event> {
     let from = format!("agent:{}", session.agent);
-    let open = session.askers.iter().filter_map(|id| state.sessions.get_key_value(id));
+    let askers = session.askers.iter().filter(|id| Some(*id) != but);
+    let open = askers.filter_map(|id| state.sessions.get_key_value(id));
     open.filter(|(_, asker)| asker.lifecycle != Lifecycle::Complete)
-        .map(|(id, asker)| Event::MessageAdded {
+        .map(|(id, _)| Event::MessageAdded {
             session: id.clone(),
-            message: said(asker, 0, at, &from, text.to_owned()),
+            message: said(at, &from, text.to_owned()),
             asker: None,
             in_file: false,
         })
@@ -62,7 +63,7 @@ pub(super) fn fail(state: &State, at: Time, id: &SessionId, session: &Session, r
     {
         events.extend(end_but(state, at, task_id, End::Failed, reason, "synod", Some(id)));
     }
-    events.extend(tell_askers(state, at, session, &format!("{} cannot answer: {reason}", session.agent)));
+    events.extend(tell_askers(state, at, session, None, &format!("{} cannot answer: {reason}", session.agent)));
     events.extend(stop_session(state, at, id, reason, true));
     events
 }
@@ -127,17 +128,25 @@ fn all_below(state: &State, id: &TaskId) -> Vec<TaskId> {
     found
 }
 
+/// The conversation that waits for a task: that of the task it is a part of, else the one that asked for it.
+fn asker_of<'a>(state: &'a State, task: &'a Task) -> Option<&'a SessionId> {
+    let parent = task.spec.parent.as_ref().and_then(|p| state.tasks.get(p));
+    match (parent.and_then(Task::session), &task.by) {
+        (Some(session), _) | (None, Requester::Session { session }) => Some(session),
+        (None, Requester::Person { .. } | Requester::Inbox { .. }) => None,
+    }
+}
+
 /// Whoever asked hears of the end: when all parts have ended, or at once when one did not work out.
 fn tell_requester(state: &State, at: Time, task: &Task, end: End, result: &str, acting: Option<&SessionId>) -> Vec<Event> {
     let parent = task.spec.parent.as_ref().and_then(|p| state.tasks.get(p));
-    let asker = match (parent.and_then(Task::session), &task.by) {
-        (Some(session), _) | (None, Requester::Session { session }) => session,
-        (None, Requester::Person { .. } | Requester::Inbox { .. }) => return Vec::new(),
-    };
+    let Some(asker) = asker_of(state, task) else { return Vec::new() };
     if Some(asker) == acting {
         return Vec::new();
     }
-    let Some(session) = state.sessions.get(asker).filter(|s| s.lifecycle != Lifecycle::Complete) else { return Vec::new() };
+    if state.sessions.get(asker).is_none_or(|s| s.lifecycle == Lifecycle::Complete) {
+        return Vec::new();
+    }
     let ended = Task { stage: TaskStage::Ended { end }, result: result.to_owned(), ..task.clone() };
     let open_siblings = parent.is_some_and(|p| state.open_children(p).any(|id| *id != task.spec.id));
     let text = if open_siblings {
@@ -156,7 +165,7 @@ fn tell_requester(state: &State, at: Time, task: &Task, end: End, result: &str, 
         };
         brief::parts(&parts)
     };
-    let message = said(session, 0, at, "synod", text);
+    let message = said(at, "synod", text);
     vec![Event::MessageAdded { session: asker.clone(), message, asker: None, in_file: false }]
 }
 
@@ -168,7 +177,7 @@ pub(super) fn missed_parents(state: &State, at: Time) -> Vec<Event> {
         let waits = session.lifecycle == Lifecycle::Waiting && session.stage == Stage::Resting && !session.unread;
         if waits && !task.children.is_empty() && state.open_children(task).next().is_none() {
             let parts: Vec<&Task> = task.children.iter().filter_map(|id| state.tasks.get(id)).collect();
-            let message = said(session, 0, at, "synod", brief::parts(&parts));
+            let message = said(at, "synod", brief::parts(&parts));
             events.push(Event::MessageAdded { session: id.clone(), message, asker: None, in_file: false });
         }
     }
@@ -190,7 +199,7 @@ pub(super) fn stop_session(state: &State, at: Time, id: &SessionId, reason: &str
 fn drop_calls(session: &Session, at: Time, id: &SessionId, reason: &str) -> Vec<Event> {
     let mut events = Vec::new();
     let Stage::Acting { calls, .. } = &session.stage else { return events };
-    for (further, pending) in calls.iter().filter(|p| p.step != Step::Finished).enumerate() {
+    for pending in calls.iter().filter(|p| p.step != Step::Finished) {
         let (finish, text) = match &pending.step {
             Step::Running { nature: crate::tool::Nature::Once, .. } => {
                 let act = match &pending.call.want {
@@ -210,7 +219,7 @@ fn drop_calls(session: &Session, at: Time, id: &SessionId, reason: &str) -> Vec<
                 (Finish::Dropped, format!("not carried out: {reason}"))
             }
         };
-        let message = result(session, further, at, &pending.call.id, text);
+        let message = result(at, &pending.call.id, text);
         events.push(Event::CallFinished { session: id.clone(), finish, message });
     }
     events
@@ -256,12 +265,10 @@ pub(super) fn answered(
     };
     let outcome = Outcome::Answered { answer: answer.clone(), by: by.to_owned(), via: via.to_owned() };
     let mut events = vec![Event::ApprovalEnded { approval: id.clone(), outcome }];
-    if let Answer::Rejected { reason } = answer
-        && let Some(session) = state.sessions.get(&request.session)
-    {
+    if let Answer::Rejected { reason } = answer {
         let why = if reason.is_empty() { "no reason was given".to_owned() } else { reason.clone() };
         let text = format!("rejected by {by}: {why}");
-        let message = result(session, 0, at, &request.call, text);
+        let message = result(at, &request.call, text);
         let finish = Finish::Refused { rule: format!("{id} was rejected") };
         events.push(Event::CallFinished { session: request.session.clone(), finish, message });
     }
@@ -272,24 +279,11 @@ pub(super) fn answered(
 pub(super) fn expired(state: &State, at: Time, id: &ApprovalId) -> Vec<Event> {
     let Some(request) = state.approvals.get(id) else { return Vec::new() };
     let mut events = vec![Event::ApprovalEnded { approval: id.clone(), outcome: Outcome::Expired }];
-    if let Some(session) = state.sessions.get(&request.session) {
+    if state.sessions.contains_key(&request.session) {
         let text = format!("not carried out: {id} was not answered in time (approvals.expire_after)");
-        let message = result(session, 0, at, &request.call, text);
+        let message = result(at, &request.call, text);
         let finish = Finish::Refused { rule: "approvals.expire_after".to_owned() };
         events.push(Event::CallFinished { session: request.session.clone(), finish, message });
     }
     events
-}
-
-/// How many messages of each session a decision has made so far.
-#[derive(Default)]
-pub(super) struct Further(BTreeMap<SessionId, usize>);
-
-impl Further {
-    /// The number for the next message of `session`.
-    pub(super) fn next(&mut self, session: &SessionId) -> usize {
-        let count = self.0.entry(session.clone()).or_default();
-        *count += 1;
-        *count - 1
-    }
 }

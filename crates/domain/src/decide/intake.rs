@@ -8,7 +8,7 @@ use crate::id::{AgentId, SessionId, TaskId, Time};
 use crate::lifecycle::Lifecycle;
 use crate::refused::Refused;
 use crate::route::route;
-use crate::session::{Head, Message, Speaker};
+use crate::session::Head;
 use crate::state::{Agent, Requester, State};
 use crate::task::{self, Change, End, Mark};
 
@@ -157,7 +157,7 @@ pub(super) fn message(
     if session.lifecycle == Lifecycle::Complete {
         events.push(Event::SessionReopened { session: id.clone() });
     }
-    let message = said(session, 0, at, &from, text.to_owned());
+    let message = said(at, &from, text.to_owned());
     events.push(Event::MessageAdded { session: id.clone(), message, asker: None, in_file });
     Ok(events)
 }
@@ -179,18 +179,18 @@ pub(super) fn tell_agent(
     let mut conversation = None;
     for (id, session) in open {
         match &session.task {
-            Some(task) if root.is_some_and(|root| state.root_of(task) == root) => related = Some((id, session)),
+            Some(task) if root.is_some_and(|root| state.root_of(task) == root) => related = Some(id),
             Some(_) => {}
-            None => conversation = Some((id, session)),
+            None => conversation = Some(id),
         }
     }
-    if let Some((id, session)) = related.or(conversation) {
-        let message = said(session, 0, at, from, text.to_owned());
+    if let Some(id) = related.or(conversation) {
+        let message = said(at, from, text.to_owned());
         return vec![Event::MessageAdded { session: id.clone(), message, asker: asker.cloned(), in_file: false }];
     }
     let head = head_for(state, at, agent, None);
     let session = head.session.clone();
-    let message = first_message(at, from, text.to_owned());
+    let message = said(at, from, text.to_owned());
     vec![
         Event::SessionOpened { head: Box::new(head) },
         Event::MessageAdded { session, message, asker: asker.cloned(), in_file: false },
@@ -211,7 +211,7 @@ pub(super) fn start_task(state: &State, at: Time, id: &TaskId) -> Vec<Event> {
         }
         Requester::Inbox { source } => source.clone(),
     };
-    let message = first_message(at, &from, brief::task(state, task));
+    let message = said(at, &from, brief::task(state, task));
     vec![
         Event::TaskStarted { task: id.clone(), session: session.clone() },
         Event::SessionOpened { head: Box::new(head) },
@@ -236,18 +236,6 @@ fn head_for(state: &State, at: Time, agent: &Agent, task: Option<&TaskId>) -> He
         system_prompt: agent.spec.system_prompt.clone(),
         task: task.cloned(),
         created: at,
-    }
-}
-
-fn first_message(at: Time, from: &str, content: String) -> Message {
-    Message {
-        id: crate::id::MessageId::new("m-0001"),
-        at,
-        speaker: Speaker::User,
-        from: from.to_owned(),
-        content,
-        calls: Vec::new(),
-        call: None,
     }
 }
 

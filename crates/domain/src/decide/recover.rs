@@ -1,7 +1,7 @@
 //! Going on: after a stop, after a crash, from the files alone, and when time is up.
 
 use crate::approval::Request;
-use crate::decide::finish::{self, Further};
+use crate::decide::finish;
 use crate::decide::moves;
 use crate::decide::turn::{result, unknown_text};
 use crate::event::{Event, Finish, Found, Tail};
@@ -23,7 +23,6 @@ pub(super) fn started(state: &State, at: Time) -> Vec<Event> {
                 reason: "the answer had not come when Synod stopped".to_owned(),
             }),
             Stage::Acting { calls, .. } => {
-                let mut further = Further::default();
                 for pending in calls {
                     let Step::Running { nature, .. } = pending.step else { continue };
                     events.push(match nature {
@@ -36,7 +35,7 @@ pub(super) fn started(state: &State, at: Time) -> Vec<Event> {
                                 Want::Invalid { .. } => None,
                             };
                             let text = unknown_text(act);
-                            let message = result(session, further.next(id), at, &pending.call.id, text);
+                            let message = result(at, &pending.call.id, text);
                             Event::CallFinished { session: id.clone(), finish: Finish::Unknown, message }
                         }
                     });
@@ -115,7 +114,6 @@ pub(super) fn session(
         work_due: None,
         queued: None,
     };
-    let mut further = Further::default();
     let id = &head.session;
     for found in calls {
         let call = &found.call;
@@ -124,7 +122,7 @@ pub(super) fn session(
             Want::Invalid { .. } => None,
         };
         let mut finish = |finish: Finish, text: String| {
-            let message = result(&stub, further.next(id), at, &call.id, text);
+            let message = result(at, &call.id, text);
             events.push(Event::CallFinished { session: id.clone(), finish, message });
         };
         let ruling = act.map(|act| judge(state, &stub, act));

@@ -51,7 +51,7 @@ fn gate_call(state: &State, at: Time, id: &SessionId, session: &Session, said: &
     let refuse = |rule: String, text: String| Event::CallFinished {
         session: id.clone(),
         finish: Finish::Refused { rule },
-        message: result(session, 0, at, &pending.call.id, text),
+        message: result(at, &pending.call.id, text),
     };
     let act = match &pending.call.want {
         Want::Act(act) => act,
@@ -96,7 +96,7 @@ fn gate_call(state: &State, at: Time, id: &SessionId, session: &Session, said: &
         (Verdict::Allow, None) if tool::facts(act.tool()).is_some_and(|f| f.inside) => {
             let (more, finish, text) = inside::perform(state, at, id, session, act);
             events.extend(more);
-            let message = result(session, 0, at, &pending.call.id, text);
+            let message = result(at, &pending.call.id, text);
             events.push(Event::CallFinished { session: id.clone(), finish, message });
             settle(events, id, session, calls, index, None)
         }
@@ -160,8 +160,8 @@ fn settle(
 }
 
 /// A tool's result as a message.
-pub(super) fn result(session: &Session, further: usize, at: Time, call: &CallId, text: String) -> Message {
-    Message { speaker: Speaker::ToolResult, call: Some(call.clone()), ..said(session, further, at, "", text) }
+pub(super) fn result(at: Time, call: &CallId, text: String) -> Message {
+    Message { speaker: Speaker::ToolResult, call: Some(call.clone()), ..said(at, "", text) }
 }
 
 #[expect(clippy::too_many_arguments, reason = "the parts of one input")]
@@ -175,14 +175,14 @@ pub(super) fn replied(
     tokens_in: u64,
     tokens_out: u64,
 ) -> Result<Vec<Event>, Refused> {
-    let session = thinking(state, id, ticket)?;
+    thinking(state, id, ticket)?;
     if text.trim().is_empty() && calls.is_empty() {
         return failed(state, at, id, ticket, "the model gave an empty answer", Some(0));
     }
     let message = Message {
         speaker: Speaker::Assistant,
         calls: unique_calls(calls),
-        ..said(session, 0, at, "", text.to_owned())
+        ..said(at, "", text.to_owned())
     };
     Ok(vec![Event::Replied { session: id.clone(), message, tokens_in, tokens_out }])
 }
@@ -251,7 +251,7 @@ pub(super) fn tool_finished(
     let running = |p: &Pending| p.call.id == *call && matches!(p.step, Step::Running { ticket: current, .. } if current == ticket);
     let index = calls.iter().position(running).ok_or_else(stale)?;
     let finish = if ok { Finish::Done } else { Finish::Failed };
-    let message = result(session, 0, at, call, text.to_owned());
+    let message = result(at, call, text.to_owned());
     let events = vec![Event::CallFinished { session: id.clone(), finish, message }];
     Ok(settle(events, id, session, calls, index, None))
 }

@@ -1,0 +1,127 @@
+//! One simulated life of a home: the real engine and domain in a world of fakes, from one seed number.
+
+use domain::effect::Effect;
+use domain::id::Seq;
+use domain::input::Input;
+use domain::state::State;
+use engine::{Engine, decode};
+use ports::clock::Clock as _;
+use testkit::World;
+use testkit::world::{Broken, Next};
+
+/// Steps after which a run that does not end counts as one that hangs.
+const STEPS_MAX: u64 = 20_000;
+
+/// What happened in a run.
+#[derive(Debug, Default)]
+pub struct Tally {
+    pub steps: u64,
+    pub events: u64,
+    pub crashes: u64,
+    pub faults: u64,
+    pub tasks: u64,
+}
+
+impl Tally {
+    #[allow(dead_code)]
+    pub fn add(&mut self, other: &Self) {
+        self.steps += other.steps;
+        self.events += other.events;
+        self.crashes += other.crashes;
+        self.faults += other.faults;
+        self.tasks += other.tasks;
+    }
+}
+
+/// Runs a seed to its end and checks the invariants after each step.
+pub fn run(seed: u64, trace: &mut dyn FnMut(String)) -> Result<Tally, Broken> {
+    let mut world = World::new(seed);
+    let mut tally = Tally::default();
+    let mut shadow = State::new();
+    let mut engine = open(&world)?;
+    let mut inputs = world.opening();
+    inputs.push(Input::Started);
+    for _ in 0..STEPS_MAX {
+        tally.steps += 1;
+        for input in &inputs {
+            trace(format!("          {input:?}"));
+        }
+        match engine.cycle(world.clock.now(), &inputs) {
+            Ok(cycle) => {
+                for recorded in cycle.recorded.iter() {
+                    trace(format!("{:>7}   {:?}", recorded.seq, recorded.event));
+                    world.ledger.saw(&shadow, recorded.seq, &recorded.event)?;
+                    shadow.apply(recorded.at, &recorded.event);
+                }
+                world.perform(cycle.effects);
+                check(&world, &engine, &shadow)?;
+            }
+            Err(_) => {
+                // Nothing of the batch counts, and the process ends; the next one starts from the journal.
+                tally.faults += 1;
+                trace("broken disk".to_owned());
+                engine = restart(&mut world, &mut shadow)?;
+                inputs = vec![Input::Started];
+                continue;
+            }
+        }
+        if engine.snapshot_is_due() || tally.steps % 97 == 0 {
+            engine.save_snapshot().map_err(|error| Broken(error.to_string()))?;
+        }
+        inputs = match world.next(engine.state()) {
+            Next::Inputs(inputs) => inputs,
+            Next::Time => Vec::new(),
+            Next::Crash => {
+                trace("crash".to_owned());
+                tally.crashes += 1;
+                engine = restart(&mut world, &mut shadow)?;
+                vec![Input::Started]
+            }
+            Next::Over => {
+                world.ledger.check_end(engine.state())?;
+                tally.events = engine.state().seq.0;
+                tally.tasks = engine.state().tasks.len() as u64;
+                return Ok(tally);
+            }
+        };
+    }
+    Err(Broken(format!("no end after {STEPS_MAX} steps")))
+}
+
+fn open(world: &World) -> Result<Engine, Broken> {
+    Engine::open(Box::new(world.disk.clone())).map_err(|error| Broken(error.to_string()))
+}
+
+/// The process is gone. What the journal gives back must be what was live; a batch whose commit failed either
+/// counts whole, because it had reached the disk after all, or not at all.
+fn restart(world: &mut World, shadow: &mut State) -> Result<Engine, Broken> {
+    world.crashed();
+    for entry in world.disk.entries().split_off(usize::try_from(shadow.seq.0).unwrap_or(usize::MAX)) {
+        let event = decode(&entry).map_err(|error| Broken(error.to_string()))?;
+        world.ledger.saw(shadow, entry.seq, &event)?;
+        shadow.apply(entry.at, &event);
+    }
+    let engine = open(world)?;
+    if engine.state() != shadow {
+        return Err(Broken(format!("replay to event {} differs from the live state at {}", engine.state().seq, shadow.seq)));
+    }
+    Ok(engine)
+}
+
+fn check(world: &World, engine: &Engine, shadow: &State) -> Result<(), Broken> {
+    let state = engine.state();
+    if state != shadow {
+        return Err(Broken("the live state is not what its events add up to".to_owned()));
+    }
+    if !state.is_settled() {
+        return Err(Broken("a step was left undone".to_owned()));
+    }
+    world.ledger.check(state)?;
+    for effect in domain::pending(state) {
+        let (Effect::CallModel { ticket, .. } | Effect::RunTool { ticket, .. }) = &effect else { continue };
+        if ticket.effect > state.seq || ticket.effect == Seq(0) {
+            return Err(Broken(format!("{effect:?} comes from an event that is not there")));
+        }
+    }
+    Ok(())
+}

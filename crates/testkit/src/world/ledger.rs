@@ -1,0 +1,185 @@
+//! What must always hold, checked from outside: from the events, the effects and the state.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use domain::effect::Effect;
+use domain::event::{Event, Finish, Tail};
+use domain::id::{MessageId, Seq, SessionId};
+use domain::lifecycle::Lifecycle;
+use domain::state::{Stage, State, Step};
+use domain::tool::{Nature, Want};
+
+/// An invariant that does not hold.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Broken(pub String);
+
+/// Everything that was seen.
+#[derive(Debug, Default)]
+pub struct Ledger {
+    ids: BTreeMap<SessionId, BTreeSet<MessageId>>,
+    lifecycles: BTreeMap<SessionId, Lifecycle>,
+    /// Events that may have effects, by place.
+    causes: BTreeSet<Seq>,
+    natures: BTreeMap<Seq, Nature>,
+    /// How often something happened outside, by the event that let it through.
+    done: BTreeMap<Seq, u32>,
+    unfounded: Vec<Effect>,
+    /// Sessions that a person cut behind an answer: they wait for that person's next words.
+    cut: BTreeSet<SessionId>,
+}
+
+impl Ledger {
+    /// An event is durable. `before` is the state it was applied to.
+    pub fn saw(&mut self, before: &State, seq: Seq, event: &Event) -> Result<(), Broken> {
+        match event {
+            Event::TurnBegun { .. } => _ = self.causes.insert(seq),
+            Event::CallCleared { nature, .. } => {
+                self.causes.insert(seq);
+                self.natures.insert(seq, *nature);
+            }
+            Event::SessionOpened { head } => {
+                self.lifecycles.insert(head.session.clone(), Lifecycle::Idle);
+            }
+            Event::SessionReopened { session } => {
+                self.lifecycles.insert(session.clone(), Lifecycle::Idle);
+            }
+            Event::SessionCut { session, next_message, tail } => {
+                if *tail == Tail::Answered {
+                    self.cut.insert(session.clone());
+                }
+                // Numbers after the cut are free again.
+                let kept = |id: &MessageId| number(id) < *next_message;
+                self.ids.entry(session.clone()).or_default().retain(kept);
+            }
+            Event::Moved { session, to, .. } => {
+                let from = self.lifecycles.get(session).copied().unwrap_or_default();
+                let to = from.go(*to).map_err(|bad| Broken(format!("{session}: {bad}")))?;
+                self.lifecycles.insert(session.clone(), to);
+            }
+            Event::TaskStarted { task, .. } => {
+                let started = before.tasks.get(task).ok_or_else(|| Broken(format!("{task} began and does not exist")))?;
+                if let Some(open) = before.open_dependencies(started).next() {
+                    return Err(Broken(format!("{task} began although {open} is open")));
+                }
+            }
+            Event::CallFinished { finish: Finish::Refused { rule }, .. } if rule.is_empty() => {
+                return Err(Broken("a refusal names no rule".to_owned()));
+            }
+            _ => {}
+        }
+        self.message(event)
+    }
+
+    /// Each message stands once in its session.
+    fn message(&mut self, event: &Event) -> Result<(), Broken> {
+        let (Event::MessageAdded { session, message, .. }
+        | Event::Replied { session, message, .. }
+        | Event::CallFinished { session, message, .. }) = event
+        else {
+            return Ok(());
+        };
+        if !self.ids.entry(session.clone()).or_default().insert(message.id.clone()) {
+            return Err(Broken(format!("{session} has two messages {}", message.id)));
+        }
+        Ok(())
+    }
+
+    /// An effect was let go.
+    pub(super) fn started(&mut self, effect: &Effect) {
+        if let Effect::CallModel { ticket, .. } | Effect::RunTool { ticket, .. } = effect
+            && !self.causes.contains(&ticket.effect)
+        {
+            self.unfounded.push(effect.clone());
+        }
+    }
+
+    /// An effect happened outside.
+    pub(super) fn happened(&mut self, effect: &Effect) {
+        if let Effect::RunTool { ticket, .. } = effect {
+            *self.done.entry(ticket.effect).or_default() += 1;
+        }
+    }
+
+    /// What must hold between any two steps.
+    pub fn check(&self, state: &State) -> Result<(), Broken> {
+        if let Some(effect) = self.unfounded.first() {
+            return Err(Broken(format!("an effect without its event: {effect:?}")));
+        }
+        for (seq, times) in &self.done {
+            if *times > 1 && self.natures.get(seq) == Some(&Nature::Once) {
+                return Err(Broken(format!("what event {seq} let through happened {times} times")));
+            }
+        }
+        let working = state.sessions.values().filter(|s| s.lifecycle == Lifecycle::Working).count();
+        if working != state.busy as usize {
+            return Err(Broken(format!("{working} sessions work, {} are counted", state.busy)));
+        }
+        let open = state.tasks.values().filter(|t| !t.is_ended()).count();
+        if open != state.open_tasks as usize {
+            return Err(Broken(format!("{open} tasks are open, {} are counted", state.open_tasks)));
+        }
+        self.check_sessions(state)?;
+        check_approvals(state)
+    }
+
+    fn check_sessions(&self, state: &State) -> Result<(), Broken> {
+        for (id, session) in &state.sessions {
+            let waits_for_people = matches!(&session.stage, Stage::Acting { calls, .. }
+                if calls.iter().all(|p| matches!(p.step, Step::Asking { .. } | Step::Finished))
+                    && calls.iter().any(|p| matches!(p.step, Step::Asking { .. })));
+            let fits = match session.lifecycle {
+                Lifecycle::Idle => matches!(session.stage, Stage::Resting),
+                Lifecycle::Working => !matches!(session.stage, Stage::Resting | Stage::Over),
+                Lifecycle::Blocked => waits_for_people,
+                Lifecycle::Waiting => matches!(session.stage, Stage::Resting),
+                Lifecycle::Complete => session.stage == Stage::Over,
+            };
+            if !fits && state.is_settled() {
+                return Err(Broken(format!("{id} is {} in the stage {:?}", session.lifecycle.as_str(), session.stage)));
+            }
+            if self.lifecycles.get(id).is_some_and(|seen| *seen != session.lifecycle) {
+                return Err(Broken(format!("{id} moved without an event")));
+            }
+        }
+        Ok(())
+    }
+
+    /// What must hold when nothing is left to happen: no task hangs.
+    pub fn check_end(&self, state: &State) -> Result<(), Broken> {
+        for (id, task) in &state.tasks {
+            if task.is_ended() {
+                continue;
+            }
+            let agent = task.spec.assignee.as_ref().and_then(|a| state.agents.get(a));
+            let nobody = agent.is_none_or(|a| a.retired);
+            let blocked = state.open_dependencies(task).next().is_some();
+            let waits = task.session().is_some() && state.open_children(task).next().is_some();
+            let cut = task.session().is_some_and(|s| self.cut.contains(s));
+            if !(nobody || blocked || waits || cut) {
+                return Err(Broken(format!("{id} hangs in {:?} although nothing is in its way", task.stage)));
+            }
+        }
+        if state.busy != 0 || !state.approvals.is_empty() {
+            return Err(Broken(format!("{} sessions still work, {} approvals wait", state.busy, state.approvals.len())));
+        }
+        Ok(())
+    }
+}
+
+fn check_approvals(state: &State) -> Result<(), Broken> {
+    for (id, request) in &state.approvals {
+        let pending = state.sessions.get(&request.session).and_then(|s| s.pending(&request.call));
+        let asks = pending.is_some_and(|p| p.step == Step::Asking { approval: id.clone() });
+        if !asks {
+            return Err(Broken(format!("{id} waits, but its call {} does not", request.call)));
+        }
+        if pending.is_some_and(|p| p.call.want != Want::Act(request.act.clone())) || request.digest != request.act.digest() {
+            return Err(Broken(format!("{id} shows another act than its call")));
+        }
+    }
+    Ok(())
+}
+
+fn number(id: &MessageId) -> u32 {
+    id.as_str().rsplit('-').next().and_then(|digits| digits.parse().ok()).unwrap_or(0)
+}
