@@ -11,6 +11,7 @@ use super::{check, inbox};
 use crate::failure::Exit;
 use crate::out::Out;
 use crate::view::activity::{Daemon, Overview};
+use crate::view::tasks::Task;
 use crate::view::text::{self, count};
 
 /// Homes with more bytes of text than this are not checked here: the command answers at once or not at all.
@@ -89,21 +90,15 @@ fn tasks(overview: &Overview, out: &Out) {
     out.line(out.bold(&format!("{}: {}", count(list.len(), "task"), marks.join(", "))));
     let around = overview.around();
     let open: Vec<usize> = (0..list.len()).filter(|i| !list[*i].mark.is_ended()).collect();
-    let rows = open.iter().take(TASKS_MAX).map(|index| {
-        let task = &list[*index];
-        let why = overview.tasks.why(*index, &around).map_or_else(String::new, |why| format!(" ({why})"));
-        vec![
-            format!("  {}", task.shown_mark()),
-            task.id().unwrap_or("-").to_owned(),
-            task.spec.assignee.as_ref().map_or_else(|| "-".to_owned(), ToString::to_string),
-            with_reason(&text::line(&task.spec.title), &why),
-        ]
-    });
-    let rows: Vec<Vec<String>> = rows.collect();
-    if rows.is_empty() {
+    if open.is_empty() {
         return;
     }
-    for line in text::table(&["", "TASK", "AGENT", "TITLE"], rows) {
+    let rows = open.iter().take(TASKS_MAX).map(|index| {
+        let mut row = row(&list[*index], 0);
+        row[0].insert_str(0, "  ");
+        (row, overview.tasks.why(*index, &around))
+    });
+    for line in text::table_with_reasons(&["", "TASK", "AGENT", "TITLE"], rows.collect()) {
         out.line(line);
     }
     if open.len() > TASKS_MAX {
@@ -111,10 +106,14 @@ fn tasks(overview: &Overview, out: &Out) {
     }
 }
 
-/// The reason must be seen whole: a long title gives way to it.
-pub fn with_reason(title: &str, why: &str) -> String {
-    const TITLE_CHARS_MAX: usize = 32;
-    if why.is_empty() { title.to_owned() } else { format!("{}{why}", text::cut(title, TITLE_CHARS_MAX)) }
+/// A task in a list: its mark, its id (parts are indented), who has it, its title.
+pub fn row(task: &Task, depth: usize) -> Vec<String> {
+    vec![
+        task.shown_mark(),
+        format!("{:width$}{}", "", task.id().unwrap_or("-"), width = 2 * depth),
+        task.spec.assignee.as_ref().map_or_else(|| "-".to_owned(), ToString::to_string),
+        text::line(&task.spec.title),
+    ]
 }
 
 fn agents(overview: &Overview, out: &Out) {
@@ -153,8 +152,8 @@ pub fn state(state: Lifecycle) -> &'static str {
 fn tell_problems(problems: Option<(usize, usize)>, out: &Out) {
     let text = match problems {
         Some((0, 0)) => return,
-        Some((0, warnings)) => format!("{} in the files; `synod check` shows them", count(warnings, "warning")),
-        Some((errors, _)) => format!("{} in the files; `synod check` shows them", count(errors, "error")),
+        Some((0, warnings)) => format!("{} in the files; `synod check` shows where", count(warnings, "warning")),
+        Some((errors, _)) => format!("{} in the files; `synod check` shows where", count(errors, "error")),
         None => "The home is large, so its files were not checked; `synod check` does it.".to_owned(),
     };
     out.line("");

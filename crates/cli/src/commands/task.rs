@@ -6,7 +6,7 @@ use adapters::tools::tasks_sql::{self, QueryError};
 use domain::id::TaskId;
 use serde_json::{Value, json};
 
-use super::status::with_reason;
+use super::status::row;
 use crate::failure::{Exit, fail};
 use crate::out::{self, Out};
 use crate::view::activity::Overview;
@@ -27,17 +27,8 @@ pub fn list(home: &Path, open: bool, out: &Out) -> anyhow::Result<Exit> {
         out.line(if open { "No open tasks." } else { "No tasks; `synod task add \"…\"` adds one." });
         return Ok(Exit::Ok);
     }
-    let rows = tree.iter().map(|(index, depth)| {
-        let task = &tasks.list[*index];
-        let why = tasks.why(*index, &around).map_or_else(String::new, |why| format!(" ({why})"));
-        vec![
-            task.shown_mark(),
-            format!("{:width$}{}", "", task.id().unwrap_or("-"), width = 2 * depth),
-            task.spec.assignee.as_ref().map_or_else(|| "-".to_owned(), ToString::to_string),
-            with_reason(&text::line(&task.spec.title), &why),
-        ]
-    });
-    let lines = text::table(&["", "TASK", "AGENT", "TITLE"], rows.collect());
+    let rows = tree.iter().map(|(index, depth)| (row(&tasks.list[*index], *depth), tasks.why(*index, &around)));
+    let lines = text::table_with_reasons(&["", "TASK", "AGENT", "TITLE"], rows.collect());
     let mut file = "";
     for (number, line) in lines.iter().enumerate() {
         let Some(at) = number.checked_sub(1) else {

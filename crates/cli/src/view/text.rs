@@ -9,6 +9,8 @@ use crate::out;
 const WIDTH: usize = 80;
 /// So much of the last column is shown however wide the others are.
 const LAST_WIDTH_MIN: usize = 20;
+/// And so much of its own words, however long the reason behind them is.
+const CELL_WIDTH_MIN: usize = 12;
 
 /// The text with characters that hide, reorder or steer shown by their number; line ends and tabs are kept.
 pub fn visible(text: &str) -> String {
@@ -48,17 +50,26 @@ fn width() -> usize {
 }
 
 /// A table that fits the terminal: the last column is cut.
-pub fn table(head: &[&str], mut rows: Vec<Vec<String>>) -> Vec<String> {
+pub fn table(head: &[&str], rows: Vec<Vec<String>>) -> Vec<String> {
+    table_with_reasons(head, rows.into_iter().map(|row| (row, None)).collect())
+}
+
+/// The same with a reason behind the last cell, in parentheses: the cell gives way to it.
+pub fn table_with_reasons(head: &[&str], rows: Vec<(Vec<String>, Option<String>)>) -> Vec<String> {
     let last = head.len().saturating_sub(1);
-    let column = |i: usize| rows.iter().filter_map(|r| r.get(i)).map(|c| c.chars().count()).max().unwrap_or(0);
-    let before: usize = (0..last).map(|i| column(i).max(head[i].chars().count()) + 2).sum();
+    let widest = |i: usize| rows.iter().filter_map(|(r, _)| r.get(i)).map(|c| c.chars().count()).max().unwrap_or(0);
+    let before: usize = (0..last).map(|i| widest(i).max(head[i].chars().count()) + 2).sum();
     let room = width().saturating_sub(before).max(LAST_WIDTH_MIN);
-    for row in &mut rows {
+    let mut cut_rows = Vec::new();
+    for (mut row, reason) in rows {
         if let Some(cell) = row.get_mut(last) {
-            *cell = cut(cell, room);
+            let reason = reason.map_or_else(String::new, |reason| format!(" ({reason})"));
+            let kept = room.saturating_sub(reason.chars().count()).max(CELL_WIDTH_MIN);
+            *cell = cut(&format!("{}{reason}", cut(cell, kept)), room);
         }
+        cut_rows.push(row);
     }
-    out::table(head, &rows)
+    out::table(head, &cut_rows)
 }
 
 /// `2026-01-31 12:00:05`, in UTC; nothing for the beginning of time, which stands for "unknown".

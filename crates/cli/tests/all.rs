@@ -1,0 +1,11 @@
+//! The binary, from outside: homes are folders that the tests write, answers are what it prints.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on says so")]
+
+#[path = "all/bad_homes.rs"]
+mod bad_homes;
+#[path = "all/check.rs"]
+mod check;
+#[path = "all/home.rs"]
+mod home;
+#[path = "all/look.rs"]
+mod look;
