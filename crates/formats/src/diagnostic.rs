@@ -186,7 +186,7 @@ pub fn render(d: &Diagnostic, source: Option<&str>, color: bool) -> String {
     let mut out = format!("{}{}\n", paint(code, word), paint("1", &format!(": {}", visible(&d.message))));
     let _ =
         writeln!(out, "{:gutter$}{} {}:{}:{}", "", paint("1;34", "-->"), visible(&d.path), d.line, d.column);
-    if let Some(line) = source.and_then(|s| s.split('\n').nth(d.line - 1)) {
+    if let Some(line) = source.and_then(|s| s.split('\n').nth(d.line.saturating_sub(1))) {
         let (shown, skipped) =
             window(line.trim_end_matches('\r').trim_start_matches('\u{feff}'), d.column - 1);
         let before: String = shown.chars().take(d.column - 1 - skipped).map(blank).collect();

@@ -3,56 +3,88 @@
 use domain::id::TaskId;
 use domain::task::{Mark, Spec};
 
+use super::edit::own_end;
 use super::{TaskFile, TaskItem, line, print};
 
 impl TaskFile {
     /// Adds a task: below the last child of `parent`, or at the end of the last list of the file.
     pub fn add(&mut self, parent: Option<usize>, task: &Spec, mark: Mark, extra: &[(String, String)]) {
-        match parent.and_then(|p| self.items.get(p).map(|item| (p, item))) {
-            Some((at, item)) => {
-                let indent = self.child_indent(at, item);
-                let block = self.block(&indent, task, item.id.as_ref(), mark, extra);
-                let end = item.parts.subtree_end;
-                self.insert_lines(end, &block);
-            }
-            None => self.add_top(task, mark, extra),
-        }
+        let Some((at, item)) = parent.and_then(|p| self.items.get(p).map(|item| (p, item))) else {
+            return self.add_top(task, mark, extra);
+        };
+        let indent = self.child_indent(at, item);
+        let block = self.block(&indent, task, item.id.as_ref(), mark, extra);
+        // Below a fence that nobody closed nothing is read; above it the task is.
+        let places = [item.parts.subtree_end, own_end(item)].map(|at| (at, block.clone()));
+        self.insert_first_read(places.into());
     }
 
     fn add_top(&mut self, task: &Spec, mark: Mark, extra: &[(String, String)]) {
-        let newline = self.newline();
-        let tops: Vec<&TaskItem> = self.items.iter().filter(|i| i.parent.is_none()).collect();
-        if let Some(last) = tops.last() {
-            let before = &self.text[..last.span.start];
-            let spaced = tops.len() == 1 || before.ends_with("\n\n") || before.ends_with("\n\r\n");
-            let indent = self.text[last.parts.indent.clone()].to_owned();
-            let gap = if spaced { newline } else { "" };
-            let block = format!("{gap}{}", self.block(&indent, task, None, mark, extra));
-            let end = last.parts.subtree_end;
-            return self.insert_lines(end, &block);
+        let places = self.top_places(task, mark, extra);
+        self.insert_first_read(places);
+    }
+
+    /// Inserts at the first place where the lines are read.
+    fn insert_first_read(&mut self, places: Vec<(usize, String)>) {
+        let count = self.items.len();
+        for (at, lines) in places {
+            let old = (self.text.clone(), self.items.clone());
+            self.insert_lines(at, &lines);
+            if self.items.len() > count {
+                return;
+            }
+            (self.text, self.items) = old;
         }
+    }
+
+    /// Where a new task could go, the best place first: the list below `## TODO`, that heading, the last list,
+    /// a new heading at the end, one at the start.
+    fn top_places(&self, task: &Spec, mark: Mark, extra: &[(String, String)]) -> Vec<(usize, String)> {
+        let newline = self.newline();
         let lines = line::lines(&self.text);
         let heading = lines.iter().position(|l| {
             let words = l.text.trim_start_matches('#');
             words.len() < l.text.len() && words.trim().eq_ignore_ascii_case("todo")
         });
-        // Indented text below the heading would become a part of the task.
-        let heading = heading.map(|at| {
-            let below = lines[at + 1..].iter().take_while(|l| l.is_blank() || l.width() > 0);
-            below.filter(|l| !l.is_blank()).last().map_or(lines[at].next, |l| l.next)
-        });
-        let block = self.block("", task, None, mark, extra);
-        match heading {
-            Some(at) => {
-                let more = if self.text[at..].trim().is_empty() { "" } else { newline };
-                self.insert_lines(at, &format!("{newline}{block}{more}"));
+        let tops: Vec<&TaskItem> = self.items.iter().filter(|i| i.parent.is_none()).collect();
+        let mut places = Vec::new();
+        let mut block = |gap: &str, indent: &str, more: &str, at: usize| {
+            places.push((at, format!("{gap}{}{more}", self.block(indent, task, None, mark, extra))));
+        };
+        if let Some(at) = heading {
+            let below = &lines[at + 1..];
+            let end = below.iter().find(|l| l.text.starts_with('#')).map_or(self.text.len(), |l| l.start);
+            let section: Vec<&TaskItem> =
+                tops.iter().copied().filter(|i| (lines[at].next..end).contains(&i.span.start)).collect();
+            if let Some(last) = section.last() {
+                block(self.gap(&section), &self.text[last.parts.indent.clone()], "", last.parts.subtree_end);
             }
-            None => {
-                let gap = if self.text.trim_start_matches('\u{feff}').is_empty() { "" } else { newline };
-                let at = self.text.len();
-                self.insert_lines(at, &format!("{gap}## TODO{newline}{newline}{block}"));
-            }
+            // Indented text below the heading would become a part of the task.
+            let text = below.iter().take_while(|l| l.is_blank() || l.width() > 0).filter(|l| !l.is_blank());
+            let at = text.last().map_or(lines[at].next, |l| l.next);
+            block(newline, "", if self.text[at..].trim().is_empty() { "" } else { newline }, at);
         }
+        if let Some(last) = tops.last() {
+            block(self.gap(&tops), &self.text[last.parts.indent.clone()], "", last.parts.subtree_end);
+        }
+        let gap = if self.text.trim_start_matches('\u{feff}').is_empty() { "" } else { newline };
+        let title = format!("## TODO{newline}{newline}");
+        block(&format!("{gap}{title}"), "", "", self.text.len());
+        // Behind a fence or a comment that nobody closed nothing is read. The rule keeps it out of the task.
+        block(
+            &title,
+            "",
+            &format!("{newline}{newline}---"),
+            self.text.len() - self.text.trim_start_matches('\u{feff}').len(),
+        );
+        places
+    }
+
+    /// A blank line, if the last task of a list has one above it or is the only one.
+    fn gap(&self, list: &[&TaskItem]) -> &'static str {
+        let before = list.last().map_or("", |l| &self.text[..l.span.start]);
+        let spaced = list.len() == 1 || before.ends_with("\n\n") || before.ends_with("\n\r\n");
+        if spaced { self.newline() } else { "" }
     }
 
     /// The lines of a new task, without the last line end.

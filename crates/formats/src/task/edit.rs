@@ -255,7 +255,7 @@ impl TaskFile {
 }
 
 /// Where a task's own lines end: before its first child.
-fn own_end(item: &TaskItem) -> usize {
+pub(super) fn own_end(item: &TaskItem) -> usize {
     let within = |p: &&PropertyParts| p.lines.end <= item.span.end;
     item.parts.properties.iter().rev().find(within).map_or(item.span.end, |p| p.lines.end)
 }
