@@ -79,7 +79,10 @@ pub fn approvals(home: &Path) -> Approvals {
             found.broken.push(path);
             continue;
         };
-        let item = queue.tasks().iter().find(|item| item.id.as_ref().is_some_and(|id| id.as_str() == detail.id.as_str()));
+        let item = queue
+            .tasks()
+            .iter()
+            .find(|item| item.id.as_ref().is_some_and(|id| id.as_str() == detail.id.as_str()));
         let in_queue = item.map_or(Decision::None, read_queue);
         match (&detail.decision, in_queue) {
             (Decision::Approved { .. } | Decision::Rejected { .. }, _)

@@ -54,7 +54,9 @@ pub fn list(home: &Path, out: &Out) -> anyhow::Result<Exit> {
         ]
     });
     for (number, line) in
-        text::table(&["AGENT", "ROLE", "MODEL", "STATE", "OPEN", "DESCRIPTION"], rows.collect()).iter().enumerate()
+        text::table(&["AGENT", "ROLE", "MODEL", "STATE", "OPEN", "DESCRIPTION"], rows.collect())
+            .iter()
+            .enumerate()
     {
         out.line(if number == 0 { out.dim(line) } else { line.clone() });
     }
@@ -127,7 +129,8 @@ fn samples(tool: &str, agent: &AgentId, policy: &Policy) -> Vec<(String, Act)> {
             (control, Act::CreateDirectory { path: "agents/notes".to_owned() }),
         ],
         "execute_command" => {
-            let listed = policy.commands.keys().map(|c| (c.clone(), Act::ExecuteCommand { command: c.clone() }));
+            let listed =
+                policy.commands.keys().map(|c| (c.clone(), Act::ExecuteCommand { command: c.clone() }));
             let rest = Act::ExecuteCommand { command: "(any other command)".to_owned() };
             listed.chain([("any other command".to_owned(), rest)]).collect()
         }
@@ -153,7 +156,9 @@ fn samples(tool: &str, agent: &AgentId, policy: &Policy) -> Vec<(String, Act)> {
         "query_tasks" => anything(Act::QueryTasks { sql: "SELECT 1".to_owned() }),
         "send_message" => anything(Act::SendMessage { to: agent.clone(), content: "a word".to_owned() }),
         "slack_read" => anything(Act::SlackRead { limit: None }),
-        "slack_send" => anything(Act::SlackSend { channel: "a channel".to_owned(), text: "a word".to_owned() }),
+        "slack_send" => {
+            anything(Act::SlackSend { channel: "a channel".to_owned(), text: "a word".to_owned() })
+        }
         _ => Vec::new(),
     }
 }
@@ -175,10 +180,13 @@ fn describe(overview: &Overview, agent: &Spec, role: Option<&Role>, settings: &S
         }
     };
     field("description", agent.description.clone());
-    field("role", match role {
-        Some(role) => format!("{} ({})", agent.role, permissions(role).join(", ")),
-        None => format!("{}, which does not exist", agent.role),
-    });
+    field(
+        "role",
+        match role {
+            Some(role) => format!("{} ({})", agent.role, permissions(role).join(", ")),
+            None => format!("{}, which does not exist", agent.role),
+        },
+    );
     field("model", model(agent, settings));
     let activity = overview.activity(&agent.id);
     let task = activity.task.map_or_else(String::new, |task| format!(" on {task}"));

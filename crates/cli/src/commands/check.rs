@@ -22,11 +22,14 @@ pub struct Found {
 }
 
 pub fn run(home: &Path, out: &Out) -> anyhow::Result<Exit> {
-    let Found { diagnostics, texts } = look(home, u64::MAX).unwrap_or(Found { diagnostics: vec![], texts: BTreeMap::new() });
+    let Found { diagnostics, texts } =
+        look(home, u64::MAX).unwrap_or(Found { diagnostics: vec![], texts: BTreeMap::new() });
     let is_error = |d: &&Diagnostic| d.severity == Severity::Error;
     let errors = diagnostics.iter().filter(is_error).count();
     if out.json {
-        out.value(json!({ "diagnostics": diagnostics.iter().map(json).collect::<Vec<_>>(), "files": texts.len() }));
+        out.value(
+            json!({ "diagnostics": diagnostics.iter().map(json).collect::<Vec<_>>(), "files": texts.len() }),
+        );
     } else {
         for d in &diagnostics {
             out.line(render(d, texts.get(&d.path).map(String::as_str), out.color()));
@@ -66,11 +69,13 @@ pub fn look(home: &Path, bytes_max: u64) -> Option<Found> {
     let found = formats::check::check(&sources).into_iter().filter(|d| !unreadable.contains(&d.path));
     diagnostics.extend(found);
     diagnostics.extend(missing_scripts(home, &texts));
-    diagnostics.sort_by(|a, b| (&a.path, a.line, a.column, &a.message).cmp(&(&b.path, b.line, b.column, &b.message)));
+    diagnostics.sort_by(|a, b| {
+        (&a.path, a.line, a.column, &a.message).cmp(&(&b.path, b.line, b.column, &b.message))
+    });
     Some(Found { diagnostics, texts })
 }
 
-/// What others may refer to must stay known, or at least possible, so that one bad file does not make all wrong.
+/// What others may refer to must stay known, or at least possible: one bad file does not make all wrong.
 fn stand_in(error: Unreadable) -> String {
     match error {
         Unreadable::NotUtf8 { bytes, .. } => String::from_utf8_lossy(&bytes).into_owned(),
@@ -108,7 +113,8 @@ fn missing_scripts(home: &Path, texts: &BTreeMap<String, String>) -> Vec<Diagnos
     let missing = named.filter(|script| !home.join(script).exists());
     missing
         .map(|script| {
-            let at = text.find("script:").and_then(|from| Some(from + text[from..].find(&script)?)).unwrap_or(0);
+            let at =
+                text.find("script:").and_then(|from| Some(from + text[from..].find(&script)?)).unwrap_or(0);
             let start = text[..at].rfind('\n').map_or(0, |i| i + 1);
             Diagnostic {
                 severity: Severity::Error,

@@ -162,9 +162,10 @@ fn result(content: &str, out: &Out) {
 }
 
 fn message_json(message: &MessageItem) -> Value {
-    let calls = message.calls.iter().map(|call| {
-        json!({ "id": call.id, "name": call.name, "arguments": call.arguments })
-    });
+    let calls = message
+        .calls
+        .iter()
+        .map(|call| json!({ "id": call.id, "name": call.name, "arguments": call.arguments }));
     json!({
         "id": message.id,
         "at": message.at.map(formats::time::print),

@@ -47,7 +47,9 @@ fn problems(home: &Path) -> Option<(usize, usize)> {
 fn daemon(overview: &Overview, out: &Out) {
     match &overview.daemon {
         Daemon::Absent => out.line("No daemon runs; `synod up` starts one."),
-        Daemon::Live(live) if live.idle => out.line(format!("The daemon runs (process {}), with nothing to do.", live.pid)),
+        Daemon::Live(live) if live.idle => {
+            out.line(format!("The daemon runs (process {}), with nothing to do.", live.pid))
+        }
         Daemon::Live(live) => {
             let busy = count(live.working.len(), "session");
             out.line(format!("The daemon runs (process {}): {busy} at work.", live.pid));
@@ -62,11 +64,12 @@ fn daemon(overview: &Overview, out: &Out) {
 
 fn approvals(overview: &Overview, out: &Out) {
     let waiting = &overview.approvals.waiting;
-    if waiting.is_empty() && overview.approvals.broken.is_empty() {
+    let n = waiting.len() + overview.approvals.broken.len();
+    if n == 0 {
         return;
     }
     out.line("");
-    out.line(out.bold(&format!("Waits for you: {} (`synod inbox` shows all of it)", count(waiting.len(), "approval"))));
+    out.line(out.bold(&format!("Waits for you: {} (`synod inbox` shows all of it)", count(n, "approval"))));
     for w in waiting {
         let d = &w.detail;
         let task = d.task.as_ref().map_or_else(String::new, |task| format!(" for {task}"));
@@ -89,7 +92,9 @@ fn tasks(overview: &Overview, out: &Out) {
     let marks: Vec<String> = marks.map(|(mark, n)| format!("{n} {}", mark.as_str())).collect();
     out.line(out.bold(&format!("{}: {}", count(list.len(), "task"), marks.join(", "))));
     let around = overview.around();
-    let open: Vec<usize> = (0..list.len()).filter(|i| !list[*i].mark.is_ended()).collect();
+    let mut open: Vec<usize> = (0..list.len()).filter(|i| !list[*i].mark.is_ended()).collect();
+    // What is under way must not be cut off by what is not.
+    open.sort_by_key(|i| list[*i].mark == Mark::Open);
     if open.is_empty() {
         return;
     }
@@ -152,7 +157,9 @@ pub fn state(state: Lifecycle) -> &'static str {
 fn tell_problems(problems: Option<(usize, usize)>, out: &Out) {
     let text = match problems {
         Some((0, 0)) => return,
-        Some((0, warnings)) => format!("{} in the files; `synod check` shows where", count(warnings, "warning")),
+        Some((0, warnings)) => {
+            format!("{} in the files; `synod check` shows where", count(warnings, "warning"))
+        }
         Some((errors, _)) => format!("{} in the files; `synod check` shows where", count(errors, "error")),
         None => "The home is large, so its files were not checked; `synod check` does it.".to_owned(),
     };

@@ -27,7 +27,8 @@ pub fn list(home: &Path, open: bool, out: &Out) -> anyhow::Result<Exit> {
         out.line(if open { "No open tasks." } else { "No tasks; `synod task add \"…\"` adds one." });
         return Ok(Exit::Ok);
     }
-    let rows = tree.iter().map(|(index, depth)| (row(&tasks.list[*index], *depth), tasks.why(*index, &around)));
+    let rows =
+        tree.iter().map(|(index, depth)| (row(&tasks.list[*index], *depth), tasks.why(*index, &around)));
     let lines = text::table_with_reasons(&["", "TASK", "AGENT", "TITLE"], rows.collect());
     let mut file = "";
     for (number, line) in lines.iter().enumerate() {
@@ -70,7 +71,12 @@ pub fn show(home: &Path, id: &str, out: &Out) -> anyhow::Result<Exit> {
         out.value(json!({ "task": value }));
         return Ok(Exit::Ok);
     }
-    out.line(out.bold(&format!("{} {}  {}", task.shown_mark(), task.spec.id, text::visible(&task.spec.title))));
+    out.line(out.bold(&format!(
+        "{} {}  {}",
+        task.shown_mark(),
+        task.spec.id,
+        text::visible(&task.spec.title)
+    )));
     let field = |key: &str, value: &str| {
         let value = text::visible(value.trim_end());
         match value.contains('\n') {
@@ -116,10 +122,12 @@ pub fn show(home: &Path, id: &str, out: &Out) -> anyhow::Result<Exit> {
 /// The conversation about a task: the one its file names, else the newest.
 fn session_path(home: &Path, overview: &Overview, task: &Task) -> Option<String> {
     let named = task.property("session").map(|id| format!("sessions/{id}.session.yaml"));
-    if let Some(named) = named.filter(|path| view::files::list(home, "sessions", ".session.yaml").contains(path)) {
+    if let Some(named) =
+        named.filter(|path| view::files::list(home, "sessions", ".session.yaml").contains(path))
+    {
         return Some(named);
     }
-    let theirs = overview.sessions.iter().filter(|s| s.head.task.as_ref() == Some(&task.spec.id));
+    let theirs = overview.sessions().iter().filter(|s| s.head.task.as_ref() == Some(&task.spec.id));
     theirs.max_by_key(|s| s.updated).map(|s| s.path.clone())
 }
 
@@ -147,7 +155,8 @@ pub fn query(home: &Path, sql: &str, out: &Out) -> anyhow::Result<Exit> {
     }
     let head: Vec<String> = table.columns.iter().map(|c| text::line(c)).collect();
     let head: Vec<&str> = head.iter().map(String::as_str).collect();
-    let cell = |cell: &tasks_sql::Cell| text::visible(&cell.to_string()).replace('\n', "\\n").replace('\t', " ");
+    let cell =
+        |cell: &tasks_sql::Cell| text::visible(&cell.to_string()).replace('\n', "\\n").replace('\t', " ");
     let rows: Vec<Vec<String>> = table.rows.iter().map(|row| row.iter().map(cell).collect()).collect();
     for (number, line) in out::table(&head, &rows).iter().enumerate() {
         out.line(if number == 0 { out.dim(line) } else { line.clone() });

@@ -1,6 +1,7 @@
 //! What each agent is doing: from its sessions, and from the daemon if there is one.
 
-use std::path::Path;
+use std::cell::OnceCell;
+use std::path::{Path, PathBuf};
 
 use domain::agent;
 use domain::id::AgentId;
@@ -21,12 +22,13 @@ pub struct Overview {
     pub agents: Vec<agent::Spec>,
     /// All tasks.
     pub tasks: Tasks,
-    /// All sessions.
-    pub sessions: Vec<Session>,
     /// All approvals.
     pub approvals: super::Approvals,
     /// What the daemon says, if there is one.
     pub daemon: Daemon,
+    home: PathBuf,
+    // Not every command asks for sessions, and there may be many.
+    sessions: OnceCell<Vec<Session>>,
 }
 
 /// The process that works in the home.
@@ -55,10 +57,16 @@ impl Overview {
         Self {
             agents: super::agents(home),
             tasks: super::tasks::read(home),
-            sessions: super::sessions::list(home).0,
             approvals: super::approvals(home),
             daemon: ask(home),
+            home: home.to_owned(),
+            sessions: OnceCell::new(),
         }
+    }
+
+    /// All sessions whose heads can be read.
+    pub fn sessions(&self) -> &[Session] {
+        self.sessions.get_or_init(|| super::sessions::list(&self.home).0)
     }
 
     /// What tasks are judged by.
@@ -76,10 +84,14 @@ impl Overview {
             return Activity { state: Lifecycle::Working, task, doing };
         }
         let mut best = Activity { state: Lifecycle::Idle, task: None, doing: Vec::new() };
-        for session in self.sessions.iter().filter(|s| s.head.agent == *agent) {
+        for session in self.sessions().iter().filter(|s| s.head.agent == *agent) {
             let state = self.state(session);
             if liveliness(state) > liveliness(best.state) {
-                best = Activity { state, task: session.head.task.as_ref().map(ToString::to_string), doing: Vec::new() };
+                best = Activity {
+                    state,
+                    task: session.head.task.as_ref().map(ToString::to_string),
+                    doing: Vec::new(),
+                };
             }
         }
         best
@@ -121,7 +133,9 @@ fn ask(home: &Path) -> Daemon {
         Ok(Response::Done { .. }) => Daemon::Mute("the daemon gave another answer".to_owned()),
         Err(error @ ClientError::Garbled(_)) => Daemon::Mute(error.to_string()),
         // Between the connection and the answer it may have ended; if not, it is there and slow.
-        Err(error @ ClientError::Unreachable { .. }) if wire::is_running(home) => Daemon::Mute(error.to_string()),
+        Err(error @ ClientError::Unreachable { .. }) if wire::is_running(home) => {
+            Daemon::Mute(error.to_string())
+        }
         Err(ClientError::Unreachable { .. }) => Daemon::Absent,
     }
 }

@@ -32,8 +32,12 @@ pub enum Unreadable {
 impl fmt::Display for Unreadable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::System(error) if error.kind() == io::ErrorKind::NotFound => f.write_str("it does not exist"),
-            Self::System(error) if error.kind() == io::ErrorKind::PermissionDenied => f.write_str("permission is denied"),
+            Self::System(error) if error.kind() == io::ErrorKind::NotFound => {
+                f.write_str("it does not exist")
+            }
+            Self::System(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+                f.write_str("permission is denied")
+            }
             Self::System(error) => write!(f, "{error}"),
             Self::NotAFile => f.write_str("it is not a regular file"),
             Self::TooLarge { bytes } => write!(f, "it has {bytes} bytes, at most {FILE_BYTES_MAX} are read"),
@@ -68,7 +72,8 @@ pub fn open(home: &Path, path: &str) -> Result<fs::File, Unreadable> {
 /// The files of a folder whose names end so, sorted, relative to the home. None if there is no such folder.
 pub fn list(home: &Path, folder: &str, ending: &str) -> Vec<String> {
     let Ok(entries) = fs::read_dir(home.join(folder)) else { return Vec::new() };
-    let names = entries.flatten().filter(|e| !is_passing(&e.path())).filter_map(|e| e.file_name().into_string().ok());
+    let names =
+        entries.flatten().filter(|e| !is_passing(&e.path())).filter_map(|e| e.file_name().into_string().ok());
     let mut found: Vec<String> =
         names.filter(|name| name.ends_with(ending)).map(|name| format!("{folder}/{name}")).collect();
     found.sort();

@@ -42,8 +42,8 @@ pub fn list(home: &Path) -> (Vec<Session>, Vec<String>) {
 }
 
 impl Session {
-    /// How many messages it has. A long file is counted line by line: only a message starts with a dash in the
-    /// column of the first one's.
+    /// How many messages it has. A long file is counted line by line: only a message starts with a dash in
+    /// the column of the first one's.
     pub fn messages(&self, home: &Path) -> usize {
         if let Some(known) = self.messages {
             return known;
@@ -94,7 +94,13 @@ fn read_head(home: &Path, path: &str) -> Option<Session> {
 
 fn session(file: &SessionFile, messages: Option<usize>) -> Session {
     let updated = file.updated().unwrap_or(file.head().created);
-    Session { path: file.path().to_owned(), head: file.head().clone(), status: file.status(), updated, messages }
+    Session {
+        path: file.path().to_owned(),
+        head: file.head().clone(),
+        status: file.status(),
+        updated,
+        messages,
+    }
 }
 
 fn read_up_to(file: &mut File, buffer: &mut [u8]) -> Option<usize> {
@@ -119,7 +125,8 @@ pub enum Tail {
 
 /// Reads a whole session; its first error if that does not work.
 pub fn read(home: &Path, path: &str) -> Result<(SessionFile, Tail), String> {
-    let text = files::read(home, path).map_err(|error: Unreadable| format!("{path} cannot be read: {error}"))?;
+    let text =
+        files::read(home, path).map_err(|error: Unreadable| format!("{path} cannot be read: {error}"))?;
     parse(path, &text)
 }
 

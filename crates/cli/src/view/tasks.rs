@@ -114,8 +114,8 @@ impl Tasks {
         self.list.iter().filter(move |task| task.spec.depends_on.contains(id))
     }
 
-    /// Every task below the one it is a part of, with its depth; those that `shown` refuses are left out and their
-    /// parts move up.
+    /// Every task below the one it is a part of, with its depth; those that `shown` refuses are left out and
+    /// their parts move up.
     pub fn tree(&self, shown: impl Fn(&Task) -> bool) -> Vec<(usize, usize)> {
         let mut found = Vec::new();
         let mut seen = vec![false; self.list.len()];

@@ -57,7 +57,8 @@ pub fn table(head: &[&str], rows: Vec<Vec<String>>) -> Vec<String> {
 /// The same with a reason behind the last cell, in parentheses: the cell gives way to it.
 pub fn table_with_reasons(head: &[&str], rows: Vec<(Vec<String>, Option<String>)>) -> Vec<String> {
     let last = head.len().saturating_sub(1);
-    let widest = |i: usize| rows.iter().filter_map(|(r, _)| r.get(i)).map(|c| c.chars().count()).max().unwrap_or(0);
+    let widest =
+        |i: usize| rows.iter().filter_map(|(r, _)| r.get(i)).map(|c| c.chars().count()).max().unwrap_or(0);
     let before: usize = (0..last).map(|i| widest(i).max(head[i].chars().count()) + 2).sum();
     let room = width().saturating_sub(before).max(LAST_WIDTH_MIN);
     let mut cut_rows = Vec::new();

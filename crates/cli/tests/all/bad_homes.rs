@@ -46,9 +46,11 @@ fn folders_that_are_files_and_files_that_are_folders_break_nothing() {
         let code = i32::from(args[0] == "check" || args.contains(&"query"));
         assert_eq!(ran.code, code, "{args:?} {} {}", ran.stdout, ran.stderr);
     }
-    assert!(home.run(&["check"]).stdout.starts_with(
-        "error: the file cannot be read: it is not a regular file\n --> tasks/x.task.md:1:1\n"
-    ));
+    assert!(
+        home.run(&["check"]).stdout.starts_with(
+            "error: the file cannot be read: it is not a regular file\n --> tasks/x.task.md:1:1\n"
+        )
+    );
 }
 
 #[test]
@@ -57,7 +59,11 @@ fn a_home_that_is_not_there_is_told_with_what_to_do() {
     for args in LOOKS {
         let ran = run(folder.path(), &[args, &["--home", "nowhere"]].concat());
         assert_eq!((ran.code, ran.stdout.as_str()), (1, ""), "{args:?}");
-        assert!(ran.stderr.starts_with("error: nowhere cannot be opened") && ran.stderr.contains("\nhelp: "), "{}", ran.stderr);
+        assert!(
+            ran.stderr.starts_with("error: nowhere cannot be opened") && ran.stderr.contains("\nhelp: "),
+            "{}",
+            ran.stderr
+        );
         let ran = run(folder.path(), &[args, &["--home", "."]].concat());
         assert_eq!(ran.code, 1, "{args:?}");
         assert!(ran.stderr.starts_with("error: . is not a home"), "{}", ran.stderr);

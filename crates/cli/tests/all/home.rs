@@ -36,12 +36,17 @@ impl Home {
         let home = Self::empty()
             .write("synod.yaml", SETTINGS)
             .write("scripts/team.yaml", "rules:\n  - answer: Done.\n")
-            .write("policy/commands.yaml", "commands:\n  df -h: {verdict: allow, effect: read}\n  docker ps: ask\n  rm -rf /: deny\n")
+            .write(
+                "policy/commands.yaml",
+                "commands:\n  df -h: {verdict: allow, effect: read}\n  docker ps: ask\n  rm -rf /: deny\n",
+            )
             .write("tasks/disk.task.md", TASKS)
             .write("sessions/planner-001-aaaaaa.session.yaml", SLEEPING)
             .write("sessions/executor-001-bbbbbb.session.yaml", ACTIVE)
             .write("inbox/slack-messages.jsonl", "{\"user\": \"dana\", \"text\": \"Is there space?\"}\n");
-        for (id, role) in [("planner-001", "planner"), ("executor-001", "executor"), ("retriever-001", "retriever")] {
+        for (id, role) in
+            [("planner-001", "planner"), ("executor-001", "executor"), ("retriever-001", "retriever")]
+        {
             home.write_agent(id, role, "");
         }
         home.write_agent("slack-001", "coordinator", "description: Speaks to people in Slack\n");
@@ -87,7 +92,8 @@ impl Home {
     /// Runs it with `--json` and reads what it prints.
     pub fn json(&self, args: &[&str]) -> Value {
         let ran = self.run(&[args, &["--json"]].concat());
-        let value: Value = serde_json::from_str(&ran.stdout).unwrap_or_else(|e| panic!("{e}: {}", ran.stdout));
+        let value: Value =
+            serde_json::from_str(&ran.stdout).unwrap_or_else(|e| panic!("{e}: {}", ran.stdout));
         assert_eq!(value["schema_version"], 1, "{}", ran.stdout);
         value
     }

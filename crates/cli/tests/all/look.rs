@@ -43,8 +43,14 @@ Waits for you: 1 approval (`synod inbox` shows all of it)
 fn status_for_programs_has_the_same() {
     let value = Home::fine().json(&["status"]);
     assert_eq!(value["daemon"], json!({ "running": false }));
-    assert_eq!(value["approvals"][0]["act"], json!({"tool": "execute_command", "arguments": {"command": "df -h /backup && echo done"}}));
-    assert_eq!(value["tasks"]["counts"], json!({"open": 5, "running": 1, "asking": 1, "failed": 0, "done": 1, "cancelled": 0}));
+    assert_eq!(
+        value["approvals"][0]["act"],
+        json!({"tool": "execute_command", "arguments": {"command": "df -h /backup && echo done"}})
+    );
+    assert_eq!(
+        value["tasks"]["counts"],
+        json!({"open": 5, "running": 1, "asking": 1, "failed": 0, "done": 1, "cancelled": 0})
+    );
     assert_eq!(value["tasks"]["total"], 8);
     let why = |i: usize| value["tasks"]["open"][i]["why"].as_str().unwrap().to_owned();
     assert_eq!(why(2), "waits for task-002");
@@ -73,8 +79,31 @@ fn a_daemon_is_asked_what_it_does() {
     });
     let ran = home.run(&["status"]);
     assert_eq!(daemon.join().unwrap().trim(), r#"{"do":"live"}"#);
-    assert!(ran.stdout.starts_with("The daemon runs (process 4711): 1 session at work.\n  slack-001 on task-007: model\n"), "{}", ran.stdout);
-    assert!(ran.stdout.contains("  slack-001      coordinator  small  working  task-007 (model)\n"), "{}", ran.stdout);
+    assert!(
+        ran.stdout.starts_with(
+            "The daemon runs (process 4711): 1 session at work.\n  slack-001 on task-007: model\n"
+        ),
+        "{}",
+        ran.stdout
+    );
+    assert!(
+        ran.stdout.contains("  slack-001      coordinator  small  working  task-007 (model)\n"),
+        "{}",
+        ran.stdout
+    );
+}
+
+#[test]
+fn status_of_a_large_home_shows_what_runs_first_and_checks_nothing() {
+    let waiting: String =
+        (0..9000).map(|n| format!("- [ ] @slack-001 \"Task {n}\"\n  id: t-{n}\n")).collect();
+    let home = Home::fine().write("tasks/a.task.md", waiting);
+    assert_eq!(home.json(&["status"])["problems"], json!(null));
+    let shown = home.run(&["status"]).stdout;
+    let at = |words: &str| shown.find(words).unwrap_or_else(|| panic!("{words}: {shown}"));
+    assert!(at("task-001  planner-001") < at("t-0 "), "{shown}");
+    at("  … and 8987 more; `synod task list --open` shows them\n");
+    at("The home is large, so its files were not checked");
 }
 
 #[test]
@@ -83,7 +112,10 @@ fn the_inbox_shows_the_exact_act_and_how_to_answer() {
     let ran = home.run(&["inbox"]);
     assert_eq!((ran.code, ran.stderr.as_str()), (0, ""));
     let waits = ran.stdout.lines().nth(1).unwrap();
-    assert!(waits.starts_with("  executor-001 asks for task-002, waits ") && waits.ends_with(" d"), "{waits}");
+    assert!(
+        waits.starts_with("  executor-001 asks for task-002, waits ") && waits.ends_with(" d"),
+        "{waits}"
+    );
     let rest: Vec<&str> = ran.stdout.lines().filter(|line| *line != waits).collect();
     assert_eq!(
         rest.join("\n"),
@@ -129,9 +161,13 @@ fn what_is_decided_in_either_file_does_not_wait() {
     let path = "approvals/pending/approval-0002.approval.md";
     let text = std::fs::read_to_string(home.path().join(path)).unwrap();
     home.put(path, text.replace("**Decision:**", "**Decision:** APPROVED"));
-    home.put("tasks/approvals.task.md", "- [-] `no`\n  id: approval-0003\n- [_] `open`\n  id: approval-0004\n  approved_by: dana\n");
+    home.put(
+        "tasks/approvals.task.md",
+        "- [-] `no`\n  id: approval-0003\n- [_] `open`\n  id: approval-0004\n  approved_by: dana\n",
+    );
     let value = home.json(&["inbox"]);
-    let ids: Vec<&str> = value["approvals"].as_array().unwrap().iter().map(|a| a["id"].as_str().unwrap()).collect();
+    let ids: Vec<&str> =
+        value["approvals"].as_array().unwrap().iter().map(|a| a["id"].as_str().unwrap()).collect();
     assert_eq!(ids, ["approval-0001", "approval-0004"]);
     assert_eq!(value["decided"], json!(["approval-0002", "approval-0003"]));
     assert!(value["approvals"][1]["unclear"].as_str().unwrap().contains("the box is open"), "{value}");
@@ -200,14 +236,20 @@ fn a_task_is_shown_with_everything_its_file_says() {
     let value = home.json(&["task", "show", "task-001"]);
     assert_eq!(value["task"]["children"], json!(["task-002", "task-003"]));
     assert_eq!(value["task"]["session"], "sessions/planner-001-aaaaaa.session.yaml");
-    assert_eq!(home.json(&["task", "show", "task-003"])["task"]["text"], "The notes are in memory/.\nThey may be old.");
+    assert_eq!(
+        home.json(&["task", "show", "task-003"])["task"]["text"],
+        "The notes are in memory/.\nThey may be old."
+    );
 }
 
 #[test]
 fn tasks_answer_sql() {
     let home = Home::fine();
     let sql = "SELECT id, mark FROM tasks WHERE mark IN ('asking', 'done') ORDER BY id";
-    assert_eq!(home.run(&["task", "query", sql]).stdout, "id        mark\ntask-002  asking\ntask-008  done\n");
+    assert_eq!(
+        home.run(&["task", "query", sql]).stdout,
+        "id        mark\ntask-002  asking\ntask-008  done\n"
+    );
     assert_eq!(home.json(&["task", "query", sql])["rows"][1], json!({"id": "task-008", "mark": "done"}));
     for (sql, words) in [
         ("SELECT colour FROM tasks", "error: the SQL does not work: no such column: colour"),
@@ -264,8 +306,18 @@ fn an_agent_is_shown_with_what_the_gate_says_to_each_tool_and_why() {
 "
     );
     let why = home.run(&["agent", "show", "executor-001", "--why"]).stdout;
-    assert!(why.contains("  execute_command   allow  df -h\n      by: policy/commands.yaml has \"df -h\": allow\n"), "{why}");
-    assert!(why.contains("  slack_send        deny\n      by: the role's tools of executor-001 lacks slack_send\n"), "{why}");
+    assert!(
+        why.contains(
+            "  execute_command   allow  df -h\n      by: policy/commands.yaml has \"df -h\": allow\n"
+        ),
+        "{why}"
+    );
+    assert!(
+        why.contains(
+            "  slack_send        deny\n      by: the role's tools of executor-001 lacks slack_send\n"
+        ),
+        "{why}"
+    );
     let value = home.json(&["agent", "show", "retriever-001"]);
     assert_eq!(value["permissions"], json!(["read_files"]));
     let command = value["tools"].as_array().unwrap().iter().find(|t| t["tool"] == "execute_command").unwrap();
@@ -337,7 +389,9 @@ fn of_a_long_conversation_only_the_head_is_read_but_all_messages_are_counted() {
     let path = "sessions/planner-001-aaaaaa.session.yaml";
     let mut text = std::fs::read_to_string(home.path().join(path)).unwrap();
     for n in 3..=900 {
-        text.push_str(&format!("  - id: m-{n:04}\n    role: user\n    content: |\n      - not a message\n        - nor this\n"));
+        text.push_str(&format!(
+            "  - id: m-{n:04}\n    role: user\n    content: |\n      - not a message\n        - nor this\n"
+        ));
     }
     // Nothing behind the head is parsed: this would be an error.
     text.push_str("  - role: {\n");
@@ -356,7 +410,10 @@ fn a_long_system_prompt_does_not_hide_the_head() {
     let text = std::fs::read_to_string(home.path().join(path)).unwrap();
     home.put(path, text.replace("  You plan.\n", &"  You plan.\n".repeat(3000)));
     let value = home.json(&["session", "list"]);
-    assert_eq!((&value["sessions"][1]["messages"], &value["sessions"][1]["status"]), (&json!(2), &json!("sleeping")));
+    assert_eq!(
+        (&value["sessions"][1]["messages"], &value["sessions"][1]["status"]),
+        (&json!(2), &json!("sleeping"))
+    );
 }
 
 #[test]
@@ -377,10 +434,22 @@ fn an_id_that_nobody_has_gets_the_nearest() {
     let home = Home::fine();
     for (args, stderr) in [
         (["task", "show", "task-02"], "error: there is no task task-02\nhelp: did you mean task-002?\n"),
-        (["agent", "show", "planer-001"], "error: there is no agent planer-001\nhelp: did you mean planner-001?\n"),
-        (["session", "show", "planner-001-aaaaab"], "error: there is no session planner-001-aaaaab\nhelp: did you mean planner-001-aaaaaa?\n"),
-        (["session", "show", "../synod.yaml"], "error: there is no session ../synod.yaml\nhelp: `synod session list` shows what there is\n"),
-        (["session", "show", "planner-001"], "error: planner-001 is an agent, not a session\nhelp: its sessions: planner-001-aaaaaa\n"),
+        (
+            ["agent", "show", "planer-001"],
+            "error: there is no agent planer-001\nhelp: did you mean planner-001?\n",
+        ),
+        (
+            ["session", "show", "planner-001-aaaaab"],
+            "error: there is no session planner-001-aaaaab\nhelp: did you mean planner-001-aaaaaa?\n",
+        ),
+        (
+            ["session", "show", "../synod.yaml"],
+            "error: there is no session ../synod.yaml\nhelp: `synod session list` shows what there is\n",
+        ),
+        (
+            ["session", "show", "planner-001"],
+            "error: planner-001 is an agent, not a session\nhelp: its sessions: planner-001-aaaaaa\n",
+        ),
     ] {
         let ran = home.run(&args);
         assert_eq!((ran.code, ran.stdout.as_str(), ran.stderr.as_str()), (1, "", stderr));
@@ -390,7 +459,10 @@ fn an_id_that_nobody_has_gets_the_nearest() {
 #[test]
 fn an_error_for_programs_is_an_object() {
     let value = Home::fine().json(&["task", "show", "task-02"]);
-    assert_eq!(value["error"], json!({"message": "there is no task task-02", "help": "did you mean task-002?"}));
+    assert_eq!(
+        value["error"],
+        json!({"message": "there is no task task-02", "help": "did you mean task-002?"})
+    );
 }
 
 #[test]
@@ -401,14 +473,23 @@ fn lists_fit_eighty_columns_or_those_there_are() {
             home.run(args).stdout.lines().filter(|l| l.chars().count() > 80).map(str::to_owned).collect();
         assert_eq!(wide, Vec::<String>::new(), "{args:?}");
     }
-    let wide = synod().current_dir(home.path()).env("COLUMNS", "200").args(["task", "list"]).output().unwrap();
-    assert!(String::from_utf8(wide.stdout).unwrap().contains("who is not there (agent ghost-001 does not exist)"));
+    let wide =
+        synod().current_dir(home.path()).env("COLUMNS", "200").args(["task", "list"]).output().unwrap();
+    assert!(
+        String::from_utf8(wide.stdout).unwrap().contains("who is not there (agent ghost-001 does not exist)")
+    );
 }
 
 #[test]
 fn nothing_is_coloured_off_a_terminal() {
     let home = Home::fine();
-    for args in [&["status"][..], &["inbox"], &["task", "list"], &["check"], &["session", "show", "executor-001-bbbbbb"]] {
+    for args in [
+        &["status"][..],
+        &["inbox"],
+        &["task", "list"],
+        &["check"],
+        &["session", "show", "executor-001-bbbbbb"],
+    ] {
         let plain = synod().current_dir(home.path()).env("NO_COLOR", "1").args(args).output().unwrap().stdout;
         assert!(!plain.contains(&0x1b), "{args:?}");
         if args != ["inbox"] {
