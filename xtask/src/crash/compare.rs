@@ -19,6 +19,9 @@ pub fn faults(home: &Home) -> Vec<String> {
         faults.push(format!("inbox/slack-outbox.jsonl has {} lines, 1 was expected", home.outbox.len()));
     }
     faults.extend(home.pending.iter().map(|name| format!("approvals/pending/{name} still waits")));
+    let mut ids = BTreeSet::new();
+    let twice = home.tasks.iter().filter(|task| !ids.insert(&task.id));
+    faults.extend(twice.map(|t| format!("tasks/{}: the task id {:?} is there twice", t.file, t.id)));
     let open = |task: &&Task| task.file == "approvals.task.md" && !matches!(task.mark.as_str(), "x" | "-");
     faults.extend(
         home.tasks.iter().filter(open).map(|t| format!("tasks/approvals.task.md: {} still waits", t.id)),
@@ -72,8 +75,9 @@ pub fn differences(expected: &Home, found: &Home) -> Vec<String> {
             t.file, t.mark, t.id, t.assignee, t.title, t.parent, t.depends_on
         )
     };
-    differences.extend(expected.tasks.difference(&found.tasks).map(|t| format!("missing: {}", show(t))));
-    differences.extend(found.tasks.difference(&expected.tasks).map(|t| format!("not expected: {}", show(t))));
+    let (tasks_expected, tasks_found) = (plain_tasks(expected), plain_tasks(found));
+    differences.extend(tasks_expected.difference(&tasks_found).map(|t| format!("missing: {}", show(t))));
+    differences.extend(tasks_found.difference(&tasks_expected).map(|t| format!("not expected: {}", show(t))));
 
     let (by_expected, by_found) = (by_owner(expected), by_owner(found));
     let owners: BTreeSet<_> = by_expected.keys().chain(by_found.keys()).collect();
@@ -99,6 +103,11 @@ pub fn differences(expected: &Home, found: &Home) -> Vec<String> {
         }
     }
     differences
+}
+
+/// An approval's title has the exact act in it, and so what a command printed.
+fn plain_tasks(home: &Home) -> BTreeSet<Task> {
+    home.tasks.iter().map(|task| Task { title: normal(&task.title), ..task.clone() }).collect()
 }
 
 /// Sessions by agent and task. Their names differ between runs; of several, the order is that of what they say.

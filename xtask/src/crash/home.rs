@@ -1,7 +1,6 @@
 //! What a home says, read from its files as simply as can be: this must not share Synod's own reading, which it
 //! checks.
 
-use std::collections::BTreeSet;
 use std::fs;
 use std::io;
 use std::path::Path;
@@ -9,7 +8,7 @@ use std::path::Path;
 /// All that is compared.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Home {
-    pub tasks: BTreeSet<Task>,
+    pub tasks: Vec<Task>,
     pub sessions: Vec<Session>,
     /// Lines of `inbox/slack-outbox.jsonl`.
     pub outbox: Vec<String>,

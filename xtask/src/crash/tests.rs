@@ -72,7 +72,7 @@ messages:
 
 fn home(session_text: &str) -> Home {
     let mut home = Home::default();
-    home.tasks.insert(Task { id: "task-001".to_owned(), mark: "x".to_owned(), ..Task::default() });
+    home.tasks.push(Task { id: "task-001".to_owned(), mark: "x".to_owned(), ..Task::default() });
     home.sessions.push(session("executor-001-3f9a2c.session.yaml", session_text));
     home.outbox.push("{\"id\":\"17-1\",\"text\":\"There is space: 9.9G\"}".to_owned());
     home
@@ -198,6 +198,19 @@ fn another_status_task_or_owner_is_a_difference() {
 }
 
 #[test]
+fn a_task_is_there_once_and_its_title_may_quote_what_was_printed() {
+    let titled = |title: &str| {
+        let mut home = home(SESSION);
+        home.tasks[0].title = title.to_owned();
+        home
+    };
+    assert_eq!(differences(&titled("Approve: 77G free"), &titled("Approve: 9.5G free")), [""; 0]);
+    let mut twice = titled("");
+    twice.tasks.push(twice.tasks[0].clone());
+    assert_eq!(faults(&twice), ["tasks/: the task id \"task-001\" is there twice"]);
+}
+
+#[test]
 fn an_unknown_outcome_excuses_only_what_comes_after_it() {
     let unknown = " outcome unknown: execute_command was under way\n";
     let mut excused = home(SESSION);
@@ -251,7 +264,7 @@ fn one_answer_goes_out_and_nobody_is_kept_waiting() {
     bad.outbox.push(bad.outbox[0].clone());
     bad.pending.push("approval-0001.approval.md".to_owned());
     let file = "approvals.task.md".to_owned();
-    bad.tasks.insert(Task { file, id: "approval-0001".to_owned(), ..Task::default() });
+    bad.tasks.push(Task { file, id: "approval-0001".to_owned(), ..Task::default() });
     assert_eq!(
         faults(&bad),
         [
