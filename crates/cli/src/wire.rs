@@ -66,7 +66,12 @@ pub async fn open(home: &Path, does: Does) -> anyhow::Result<Running> {
         fail(Exit::Failed, error.to_string(), help)
     })?;
     let clock = Arc::new(SystemClock);
-    let tools: Arc<dyn Tools> = Arc::new(Toolbox::new(home.to_owned(), clock.clone())?);
+    let toolbox = Toolbox::new(home.to_owned(), clock.clone())?;
+    if does == Does::Work {
+        // A process that was killed may have left commands behind; nobody waits for them any more.
+        toolbox.end_left_over();
+    }
+    let tools: Arc<dyn Tools> = Arc::new(toolbox);
     let printed = engine.printed()?;
     let state = engine.state().clone();
     let reach = Reach::default();

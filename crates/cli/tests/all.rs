@@ -9,3 +9,5 @@ mod check;
 mod home;
 #[path = "all/look.rs"]
 mod look;
+#[path = "all/race.rs"]
+mod race;

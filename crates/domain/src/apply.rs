@@ -33,6 +33,7 @@ impl State {
                 self.open_session(head);
                 self.adopt_session(&head.session, *lifecycle, *failed, *next_message, tail);
             }
+            Event::ApprovalsFound { next } => self.next_approval = self.next_approval.max(*next),
             Event::SessionCut { session, next_message, tail } => self.cut_session(session, *next_message, tail),
             Event::SessionReopened { session } => self.reopen_session(session),
             Event::MessageAdded { session, message, asker, in_file: _ } => self.hear(session, message, asker.as_ref()),

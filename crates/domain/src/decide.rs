@@ -65,6 +65,10 @@ fn follow(state: &State, at: Time, input: &Input) -> Result<Vec<Event>, Refused>
         Input::TaskMarked { task, mark, by } => intake::task_marked(state, at, task, *mark, by),
         Input::TaskGone { task } => finish::gone(state, at, task),
         Input::TaskWanted { spec, by } => intake::task_wanted(state, spec, by),
+        Input::ApprovalsFound { highest } => match highest.saturating_add(1) {
+            next if next > state.next_approval => Ok(vec![Event::ApprovalsFound { next }]),
+            _ => Ok(Vec::new()),
+        },
         Input::SessionRead { head, status, next_message, tail, approvals } => {
             Ok(recover::session(state, at, head, *status, *next_message, tail, approvals))
         }

@@ -110,6 +110,11 @@ pub enum Event {
         /// Where it stands.
         tail: Tail,
     },
+    /// Approvals were found in files, without a journal; new ones get higher numbers.
+    ApprovalsFound {
+        /// The number of the next one.
+        next: u32,
+    },
     /// A person cut messages off a conversation.
     SessionCut {
         /// Which.
@@ -312,6 +317,7 @@ impl Event {
             Self::TaskReopened { .. } => "task_reopened",
             Self::SessionOpened { .. } => "session_opened",
             Self::SessionAdopted { .. } => "session_adopted",
+            Self::ApprovalsFound { .. } => "approvals_found",
             Self::SessionCut { .. } => "session_cut",
             Self::SessionReopened { .. } => "session_reopened",
             Self::MessageAdded { .. } => "message_added",

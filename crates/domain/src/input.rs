@@ -69,6 +69,11 @@ pub enum Input {
         /// Who.
         by: String,
     },
+    /// Approval files were found with numbers up to this.
+    ApprovalsFound {
+        /// The highest.
+        highest: u32,
+    },
     /// A session file was found that the journal does not know.
     SessionRead {
         /// Its head.

@@ -31,6 +31,7 @@ pub fn react(state: &State, event: &Event) -> Option<Effect> {
         | Event::TaskReopened { .. }
         | Event::SessionOpened { .. }
         | Event::SessionAdopted { .. }
+        | Event::ApprovalsFound { .. }
         | Event::SessionReopened { .. }
         | Event::MessageAdded { .. }
         | Event::MessageEdited { .. }

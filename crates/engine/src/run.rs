@@ -193,14 +193,15 @@ impl Loop {
         for effect in cycle.effects {
             self.parts.hands.perform(self.engine.state(), effect);
         }
+        // The pulse beats before anybody is answered: whoever has an answer sees where the loop stands after it.
+        let state = self.engine.state();
+        let pulse = Pulse { seq, idle: state.is_idle(), approvals: state.approvals.len() };
+        self.pulse.send_if_modified(|last| std::mem::replace(last, pulse) != pulse);
         for (reply, answer) in waiting.into_iter().zip(cycle.answers) {
             if let Some(reply) = reply {
                 _ = reply.send(answer.map(|()| seq));
             }
         }
-        let state = self.engine.state();
-        let pulse = Pulse { seq, idle: state.is_idle(), approvals: state.approvals.len() };
-        self.pulse.send_if_modified(|last| std::mem::replace(last, pulse) != pulse);
         self.engine.set_printed(self.parts.printer.printed())?;
         if self.engine.snapshot_is_due() {
             self.engine.save_snapshot()?;

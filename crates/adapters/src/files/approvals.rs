@@ -166,6 +166,17 @@ impl Desk {
         }
     }
 
+    /// Numbers of approvals that stand in files are not given again, even if there is no journal.
+    pub(super) fn count_approvals(&mut self) {
+        let folders = ["pending", "approved", "rejected"].into_iter();
+        let files = folders.flat_map(|folder| self.list(&format!("approvals/{folder}"), ".approval.md"));
+        let number =
+            |path: String| path.strip_suffix(".approval.md")?.rsplit('-').next()?.parse::<u32>().ok();
+        if let Some(highest) = files.filter_map(number).max().filter(|n| *n >= self.state.next_approval) {
+            self.say(Input::ApprovalsFound { highest });
+        }
+    }
+
     /// What the files know of a session's approvals, by call; used when there is no journal.
     pub(super) fn approvals_of(&mut self, session: &SessionId) -> BTreeMap<CallId, (Found, Request)> {
         let mut all = BTreeMap::new();

@@ -180,6 +180,7 @@ impl Desk {
             Job::Conversation(session, reply) => self.parked.push((session, reply)),
             Job::Scan(reply) => {
                 self.settle();
+                self.count_approvals();
                 for path in self.all_files() {
                     self.look(&path, true);
                     self.settle();

@@ -86,12 +86,20 @@ fn read_open(file: &mut File) -> io::Result<Found> {
     file.read_to_end(&mut bytes)?;
     let mut known = Known::of(&metadata, &bytes);
     known.len = bytes.len() as u64;
-    let text = String::from_utf8(bytes).map_err(|error| {
-        io::Error::new(
-            io::ErrorKind::InvalidData,
-            format!("byte {} is no UTF-8", error.utf8_error().valid_up_to()),
-        )
-    })?;
+    let text = match String::from_utf8(bytes) {
+        Ok(text) => text,
+        Err(error) => {
+            let utf8 = error.utf8_error();
+            if utf8.error_len().is_some() {
+                let reason = format!("byte {} is no UTF-8", utf8.valid_up_to());
+                return Err(io::Error::new(io::ErrorKind::InvalidData, reason));
+            }
+            // A crash cut the last character in two: what is before it is whole.
+            let mut bytes = error.into_bytes();
+            bytes.truncate(utf8.valid_up_to());
+            String::from_utf8(bytes).unwrap_or_default()
+        }
+    };
     Ok(Found { text, known })
 }
 

@@ -1,6 +1,6 @@
 //! Session files: adding messages at the end, and telling what a person wrote, changed or cut.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use domain::event::{Event, Found, FoundCall, Tail};
 use domain::id::{MessageId, SessionId, Time};
@@ -35,6 +35,7 @@ impl Desk {
             Event::SessionOpened { head } => Some((head.session.clone(), SessionOp::Create(head.clone()))),
             Event::MessageAdded { session, message, in_file: true, .. } => {
                 self.adopting_messages.remove(&(session.clone(), message.content.clone()));
+                self.recent.message(session, message);
                 Some((session.clone(), SessionOp::GiveId(message.clone())))
             }
             Event::MessageAdded { session, message, .. }
@@ -127,13 +128,11 @@ impl Desk {
             return Vec::new();
         };
         let (agent, next) = (known.agent.clone(), known.next_message);
-        self.notice_words(id, &agent, file);
         let last = last_number(file);
-        let recent = self.recent.messages(id);
-        let missing: Vec<Message> = recent
-            .into_iter()
-            .filter(|m| !file.messages().iter().any(|item| item.id.as_ref() == Some(&m.id)))
-            .collect();
+        let here: BTreeSet<&MessageId> = file.messages().iter().filter_map(|item| item.id.as_ref()).collect();
+        let missing: Vec<Message> =
+            self.recent.messages(id).into_iter().filter(|m| !here.contains(&m.id)).collect();
+        self.notice_words(id, &agent, file, &missing);
         let first_recent = missing.iter().map(|m| number(&m.id)).min().unwrap_or(next);
         if last + 1 < next && last + 1 < first_recent {
             if self.cutting.contains(id) {
@@ -148,7 +147,9 @@ impl Desk {
             }
             return Vec::new();
         }
-        let mut repairs: Vec<SessionOp> = missing.into_iter().map(SessionOp::Append).collect();
+        // A message that a person wrote is there and only lost its id again; any other was lost whole.
+        let mut repairs: Vec<SessionOp> =
+            missing.into_iter().flat_map(|m| [SessionOp::GiveId(m.clone()), SessionOp::Append(m)]).collect();
         if let Some(known) = self.state.sessions.get(id)
             && file.status() != known.status()
         {
@@ -159,7 +160,13 @@ impl Desk {
     }
 
     /// Messages that a person wrote or changed.
-    fn notice_words(&mut self, id: &SessionId, agent: &domain::id::AgentId, file: &SessionFile) {
+    fn notice_words(
+        &mut self,
+        id: &SessionId,
+        agent: &domain::id::AgentId,
+        file: &SessionFile,
+        missing: &[Message],
+    ) {
         let before = self.words.remove(id).unwrap_or_default();
         let mut now = BTreeMap::new();
         for item in file.messages() {
@@ -173,6 +180,9 @@ impl Desk {
                 }
                 None if item.speaker == Speaker::User && !item.content.trim().is_empty() => {
                     let key = (id.clone(), item.content.clone());
+                    if missing.iter().any(|m| m.content == item.content && m.speaker == Speaker::User) {
+                        continue;
+                    }
                     if self.adopting_messages.insert(key) {
                         let by = item.from.strip_prefix("person:").unwrap_or("owner");
                         self.say(Input::MessageWritten {
@@ -274,7 +284,9 @@ fn carry_out(file: &mut SessionFile, op: &SessionOp) {
             }
         }
         SessionOp::GiveId(message) => {
-            let unnamed = |item: &MessageItem| item.id.is_none() && item.content == message.content;
+            let unnamed = |item: &MessageItem| {
+                item.id.is_none() && item.speaker == message.speaker && item.content == message.content
+            };
             if !has(file, &message.id)
                 && let Some(index) = file.messages().iter().position(unnamed)
             {

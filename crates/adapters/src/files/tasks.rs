@@ -1,5 +1,7 @@
 //! Task files: printing marks, results and new tasks, and telling a person's edits from old saves.
 
+use std::collections::BTreeMap;
+
 use domain::event::Event;
 use domain::id::{SessionId, TaskId, Time};
 use domain::input::Input;
@@ -61,11 +63,11 @@ impl Desk {
         let file_of = |desk: &Self, id: &TaskId| desk.state.tasks.get(id).map(|t| t.spec.file.clone());
         match event {
             Event::TaskAdded { spec, in_file, .. } => {
+                self.recent.task(&spec.id);
                 let op = if *in_file {
                     self.adopting_tasks.remove(&(spec.file.clone(), spec.title.clone()));
                     TaskOp::GiveId { id: spec.id.clone(), title: spec.title.clone() }
                 } else {
-                    self.recent.task(&spec.id);
                     TaskOp::Add { spec: spec.clone(), mark: Mark::Open, created: Some(at) }
                 };
                 Some((spec.file.clone(), op))
@@ -111,7 +113,9 @@ impl Desk {
             self.recent.mark(id, mark);
             if self.replaying {
                 // The copy of the state is ahead of the file: any of these may still stand there.
-                [Mark::Open, Mark::Running, Mark::Asking].into_iter().for_each(|mark| self.recent.mark(id, mark));
+                [Mark::Open, Mark::Running, Mark::Asking]
+                    .into_iter()
+                    .for_each(|mark| self.recent.mark(id, mark));
             }
         }
     }
@@ -141,8 +145,13 @@ impl Desk {
     fn compare_tasks(&mut self, path: &str, file: &TaskFile, exists: bool, broken: bool) -> Vec<TaskOp> {
         let mut repairs = Vec::new();
         let mut said = Vec::new();
+        let renamed = self.lost_names(path, file);
         for (index, item) in file.tasks().iter().enumerate() {
             let Some(id) = &item.id else {
+                if let Some(id) = renamed.get(&item.title) {
+                    repairs.push(TaskOp::GiveId { id: id.clone(), title: item.title.clone() });
+                    continue;
+                }
                 let key = (path.to_owned(), item.title.clone());
                 if !broken
                     && !self.adopting_tasks.contains(&key)
@@ -173,7 +182,11 @@ impl Desk {
             let mut changed = false;
             for change in Change::between(&known.spec, &theirs) {
                 if self.recent.had_value(&known.spec, &change) {
-                    repairs.push(TaskOp::Edit { id: id.clone(), change: change_back(&known.spec, &change), from: None });
+                    repairs.push(TaskOp::Edit {
+                        id: id.clone(),
+                        change: change_back(&known.spec, &change),
+                        from: None,
+                    });
                 } else {
                     change.apply(&mut wanted);
                     changed = true;
@@ -202,6 +215,18 @@ impl Desk {
             self.say(input);
         }
         repairs
+    }
+
+    /// Tasks that were named a moment ago and whose ids an old save took away again, by title.
+    fn lost_names(&self, path: &str, file: &TaskFile) -> BTreeMap<String, TaskId> {
+        if file.tasks().iter().all(|item| item.id.is_some()) {
+            return BTreeMap::new();
+        }
+        let here =
+            self.state.tasks.iter().filter(|(id, task)| task.spec.file == path && self.recent.was_added(id));
+        here.filter(|(id, _)| file.find(id).is_none())
+            .map(|(id, task)| (task.spec.title.clone(), id.clone()))
+            .collect()
     }
 
     /// Tasks that should stand in the file and do not: printed again if they are new, else taken out by a person.

@@ -1,0 +1,367 @@
+//! A home without files: plays inputs, remembers events, and replays each of them from its stored form.
+
+use domain::agent;
+use domain::approval::Answer;
+use domain::effect::Effect;
+use domain::event::{Event, Finish};
+use domain::id::{AgentId, ApprovalId, CallId, SessionId, TaskId, Ticket, Time};
+use domain::input::Input;
+use domain::lifecycle::Lifecycle;
+use domain::settings::{CommandRule, CommandVerdict, Policy, Settings};
+use domain::state::{Session, State, Task};
+use domain::task::{End, Mark, Spec};
+use domain::tool::{Act, Call, Nature, Want};
+use domain::{Refused, decide, pending, play, react};
+
+/// A home that has started, with all agents that a test names.
+pub struct Home {
+    pub state: State,
+    pub at: Time,
+    pub events: Vec<Event>,
+    pub effects: Vec<Effect>,
+    /// Whether steps are taken that need nothing from outside.
+    pub live: bool,
+    replayed: State,
+}
+
+impl Home {
+    /// Agents by name; the role is the name without its number.
+    pub fn new(agents: &[&str]) -> Self {
+        Self::with(agents, |_| {}, |_| {})
+    }
+
+    /// The same, with settings and agents changed before they are read.
+    pub fn with(
+        agents: &[&str],
+        settle: impl FnOnce(&mut Settings),
+        mut define: impl FnMut(&mut agent::Spec),
+    ) -> Self {
+        let mut home = Self {
+            state: State::new(),
+            at: Time(1_000_000),
+            events: Vec::new(),
+            effects: Vec::new(),
+            live: true,
+            replayed: State::new(),
+        };
+        let mut settings = Settings::default();
+        settle(&mut settings);
+        home.give(Input::SettingsRead(Box::new(settings)));
+        let rule = |verdict, nature| CommandRule { verdict, nature };
+        let commands = [
+            ("df -h".to_owned(), rule(CommandVerdict::Allow, Nature::Read)),
+            ("touch counter".to_owned(), rule(CommandVerdict::Allow, Nature::Once)),
+            ("rm -rf /".to_owned(), rule(CommandVerdict::Deny, Nature::Once)),
+        ];
+        home.give(Input::PolicyRead(Policy { commands: commands.into() }));
+        for name in agents {
+            let role = name.rsplit_once('-').map_or(*name, |(role, _)| role);
+            let mut spec = agent::Spec::new(AgentId::new(*name), role, "m");
+            define(&mut spec);
+            home.give(Input::AgentRead(Box::new(spec)));
+        }
+        home.give(Input::Started);
+        home
+    }
+
+    /// Plays an input that is accepted, and gives its events.
+    pub fn give(&mut self, input: Input) -> Vec<Event> {
+        self.try_give(input).expect("the input is accepted")
+    }
+
+    /// Plays an input. Each event also passes through its stored form into a second state, which must be the same.
+    pub fn try_give(&mut self, input: Input) -> Result<Vec<Event>, Refused> {
+        let before = self.state.clone();
+        let again = decide(&self.state, self.at, &input);
+        assert_eq!(self.state, before, "deciding changes nothing");
+        assert_eq!(decide(&self.state, self.at, &input), again, "deciding twice gives the same");
+        let mut events = Vec::new();
+        let effects = &mut self.effects;
+        play(&mut self.state, self.at, &input, self.live, &mut |state, event| {
+            effects.extend(react(state, &event));
+            events.push(event);
+        })?;
+        for event in &events {
+            let stored = serde_json::to_string(event).unwrap();
+            self.replayed.apply(self.at, &serde_json::from_str(&stored).unwrap());
+        }
+        assert_eq!(self.replayed, self.state, "replay gives the live state");
+        self.events.extend(events.iter().cloned());
+        Ok(events)
+    }
+
+    /// The refusal of an input, in words.
+    pub fn refusal(&mut self, input: Input) -> String {
+        self.try_give(input).expect_err("the input is refused").to_string()
+    }
+
+    /// Lets time pass and gives what was due, one thing after the other.
+    pub fn pass(&mut self, ms: u64) -> Vec<Event> {
+        self.at = self.at.plus_ms(ms);
+        let mut events = Vec::new();
+        while self.state.next_deadline().is_some_and(|due| due <= self.at) {
+            let more = self.give(Input::Ticked);
+            assert!(!more.is_empty(), "what is due leads to something");
+            events.extend(more);
+        }
+        events
+    }
+
+    /// A person adds a task for an agent.
+    pub fn task(&mut self, title: &str, assignee: &str) -> TaskId {
+        self.task_with(title, assignee, |_| {})
+    }
+
+    /// The same, with more said about it.
+    pub fn task_with(&mut self, title: &str, assignee: &str, say: impl FnOnce(&mut Spec)) -> TaskId {
+        let mut spec = Spec::new(TaskId::new(""), "tasks/x.task.md", title);
+        spec.assignee = Some(AgentId::new(assignee));
+        say(&mut spec);
+        let events = self.give(Input::TaskWanted { spec: Box::new(spec), by: "dana".to_owned() });
+        let added = events.iter().find_map(|event| match event {
+            Event::TaskAdded { spec, .. } => Some(spec.id.clone()),
+            _ => None,
+        });
+        added.expect("a task was added")
+    }
+
+    /// The model call that an agent waits for.
+    pub fn thinking(&self, agent: &str) -> (SessionId, Ticket) {
+        self.calls_to_model(agent).into_iter().next().unwrap_or_else(|| panic!("{agent} is not thinking"))
+    }
+
+    /// All model calls that an agent waits for.
+    pub fn calls_to_model(&self, agent: &str) -> Vec<(SessionId, Ticket)> {
+        let of = |effect| match effect {
+            Effect::CallModel { ticket, session, agent: whose, .. } if whose.as_str() == agent => {
+                Some((session, ticket))
+            }
+            _ => None,
+        };
+        pending(&self.state).into_iter().filter_map(of).collect()
+    }
+
+    /// All tool calls of an agent that are under way.
+    pub fn calls_to_tools(&self, agent: &str) -> Vec<(SessionId, CallId, Ticket)> {
+        let of = |effect| match effect {
+            Effect::RunTool { ticket, session, agent: whose, call } if whose.as_str() == agent => {
+                Some((session, call.id, ticket))
+            }
+            _ => None,
+        };
+        pending(&self.state).into_iter().filter_map(of).collect()
+    }
+
+    /// The agent's model answers in words.
+    pub fn says(&mut self, agent: &str, text: &str) -> Vec<Event> {
+        let (session, ticket) = self.thinking(agent);
+        self.give(reply(session, ticket, text, &[]))
+    }
+
+    /// The agent's model asks for tools; the calls are `c-1`, `c-2` and so on.
+    pub fn wants(&mut self, agent: &str, acts: &[Act]) -> Vec<Event> {
+        let (session, ticket) = self.thinking(agent);
+        self.give(reply(session, ticket, "I need this", acts))
+    }
+
+    /// The agent's model fails.
+    pub fn model_fails(&mut self, agent: &str, retry_after_ms: Option<u64>) -> Vec<Event> {
+        let (session, ticket) = self.thinking(agent);
+        self.give(Input::ModelFailed { session, ticket, reason: "overloaded".to_owned(), retry_after_ms })
+    }
+
+    /// The first of the agent's tools that is under way comes to its end.
+    pub fn tool_ends(&mut self, agent: &str, ok: bool, text: &str) -> Vec<Event> {
+        let (session, call, ticket) =
+            self.calls_to_tools(agent).into_iter().next().unwrap_or_else(|| panic!("{agent} has no tool under way"));
+        self.give(Input::ToolFinished { session, call, ticket, ok, text: text.to_owned() })
+    }
+
+    /// A person answers an approval.
+    pub fn answer(&mut self, approval: &str, answer: Answer) -> Vec<Event> {
+        self.give(answered(approval, answer))
+    }
+
+    /// A person changes a task's mark.
+    pub fn mark(&mut self, task: &TaskId, mark: Mark) -> Vec<Event> {
+        self.give(marked(task, mark))
+    }
+
+    /// A person writes to an agent, wherever it fits.
+    pub fn write(&mut self, agent: &str, text: &str) -> Vec<Event> {
+        self.give(written(None, agent, text))
+    }
+
+    /// A task by id.
+    pub fn get(&self, task: &TaskId) -> &Task {
+        &self.state.tasks[task]
+    }
+
+    /// How a task ended.
+    pub fn end(&self, task: &TaskId) -> Option<End> {
+        self.get(task).end()
+    }
+
+    /// The only session of an agent that is not over.
+    pub fn session_of(&self, agent: &str) -> (SessionId, &Session) {
+        let open = &self.state.agents[&AgentId::new(agent)].sessions;
+        assert_eq!(open.len(), 1, "{agent} has one open session");
+        let id = open.first().expect("there is one").clone();
+        let session = &self.state.sessions[&id];
+        (id, session)
+    }
+
+    /// Everything that was ever said to an agent, as `from: text`.
+    pub fn heard(&self, agent: &str) -> Vec<String> {
+        let said = |event: &Event| match event {
+            Event::MessageAdded { session, message, .. } if self.state.sessions[session].agent.as_str() == agent => {
+                Some(format!("{}: {}", message.from, message.content))
+            }
+            _ => None,
+        };
+        self.events.iter().filter_map(said).collect()
+    }
+
+    /// The results of an agent's tool calls so far.
+    pub fn results(&self, agent: &str) -> Vec<String> {
+        let result = |event: &Event| match event {
+            Event::CallFinished { session, message, .. } if self.state.sessions[session].agent.as_str() == agent => {
+                Some(message.content.clone())
+            }
+            _ => None,
+        };
+        self.events.iter().filter_map(result).collect()
+    }
+
+    /// The tasks that began, in order.
+    pub fn begun(&self) -> Vec<&str> {
+        let begun = |event: &'_ Event| matches!(event, Event::TaskStarted { .. });
+        let begun = self.events.iter().filter(|event| begun(event));
+        begun
+            .map(|event| match event {
+                Event::TaskStarted { task, .. } => task.as_str(),
+                _ => "",
+            })
+            .collect()
+    }
+}
+
+/// A model's answer.
+pub fn reply(session: SessionId, ticket: Ticket, text: &str, acts: &[Act]) -> Input {
+    let call = |(n, act): (usize, &Act)| Call {
+        id: CallId::new(format!("c-{}", n + 1)),
+        arguments: serde_json::to_string(act).unwrap(),
+        want: Want::Act(act.clone()),
+    };
+    let calls = acts.iter().enumerate().map(call).collect();
+    Input::Replied { session, ticket, text: text.to_owned(), calls, tokens_in: 10, tokens_out: 5 }
+}
+
+/// A person's answer.
+pub fn answered(approval: &str, answer: Answer) -> Input {
+    Input::Answered {
+        approval: ApprovalId::new(approval),
+        answer,
+        by: "dana".to_owned(),
+        via: "cli".to_owned(),
+    }
+}
+
+/// A person's no, with a reason.
+pub fn no() -> Answer {
+    Answer::Rejected { reason: "too risky".to_owned() }
+}
+
+/// A person's mark.
+pub fn marked(task: &TaskId, mark: Mark) -> Input {
+    Input::TaskMarked { task: task.clone(), mark, by: "dana".to_owned() }
+}
+
+/// A person's words.
+pub fn written(session: Option<&SessionId>, agent: &str, text: &str) -> Input {
+    Input::MessageWritten {
+        session: session.cloned(),
+        agent: AgentId::new(agent),
+        text: text.to_owned(),
+        by: "dana".to_owned(),
+        in_file: false,
+    }
+}
+
+/// Read a file.
+pub fn read(path: &str) -> Act {
+    Act::ReadFile { path: path.to_owned() }
+}
+
+/// Run a command: `df -h` is allowed and only reads, `touch counter` is allowed once, others are asked.
+pub fn run(command: &str) -> Act {
+    Act::ExecuteCommand { command: command.to_owned() }
+}
+
+/// Say something to an agent.
+pub fn tell(to: &str, content: &str) -> Act {
+    Act::SendMessage { to: AgentId::new(to), content: content.to_owned() }
+}
+
+/// Make a task.
+pub fn create(title: &str, assignee: &str, depends_on: &[&str]) -> Act {
+    Act::CreateTask {
+        title: title.to_owned(),
+        description: String::new(),
+        assignee: Some(AgentId::new(assignee)),
+        depends_on: depends_on.iter().map(|id| TaskId::new(*id)).collect(),
+        parent: None,
+        tags: Vec::new(),
+        tag: None,
+        priority: None,
+        approval_required: false,
+    }
+}
+
+/// End a task.
+pub fn update(task: &TaskId, status: Mark, result: &str) -> Act {
+    Act::UpdateTask {
+        id: task.clone(),
+        status: Some(status),
+        result: Some(result.to_owned()),
+        title: None,
+        assignee: None,
+        priority: None,
+    }
+}
+
+/// What happened, in one line: kinds of events, with what matters most about each.
+pub fn line(events: &[Event]) -> String {
+    events.iter().map(short).collect::<Vec<_>>().join(" ")
+}
+
+fn short(event: &Event) -> String {
+    let kind = event.kind();
+    match event {
+        Event::Moved { to: Lifecycle::Complete, failed: true, .. } => "failed".to_owned(),
+        Event::Moved { to, .. } => to.as_str().to_owned(),
+        Event::TaskEnded { task, end, .. } => format!("{task}:{}", end.mark().as_str()),
+        Event::CallFinished { finish, .. } => format!("{kind}:{}", finish_word(finish)),
+        Event::ApprovalEnded { outcome, .. } => {
+            use domain::approval::Outcome;
+            let word = match outcome {
+                Outcome::Answered { answer: Answer::Approved, .. } => "approved",
+                Outcome::Answered { answer: Answer::Rejected { .. }, .. } => "rejected",
+                Outcome::Expired => "expired",
+                Outcome::Withdrawn { .. } => "withdrawn",
+            };
+            format!("{kind}:{word}")
+        }
+        _ => kind.to_owned(),
+    }
+}
+
+fn finish_word(finish: &Finish) -> &'static str {
+    match finish {
+        Finish::Done => "done",
+        Finish::Failed => "failed",
+        Finish::Refused { .. } => "refused",
+        Finish::Unknown => "unknown",
+        Finish::Dropped => "dropped",
+    }
+}

@@ -1,0 +1,10 @@
+//! The rules of the domain, told through its own door: inputs in, events and effects out.
+
+mod home;
+
+mod approvals;
+mod delegating;
+mod limits;
+mod messages;
+mod recovering;
+mod slots;
