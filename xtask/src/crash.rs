@@ -25,9 +25,15 @@ const TIMES: u64 = 20;
 /// The first kill comes within so many times the length of an undisturbed run: some come too late, on purpose.
 const KILL_WITHIN: f64 = 1.3;
 
-/// How often, and how many times at most, a later step is killed too.
-const KILL_AGAIN: f64 = 0.4;
-const KILLS_AGAIN_MAX: usize = 3;
+/// So many of the first kills come while the home is still being made, which takes this part of a run.
+const KILL_EARLY: f64 = 0.2;
+const EARLY_WITHIN: f64 = 0.02;
+
+/// How often, and how many times at most, a later step is killed too. It does a part of the work only, so the kill
+/// comes within a part of the time.
+const KILL_AGAIN: f64 = 0.5;
+const AGAIN_WITHIN: f64 = 0.4;
+const KILLS_MAX: usize = 4;
 
 /// Every step that is not killed brings the work on; the demo asks for far fewer approvals than this.
 const ROUNDS_MAX: usize = 30;
@@ -145,12 +151,14 @@ impl Harness {
     /// One run with kills; gives back how its end differs from the expected one.
     fn disturb(&self, seed: u64, folder: &Folder, story: &mut Story) -> Result<Vec<String>, String> {
         let mut random = Random::new(seed);
-        let mut kill_after = Some(self.undisturbed.mul_f64(KILL_WITHIN * random.fraction()));
-        let mut kills_again = 0;
+        let within = if random.chance(KILL_EARLY) { EARLY_WITHIN } else { KILL_WITHIN };
+        let mut kill_after = Some(self.undisturbed.mul_f64(within * random.fraction()));
+        let mut kills = 0;
         let mut step = Step::Demo;
         for _ in 0..ROUNDS_MAX {
             let ending = self.synod(folder, step, kill_after)?;
             story.tell(step, kill_after, ending);
+            kills += usize::from(ending == Ending::Killed);
             step = match (step, ending) {
                 (Step::Pump, Ending::Exited(0)) => {
                     let (found, mut problems) = self.examine(folder)?;
@@ -163,9 +171,8 @@ impl Harness {
                 (_, Ending::Killed) => Step::Demo,
                 (_, Ending::Exited(code)) => return Err(format!("`synod {step}` ended with code {code}")),
             };
-            let again = step != Step::Approve && kills_again < KILLS_AGAIN_MAX && random.chance(KILL_AGAIN);
-            kills_again += usize::from(again);
-            kill_after = again.then(|| self.undisturbed.mul_f64(random.fraction()));
+            let again = step != Step::Approve && kills < KILLS_MAX && random.chance(KILL_AGAIN);
+            kill_after = again.then(|| self.undisturbed.mul_f64(AGAIN_WITHIN * random.fraction()));
         }
         Err(format!("the work did not come to an end in {ROUNDS_MAX} steps"))
     }
