@@ -172,8 +172,11 @@ impl Home {
 
     /// The first of the agent's tools that is under way comes to its end.
     pub fn tool_ends(&mut self, agent: &str, ok: bool, text: &str) -> Vec<Event> {
-        let (session, call, ticket) =
-            self.calls_to_tools(agent).into_iter().next().unwrap_or_else(|| panic!("{agent} has no tool under way"));
+        let (session, call, ticket) = self
+            .calls_to_tools(agent)
+            .into_iter()
+            .next()
+            .unwrap_or_else(|| panic!("{agent} has no tool under way"));
         self.give(Input::ToolFinished { session, call, ticket, ok, text: text.to_owned() })
     }
 
@@ -214,7 +217,9 @@ impl Home {
     /// Everything that was ever said to an agent, as `from: text`.
     pub fn heard(&self, agent: &str) -> Vec<String> {
         let said = |event: &Event| match event {
-            Event::MessageAdded { session, message, .. } if self.state.sessions[session].agent.as_str() == agent => {
+            Event::MessageAdded { session, message, .. }
+                if self.state.sessions[session].agent.as_str() == agent =>
+            {
                 Some(format!("{}: {}", message.from, message.content))
             }
             _ => None,
@@ -225,7 +230,9 @@ impl Home {
     /// The results of an agent's tool calls so far.
     pub fn results(&self, agent: &str) -> Vec<String> {
         let result = |event: &Event| match event {
-            Event::CallFinished { session, message, .. } if self.state.sessions[session].agent.as_str() == agent => {
+            Event::CallFinished { session, message, .. }
+                if self.state.sessions[session].agent.as_str() == agent =>
+            {
                 Some(message.content.clone())
             }
             _ => None,
@@ -234,15 +241,12 @@ impl Home {
     }
 
     /// The tasks that began, in order.
-    pub fn begun(&self) -> Vec<&str> {
-        let begun = |event: &'_ Event| matches!(event, Event::TaskStarted { .. });
-        let begun = self.events.iter().filter(|event| begun(event));
-        begun
-            .map(|event| match event {
-                Event::TaskStarted { task, .. } => task.as_str(),
-                _ => "",
-            })
-            .collect()
+    pub fn begun(&self) -> Vec<String> {
+        let task = |event: &Event| match event {
+            Event::TaskStarted { task, .. } => Some(task.clone()),
+            _ => None,
+        };
+        self.events.iter().filter_map(task).map(|task| task.to_string()).collect()
     }
 }
 

@@ -1,0 +1,199 @@
+//! Every bound is kept, and whoever meets one is told its name.
+
+use domain::event::Event;
+use domain::id::CallId;
+use domain::input::Input;
+use domain::settings::Limits;
+use domain::task::End;
+use domain::tool::{Act, Call, Want};
+
+use crate::home::{Home, create, line, no, read, run, written};
+
+fn limited(limit: impl FnOnce(&mut Limits)) -> Home {
+    let mut home = Home::with(
+        &["executor-001", "planner-001"],
+        |settings| limit(&mut settings.limits),
+        |agent| agent.permissions.concurrency.task_timeout_ms = 10_000,
+    );
+    home.task("look", "executor-001");
+    home
+}
+
+#[test]
+fn the_same_call_in_a_row_is_refused_after_same_call_max() {
+    let mut home = limited(|limits| limits.same_call_max = 2);
+    for _ in 0..2 {
+        home.wants("executor-001", &[read("memory/a.md")]);
+        home.tool_ends("executor-001", true, "a");
+    }
+    assert_eq!(
+        line(&home.wants("executor-001", &[read("memory/a.md")])),
+        "replied call_finished:refused turn_begun"
+    );
+    assert_eq!(
+        home.results("executor-001")[2],
+        "refused by limits.same_call_max: this exact call was made 2 times in a row; do something else or say what is in the way"
+    );
+    home.wants("executor-001", &[read("memory/b.md")]);
+    home.tool_ends("executor-001", true, "b");
+    assert_eq!(
+        line(&home.wants("executor-001", &[read("memory/a.md")])),
+        "replied call_cleared",
+        "another call came between"
+    );
+}
+
+#[test]
+fn new_words_make_the_same_call_new() {
+    let mut home = limited(|limits| limits.same_call_max = 1);
+    home.wants("executor-001", &[read("memory/a.md")]);
+    let (session, _) = home.session_of("executor-001");
+    home.give(written(Some(&session), "executor-001", "read it again"));
+    home.tool_ends("executor-001", true, "a");
+    assert_eq!(line(&home.wants("executor-001", &[read("memory/a.md")])), "replied call_cleared");
+}
+
+#[test]
+fn calls_beyond_calls_max_are_refused_and_the_others_run() {
+    let mut home = limited(|limits| limits.calls_max = 2);
+    let events = home.wants("executor-001", &[read("a"), read("b"), read("c"), run("make")]);
+    assert_eq!(
+        line(&events),
+        "replied call_cleared call_cleared call_finished:refused call_finished:refused"
+    );
+    assert_eq!(home.results("executor-001"), ["refused by limits.calls_max: at most 2 calls in one turn"; 2]);
+}
+
+#[test]
+fn an_agent_that_does_not_come_to_an_end_is_stopped_after_turns_max() {
+    let mut home = limited(|limits| limits.turns_max = 3);
+    for path in ["a", "b"] {
+        home.wants("executor-001", &[read(path)]);
+        home.tool_ends("executor-001", true, "x");
+    }
+    home.wants("executor-001", &[read("c")]);
+    assert_eq!(
+        line(&home.tool_ends("executor-001", true, "x")),
+        "call_finished:done task-001:failed waiting failed"
+    );
+    let task = home.state.tasks.values().next().unwrap();
+    assert_eq!(task.result, "limits.turns_max: the agent took 3 turns without coming to an end");
+}
+
+#[test]
+fn no_more_than_tasks_max_are_open_for_people_and_agents_alike() {
+    let mut home = limited(|limits| limits.tasks_max = 2);
+    home.task("plan", "planner-001");
+    home.wants("planner-001", &[create("more", "executor-001", &[])]);
+    assert_eq!(home.results("planner-001"), ["limits.tasks_max: 2 is the most"]);
+    let spec = Box::new(home.state.tasks.values().next().unwrap().spec.clone());
+    assert_eq!(
+        home.refusal(Input::TaskWanted { spec, by: "dana".to_owned() }),
+        "limits.tasks_max: 2 is the most"
+    );
+    home.says("executor-001", "fine");
+    home.task("now there is room", "executor-001");
+}
+
+#[test]
+fn a_model_that_fails_is_asked_again_later_and_later_up_to_model_attempts_max() {
+    let mut home = limited(|limits| limits.model_attempts_max = 3);
+    assert_eq!(line(&home.model_fails("executor-001", Some(0))), "turn_failed");
+    assert_eq!(home.pass(999), [], "it waits before it asks again");
+    assert_eq!(line(&home.pass(1)), "turn_retried");
+    assert_eq!(line(&home.model_fails("executor-001", Some(3_000))), "turn_failed");
+    assert_eq!(home.pass(2_999), [], "it waits as long as the provider wants");
+    assert_eq!(line(&home.pass(1)), "turn_retried");
+    assert_eq!(line(&home.model_fails("executor-001", Some(0))), "task-001:failed waiting failed");
+    let task = home.state.tasks.values().next().unwrap();
+    assert_eq!(task.result, "limits.model_attempts_max: the model failed 3 times, the last time: overloaded");
+}
+
+#[test]
+fn an_empty_answer_counts_as_a_failure_of_the_model() {
+    let mut home = limited(|_| {});
+    let events = home.says("executor-001", " \n");
+    assert!(
+        matches!(&events[..], [Event::TurnFailed { reason, .. }] if reason == "the model gave an empty answer")
+    );
+}
+
+#[test]
+fn an_answer_of_an_earlier_try_is_refused() {
+    let mut home = limited(|_| {});
+    let (session, ticket) = home.thinking("executor-001");
+    home.model_fails("executor-001", Some(0));
+    let late = crate::home::reply(session, ticket, "late", &[]);
+    assert!(home.refusal(late.clone()).ends_with("came too late: its call is no longer under way"));
+    home.pass(60_000);
+    assert!(home.refusal(late).contains("came too late"));
+}
+
+#[test]
+fn a_task_that_works_longer_than_task_timeout_ms_fails() {
+    let mut home = limited(|_| {});
+    home.wants("executor-001", &[run("touch counter")]);
+    assert_eq!(home.pass(9_999), []);
+    assert_eq!(line(&home.pass(1)), "task-001:failed call_finished:unknown waiting failed");
+    let task = home.state.tasks.values().next().unwrap();
+    assert_eq!(
+        (task.end(), task.result.as_str()),
+        (Some(End::Failed), "task_timeout_ms: it worked longer than 10000 ms")
+    );
+    assert!(home.state.is_idle());
+}
+
+#[test]
+fn time_in_which_an_agent_waits_for_people_or_parts_does_not_count() {
+    let mut home = limited(|_| {});
+    home.pass(4_000);
+    home.wants("executor-001", &[run("make")]);
+    assert_eq!(home.pass(1_000_000), []);
+    home.answer("approval-0001", no());
+    assert_eq!(home.pass(5_999), []);
+    assert_eq!(line(&home.pass(1)), "task-001:failed waiting failed");
+
+    home.task("plan", "planner-001");
+    home.wants("planner-001", &[create("a person shall look", "human", &[])]);
+    home.says("planner-001", "I wait");
+    assert_eq!(home.pass(1_000_000), []);
+}
+
+#[test]
+fn time_in_which_nothing_ran_does_not_count() {
+    let mut home = limited(|_| {});
+    home.at = home.at.plus_ms(1_000_000);
+    assert_eq!(line(&home.give(Input::Started)), "started turn_retried");
+    assert_eq!(home.pass(9_999), []);
+    assert_eq!(line(&home.pass(1)), "task-001:failed waiting failed");
+}
+
+#[test]
+fn a_clock_that_goes_back_hurts_nobody() {
+    let mut home = limited(|_| {});
+    home.at = domain::id::Time(5);
+    home.wants("executor-001", &[run("make")]);
+    assert_eq!(home.session_of("executor-001").1.worked_ms, 0);
+}
+
+#[test]
+fn a_call_that_does_not_fit_its_schema_is_refused_with_what_to_do_better() {
+    let mut home = limited(|_| {});
+    let (session, ticket) = home.thinking("executor-001");
+    let want = Want::Invalid { tool: "fly".to_owned(), error: "there is no tool fly".to_owned() };
+    let calls = vec![Call { id: CallId::new("x"), arguments: "{}".to_owned(), want }];
+    let input = Input::Replied { session, ticket, text: String::new(), calls, tokens_in: 1, tokens_out: 1 };
+    assert_eq!(line(&home.give(input)), "replied call_finished:refused turn_begun");
+    assert_eq!(home.results("executor-001"), ["there is no tool fly"]);
+}
+
+#[test]
+fn a_denied_call_names_its_rule_and_never_runs() {
+    let mut home = limited(|_| {});
+    let denied = Act::WriteFile { path: "policy/commands.yaml".to_owned(), content: String::new() };
+    let events = home.wants("executor-001", &[denied, run("rm -rf /")]);
+    assert_eq!(line(&events), "replied call_finished:refused call_finished:refused turn_begun");
+    for result in home.results("executor-001") {
+        assert!(result.starts_with("denied by the rule: "), "{result}");
+    }
+}

@@ -1,0 +1,181 @@
+//! Words between people and agents, and between agents.
+
+use domain::id::{AgentId, SessionId};
+use domain::input::Input;
+use domain::lifecycle::Lifecycle;
+use domain::state::Requester;
+
+use crate::home::{Home, create, line, read, tell, written};
+
+const PAIR: [&str; 2] = ["planner-001", "executor-001"];
+
+/// The planner, at a task, has asked the executor something.
+fn asked() -> Home {
+    let mut home = Home::new(&PAIR);
+    home.task("plan", "planner-001");
+    home.wants("planner-001", &[tell("executor-001", "how full is the disk?")]);
+    home
+}
+
+#[test]
+fn the_last_words_of_an_agent_reach_who_asked() {
+    let mut home = asked();
+    assert_eq!(home.results("planner-001"), ["sent to executor-001; an answer comes as a message"]);
+    assert_eq!(home.heard("executor-001"), ["agent:planner-001: how full is the disk?"]);
+    home.wants("executor-001", &[read("memory/disk.md")]);
+    home.tool_ends("executor-001", true, "92 %");
+    assert_eq!(line(&home.says("executor-001", "92 %")), "replied message_added waiting");
+    assert_eq!(home.heard("planner-001")[1..], ["agent:executor-001: 92 %"]);
+}
+
+#[test]
+fn a_reply_to_a_reply_is_not_sent_by_itself() {
+    let mut home = Home::new(&PAIR);
+    home.write("planner-001", "ask the executor");
+    home.wants("planner-001", &[tell("executor-001", "how full is the disk?")]);
+    home.says("planner-001", "I asked");
+    home.says("executor-001", "92 %");
+    assert_eq!(line(&home.says("planner-001", "thank you")), "replied waiting");
+    assert_eq!(home.heard("executor-001").len(), 1);
+    assert!(home.state.is_idle());
+}
+
+#[test]
+fn a_sleeping_agent_is_woken_and_never_doubled() {
+    let mut home = asked();
+    home.says("executor-001", "92 %");
+    home.says("planner-001", "so it is 92 %");
+    home.task("plan more", "planner-001");
+    assert_eq!(home.session_of("executor-001").1.lifecycle, Lifecycle::Waiting);
+    home.wants("planner-001", &[tell("executor-001", "and now?")]);
+    home.write("executor-001", "hello");
+    home.write("executor-001", "are you there?");
+    assert_eq!(home.calls_to_model("executor-001").len(), 1);
+    assert_eq!(home.session_of("executor-001").1.lifecycle, Lifecycle::Working);
+}
+
+#[test]
+fn a_message_about_a_task_goes_to_the_conversation_about_that_task() {
+    let mut home = Home::new(&PAIR);
+    home.write("executor-001", "hello");
+    home.task("plan", "planner-001");
+    home.wants("planner-001", &[create("look", "executor-001", &[])]);
+    home.wants("planner-001", &[tell("executor-001", "look twice")]);
+    let spoken = home.events.iter().rev().find_map(|event| match event {
+        domain::event::Event::MessageAdded { session, .. } => Some(home.state.sessions[session].task.clone()),
+        _ => None,
+    });
+    assert_eq!(spoken.flatten().map(|task| task.to_string()), Some("task-002".to_owned()));
+}
+
+#[test]
+fn words_that_come_while_an_agent_thinks_are_answered_before_it_ends() {
+    let mut home = Home::new(&PAIR);
+    let task = home.task("look", "executor-001");
+    home.write("executor-001", "in a conversation of its own");
+    let (session, _) = home
+        .calls_to_model("executor-001")
+        .into_iter()
+        .find(|(id, _)| home.state.sessions[id].task.is_some())
+        .unwrap();
+    home.give(written(Some(&session), "executor-001", "and look at /tmp too"));
+    let ticket = home.calls_to_model("executor-001").into_iter().find(|(id, _)| *id == session).unwrap().1;
+    let events = home.give(crate::home::reply(session.clone(), ticket, "fine", &[]));
+    assert_eq!(line(&events), "replied turn_begun");
+    assert_eq!(home.end(&task), None);
+}
+
+#[test]
+fn words_between_tool_calls_reach_the_agent_with_its_next_turn() {
+    let mut home = Home::new(&PAIR);
+    home.task("look", "executor-001");
+    home.wants("executor-001", &[read("a"), read("b")]);
+    let (session, _) = home.session_of("executor-001");
+    home.give(written(Some(&session), "executor-001", "stop after b"));
+    home.tool_ends("executor-001", true, "a");
+    assert_eq!(line(&home.tool_ends("executor-001", true, "b")), "call_finished:done turn_begun");
+    assert!(!home.session_of("executor-001").1.unread);
+}
+
+#[test]
+fn a_message_to_nobody_is_an_error_to_the_sender_and_to_nobody_else() {
+    let mut home = asked();
+    home.wants(
+        "planner-001",
+        &[tell("ghost-001", "hello"), tell("planner-001", "hello me"), tell("executor-001", " ")],
+    );
+    assert_eq!(
+        home.results("planner-001")[1..],
+        [
+            "there is no agent ghost-001; there are: executor-001, planner-001",
+            "an agent does not send messages to itself",
+            "the message is empty",
+        ]
+    );
+    assert_eq!(home.refusal(written(None, "ghost-001", "hello")), "there is no agent ghost-001");
+    assert_eq!(home.refusal(written(None, "executor-001", " \n")), "the message is empty");
+    let nowhere = SessionId::new("executor-001-ffffff");
+    assert_eq!(
+        home.refusal(written(Some(&nowhere), "executor-001", "hello")),
+        "there is no session executor-001-ffffff"
+    );
+}
+
+#[test]
+fn who_asked_is_told_when_no_answer_will_come() {
+    let mut home = asked();
+    home.model_fails("executor-001", None);
+    assert_eq!(
+        home.heard("planner-001")[1..],
+        ["agent:executor-001: executor-001 cannot answer: the model cannot answer: overloaded"]
+    );
+}
+
+#[test]
+fn a_conversation_that_is_over_goes_on_when_a_person_writes_into_it() {
+    let mut home = Home::new(&PAIR);
+    let task = home.task("look", "executor-001");
+    let (session, _) = home.session_of("executor-001");
+    home.says("executor-001", "fine");
+    let events = home.give(written(Some(&session), "executor-001", "are you sure?"));
+    assert_eq!(line(&events), "session_reopened message_added working turn_begun");
+    assert_eq!(line(&home.says("executor-001", "yes")), "replied waiting complete");
+    assert_eq!(home.get(&task).result, "fine", "the task had ended before");
+}
+
+#[test]
+fn whoever_asked_for_a_task_is_its_requester() {
+    let mut home = Home::new(&PAIR);
+    home.task("plan", "planner-001");
+    home.wants("planner-001", &[create("look", "executor-001", &[])]);
+    let (session, _) = home.session_of("planner-001");
+    let by: Vec<&Requester> = home.state.tasks.values().map(|task| &task.by).collect();
+    assert_eq!(by, [&Requester::Person { name: "dana".to_owned() }, &Requester::Session { session }]);
+}
+
+#[test]
+fn a_changed_message_is_an_event_and_only_in_a_session_that_exists() {
+    let mut home = asked();
+    let (session, _) = home.session_of("planner-001");
+    let message = domain::id::MessageId::new("m-0001");
+    assert_eq!(
+        line(&home.give(Input::MessageEdited { session, message: message.clone() })),
+        "message_edited"
+    );
+    let session = SessionId::new("x-000000");
+    assert_eq!(home.refusal(Input::MessageEdited { session, message }), "there is no session x-000000");
+}
+
+#[test]
+fn an_agent_without_a_file_gets_nothing_new_and_finishes_what_it_has() {
+    let mut home = asked();
+    home.give(Input::AgentGone(AgentId::new("executor-001")));
+    assert_eq!(home.give(Input::AgentGone(AgentId::new("executor-001"))), []);
+    home.wants("planner-001", &[tell("executor-001", "hello"), create("look", "executor-001", &[])]);
+    assert_eq!(
+        home.results("planner-001")[1..],
+        ["there is no agent executor-001; there are: planner-001"; 2]
+    );
+    assert_eq!(line(&home.says("executor-001", "92 %")), "replied message_added waiting");
+    assert_eq!(home.refusal(Input::AgentGone(AgentId::new("ghost-001"))), "there is no agent ghost-001");
+}

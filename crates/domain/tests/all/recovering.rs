@@ -1,0 +1,251 @@
+//! After a stop: what is taken up, what is unknown, and what the files alone give back.
+
+use domain::approval::{Answer, Request, Risk};
+use domain::effect::Effect;
+use domain::event::{Event, Finish, Found, FoundCall, Tail};
+use domain::id::{AgentId, ApprovalId, CallId, SessionId, TaskId, Time};
+use domain::input::Input;
+use domain::lifecycle::Lifecycle;
+use domain::session::{Head, Status};
+use domain::task::{End, Mark, Spec};
+use domain::tool::{Act, Call, Want};
+
+use crate::home::{Home, line, read, run};
+
+fn working(acts: &[Act]) -> Home {
+    let mut home = Home::new(&["executor-001"]);
+    home.task("look", "executor-001");
+    if !acts.is_empty() {
+        home.wants("executor-001", acts);
+    }
+    home
+}
+
+fn write() -> Act {
+    Act::WriteFile { path: "workspaces/executor-001/a".to_owned(), content: "x".to_owned() }
+}
+
+#[test]
+fn a_once_call_without_an_outcome_is_unknown_and_never_repeated() {
+    let mut home = working(&[run("touch counter")]);
+    let effects = home.effects.len();
+    assert_eq!(line(&home.give(Input::Started)), "started call_finished:unknown turn_begun");
+    assert!(matches!(home.effects[effects..], [Effect::CallModel { .. }]), "no tool runs");
+    assert!(home.results("executor-001")[0].starts_with("outcome unknown: execute_command was under way"));
+}
+
+#[test]
+fn calls_that_may_be_repeated_are_repeated_under_the_next_number() {
+    let mut home = working(&[read("a"), write()]);
+    let first = home.calls_to_tools("executor-001");
+    assert_eq!(line(&home.give(Input::Started)), "started call_retried call_retried");
+    let second = home.calls_to_tools("executor-001");
+    for ((_, call, old), (_, same, new)) in first.iter().zip(&second) {
+        assert_eq!((call, old.effect, old.attempt + 1), (same, new.effect, new.attempt));
+    }
+    let (session, call, ticket) = first[0].clone();
+    let late = Input::ToolFinished { session, call, ticket, ok: true, text: "late".to_owned() };
+    assert!(home.refusal(late).contains("came too late"));
+    home.tool_ends("executor-001", true, "a");
+    assert_eq!(line(&home.tool_ends("executor-001", true, "b")), "call_finished:done turn_begun");
+}
+
+#[test]
+fn a_model_call_without_an_answer_is_asked_again_and_its_late_answer_refused() {
+    let mut home = working(&[]);
+    let (session, ticket) = home.thinking("executor-001");
+    assert_eq!(line(&home.give(Input::Started)), "started turn_retried");
+    assert!(home.refusal(crate::home::reply(session, ticket, "late", &[])).contains("came too late"));
+    home.says("executor-001", "fine");
+    assert_eq!(home.end(&TaskId::new("task-001")), Some(End::Done));
+}
+
+#[test]
+fn an_outcome_seen_twice_counts_once() {
+    let mut home = working(&[read("a"), read("b")]);
+    let (session, call, ticket) = home.calls_to_tools("executor-001")[0].clone();
+    let outcome = Input::ToolFinished { session, call, ticket, ok: true, text: "a".to_owned() };
+    home.give(outcome.clone());
+    assert!(home.refusal(outcome).contains("came too late"));
+}
+
+#[test]
+fn an_approval_outlives_a_restart() {
+    let mut home = working(&[run("make")]);
+    assert_eq!(line(&home.give(Input::Started)), "started");
+    assert_eq!(
+        line(&home.answer("approval-0001", Answer::Approved)),
+        "approval_ended:approved working call_cleared"
+    );
+}
+
+#[test]
+fn nothing_begins_before_somebody_with_hands_has_started() {
+    let mut home = Home::new(&["executor-001"]);
+    home.live = false;
+    home.task("look", "executor-001");
+    assert_eq!(home.begun(), [""; 0]);
+    home.live = true;
+    home.give(Input::Started);
+    assert_eq!(home.begun(), ["task-001"]);
+}
+
+#[test]
+fn an_answer_that_was_kept_before_a_stop_is_acted_on_after_it() {
+    let mut home = working(&[]);
+    home.live = false;
+    assert_eq!(line(&home.says("executor-001", "fine")), "replied");
+    home.live = true;
+    assert_eq!(line(&home.give(Input::Started)), "started task-001:done waiting complete");
+}
+
+#[test]
+fn a_cut_makes_what_is_under_way_count_no_more() {
+    let mut home = working(&[run("make"), read("a")]);
+    let (session, call, ticket) = home.calls_to_tools("executor-001")[0].clone();
+    let events =
+        home.give(Input::SessionCut { session: session.clone(), next_message: 2, tail: Tail::Unanswered });
+    assert_eq!(line(&events), "approval_ended:withdrawn waiting session_cut working turn_begun");
+    assert!(
+        home.refusal(Input::ToolFinished { session, call, ticket, ok: true, text: String::new() })
+            .contains("too late")
+    );
+    let said = home.says("executor-001", "from here");
+    let Event::Replied { message, .. } = &said[0] else { panic!("it replied") };
+    assert_eq!(message.id.as_str(), "m-0002", "numbers go on from the cut");
+}
+
+fn found(calls: Vec<(Act, Found)>, approvals: Vec<Request>, status: Status) -> Input {
+    let head = Head {
+        session: SessionId::new("executor-001-abcdef"),
+        agent: AgentId::new("executor-001"),
+        role: "executor".to_owned(),
+        model: "m".to_owned(),
+        system_prompt: String::new(),
+        task: Some(TaskId::new("task-007")),
+        created: Time(5),
+    };
+    let call = |(n, (act, found)): (usize, (Act, Found))| FoundCall {
+        call: Call {
+            id: CallId::new(format!("c-{}", n + 1)),
+            arguments: String::new(),
+            want: Want::Act(act),
+        },
+        found,
+    };
+    let tail = Tail::Calls {
+        said: "I need this".to_owned(),
+        calls: calls.into_iter().enumerate().map(call).collect(),
+    };
+    Input::SessionRead { head: Box::new(head), status, next_message: 3, tail, approvals }
+}
+
+/// A home whose journal is gone: the task is read from its file.
+fn from_files() -> Home {
+    let mut home = Home::new(&["executor-001"]);
+    home.live = false;
+    let mut spec = Spec::new(TaskId::new("task-007"), "tasks/x.task.md", "look");
+    spec.assignee = Some(AgentId::new("executor-001"));
+    home.give(Input::TaskRead { spec: Box::new(spec), mark: Mark::Running, result: String::new() });
+    home
+}
+
+#[test]
+fn from_the_files_alone_a_call_runs_only_if_it_cannot_have_run_before() {
+    let cases: [(Act, Found, Option<Finish>, usize); 8] = [
+        (read("a"), Found::Nothing, None, 1),
+        (read("a"), Found::Finished, None, 0),
+        (write(), Found::Nothing, None, 1),
+        (run("touch counter"), Found::Nothing, Some(Finish::Unknown), 0),
+        (run("df -h"), Found::Approved, None, 1),
+        (run("make"), Found::Approved, Some(Finish::Unknown), 0),
+        (run("make"), Found::Rejected, Some(Finish::Refused { rule: "rejected".to_owned() }), 0),
+        (run("make"), Found::Nothing, None, 0),
+    ];
+    for (act, state, finish, runs) in cases {
+        let case = format!("{act:?} {state:?}");
+        let mut home = from_files();
+        let events = home.give(found(vec![(act, state)], Vec::new(), Status::Active));
+        let finished = events.into_iter().find_map(|event| match event {
+            Event::CallFinished { finish, .. } => Some(finish),
+            _ => None,
+        });
+        assert_eq!(finished, finish, "{case}");
+        home.live = true;
+        home.give(Input::Started);
+        assert_eq!(home.calls_to_tools("executor-001").len(), runs, "{case}");
+        assert_eq!(home.begun(), [""; 0], "the task goes on in its session: {case}");
+    }
+}
+
+#[test]
+fn from_the_files_alone_an_approval_goes_on_waiting_under_its_own_id() {
+    let mut home = from_files();
+    let request = Request {
+        id: ApprovalId::new("approval-0041"),
+        agent: AgentId::new("executor-001"),
+        session: SessionId::new("executor-001-abcdef"),
+        call: CallId::new("c-1"),
+        task: None,
+        act: run("make"),
+        digest: run("make").digest(),
+        why: String::new(),
+        risk: Risk::Medium,
+        factors: Vec::new(),
+        created: Time(5),
+        expires: None,
+    };
+    home.give(found(vec![(run("make"), Found::Pending)], vec![request], Status::Active));
+    home.live = true;
+    home.give(Input::Started);
+    assert_eq!(home.session_of("executor-001").1.lifecycle, Lifecycle::Blocked);
+    home.answer("approval-0041", Answer::Approved);
+    assert_eq!(home.calls_to_tools("executor-001").len(), 1);
+    assert_eq!(home.state.next_approval, 42);
+}
+
+#[test]
+fn a_session_file_that_is_known_or_of_nobody_changes_nothing() {
+    let mut home = from_files();
+    home.give(found(Vec::new(), Vec::new(), Status::Sleeping));
+    assert_eq!(home.give(found(Vec::new(), Vec::new(), Status::Active)), []);
+    let mut nobody = Home::new(&["planner-001"]);
+    assert_eq!(nobody.give(found(Vec::new(), Vec::new(), Status::Active)), []);
+}
+
+#[test]
+fn a_finished_session_found_in_its_file_stays_finished() {
+    for status in [Status::Completed, Status::Error] {
+        let mut home = from_files();
+        home.give(found(vec![(read("a"), Found::Nothing)], Vec::new(), status));
+        let session = &home.state.sessions[&SessionId::new("executor-001-abcdef")];
+        assert_eq!(session.status(), status);
+        assert_eq!(home.get(&TaskId::new("task-007")).session(), None);
+    }
+}
+
+#[test]
+fn a_parent_that_was_not_told_is_told_on_the_next_start() {
+    let mut home = from_files();
+    let mut part = Spec::new(TaskId::new("task-008"), "tasks/x.task.md", "part");
+    part.parent = Some(TaskId::new("task-007"));
+    home.give(Input::TaskRead { spec: Box::new(part), mark: Mark::Done, result: "42".to_owned() });
+    let Input::SessionRead { head, next_message, approvals, .. } =
+        found(Vec::new(), Vec::new(), Status::Sleeping)
+    else {
+        unreachable!("a session is read")
+    };
+    home.give(Input::SessionRead {
+        head,
+        status: Status::Sleeping,
+        next_message,
+        tail: Tail::Answered,
+        approvals,
+    });
+    home.live = true;
+    assert_eq!(line(&home.give(Input::Started)), "started message_added working turn_begun");
+    assert_eq!(
+        home.heard("executor-001"),
+        ["synod: task-008 has ended.\n- task-008 \"part\" is done:\n  42"]
+    );
+}
