@@ -49,7 +49,10 @@ pub struct Asker<'a> {
 }
 
 /// Folders and files that no tool ever writes: they are how people keep control.
-pub const CONTROL: [&str; 6] = ["approvals", "policy", "agents", "log", ".synod", "schemas"];
+pub const CONTROL: [&str; 7] = ["approvals", "policy", "agents", "log", ".synod", ".project", "schemas"];
+/// Names that no tool ever writes at any depth: git runs what its folder says. The second is its short name on
+/// file systems that make such.
+pub const CONTROL_ANYWHERE: [&str; 2] = [".git", "git~1"];
 /// Single files likewise.
 pub const CONTROL_FILES: [&str; 3] = ["tasks/approvals.task.md", "synod.yaml", "run_mode.yaml"];
 /// Folders that Synod prints; agents change them through their own tools.
@@ -208,6 +211,12 @@ fn writable(path: &str) -> Result<String, (String, String)> {
             format!("{clean} is one of the files by which people keep control; no agent may write it"),
         ));
     }
+    if folded(&clean).iter().any(|part| CONTROL_ANYWHERE.contains(&part.as_str())) {
+        return Err((
+            "control folder .git".to_owned(),
+            format!("{clean} is in a folder whose files git runs; no agent may write it"),
+        ));
+    }
     if let Some((folder, instead)) = PRINTED.iter().find(|(folder, _)| beneath(&clean, folder)) {
         return Err((format!("{folder}/ is printed by synod"), format!("{clean} is printed by Synod; use {instead} instead")));
     }
@@ -240,11 +249,15 @@ fn clean(path: &str) -> Result<String, (String, String)> {
 }
 
 fn beneath(path: &str, folder: &str) -> bool {
-    let (path, folder) = (path.to_lowercase(), folder.to_lowercase());
-    let path: Vec<&str> = path.split('/').map(|part| part.trim_end_matches(['.', ' '])).collect();
-    let folder: Vec<&str> = folder.split('/').collect();
-    // `.synod` must not lose its own dot; only dots at the end are dropped.
+    let (path, folder) = (folded(path), folded(folder));
     path.len() >= folder.len() && path.iter().zip(&folder).all(|(a, b)| a == b)
+}
+
+/// The parts of a path as the least careful file system compares them: without case, where `ſ` is `s` and `ß` is
+/// `ss`, and without dots and spaces at the end. Dots at the beginning count: `.synod` is not `synod`.
+fn folded(path: &str) -> Vec<String> {
+    let path = path.to_uppercase().to_lowercase();
+    path.split('/').map(|part| part.trim_end_matches(['.', ' ']).to_owned()).collect()
 }
 
 #[cfg(test)]

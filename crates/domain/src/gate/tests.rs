@@ -1,3 +1,5 @@
+//! The gate, as tables.
+
 use super::*;
 use crate::id::AgentId;
 use crate::role::builtin;
@@ -142,6 +144,7 @@ fn control_files_are_never_written_whatever_the_spelling() {
         "synod.yaml", "./synod.yaml", "SYNOD.YAML", "log/audit.jsonl", ".synod/journal.db", ".Synod/x", "a/../synod.yaml",
         "policy//x", "policy./x", "policy /x", "/etc/passwd", "~/x", "tasks/x.task.md", "sessions/x.session.yaml",
         "inbox/slack-outbox.jsonl", "run_mode.yaml", "..", "a\\..\\synod.yaml", "policy\u{200b}/x", "schemas/x.json",
+        ".project/run_mode.yaml", ".project", "\u{17f}ynod.yaml", "se\u{df}ions/x", ".synod\u{2f}x", "tas\u{212a}s/x.task.md",
     ] {
         assert_eq!(write(path), "deny", "{path}");
     }
@@ -162,4 +165,25 @@ fn a_task_that_requires_approval_asks_for_every_effect_but_not_for_reading() {
     assert_eq!(judge(&asker, &policy, &write).rule, "approval_required");
     assert_eq!(word(&judge(&asker, &policy, &sample("read_file"))), "allow");
     assert_eq!(word(&judge(&asker, &policy, &sample("create_task"))), "allow");
+}
+
+#[test]
+fn what_a_repository_runs_is_never_written_however_deep_it_lies() {
+    for path in [
+        ".git/config", ".git", ".GIT/hooks/pre-commit", "workspaces/executor-001/.git/config", "workspaces/executor-001/.git",
+        "workspaces/executor-001/a/b/.Git./config", "workspaces/executor-001/.git /config", "memory/.git", "git~1/config",
+    ] {
+        for act in [
+            Act::WriteFile { path: path.to_owned(), content: String::new() },
+            Act::CreateDirectory { path: path.to_owned() },
+        ] {
+            let mut agent = spec("executor");
+            agent.permissions.tools.allow = Some(vec!["*".to_owned()]);
+            assert_eq!(judge_as(&agent, &Policy::default(), &act).rule, "control folder .git", "{path}");
+        }
+    }
+    for path in ["workspaces/executor-001/.gitignore", "workspaces/executor-001/git/x", "workspaces/executor-001/x.git"] {
+        let act = Act::WriteFile { path: path.to_owned(), content: String::new() };
+        assert_eq!(word(&judge_as(&spec("executor"), &Policy::default(), &act)), "allow", "{path}");
+    }
 }
