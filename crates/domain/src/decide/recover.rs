@@ -3,14 +3,14 @@
 use crate::approval::Request;
 use crate::decide::finish;
 use crate::decide::moves;
-use crate::decide::turn::{result, unknown_text};
+use crate::decide::turn::{result, settle, unknown_text};
 use crate::event::{Event, Finish, Found, Tail};
 use crate::gate::{self, Asker, Verdict};
 use crate::id::{SessionId, Time};
 use crate::lifecycle::Lifecycle;
 use crate::refused::Refused;
 use crate::session::{Head, Status};
-use crate::state::{Deadline, Session, Stage, State, Step};
+use crate::state::{Deadline, Pending, Session, Stage, State, Step};
 use crate::tool::{Nature, Want};
 
 /// A process begins to work: what was under way is taken up, or reported as unknown.
@@ -22,30 +22,36 @@ pub(super) fn started(state: &State, at: Time) -> Vec<Event> {
                 session: id.clone(),
                 reason: "the answer had not come when Synod stopped".to_owned(),
             }),
-            Stage::Acting { calls, .. } => {
-                for pending in calls {
-                    let Step::Running { nature, .. } = pending.step else { continue };
-                    events.push(match nature {
-                        Nature::Read | Nature::Idempotent => {
-                            Event::CallRetried { session: id.clone(), call: pending.call.id.clone() }
-                        }
-                        Nature::Once => {
-                            let act = match &pending.call.want {
-                                Want::Act(act) => Some(act),
-                                Want::Invalid { .. } => None,
-                            };
-                            let text = unknown_text(act);
-                            let message = result(at, &pending.call.id, text);
-                            Event::CallFinished { session: id.clone(), finish: Finish::Unknown, message }
-                        }
-                    });
-                }
-            }
+            Stage::Acting { calls, .. } => events.extend(take_up(at, id, session, calls)),
             Stage::Resting | Stage::Retrying { .. } | Stage::Concluding { .. } | Stage::Over => {}
         }
     }
     events.extend(finish::missed_parents(state, at));
     events
+}
+
+/// Calls that may be repeated are; of the others nobody knows. If only people are left to wait for, it is blocked.
+fn take_up(at: Time, id: &SessionId, session: &Session, calls: &[Pending]) -> Vec<Event> {
+    let mut events = Vec::new();
+    let mut steps = Vec::new();
+    for pending in calls {
+        steps.push(pending.step.clone());
+        let Step::Running { nature, .. } = pending.step else { continue };
+        let call = pending.call.id.clone();
+        match nature {
+            Nature::Read | Nature::Idempotent => events.push(Event::CallRetried { session: id.clone(), call }),
+            Nature::Once => {
+                let act = match &pending.call.want {
+                    Want::Act(act) => Some(act),
+                    Want::Invalid { .. } => None,
+                };
+                let message = result(at, &call, unknown_text(act));
+                steps.pop();
+                events.push(Event::CallFinished { session: id.clone(), finish: Finish::Unknown, message });
+            }
+        }
+    }
+    settle(events, id, session, steps.iter(), None)
 }
 
 /// The first thing that is due. Given until nothing is.

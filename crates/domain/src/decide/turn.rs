@@ -47,6 +47,7 @@ pub(super) fn next_turn(state: &State, at: Time, id: &SessionId, session: &Sessi
 
 fn gate_call(state: &State, at: Time, id: &SessionId, session: &Session, said: &str, calls: &[Pending], index: usize) -> Vec<Event> {
     let pending = &calls[index];
+    let rest = others(calls, index);
     let mut events = moves(id, session, Lifecycle::Working, false, "the gate looks at a call");
     let refuse = |rule: String, text: String| Event::CallFinished {
         session: id.clone(),
@@ -57,7 +58,7 @@ fn gate_call(state: &State, at: Time, id: &SessionId, session: &Session, said: &
         Want::Act(act) => act,
         Want::Invalid { tool, error } => {
             events.push(refuse(format!("schema of {tool}"), error.clone()));
-            return settle(events, id, session, calls, index, None);
+            return settle(events, id, session, rest, None);
         }
     };
     let limits = &state.settings.limits;
@@ -65,7 +66,7 @@ fn gate_call(state: &State, at: Time, id: &SessionId, session: &Session, said: &
     if index >= limits.calls_max as usize {
         let text = format!("refused by limits.calls_max: at most {} calls in one turn", limits.calls_max);
         events.push(refuse("limits.calls_max".to_owned(), text));
-        return settle(events, id, session, calls, index, None);
+        return settle(events, id, session, rest, None);
     }
     if pending.step == Step::New && session.repeated.as_ref().is_some_and(|(last, times)| *last == same && *times >= limits.same_call_max) {
         let text = format!(
@@ -73,12 +74,12 @@ fn gate_call(state: &State, at: Time, id: &SessionId, session: &Session, said: &
             limits.same_call_max
         );
         events.push(refuse("limits.same_call_max".to_owned(), text));
-        return settle(events, id, session, calls, index, None);
+        return settle(events, id, session, rest, None);
     }
     let Some(agent) = state.agents.get(&session.agent) else {
         let text = format!("refused: there is no agent {} any more", session.agent);
         events.push(refuse("the agent is gone".to_owned(), text));
-        return settle(events, id, session, calls, index, None);
+        return settle(events, id, session, rest, None);
     };
     let role = state.role(&agent.spec.role);
     let approval_required =
@@ -91,14 +92,14 @@ fn gate_call(state: &State, at: Time, id: &SessionId, session: &Session, said: &
     match (ruling.verdict, approved_by) {
         (Verdict::Deny { advice }, _) => {
             events.push(refuse(ruling.rule.clone(), format!("denied by the rule: {}\n{advice}", ruling.rule)));
-            settle(events, id, session, calls, index, None)
+            settle(events, id, session, rest, None)
         }
         (Verdict::Allow, None) if tool::facts(act.tool()).is_some_and(|f| f.inside) => {
             let (more, finish, text) = inside::perform(state, at, id, session, act);
             events.extend(more);
             let message = result(at, &pending.call.id, text);
             events.push(Event::CallFinished { session: id.clone(), finish, message });
-            settle(events, id, session, calls, index, None)
+            settle(events, id, session, rest, None)
         }
         (Verdict::Allow, None) => {
             events.push(cleared(id, &pending.call.id, ruling.rule, ruling.nature));
@@ -125,7 +126,7 @@ fn gate_call(state: &State, at: Time, id: &SessionId, session: &Session, said: &
             };
             let approval = request.id.clone();
             events.push(Event::CallAsked { request: Box::new(request) });
-            settle(events, id, session, calls, index, Some(approval))
+            settle(events, id, session, rest, Some(approval))
         }
     }
 }
@@ -134,19 +135,18 @@ fn cleared(session: &SessionId, call: &CallId, rule: String, nature: tool::Natur
     Event::CallCleared { session: session.clone(), call: call.clone(), rule, nature }
 }
 
-/// If, after the call at `index` was asked for or finished, only people can bring the session on, it is blocked.
-fn settle(
+/// If, with its calls at these `steps` and perhaps one just `asked` for, only people can bring the session on, it
+/// is blocked.
+pub(super) fn settle<'a>(
     mut events: Vec<Event>,
     id: &SessionId,
     session: &Session,
-    calls: &[Pending],
-    index: usize,
+    mut steps: impl Iterator<Item = &'a Step> + Clone,
     asked: Option<ApprovalId>,
 ) -> Vec<Event> {
-    let mut others = calls.iter().enumerate().filter(|(i, _)| *i != index).map(|(_, p)| &p.step);
-    let busy = others.clone().any(|s| matches!(s, Step::New | Step::Approved { .. } | Step::Running { .. }));
+    let busy = steps.clone().any(|s| matches!(s, Step::New | Step::Approved { .. } | Step::Running { .. }));
     let asking = asked.or_else(|| {
-        others.find_map(|step| match step {
+        steps.find_map(|step| match step {
             Step::Asking { approval } => Some(approval.clone()),
             Step::New | Step::Approved { .. } | Step::Running { .. } | Step::Finished => None,
         })
@@ -157,6 +157,11 @@ fn settle(
         events.extend(moves_from(id, session, Lifecycle::Working, Lifecycle::Blocked, false, &reason));
     }
     events
+}
+
+/// How far all calls but the one at `index` are.
+fn others(calls: &[Pending], index: usize) -> impl Iterator<Item = &Step> + Clone {
+    calls.iter().enumerate().filter(move |(i, _)| *i != index).map(|(_, p)| &p.step)
 }
 
 /// A tool's result as a message.
@@ -253,7 +258,7 @@ pub(super) fn tool_finished(
     let finish = if ok { Finish::Done } else { Finish::Failed };
     let message = result(at, call, text.to_owned());
     let events = vec![Event::CallFinished { session: id.clone(), finish, message }];
-    Ok(settle(events, id, session, calls, index, None))
+    Ok(settle(events, id, session, others(calls, index), None))
 }
 
 /// What a call that was under way at a crash leaves behind.

@@ -80,6 +80,15 @@ fn an_approval_outlives_a_restart() {
 }
 
 #[test]
+fn a_session_with_only_people_left_to_wait_for_after_a_restart_is_blocked() {
+    let mut home = working(&[run("make"), run("touch counter")]);
+    assert_eq!(line(&home.give(Input::Started)), "started call_finished:unknown blocked");
+    assert_eq!(home.pass(1_000_000), [], "waiting for a person is not working time");
+    let mut home = working(&[run("make"), run("touch counter"), read("a")]);
+    assert_eq!(line(&home.give(Input::Started)), "started call_finished:unknown call_retried");
+}
+
+#[test]
 fn nothing_begins_before_somebody_with_hands_has_started() {
     let mut home = Home::new(&["executor-001"]);
     home.live = false;
