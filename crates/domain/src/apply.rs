@@ -488,12 +488,15 @@ impl State {
     pub(crate) fn refresh_session(&mut self, id: &SessionId) {
         let since = self.seq;
         let Some(session) = self.sessions.get_mut(id) else { return };
-        if session.wants_attention() {
+        let (wants, working) = (session.wants_attention(), session.lifecycle == Lifecycle::Working);
+        if wants && working {
             self.agenda.insert(id.clone());
         } else {
             self.agenda.remove(id);
         }
-        let waits = session.stage == Stage::Resting && session.unread && session.lifecycle != Lifecycle::Complete;
+        // Whoever left its slot gets one again before it goes on, also after a person's answer.
+        let to_answer = session.stage == Stage::Resting && session.unread && session.lifecycle != Lifecycle::Complete;
+        let waits = to_answer || (wants && !working);
         if waits == session.queued.is_some() {
             return;
         }

@@ -125,7 +125,7 @@ fn proceed(state: &State, at: Time) -> Vec<Event> {
     }
     let Some((_, agent)) = state.startable.first() else { return Vec::new() };
     match state.agents.get(agent).and_then(|agent| agent.queue.first()) {
-        Some((_, Work::Session(id))) => turn::wake(state, id),
+        Some((_, Work::Session(id))) => turn::wake(state, at, id),
         Some((_, Work::Task(id))) => intake::start_task(state, at, id),
         None => Vec::new(),
     }

@@ -14,10 +14,15 @@ use crate::tool::{self, Act, Call, Want};
 /// How long to wait before a failed model call is tried again, doubled each time.
 const RETRY_MS: u64 = 500;
 
-/// A session that has something to answer gets a slot.
-pub(super) fn wake(state: &State, id: &SessionId) -> Vec<Event> {
+/// A session that has something to answer, or calls to go on with, gets a slot.
+pub(super) fn wake(state: &State, at: Time, id: &SessionId) -> Vec<Event> {
     let Some(session) = state.sessions.get(id) else { return Vec::new() };
-    intake::begin_turn(id, session, "there is something to answer")
+    match &session.stage {
+        Stage::Resting => intake::begin_turn(id, session, "there is something to answer"),
+        Stage::Thinking { .. } | Stage::Retrying { .. } | Stage::Acting { .. } | Stage::Concluding { .. } | Stage::Over => {
+            attend(state, at, id, session)
+        }
+    }
 }
 
 /// The next step in a session that needs nothing from outside.

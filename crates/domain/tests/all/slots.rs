@@ -1,10 +1,11 @@
 //! Who gets a slot, and when.
 
+use domain::approval::Answer;
 use domain::id::AgentId;
 use domain::input::Input;
 use domain::task::Priority;
 
-use crate::home::{Home, create, run};
+use crate::home::{Home, create, line, no, run};
 
 fn one_slot() -> Home {
     Home::with(
@@ -34,6 +35,42 @@ fn all_agents_together_work_on_parallel_max_at_once() {
     assert_eq!((home.begun(), home.state.busy), (vec!["task-001".to_owned()], 1));
     home.wants("executor-001", &[run("make")]);
     assert_eq!(home.begun(), ["task-001", "task-002"], "who waits for a person leaves the slot to others");
+}
+
+#[test]
+fn an_approved_call_waits_for_a_slot_like_everything_else() {
+    let full = |home: &Home| {
+        let most = home.state.settings.limits.parallel_max;
+        (home.state.busy, home.state.busy == most)
+    };
+    for answer in [Answer::Approved, no()] {
+        let mut home = Home::with(
+            &["executor-001", "executor-002"],
+            |settings| settings.limits.parallel_max = 1,
+            |_| {},
+        );
+        home.task("one", "executor-001");
+        home.wants("executor-001", &[run("make")]);
+        home.task("two", "executor-002");
+        let events = home.answer("approval-0001", answer);
+        assert!(!line(&events).contains("working"), "{}", line(&events));
+        assert_eq!(full(&home), (1, true));
+        let events = home.says("executor-002", "fine");
+        assert!(line(&events).contains("complete working"), "{}", line(&events));
+        assert_eq!(full(&home), (1, true));
+    }
+}
+
+#[test]
+fn an_agent_goes_on_after_an_approval_only_within_its_own_slots() {
+    let mut home = one_slot();
+    home.task("one", "executor-001");
+    home.wants("executor-001", &[run("make")]);
+    home.task("two", "executor-001");
+    home.answer("approval-0001", Answer::Approved);
+    assert_eq!(home.calls_to_tools("executor-001"), []);
+    home.says("executor-001", "two is fine");
+    assert_eq!(home.calls_to_tools("executor-001").len(), 1);
 }
 
 #[test]
