@@ -1,5 +1,7 @@
 //! Endings: of turns, sessions, tasks and approvals; and who is told.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use crate::approval::{Answer, Outcome};
 use crate::brief;
 use crate::decide::turn::{next_turn, result, unknown_text};
@@ -18,32 +20,35 @@ pub(super) fn conclude(state: &State, at: Time, id: &SessionId, session: &Sessio
         return next_turn(state, at, id, session);
     }
     let by = format!("agent:{}", session.agent);
-    // Whoever asked for the task hears of its end in another way.
-    let requester = session.task.as_ref().and_then(|t| state.tasks.get(t)).and_then(|task| asker_of(state, task));
-    let mut events = tell_askers(state, at, session, requester, text);
     let Some((task_id, task)) = session.task.as_ref().and_then(|t| state.tasks.get_key_value(t)) else {
+        let mut events = tell_askers(state, at, session, &BTreeSet::new(), text);
         events.extend(moves(id, session, Lifecycle::Waiting, false, "it has said what it had to say"));
         return events;
     };
     if task.is_ended() {
+        let mut events = tell_askers(state, at, session, &BTreeSet::new(), text);
         events.extend(moves(id, session, Lifecycle::Complete, false, "its task has ended"));
         return events;
     }
     let open: Vec<&str> = state.open_children(task).map(TaskId::as_str).collect();
     if !open.is_empty() {
         let reason = format!("waits for {}", open.join(", "));
+        let mut events = tell_askers(state, at, session, &BTreeSet::new(), text);
         events.extend(moves(id, session, Lifecycle::Waiting, false, &reason));
         return events;
     }
+    // Whoever asked for the task hears of its end in another way.
+    let told = asker_of(state, task).into_iter().cloned().collect();
+    let mut events = tell_askers(state, at, session, &told, text);
     events.extend(end_but(state, at, task_id, End::Done, text, &by, Some(id)));
     events.extend(moves(id, session, Lifecycle::Complete, false, "its task is done"));
     events
 }
 
-/// The agent's last words reach whoever asked for them.
-fn tell_askers(state: &State, at: Time, session: &Session, but: Option<&SessionId>, text: &str) -> Vec<Event> {
+/// The agent's last words reach whoever asked for them, but for those who hear of it in another way.
+fn tell_askers(state: &State, at: Time, session: &Session, but: &BTreeSet<SessionId>, text: &str) -> Vec<Event> {
     let from = format!("agent:{}", session.agent);
-    let askers = session.askers.iter().filter(|id| Some(*id) != but);
+    let askers = session.askers.iter().filter(|id| !but.contains(*id));
     let open = askers.filter_map(|id| state.sessions.get_key_value(id));
     open.filter(|(_, asker)| asker.lifecycle != Lifecycle::Complete)
         .map(|(id, _)| Event::MessageAdded {
@@ -61,10 +66,30 @@ pub(super) fn fail(state: &State, at: Time, id: &SessionId, session: &Session, r
     if let Some((task_id, task)) = session.task.as_ref().and_then(|t| state.tasks.get_key_value(t))
         && !task.is_ended()
     {
-        events.extend(end_but(state, at, task_id, End::Failed, reason, "synod", Some(id)));
+        events.extend(end_parts_too(state, at, task_id, End::Failed, reason, "synod", Some(id)));
     }
-    events.extend(tell_askers(state, at, session, None, &format!("{} cannot answer: {reason}", session.agent)));
     events.extend(stop_session(state, at, id, reason, true));
+    tell_left_behind(state, at, events, Some(id))
+}
+
+/// Whoever waits for words of a session that is stopped by these events is told that none will come, unless it is
+/// stopped itself, told of the end of the task, or `acting`: it stops them.
+pub(super) fn tell_left_behind(state: &State, at: Time, mut events: Vec<Event>, acting: Option<&SessionId>) -> Vec<Event> {
+    let mut stopped = BTreeMap::new();
+    let mut told: BTreeSet<SessionId> = acting.into_iter().cloned().collect();
+    for event in &events {
+        match event {
+            Event::Moved { session, to: Lifecycle::Complete, reason, .. } => _ = stopped.insert(session.clone(), reason.clone()),
+            Event::MessageAdded { session, .. } => _ = told.insert(session.clone()),
+            _ => {}
+        }
+    }
+    told.extend(stopped.keys().cloned());
+    for (id, reason) in &stopped {
+        let Some(session) = state.sessions.get(id) else { continue };
+        let text = format!("{} cannot answer: {reason}", session.agent);
+        events.extend(tell_askers(state, at, session, &told, &text));
+    }
     events
 }
 
@@ -75,6 +100,19 @@ pub(super) fn end(state: &State, at: Time, id: &TaskId, end: End, result: &str, 
 
 /// Like `end`, but leaves the session `acting` alone: it is the one that ends the task, and is told by the result of its call.
 pub(super) fn end_but(
+    state: &State,
+    at: Time,
+    id: &TaskId,
+    end: End,
+    result: &str,
+    by: &str,
+    acting: Option<&SessionId>,
+) -> Vec<Event> {
+    let events = end_parts_too(state, at, id, end, result, by, acting);
+    tell_left_behind(state, at, events, acting)
+}
+
+fn end_parts_too(
     state: &State,
     at: Time,
     id: &TaskId,

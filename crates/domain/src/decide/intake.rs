@@ -60,7 +60,8 @@ pub(super) fn task_read(state: &State, at: Time, spec: &task::Spec, mark: Mark, 
     // The file's assignee changed while somebody was at it: the work goes to the other agent, from the start.
     let reassigned = known.spec.assignee != spec.assignee;
     if reassigned && let Some(session) = known.session() {
-        events.extend(finish::stop_session(state, at, session, "the task was given to somebody else", false));
+        let stopped = finish::stop_session(state, at, session, "the task was given to somebody else", false);
+        events.extend(finish::tell_left_behind(state, at, stopped, None));
         events.push(Event::TaskReopened { task: spec.id.clone(), by: "person".to_owned() });
     }
     Ok(events)

@@ -1,9 +1,10 @@
 //! Words between people and agents, and between agents.
 
-use domain::id::{AgentId, SessionId};
+use domain::id::{AgentId, SessionId, TaskId};
 use domain::input::Input;
 use domain::lifecycle::Lifecycle;
 use domain::state::Requester;
+use domain::task::Mark;
 
 use crate::home::{Home, create, line, read, tell, written};
 
@@ -119,6 +120,77 @@ fn a_message_to_nobody_is_an_error_to_the_sender_and_to_nobody_else() {
         home.refusal(written(Some(&nowhere), "executor-001", "hello")),
         "there is no session executor-001-ffffff"
     );
+}
+
+#[test]
+fn who_asked_for_a_task_also_gets_an_answer_while_the_task_goes_on() {
+    let mut home = Home::new(&["planner-001", "coordinator-001", "executor-001"]);
+    home.task("plan", "planner-001");
+    home.wants("planner-001", &[create("coordinate", "coordinator-001", &[])]);
+    home.wants("coordinator-001", &[create("look", "executor-001", &[])]);
+    home.says("coordinator-001", "I wait for my part");
+    home.wants("planner-001", &[tell("coordinator-001", "how is it going?")]);
+    assert_eq!(line(&home.says("coordinator-001", "well")), "replied message_added waiting");
+    assert_eq!(home.heard("planner-001")[1..], ["agent:coordinator-001: well"]);
+}
+
+#[test]
+fn who_asked_for_a_task_is_not_told_its_end_twice() {
+    for (fails, words) in
+        [(false, "is done:\n  fine"), (true, "is failed:\n  the model cannot answer: overloaded")]
+    {
+        let mut home = Home::new(&PAIR);
+        home.task("plan", "planner-001");
+        home.wants("planner-001", &[create("look", "executor-001", &[])]);
+        home.wants("planner-001", &[tell("executor-001", "be quick")]);
+        home.says("planner-001", "I wait");
+        if fails {
+            home.model_fails("executor-001", None);
+        } else {
+            home.says("executor-001", "fine");
+            home.says("executor-001", "fine");
+        }
+        let expected = format!("synod: task-002 has ended.\n- task-002 (@executor-001) \"look\" {words}");
+        assert_eq!(home.heard("planner-001")[1..], [expected]);
+    }
+}
+
+/// Two agents work on parts of one task, and one has asked the other something.
+fn parts_that_talk() -> Home {
+    let mut home = Home::new(&["planner-001", "executor-001", "retriever-001"]);
+    home.task("plan", "planner-001");
+    home.wants(
+        "planner-001",
+        &[create("look", "executor-001", &[]), create("explain", "retriever-001", &[])],
+    );
+    home.wants("retriever-001", &[tell("executor-001", "how full is the disk?")]);
+    home
+}
+
+#[test]
+fn who_asked_is_told_when_the_other_is_stopped() {
+    let mut home = parts_that_talk();
+    home.mark(&TaskId::new("task-002"), Mark::Cancelled);
+    assert_eq!(
+        home.heard("retriever-001")[1..],
+        ["agent:executor-001: executor-001 cannot answer: task-002 is cancelled"]
+    );
+    let mut home = parts_that_talk();
+    let mut spec = home.get(&TaskId::new("task-002")).spec.clone();
+    spec.assignee = None;
+    home.give(Input::TaskRead { spec: Box::new(spec), mark: Mark::Running, result: String::new() });
+    assert_eq!(
+        home.heard("retriever-001")[1..],
+        ["agent:executor-001: executor-001 cannot answer: the task was given to somebody else"]
+    );
+}
+
+#[test]
+fn nobody_speaks_to_who_is_stopped_in_the_same_moment() {
+    let mut home = parts_that_talk();
+    home.model_fails("planner-001", None);
+    assert_eq!((home.heard("retriever-001").len(), home.heard("executor-001").len()), (1, 2));
+    assert!(home.state.is_idle());
 }
 
 #[test]
