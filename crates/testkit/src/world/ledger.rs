@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use domain::effect::Effect;
 use domain::event::{Event, Finish, Tail};
-use domain::id::{MessageId, Seq, SessionId};
+use domain::id::{MessageId, Seq, SessionId, Ticket};
 use domain::lifecycle::Lifecycle;
-use domain::state::{Stage, State, Step};
+use domain::state::{Session, Stage, State, Step};
 use domain::tool::{Nature, Want};
 
 /// An invariant that does not hold.
@@ -23,7 +23,12 @@ pub struct Ledger {
     natures: BTreeMap<Seq, Nature>,
     /// How often something happened outside, by the event that let it through.
     done: BTreeMap<Seq, u32>,
-    unfounded: Vec<Effect>,
+    /// Every try that was let go, so that none is let go twice.
+    tickets: BTreeSet<Ticket>,
+    /// Effects that should not have been let go, and why.
+    wrong: Vec<(Effect, &'static str)>,
+    /// Sessions in which somebody spoke since the last turn began.
+    unheard: BTreeSet<SessionId>,
     /// Sessions that a person cut behind an answer: they wait for that person's next words.
     cut: BTreeSet<SessionId>,
 }
@@ -32,7 +37,15 @@ impl Ledger {
     /// An event is durable. `before` is the state it was applied to.
     pub fn saw(&mut self, before: &State, seq: Seq, event: &Event) -> Result<(), Broken> {
         match event {
-            Event::TurnBegun { .. } => _ = self.causes.insert(seq),
+            Event::TurnBegun { session, .. } => {
+                self.causes.insert(seq);
+                let heard = self.unheard.remove(session);
+                let acted = before.sessions.get(session).is_some_and(|s| matches!(s.stage, Stage::Acting { .. }));
+                if !heard && !acted {
+                    return Err(Broken(format!("{session} takes a turn although nobody spoke and nothing was done")));
+                }
+            }
+            Event::MessageAdded { session, .. } => _ = self.unheard.insert(session.clone()),
             Event::CallCleared { nature, .. } => {
                 self.causes.insert(seq);
                 self.natures.insert(seq, *nature);
@@ -44,8 +57,11 @@ impl Ledger {
                 self.lifecycles.insert(session.clone(), Lifecycle::Idle);
             }
             Event::SessionCut { session, next_message, tail } => {
-                if *tail == Tail::Answered {
-                    self.cut.insert(session.clone());
+                self.unheard.remove(session);
+                match tail {
+                    Tail::Answered => _ = self.cut.insert(session.clone()),
+                    Tail::Unanswered => _ = self.unheard.insert(session.clone()),
+                    Tail::Calls { .. } => {}
                 }
                 // Numbers after the cut are free again.
                 let kept = |id: &MessageId| number(id) < *next_message;
@@ -55,6 +71,9 @@ impl Ledger {
                 let from = self.lifecycles.get(session).copied().unwrap_or_default();
                 let to = from.go(*to).map_err(|bad| Broken(format!("{session}: {bad}")))?;
                 self.lifecycles.insert(session.clone(), to);
+                if to == Lifecycle::Complete {
+                    self.unheard.remove(session);
+                }
             }
             Event::TaskStarted { task, .. } => {
                 let started = before.tasks.get(task).ok_or_else(|| Broken(format!("{task} began and does not exist")))?;
@@ -86,10 +105,12 @@ impl Ledger {
 
     /// An effect was let go.
     pub(super) fn started(&mut self, effect: &Effect) {
-        if let Effect::CallModel { ticket, .. } | Effect::RunTool { ticket, .. } = effect
-            && !self.causes.contains(&ticket.effect)
-        {
-            self.unfounded.push(effect.clone());
+        let (Effect::CallModel { ticket, .. } | Effect::RunTool { ticket, .. }) = effect else { return };
+        if !self.causes.contains(&ticket.effect) {
+            self.wrong.push((effect.clone(), "an effect without its event"));
+        }
+        if !self.tickets.insert(*ticket) {
+            self.wrong.push((effect.clone(), "a try that was made before"));
         }
     }
 
@@ -102,8 +123,8 @@ impl Ledger {
 
     /// What must hold between any two steps.
     pub fn check(&self, state: &State) -> Result<(), Broken> {
-        if let Some(effect) = self.unfounded.first() {
-            return Err(Broken(format!("an effect without its event: {effect:?}")));
+        if let Some((effect, why)) = self.wrong.first() {
+            return Err(Broken(format!("{why}: {effect:?}")));
         }
         for (seq, times) in &self.done {
             if *times > 1 && self.natures.get(seq) == Some(&Nature::Once) {
@@ -118,20 +139,21 @@ impl Ledger {
         if open != state.open_tasks as usize {
             return Err(Broken(format!("{open} tasks are open, {} are counted", state.open_tasks)));
         }
+        check_slots(state)?;
         self.check_sessions(state)?;
         check_approvals(state)
     }
 
     fn check_sessions(&self, state: &State) -> Result<(), Broken> {
         for (id, session) in &state.sessions {
-            let waits_for_people = matches!(&session.stage, Stage::Acting { calls, .. }
-                if calls.iter().all(|p| matches!(p.step, Step::Asking { .. } | Step::Finished))
-                    && calls.iter().any(|p| matches!(p.step, Step::Asking { .. })));
+            let (open, asking) = open_calls(session);
+            let people_only = open == asking && asking > 0;
+            // Calls that could go on, in a session that has no slot to do so.
+            let wants_slot = matches!(session.stage, Stage::Acting { .. }) && !people_only && !has_room(state, session);
             let fits = match session.lifecycle {
-                Lifecycle::Idle => matches!(session.stage, Stage::Resting),
-                Lifecycle::Working => !matches!(session.stage, Stage::Resting | Stage::Over),
-                Lifecycle::Blocked => waits_for_people,
-                Lifecycle::Waiting => matches!(session.stage, Stage::Resting),
+                Lifecycle::Idle | Lifecycle::Waiting => session.stage == Stage::Resting || wants_slot,
+                Lifecycle::Working => !matches!(session.stage, Stage::Resting | Stage::Over) && !people_only,
+                Lifecycle::Blocked => people_only || wants_slot,
                 Lifecycle::Complete => session.stage == Stage::Over,
             };
             if !fits && state.is_settled() {
@@ -159,11 +181,43 @@ impl Ledger {
                 return Err(Broken(format!("{id} hangs in {:?} although nothing is in its way", task.stage)));
             }
         }
+        if let Some(session) = self.unheard.first() {
+            return Err(Broken(format!("somebody spoke in {session} and nobody listened")));
+        }
         if state.busy != 0 || !state.approvals.is_empty() {
             return Err(Broken(format!("{} sessions still work, {} approvals wait", state.busy, state.approvals.len())));
         }
         Ok(())
     }
+}
+
+/// No agent and no home does more at once than it may.
+fn check_slots(state: &State) -> Result<(), Broken> {
+    let most = state.settings.limits.parallel_max;
+    if state.busy > most {
+        return Err(Broken(format!("{} sessions work, {most} may", state.busy)));
+    }
+    for (id, agent) in &state.agents {
+        let most = agent.spec.permissions.concurrency.max_parallel_tasks;
+        if agent.busy > most {
+            return Err(Broken(format!("{id} works in {} sessions, in {most} it may", agent.busy)));
+        }
+    }
+    Ok(())
+}
+
+fn has_room(state: &State, session: &Session) -> bool {
+    let agent = state.agents.get(&session.agent);
+    let own = agent.is_some_and(|a| a.busy < a.spec.permissions.concurrency.max_parallel_tasks);
+    own && state.busy < state.settings.limits.parallel_max
+}
+
+/// How many calls of the current turn have no result, and how many of those wait for a person.
+fn open_calls(session: &Session) -> (usize, usize) {
+    let Stage::Acting { calls, .. } = &session.stage else { return (0, 0) };
+    let open = calls.iter().filter(|p| p.step != Step::Finished).count();
+    let asking = calls.iter().filter(|p| matches!(p.step, Step::Asking { .. })).count();
+    (open, asking)
 }
 
 fn check_approvals(state: &State) -> Result<(), Broken> {
