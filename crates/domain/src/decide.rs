@@ -72,7 +72,7 @@ fn follow(state: &State, at: Time, input: &Input) -> Result<Vec<Event>, Refused>
         Input::SessionRead { head, status, next_message, tail, approvals } => {
             Ok(recover::session(state, at, head, *status, *next_message, tail, approvals))
         }
-        Input::SessionCut { session, next_message, tail } => recover::cut(state, session, *next_message, tail),
+        Input::SessionCut { session, next_message, tail } => recover::cut(state, at, session, *next_message, tail),
         Input::MessageEdited { session, message } => match state.sessions.contains_key(session) {
             true => Ok(vec![Event::MessageEdited { session: session.clone(), message: message.clone() }]),
             false => Err(Refused::NoSession(session.clone())),

@@ -6,7 +6,7 @@ use crate::decide::moves;
 use crate::decide::turn::{result, settle, unknown_text};
 use crate::event::{Event, Finish, Found, Tail};
 use crate::gate::{self, Asker, Verdict};
-use crate::id::{SessionId, Time};
+use crate::id::{AgentId, SessionId, Time};
 use crate::lifecycle::Lifecycle;
 use crate::refused::Refused;
 use crate::session::{Head, Status};
@@ -99,28 +99,16 @@ pub(super) fn session(
         next_message,
         tail: tail.clone(),
     }];
-    let Tail::Calls { calls, .. } = tail else { return events };
-    if lifecycle == Lifecycle::Complete {
-        return events;
+    if lifecycle != Lifecycle::Complete {
+        events.extend(resume(state, at, &head.session, &head.agent, tail, approvals));
     }
-    let stub = Session {
-        agent: head.agent.clone(),
-        task: head.task.clone(),
-        lifecycle,
-        failed: false,
-        stage: Stage::Resting,
-        turns: 0,
-        turns_total: 0,
-        next_message,
-        unread: false,
-        askers: Default::default(),
-        repeated: None,
-        worked_ms: 0,
-        working_since: None,
-        work_due: None,
-        queued: None,
-    };
-    let id = &head.session;
+    events
+}
+
+/// What becomes of calls that were found in a file: those that may have run, and must not run twice, are unknown.
+fn resume(state: &State, at: Time, id: &SessionId, agent: &AgentId, tail: &Tail, approvals: &[Request]) -> Vec<Event> {
+    let mut events = Vec::new();
+    let Tail::Calls { calls, .. } = tail else { return events };
     for found in calls {
         let call = &found.call;
         let act = match &call.want {
@@ -131,7 +119,7 @@ pub(super) fn session(
             let message = result(at, &call.id, text);
             events.push(Event::CallFinished { session: id.clone(), finish, message });
         };
-        let ruling = act.map(|act| judge(state, &stub, act));
+        let ruling = act.map(|act| judge(state, agent, act));
         match found.found {
             Found::Finished => {}
             Found::Pending => {
@@ -156,15 +144,15 @@ pub(super) fn session(
     events
 }
 
-fn judge(state: &State, session: &Session, act: &crate::tool::Act) -> gate::Ruling {
-    let spec = state.agents.get(&session.agent).map(|a| a.spec.clone());
-    let spec = spec.unwrap_or_else(|| crate::agent::Spec::new(session.agent.clone(), "", ""));
+fn judge(state: &State, agent: &AgentId, act: &crate::tool::Act) -> gate::Ruling {
+    let spec = state.agents.get(agent).map(|a| a.spec.clone());
+    let spec = spec.unwrap_or_else(|| crate::agent::Spec::new(agent.clone(), "", ""));
     let role = state.role(&spec.role);
     gate::judge(&Asker { spec: &spec, role: role.as_ref(), approval_required: false }, &state.policy, act)
 }
 
 /// A person cut messages off a session: what was under way no longer counts.
-pub(super) fn cut(state: &State, id: &SessionId, next_message: u32, tail: &Tail) -> Result<Vec<Event>, Refused> {
+pub(super) fn cut(state: &State, at: Time, id: &SessionId, next_message: u32, tail: &Tail) -> Result<Vec<Event>, Refused> {
     let session = state.sessions.get(id).ok_or_else(|| Refused::NoSession(id.clone()))?;
     let reason = "a person cut the session";
     let mut events = finish::withdraw(session, reason);
@@ -177,5 +165,7 @@ pub(super) fn cut(state: &State, id: &SessionId, next_message: u32, tail: &Tail)
         }
     }
     events.push(Event::SessionCut { session: id.clone(), next_message, tail: tail.clone() });
+    // The approvals of the turn were withdrawn above: what still needs one is asked for again.
+    events.extend(resume(state, at, id, &session.agent, tail, &[]));
     Ok(events)
 }

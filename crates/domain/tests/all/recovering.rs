@@ -124,6 +124,25 @@ fn a_cut_makes_what_is_under_way_count_no_more() {
     assert_eq!(message.id.as_str(), "m-0002", "numbers go on from the cut");
 }
 
+#[test]
+fn a_cut_result_of_a_call_that_must_not_run_twice_is_unknown() {
+    for (act, runs, results) in [(run("touch counter"), 0, 2), (read("a"), 1, 1), (run("make"), 0, 0)] {
+        let mut home = working(&[act.clone()]);
+        if let Some(approval) = home.state.approvals.keys().next().cloned() {
+            home.answer(approval.as_str(), Answer::Approved);
+        } else {
+            home.tool_ends("executor-001", true, "done");
+        }
+        let (session, _) = home.session_of("executor-001");
+        let call = Call { id: CallId::new("c-1"), arguments: String::new(), want: Want::Act(act.clone()) };
+        let calls = vec![FoundCall { call, found: Found::Nothing }];
+        let tail = Tail::Calls { said: "I need this".to_owned(), calls };
+        home.give(Input::SessionCut { session, next_message: 3, tail });
+        assert_eq!(home.calls_to_tools("executor-001").len(), runs, "{act:?}");
+        assert_eq!(home.results("executor-001").len(), results, "{act:?}");
+    }
+}
+
 fn found(calls: Vec<(Act, Found)>, approvals: Vec<Request>, status: Status) -> Input {
     let head = Head {
         session: SessionId::new("executor-001-abcdef"),

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use domain::effect::Effect;
 use domain::event::{Event, Finish, Tail};
-use domain::id::{MessageId, Seq, SessionId, Ticket};
+use domain::id::{CallId, MessageId, Seq, SessionId, Ticket};
 use domain::lifecycle::Lifecycle;
 use domain::state::{Session, Stage, State, Step};
 use domain::tool::{Nature, Want};
@@ -21,6 +21,8 @@ pub struct Ledger {
     /// Events that may have effects, by place.
     causes: BTreeSet<Seq>,
     natures: BTreeMap<Seq, Nature>,
+    /// Calls of the current turn that were let through and must not run twice.
+    once: BTreeMap<SessionId, BTreeSet<CallId>>,
     /// How often something happened outside, by the event that let it through.
     done: BTreeMap<Seq, u32>,
     /// Every try that was let go, so that none is let go twice.
@@ -46,10 +48,16 @@ impl Ledger {
                 }
             }
             Event::MessageAdded { session, .. } => _ = self.unheard.insert(session.clone()),
-            Event::CallCleared { nature, .. } => {
+            Event::CallCleared { session, call, nature, rule } => {
                 self.causes.insert(seq);
                 self.natures.insert(seq, *nature);
+                // A person who approves it once more knows what they do.
+                let first = *nature != Nature::Once || self.once.entry(session.clone()).or_default().insert(call.clone());
+                if !first && !rule.starts_with("approved in") {
+                    return Err(Broken(format!("{call} of {session} was let through twice")));
+                }
             }
+            Event::Replied { session, .. } => _ = self.once.remove(session),
             Event::SessionOpened { head } => {
                 self.lifecycles.insert(head.session.clone(), Lifecycle::Idle);
             }

@@ -1,11 +1,11 @@
 //! Random teams, random wishes of models, random deeds of people.
 
 use domain::agent;
-use domain::event::Tail;
+use domain::event::{Found, FoundCall, Tail};
 use domain::id::{AgentId, CallId, SessionId, TaskId};
 use domain::input::Input;
 use domain::settings::{CommandRule, CommandVerdict, Limits, Policy, Settings};
-use domain::state::State;
+use domain::state::{Pending, Stage, State, Step};
 use domain::task::{Priority, Spec};
 use domain::tool::{Act, Call, Nature, Want};
 
@@ -125,7 +125,11 @@ pub(super) fn meddle(rng: &mut Rng, state: &State) -> Input {
         7 => {
             let session = session.unwrap_or_else(|| SessionId::new("agent-0-000000"));
             let next = state.sessions.get(&session).map_or(1, |s| s.next_message);
-            let tail = if rng.chance(1, 2) { Tail::Unanswered } else { Tail::Answered };
+            let tail = match (rng.below(3), state.sessions.get(&session).map(|s| &s.stage)) {
+                (0, Some(Stage::Acting { said, calls })) => cut_results(rng, said, calls),
+                (0 | 1, _) => Tail::Unanswered,
+                _ => Tail::Answered,
+            };
             Input::SessionCut { session, next_message: next, tail }
         }
         8 => Input::AgentGone(agent_id(5)),
@@ -143,6 +147,15 @@ pub(super) fn meddle(rng: &mut Rng, state: &State) -> Input {
             Input::TaskRead { spec: Box::new(spec), mark: state.mark_of(task), result: String::new() }
         }
     }
+}
+
+/// A person cuts the results of some calls of the turn.
+fn cut_results(rng: &mut Rng, said: &str, calls: &[Pending]) -> Tail {
+    let found = |pending: &Pending| FoundCall {
+        call: pending.call.clone(),
+        found: if pending.step == Step::Finished && rng.chance(1, 2) { Found::Finished } else { Found::Nothing },
+    };
+    Tail::Calls { said: said.to_owned(), calls: calls.iter().map(found).collect() }
 }
 
 fn agent_id(n: u32) -> AgentId {
