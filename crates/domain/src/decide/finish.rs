@@ -25,9 +25,10 @@ pub(super) fn conclude(state: &State, at: Time, id: &SessionId, session: &Sessio
         events.extend(moves(id, session, Lifecycle::Waiting, false, "it has said what it had to say"));
         return events;
     };
-    if task.is_ended() {
+    if task.session() != Some(id) {
         let mut events = tell_askers(state, at, session, &BTreeSet::new(), text);
-        events.extend(moves(id, session, Lifecycle::Complete, false, "its task has ended"));
+        let reason = if task.is_ended() { "its task has ended" } else { "its task is worked on elsewhere" };
+        events.extend(moves(id, session, Lifecycle::Complete, false, reason));
         return events;
     }
     let open: Vec<&str> = state.open_children(task).map(TaskId::as_str).collect();
@@ -64,7 +65,7 @@ fn tell_askers(state: &State, at: Time, session: &Session, but: &BTreeSet<Sessio
 pub(super) fn fail(state: &State, at: Time, id: &SessionId, session: &Session, reason: &str) -> Vec<Event> {
     let mut events = Vec::new();
     if let Some((task_id, task)) = session.task.as_ref().and_then(|t| state.tasks.get_key_value(t))
-        && !task.is_ended()
+        && task.session() == Some(id)
     {
         events.extend(end_parts_too(state, at, task_id, End::Failed, reason, "synod", Some(id)));
     }

@@ -86,9 +86,12 @@ fn update(state: &State, at: Time, id: &SessionId, session: &Session, act: &Act)
         return Err("not an update_task".to_owned());
     };
     let task = state.tasks.get(which).ok_or_else(|| Refused::NoTask(which.clone()).to_string())?;
-    let own = session.task.as_ref() == Some(which);
+    // A task that was given to somebody else in the meantime is no longer its own.
+    let works_on = |task: &&TaskId| state.tasks.get(*task).is_some_and(|t| t.is_ended() || t.session() == Some(id));
+    let mine = session.task.as_ref().filter(works_on);
+    let own = mine == Some(which);
     let asked = task.by == Requester::Session { session: id.clone() };
-    let above = session.task.as_ref().is_some_and(|mine| is_within(state, which, mine));
+    let above = mine.is_some_and(|mine| is_within(state, which, mine));
     if !(own || asked || above) {
         return Err(format!("refused by the rule that only who works on a task, asked for it or has it as a part may change it: {which} is none of these for {}", session.agent));
     }

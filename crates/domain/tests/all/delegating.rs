@@ -6,7 +6,7 @@ use domain::input::Input;
 use domain::state::TaskStage;
 use domain::task::{End, Mark, Spec};
 
-use crate::home::{Home, create, line, run, update};
+use crate::home::{Home, create, line, run, update, written};
 
 const TEAM: [&str; 3] = ["planner-001", "executor-001", "retriever-001"];
 
@@ -148,6 +148,25 @@ fn a_task_given_to_somebody_else_begins_again_with_them() {
     );
     home.says("executor-002", "fine");
     assert_eq!(home.end(&task), Some(End::Done));
+}
+
+#[test]
+fn an_old_conversation_does_not_end_a_task_that_is_worked_on_elsewhere() {
+    let mut home = Home::new(&["executor-001", "executor-002"]);
+    let task = home.task("look", "executor-001");
+    let (old, _) = home.session_of("executor-001");
+    let mut spec = home.get(&task).spec.clone();
+    spec.assignee = Some(AgentId::new("executor-002"));
+    home.give(Input::TaskRead { spec: Box::new(spec), mark: Mark::Running, result: String::new() });
+    home.give(written(Some(&old), "executor-001", "what did you find?"));
+    home.wants("executor-001", &[update(&task, Mark::Done, "mine")]);
+    assert!(home.results("executor-001")[0].starts_with("refused by the rule that only who works on a task"));
+    assert_eq!(line(&home.says("executor-001", "nothing")), "replied waiting complete");
+    assert_eq!((home.end(&task), home.calls_to_model("executor-002").len()), (None, 1));
+
+    home.give(written(Some(&old), "executor-001", "really?"));
+    assert_eq!(line(&home.model_fails("executor-001", None)), "waiting failed");
+    assert_eq!((home.end(&task), home.calls_to_model("executor-002").len()), (None, 1));
 }
 
 #[test]
