@@ -101,10 +101,15 @@ pub(super) fn task_marked(state: &State, at: Time, id: &TaskId, mark: Mark, by: 
         return Ok(Vec::new());
     }
     let person = format!("person:{by}");
+    let end = |end: End, result: String| match task.is_ended() {
+        // Everybody was told how it ended; this corrects what is kept.
+        true => vec![Event::TaskEnded { task: id.clone(), end, result, by: person.clone() }],
+        false => finish::end(state, at, id, end, &result, &person),
+    };
     match mark {
-        Mark::Done => Ok(finish::end(state, at, id, End::Done, &format!("marked done by {by}"), &person)),
-        Mark::Failed => Ok(finish::end(state, at, id, End::Failed, &format!("marked failed by {by}"), &person)),
-        Mark::Cancelled => Ok(finish::end(state, at, id, End::Cancelled, &format!("cancelled by {by}"), &person)),
+        Mark::Done => Ok(end(End::Done, format!("marked done by {by}"))),
+        Mark::Failed => Ok(end(End::Failed, format!("marked failed by {by}"))),
+        Mark::Cancelled => Ok(end(End::Cancelled, format!("cancelled by {by}"))),
         Mark::Open if task.is_ended() => Ok(vec![Event::TaskReopened { task: id.clone(), by: person }]),
         Mark::Open | Mark::Running | Mark::Asking => Err(Refused::MarkNotACommand { task: id.clone(), mark }),
     }

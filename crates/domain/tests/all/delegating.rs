@@ -187,6 +187,18 @@ fn a_reopened_task_begins_anew_and_holds_its_dependents_back_again() {
 }
 
 #[test]
+fn a_person_may_change_their_mind_about_how_a_task_ended() {
+    let mut home = Home::new(&TEAM);
+    let task = home.task("look", "executor-001");
+    home.model_fails("executor-001", None);
+    assert_eq!(line(&home.mark(&task, Mark::Done)), "task-001:done");
+    assert_eq!((home.end(&task), home.get(&task).result.as_str()), (Some(End::Done), "marked done by dana"));
+    assert_eq!(home.mark(&task, Mark::Done), []);
+    assert_eq!(line(&home.mark(&task, Mark::Cancelled)), "task-001:cancelled");
+    assert_eq!(home.state.open_tasks, 0);
+}
+
+#[test]
 fn a_part_cannot_wait_for_the_whole() {
     let mut home = Home::new(&TEAM);
     home.task("plan", "planner-001");
