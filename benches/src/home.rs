@@ -1,0 +1,121 @@
+//! A real home without models: the engine, the journal and the files, put together as the binary does it, with
+//! hands that carry out nothing.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+
+use adapters::clock::SystemClock;
+use adapters::files::{self, Files, Problem, Setup};
+use adapters::journal::Sqlite;
+use adapters::tools::Toolbox;
+use anyhow::Context as _;
+use domain::effect::Effect;
+use domain::id::{AgentId, MessageId, SessionId, Time};
+use domain::session::{Head, Message, Speaker};
+use domain::state::State;
+use engine::{Engine, Handle, Parts, Stopped};
+use ports::hands::Hands;
+use tokio::sync::mpsc;
+
+use crate::load;
+
+/// The agent of the sessions.
+pub const AGENT: &str = "writer-001";
+
+/// A home in which the engine runs.
+pub struct Running {
+    /// Speaks to the loop.
+    pub handle: Handle,
+    /// Speaks to the desk.
+    pub files: Files,
+    problems: mpsc::Receiver<Problem>,
+    engine: JoinHandle<Result<(), Stopped>>,
+    desk: JoinHandle<()>,
+}
+
+/// Opens the home and reads its files.
+pub async fn open(home: &Path) -> anyhow::Result<Running> {
+    std::fs::create_dir_all(home.join(".synod"))?;
+    let mut engine = Engine::open(Box::new(Sqlite::open(&home.join(".synod/journal.db"))?))?;
+    let clock = Arc::new(SystemClock);
+    let tools = Arc::new(Toolbox::new(home.to_owned(), clock.clone())?);
+    let (printed, state) = (engine.printed()?, engine.state().clone());
+    let mut made = None;
+    let (handle, engine) = engine::spawn(engine, |handle| {
+        let setup =
+            Setup { home: home.to_owned(), state, inputs: Arc::new(handle), tools, printed, watch: true };
+        let (files, problems, desk) = files::spawn(setup)?;
+        made = Some((files.clone(), problems, desk));
+        Ok(Parts { hands: Box::new(NoHands), printer: Box::new(files), clock })
+    })?;
+    let (files, problems, desk) = made.context("the files of the home were not opened")?;
+    files.scan().await;
+    Ok(Running { handle, files, problems, engine, desk })
+}
+
+impl Running {
+    /// Fails with the first complaint about a file, if there is one.
+    pub fn check(&mut self) -> anyhow::Result<()> {
+        match self.problems.try_recv() {
+            Ok(problem) => anyhow::bail!("{}: {}", problem.diagnostic.path, problem.diagnostic.message),
+            Err(_) => Ok(()),
+        }
+    }
+
+    /// Ends both threads.
+    pub async fn close(self) -> anyhow::Result<()> {
+        self.handle.stop().await;
+        let ended = tokio::task::spawn_blocking(move || self.engine.join()).await?;
+        self.files.stop().await;
+        _ = tokio::task::spawn_blocking(move || self.desk.join()).await?;
+        ended.map_err(|_| anyhow::anyhow!("the engine thread panicked"))??;
+        Ok(())
+    }
+}
+
+/// Carries out nothing.
+pub struct NoHands;
+
+impl Hands for NoHands {
+    fn perform(&mut self, _: &State, _: Effect) {}
+    fn wind_down(&mut self) {}
+    fn abort(&mut self) {}
+}
+
+/// The file of an agent with a middling prompt.
+pub fn agent_file(id: &str) -> String {
+    let prompt = load::words(600, 1).trim_end().replace('\n', "\n  ");
+    format!(
+        "id: {id}\ntype: coder\ndescription: Writes and reads files and says what it did\nmodel: team\n\
+         system_prompt: |\n  {prompt}\ncapabilities: [read_file, write_file, search_files]\n\
+         responsibilities: [\"{id}:*\"]\npermissions:\n  tools: {{deny: [slack_send]}}\nmetadata: {{version: '1.0'}}\n"
+    )
+}
+
+/// The head of a conversation of [`AGENT`].
+pub fn head(session: &SessionId) -> Head {
+    Head {
+        session: session.clone(),
+        agent: AgentId::new(AGENT),
+        role: "coder".to_owned(),
+        model: "team".to_owned(),
+        system_prompt: load::words(600, 1),
+        task: None,
+        created: Time(1_768_000_000_000),
+    }
+}
+
+/// The message with this number; people and the agent take turns.
+pub fn message(number: u32) -> Message {
+    let asks = number % 2 == 1;
+    Message {
+        id: MessageId::new(format!("m-{number:04}")),
+        at: Time(1_768_000_000_000 + i64::from(number) * 1_000),
+        speaker: if asks { Speaker::User } else { Speaker::Assistant },
+        from: if asks { "person:dana".to_owned() } else { String::new() },
+        content: load::words(300, number),
+        calls: Vec::new(),
+        call: None,
+    }
+}
