@@ -7,7 +7,7 @@ use crate::task;
 
 /// The agent for a task, and the rule that chose it.
 pub fn route(state: &State, spec: &task::Spec, inbox: Option<&str>) -> Option<(AgentId, String)> {
-    let usable = |id: &AgentId| state.agents.get(id).is_some_and(|agent| !agent.retired);
+    let usable = |id: &AgentId| state.employed(id).is_some();
     if let Some(assignee) = &spec.assignee {
         return Some((assignee.clone(), "it names its assignee".to_owned()));
     }

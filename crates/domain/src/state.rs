@@ -284,6 +284,11 @@ impl State {
         self.settings.roles.get(name).cloned().or_else(|| role::builtin().remove(name))
     }
 
+    /// An agent whose file is there: only such gets anything new.
+    pub fn employed(&self, id: &AgentId) -> Option<&Agent> {
+        self.agents.get(id).filter(|agent| !agent.retired)
+    }
+
     /// When something is due next, if anything is.
     pub fn next_deadline(&self) -> Option<Time> {
         self.deadlines.first().map(|(at, _)| *at)

@@ -40,7 +40,7 @@ fn create(state: &State, id: &SessionId, session: &Session, act: &Act) -> Result
         return Err("the title must be one line that is not empty".to_owned());
     }
     if let Some(agent) = assignee.as_ref().filter(|a| a.as_str() != "human")
-        && state.agents.get(agent).is_none_or(|a| a.retired)
+        && state.employed(agent).is_none()
     {
         return Err(no_agent(state, agent.as_str()));
     }
@@ -104,7 +104,7 @@ fn update(state: &State, at: Time, id: &SessionId, session: &Session, act: &Act)
         change(Change::Title(intake::title_of(title)));
     }
     if let Some(agent) = assignee {
-        if agent.as_str() != "human" && !state.agents.contains_key(agent) {
+        if agent.as_str() != "human" && state.employed(agent).is_none() {
             return Err(no_agent(state, agent.as_str()));
         }
         if task.session().is_some() {
@@ -144,7 +144,7 @@ fn send(state: &State, at: Time, id: &SessionId, session: &Session, to: &crate::
     if content.trim().is_empty() {
         return Err(Refused::EmptyMessage.to_string());
     }
-    let receiver = state.agents.get(to).filter(|a| !a.retired).ok_or_else(|| no_agent(state, to.as_str()))?;
+    let receiver = state.employed(to).ok_or_else(|| no_agent(state, to.as_str()))?;
     let from = format!("agent:{}", session.agent);
     let events = intake::tell_agent(state, at, receiver, session.task.as_ref(), &from, content, Some(id));
     Ok((events, format!("sent to {to}; an answer comes as a message")))

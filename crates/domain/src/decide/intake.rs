@@ -126,7 +126,7 @@ pub(super) fn task_wanted(state: &State, spec: &task::Spec, by: &str) -> Result<
     if let Some(missing) = spec.depends_on.iter().chain(&spec.parent).find(|id| !state.tasks.contains_key(*id)) {
         return Err(Refused::NoTask(missing.clone()));
     }
-    if let Some(agent) = spec.assignee.as_ref().filter(|a| a.as_str() != "human" && !state.agents.contains_key(*a)) {
+    if let Some(agent) = spec.assignee.as_ref().filter(|a| a.as_str() != "human" && state.employed(a).is_none()) {
         return Err(Refused::NoAgent(agent.clone()));
     }
     Ok(vec![Event::TaskAdded { spec: Box::new(spec), by: Requester::Person { name: by.to_owned() }, in_file: false }])
@@ -155,7 +155,7 @@ pub(super) fn message(
     }
     let from = format!("person:{by}");
     let Some(id) = session else {
-        let known = state.agents.get(agent).ok_or_else(|| Refused::NoAgent(agent.clone()))?;
+        let known = state.employed(agent).ok_or_else(|| Refused::NoAgent(agent.clone()))?;
         return Ok(tell_agent(state, at, known, None, &from, text, None));
     };
     let session = state.sessions.get(id).ok_or_else(|| Refused::NoSession(id.clone()))?;

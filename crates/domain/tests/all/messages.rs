@@ -243,6 +243,11 @@ fn an_agent_without_a_file_gets_nothing_new_and_finishes_what_it_has() {
     let mut home = asked();
     home.give(Input::AgentGone(AgentId::new("executor-001")));
     assert_eq!(home.give(Input::AgentGone(AgentId::new("executor-001"))), []);
+    assert_eq!(home.refusal(written(None, "executor-001", "hello")), "there is no agent executor-001");
+    let mut spec = home.state.tasks.values().next().unwrap().spec.clone();
+    spec.assignee = Some(AgentId::new("executor-001"));
+    let wanted = Input::TaskWanted { spec: Box::new(spec), by: "dana".to_owned() };
+    assert_eq!(home.refusal(wanted), "there is no agent executor-001");
     home.wants("planner-001", &[tell("executor-001", "hello"), create("look", "executor-001", &[])]);
     assert_eq!(
         home.results("planner-001")[1..],
