@@ -111,7 +111,7 @@ impl LocalHands {
         turn: u32,
     ) {
         let role = state.role(&agent.role);
-        let asker = Asker { spec: agent, role: role.as_ref(), approval_required: false };
+        let asker = Asker { spec: agent, role, approval_required: false };
         let names: Vec<&str> =
             tool::ALL.iter().filter(|f| may_use(&asker, f.name, f.needs).is_ok()).map(|f| f.name).collect();
         let ask = Ask {

@@ -11,8 +11,14 @@ use clap::{Parser, Subcommand};
 /// Exit codes: 0 ok, 1 failed, 2 usage, 3 waiting for a person, 5 limit, 6 denied by policy,
 /// 7 daemon unreachable, 124 time-out, 130 interrupted.
 #[derive(Debug, Parser)]
-#[command(name = "synod", version, max_term_width = 100, subcommand_required = true, arg_required_else_help = true,
-    after_help = "Begin with: synod demo")]
+#[command(
+    name = "synod",
+    version,
+    max_term_width = 100,
+    subcommand_required = true,
+    arg_required_else_help = true,
+    after_help = "Begin with: synod demo"
+)]
 pub struct Args {
     /// The home; else the nearest folder upwards that has a synod.yaml.
     #[arg(long, global = true, env = "SYNOD_HOME", value_name = "DIR")]
@@ -126,7 +132,9 @@ pub enum TaskCommand {
         id: String,
     },
     /// Add a task.
-    #[command(after_help = "Example: synod task add \"Check the Redis container\" --to executor-001 --tag ops:check")]
+    #[command(
+        after_help = "Example: synod task add \"Check the Redis container\" --to executor-001 --tag ops:check"
+    )]
     Add {
         /// One line.
         title: String,

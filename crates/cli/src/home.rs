@@ -8,7 +8,11 @@ use crate::failure::{Exit, fail};
 pub fn find(given: Option<&Path>) -> anyhow::Result<PathBuf> {
     if let Some(given) = given {
         let home = given.canonicalize().map_err(|error| {
-            fail(Exit::Failed, format!("{} cannot be opened: {error}", given.display()), "give a folder that exists, or make a home with `synod init DIR`")
+            fail(
+                Exit::Failed,
+                format!("{} cannot be opened: {error}", given.display()),
+                "give a folder that exists, or make a home with `synod init DIR`",
+            )
         })?;
         return match home.join("synod.yaml").is_file() {
             true => Ok(home),

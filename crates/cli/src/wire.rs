@@ -57,7 +57,9 @@ pub fn is_running(home: &Path) -> bool {
 /// Opens a home: takes the lock, rebuilds the state, finds what people changed meanwhile.
 pub async fn open(home: &Path, does: Does) -> anyhow::Result<Running> {
     let lock = HomeLock::take(home).map_err(|error| match error {
-        LockError::Held { .. } => fail(Exit::Failed, error.to_string(), "use the one that runs, or stop it first"),
+        LockError::Held { .. } => {
+            fail(Exit::Failed, error.to_string(), "use the one that runs, or stop it first")
+        }
         other => other.into(),
     })?;
     let journal = Sqlite::open(&home.join(".synod/journal.db"))?;
@@ -89,9 +91,14 @@ pub async fn open(home: &Path, does: Does) -> anyhow::Result<Running> {
         };
         let (files, problems, desk) = files::spawn(setup)?;
         let hands: Box<dyn Hands> = match does {
-            Does::Work => {
-                Box::new(LocalHands::new(home.to_owned(), runtime, inputs, files.clone(), tools, reach.clone()))
-            }
+            Does::Work => Box::new(LocalHands::new(
+                home.to_owned(),
+                runtime,
+                inputs,
+                files.clone(),
+                tools,
+                reach.clone(),
+            )),
             Does::Mark => Box::new(NoHands),
         };
         made = Some((files.clone(), problems, desk));
@@ -119,7 +126,9 @@ impl Running {
         drop(handle);
         let ended = tokio::task::spawn_blocking(move || engine.join()).await?;
         files.stop().await;
-        tokio::task::spawn_blocking(move || desk.join()).await?.map_err(|_| anyhow::anyhow!("the file thread panicked"))?;
+        tokio::task::spawn_blocking(move || desk.join())
+            .await?
+            .map_err(|_| anyhow::anyhow!("the file thread panicked"))?;
         ended.map_err(|_| anyhow::anyhow!("the engine thread panicked"))??;
         Ok(())
     }

@@ -17,7 +17,7 @@ use ports::tools::Tools;
 use tokio::sync::{mpsc, oneshot};
 
 use super::approvals::{ApprovalOp, QUEUE};
-use super::disk::{self, Displaced, Known, Replaced};
+use super::disk::{self, Displaced, Flush, Found, Known, Replaced};
 use super::recent::{Recent, STALE_SAVE};
 use super::sessions::{SessionOp, path_of};
 use super::tasks::TaskOp;
@@ -35,6 +35,9 @@ const DISPLACED: Duration = Duration::from_secs(2);
 pub(super) const OUTBOX_MAX: usize = 1024;
 /// How often an edit is tried again on a file that keeps changing.
 const ATTEMPTS: usize = 32;
+/// How often, and after which time, an empty file is looked at again before it is believed to be empty.
+const EMPTY_LOOKS: u32 = 100;
+const EMPTY_WAIT: Duration = Duration::from_millis(1);
 /// How long the desk sleeps when there is nothing to do.
 const SLEEP: Duration = Duration::from_secs(1);
 /// How soon it looks again at what could not be done at once.
@@ -182,6 +185,8 @@ impl Desk {
                 self.settle();
                 self.count_approvals();
                 for path in self.all_files() {
+                    let recovered = disk::recover(&self.home.join(&path));
+                    self.note(&path, recovered);
                     self.look(&path, true);
                     self.settle();
                 }
@@ -288,8 +293,8 @@ impl Desk {
         mut make: impl FnMut(&mut Self, Option<&str>, bool) -> Option<String>,
     ) -> std::io::Result<()> {
         let place = self.home.join(path);
-        for _ in 0..ATTEMPTS {
-            let found = disk::read(&place)?;
+        for attempt in 0..ATTEMPTS {
+            let found = self.read_whole(path)?;
             self.current = Some((path.to_owned(), found.as_ref().map(|f| f.known.signature())));
             let fresh = forced
                 || match (&found, self.known.get(path)) {
@@ -312,7 +317,8 @@ impl Desk {
                 return Ok(());
             }
             let Some(new) = new else { return Ok(()) };
-            match disk::replace(&place, found.as_ref().map(|f| &f.known), &new)? {
+            let flush = if attempt == 0 { Flush::Before } else { Flush::After };
+            match disk::replace(&place, found.as_ref().map(|f| &f.known), &new, flush)? {
                 Replaced::Done { known, displaced } => {
                     self.known.insert(path.to_owned(), known);
                     self.displaced.extend(displaced.map(|d| (Instant::now(), path.to_owned(), d)));
@@ -322,6 +328,20 @@ impl Desk {
             }
         }
         Err(std::io::Error::other("it keeps changing"))
+    }
+
+    /// Reads a file. One that had content and is empty now is most likely being saved in place: it is given a
+    /// moment, because what the editor writes next would go where nobody looks.
+    fn read_whole(&self, path: &str) -> std::io::Result<Option<Found>> {
+        let place = self.home.join(path);
+        let had_content = self.known.get(path).is_some_and(|known| !known.is_empty());
+        for _ in 0..EMPTY_LOOKS {
+            match disk::read(&place)? {
+                Some(found) if found.text.is_empty() && had_content => std::thread::sleep(EMPTY_WAIT),
+                found => return Ok(found),
+            }
+        }
+        disk::read(&place)
     }
 
     /// An editor that had the old file open may have written into it after it was swapped out: its text takes
@@ -359,13 +379,14 @@ impl Desk {
     /// Looks at one file and gives what people did to it as inputs.
     fn look(&mut self, path: &str, forced: bool) {
         let looked = self.try_look(path, forced);
-        self.note(path, looked);
+        if !self.note(path, looked) {
+            self.look_again(path);
+        }
         self.confirmed = None;
     }
 
     fn try_look(&mut self, path: &str, forced: bool) -> std::io::Result<()> {
-        let place = self.home.join(path);
-        let found = disk::read(&place)?;
+        let found = self.read_whole(path)?;
         let signature = found.as_ref().map(|f| f.known.signature());
         let doubted = self.doubts.remove(path);
         self.confirmed = (doubted == Some(signature)).then(|| path.to_owned());

@@ -41,6 +41,11 @@ impl Known {
         self.len == other.len && self.hasher.finish() == other.hasher.finish()
     }
 
+    /// Whether there was nothing in it.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
     /// A number that tells contents apart.
     pub fn signature(&self) -> u64 {
         self.hasher.finish() ^ self.len
@@ -139,20 +144,30 @@ impl Displaced {
     }
 }
 
+/// When a new version is made durable.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Flush {
+    /// Before it takes its place: the safe order, but others have time to save in between.
+    Before,
+    /// Right after: for a file that is saved faster than the disk can follow. The version before it is kept
+    /// until then, under a name that `recover` knows.
+    After,
+}
+
 /// Puts `text` in place of what was read as `old` (`None`: there was no file). All or nothing, and durable.
-pub fn replace(path: &Path, old: Option<&Known>, text: &str) -> io::Result<Replaced> {
+pub fn replace(path: &Path, old: Option<&Known>, text: &str, flush: Flush) -> io::Result<Replaced> {
     let folder = path.parent().unwrap_or_else(|| Path::new("."));
     fs::create_dir_all(folder)?;
     let aside = aside(path);
     let mut file = File::create(&aside)?;
-    let written = write_aside(&mut file, path, text);
+    let written = write_aside(&mut file, path, text, flush);
     if let Err(error) = written {
         _ = fs::remove_file(&aside);
         return Err(error);
     }
     let done = match old {
         None => put_new(path, &aside, &file, text),
-        Some(old) => swap(path, &aside, &file, old, text),
+        Some(old) => swap(path, &aside, &file, old, text, flush),
     };
     if !matches!(done, Ok(Replaced::Done { .. })) {
         _ = fs::remove_file(&aside);
@@ -161,12 +176,15 @@ pub fn replace(path: &Path, old: Option<&Known>, text: &str) -> io::Result<Repla
     done
 }
 
-fn write_aside(file: &mut File, path: &Path, text: &str) -> io::Result<()> {
+fn write_aside(file: &mut File, path: &Path, text: &str, flush: Flush) -> io::Result<()> {
     file.write_all(text.as_bytes())?;
     if let Ok(metadata) = fs::metadata(path) {
         file.set_permissions(metadata.permissions())?;
     }
-    file.sync_all()
+    match flush {
+        Flush::Before => file.sync_all(),
+        Flush::After => Ok(()),
+    }
 }
 
 fn put_new(path: &Path, aside: &Path, file: &File, text: &str) -> io::Result<Replaced> {
@@ -184,7 +202,14 @@ fn put_new(path: &Path, aside: &Path, file: &File, text: &str) -> io::Result<Rep
     Ok(Replaced::Done { known: Known::of(&file.metadata()?, text.as_bytes()), displaced: None })
 }
 
-fn swap(path: &Path, aside: &Path, file: &File, old: &Known, text: &str) -> io::Result<Replaced> {
+fn swap(
+    path: &Path,
+    aside: &Path,
+    file: &File,
+    old: &Known,
+    text: &str,
+    flush: Flush,
+) -> io::Result<Replaced> {
     match read(path)? {
         Some(now) if now.known.same_content(old) => {}
         _ => return Ok(Replaced::Changed),
@@ -208,14 +233,41 @@ fn swap(path: &Path, aside: &Path, file: &File, old: &Known, text: &str) -> io::
     let same = found.as_ref().is_ok_and(|found| found.known.same_content(old));
     if !same {
         rustix::fs::renameat_with(CWD, aside, CWD, path, RenameFlags::EXCHANGE)?;
+        let ours = fs::metadata(aside)?.ino() == file.metadata()?.ino();
+        if !ours {
+            // And another save came right behind it: the newest keeps the place.
+            rustix::fs::renameat_with(CWD, aside, CWD, path, RenameFlags::EXCHANGE)?;
+        }
         return Ok(Replaced::Changed);
     }
     let known = found?.known;
+    if flush == Flush::After {
+        file.sync_all()?;
+    }
     fs::remove_file(aside)?;
     Ok(Replaced::Done {
         known: Known::of(&file.metadata()?, text.as_bytes()),
         displaced: Some(Displaced { file: taken, known }),
     })
+}
+
+/// After a power failure: a version that was swapped out and not yet let go takes its place again if what
+/// replaced it did not reach the disk.
+pub fn recover(path: &Path) -> io::Result<()> {
+    let aside = aside(path);
+    if !aside.exists() {
+        return Ok(());
+    }
+    let torn = match fs::read(path) {
+        Ok(bytes) => bytes.is_empty() || bytes.contains(&0),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => true,
+        Err(error) => return Err(error),
+    };
+    let whole = fs::read(&aside).is_ok_and(|bytes| !bytes.is_empty() && !bytes.contains(&0));
+    match torn && whole {
+        true => fs::rename(&aside, path),
+        false => fs::remove_file(&aside),
+    }
 }
 
 /// What became of an addition.
@@ -293,14 +345,17 @@ mod tests {
     #[test]
     fn a_replacement_happens_only_on_what_was_read() {
         let (_folder, path) = fresh();
-        assert!(matches!(replace(&path, None, "one").unwrap(), Replaced::Done { .. }));
-        assert!(matches!(replace(&path, None, "two").unwrap(), Replaced::Changed));
+        assert!(matches!(replace(&path, None, "one", Flush::Before).unwrap(), Replaced::Done { .. }));
+        assert!(matches!(replace(&path, None, "two", Flush::Before).unwrap(), Replaced::Changed));
         let one = read(&path).unwrap().unwrap();
         fs::write(&path, "a person's").unwrap();
-        assert!(matches!(replace(&path, Some(&one.known), "two").unwrap(), Replaced::Changed));
+        assert!(matches!(replace(&path, Some(&one.known), "two", Flush::Before).unwrap(), Replaced::Changed));
         assert_eq!(fs::read_to_string(&path).unwrap(), "a person's");
         let theirs = read(&path).unwrap().unwrap();
-        assert!(matches!(replace(&path, Some(&theirs.known), "two").unwrap(), Replaced::Done { .. }));
+        assert!(matches!(
+            replace(&path, Some(&theirs.known), "two", Flush::After).unwrap(),
+            Replaced::Done { .. }
+        ));
         assert_eq!(fs::read_to_string(&path).unwrap(), "two");
         assert_eq!(fs::read_dir(path.parent().unwrap()).unwrap().count(), 1, "nothing is left aside");
     }
@@ -312,7 +367,7 @@ mod tests {
         let mut editor = OpenOptions::new().write(true).open(&path).unwrap();
         let old = read(&path).unwrap().unwrap();
         let Replaced::Done { displaced: Some(mut displaced), .. } =
-            replace(&path, Some(&old.known), "two").unwrap()
+            replace(&path, Some(&old.known), "two", Flush::Before).unwrap()
         else {
             panic!("not replaced")
         };
@@ -334,13 +389,25 @@ mod tests {
     }
 
     #[test]
+    fn what_a_power_failure_leaves_is_put_right() {
+        let (_folder, path) = fresh();
+        for (now, left, then) in [("", "a person's", "a person's"), ("two", "one", "two"), ("", "", "")] {
+            fs::write(&path, now).unwrap();
+            fs::write(aside(&path), left).unwrap();
+            recover(&path).unwrap();
+            assert_eq!(fs::read_to_string(&path).unwrap(), then);
+            assert!(!aside(&path).exists());
+        }
+    }
+
+    #[test]
     fn the_mode_of_a_file_survives() {
         use std::os::unix::fs::PermissionsExt;
         let (_folder, path) = fresh();
         fs::write(&path, "one").unwrap();
         fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
         let old = read(&path).unwrap().unwrap();
-        replace(&path, Some(&old.known), "two").unwrap();
+        replace(&path, Some(&old.known), "two", Flush::Before).unwrap();
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o640);
     }
 }

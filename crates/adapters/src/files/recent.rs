@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::time::{Duration, Instant};
 
-use domain::id::{SessionId, TaskId};
+use domain::id::{MessageId, SessionId, TaskId};
 use domain::session::Message;
 use domain::task::{Change, Mark, Spec};
 
@@ -39,6 +39,16 @@ impl Recent {
     /// A message that is printed now.
     pub(super) fn message(&mut self, session: &SessionId, message: &Message) {
         self.messages.entry(session.clone()).or_default().push_back((Instant::now(), message.clone()));
+    }
+
+    /// A message that is printed once more: the window begins anew, until it has stood there in peace.
+    pub(super) fn again(&mut self, session: &SessionId, message: &MessageId) {
+        let Some(messages) = self.messages.get_mut(session) else { return };
+        if let Some(at) = messages.iter().position(|(_, m)| m.id == *message)
+            && let Some((_, message)) = messages.remove(at)
+        {
+            messages.push_back((Instant::now(), message));
+        }
     }
 
     pub(super) fn had_mark(&self, task: &TaskId, mark: Mark) -> bool {

@@ -86,9 +86,7 @@ impl Desk {
                 return None;
             };
             let repairs = if fresh { desk.compare_session(id, &file) } else { Vec::new() };
-            for op in ops.iter().chain(&repairs) {
-                carry_out(&mut file, op);
-            }
+            carry_out(&mut file, ops.iter().chain(&repairs));
             Some(file.text().to_owned())
         })?;
         Ok(whole)
@@ -146,6 +144,9 @@ impl Desk {
                 self.confirm_later(&path_of(id));
             }
             return Vec::new();
+        }
+        for message in &missing {
+            self.recent.again(id, &message.id);
         }
         // A message that a person wrote is there and only lost its id again; any other was lost whole.
         let mut repairs: Vec<SessionOp> =
@@ -273,31 +274,41 @@ impl Desk {
     }
 }
 
-fn carry_out(file: &mut SessionFile, op: &SessionOp) {
-    let has =
-        |file: &SessionFile, id: &MessageId| file.messages().iter().any(|item| item.id.as_ref() == Some(id));
-    match op {
-        SessionOp::Create(_) => {}
-        SessionOp::Append(message) => {
-            if !has(file, &message.id) {
-                file.append(message);
-            }
-        }
-        SessionOp::GiveId(message) => {
-            let unnamed = |item: &MessageItem| {
-                item.id.is_none() && item.speaker == message.speaker && item.content == message.content
+/// Makes the edits; what already stands there is left alone.
+fn carry_out<'a>(file: &mut SessionFile, ops: impl Iterator<Item = &'a SessionOp> + Clone) {
+    let mut here: BTreeSet<MessageId> = file.messages().iter().filter_map(|item| item.id.clone()).collect();
+    let mut named = Vec::new();
+    let mut taken = BTreeSet::new();
+    for op in ops.clone() {
+        if let SessionOp::GiveId(message) = op
+            && !here.contains(&message.id)
+        {
+            let unnamed = |(index, item): &(usize, &MessageItem)| {
+                let same = item.speaker == message.speaker && item.content == message.content;
+                item.id.is_none() && same && !taken.contains(index)
             };
-            if !has(file, &message.id)
-                && let Some(index) = file.messages().iter().position(unnamed)
-            {
-                file.set_message_id(index, &message.id);
+            if let Some((index, _)) = file.messages().iter().enumerate().find(unnamed) {
+                taken.insert(index);
+                here.insert(message.id.clone());
+                named.push((index, &message.id));
             }
         }
-        SessionOp::Status(status, at) => {
-            if file.status() != *status {
-                file.set_status(*status);
-                if at.0 != 0 {
-                    file.set_updated(*at);
+    }
+    file.set_message_ids(&named);
+    for op in ops {
+        match op {
+            SessionOp::Create(_) | SessionOp::GiveId(_) => {}
+            SessionOp::Append(message) => {
+                if here.insert(message.id.clone()) {
+                    file.append(message);
+                }
+            }
+            SessionOp::Status(status, at) => {
+                if file.status() != *status {
+                    file.set_status(*status);
+                    if at.0 != 0 {
+                        file.set_updated(*at);
+                    }
                 }
             }
         }

@@ -205,6 +205,7 @@ impl Desk {
             if by_person && meaningful && !broken {
                 said.push(Input::TaskMarked { task: id.clone(), mark: item.mark, by: "person".to_owned() });
             } else {
+                self.recent.mark(id, item.mark);
                 repairs.push(TaskOp::Mark { id: id.clone(), mark: ours });
             }
         }
@@ -247,6 +248,9 @@ impl Desk {
         let mut repairs = Vec::new();
         let mut doubtful = false;
         for id in missing {
+            if self.recent.was_added(&id) {
+                self.recent.task(&id);
+            }
             let Some(task) = self.state.tasks.get(&id) else { continue };
             if self.recent.was_added(&id) {
                 repairs.push(TaskOp::Add {

@@ -4,6 +4,7 @@
 use std::io::{BufRead, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
+use adapters::files::disk::{self, Flush};
 use anyhow::Context as _;
 use domain::approval::{Answer, Request};
 use domain::event::Event;
@@ -108,8 +109,8 @@ fn introduce(home: &Path, yes: bool, out: &Out) {
 fn ask_question(home: &Path) -> std::io::Result<()> {
     let path = home.join(INBOX);
     let line = json!({ "ts": "2026-01-12T08:30:00Z", "channel": "#ops", "user": "@dana", "text": QUESTION });
-    match adapters::files::disk::replace(&path, None, &format!("{line}\n"))? {
-        adapters::files::disk::Replaced::Done { .. } | adapters::files::disk::Replaced::Changed => Ok(()),
+    match disk::replace(&path, None, &format!("{line}\n"), Flush::Before)? {
+        disk::Replaced::Done { .. } | disk::Replaced::Changed => Ok(()),
     }
 }
 
@@ -188,7 +189,11 @@ fn conclude(home: &Path, ending: &Ending, out: &Out) {
     let reply = reply.lines().last().and_then(|line| serde_json::from_str::<serde_json::Value>(line).ok());
     let reply = reply.and_then(|value| value.get("text").and_then(|text| text.as_str().map(str::to_owned)));
     if out.json {
-        let tasks: Vec<_> = ending.tasks.iter().map(|(id, who, mark, title)| json!({ "id": id, "assignee": who, "mark": mark, "title": title })).collect();
+        let tasks: Vec<_> = ending
+            .tasks
+            .iter()
+            .map(|(id, who, mark, title)| json!({ "id": id, "assignee": who, "mark": mark, "title": title }))
+            .collect();
         out.value(json!({ "home": home.display().to_string(), "tasks": tasks, "approvals": ending.approvals, "events": ending.events, "reply": reply }));
         return;
     }
@@ -201,7 +206,10 @@ fn conclude(home: &Path, ending: &Ending, out: &Out) {
         Some(text) => out.line(format!("  reply in {OUTBOX}: \"{text}\"")),
         None => out.line("  no reply was sent"),
     }
-    out.line(format!("  {} decisions by a person, {} events in the journal", ending.approvals, ending.events));
+    out.line(format!(
+        "  {} decisions by a person, {} events in the journal",
+        ending.approvals, ending.events
+    ));
     out.line("");
     out.line(out.bold("What to open"));
     let at = home.display();

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use adapters::files::disk::{self, Flush};
 use serde_json::json;
 
 use crate::failure::{Exit, fail};
@@ -83,7 +84,7 @@ pub fn make(dir: &Path) -> anyhow::Result<Vec<String>> {
         if path.exists() {
             continue;
         }
-        adapters::files::disk::replace(&path, None, text)?;
+        disk::replace(&path, None, text, Flush::Before)?;
         made.push(name.to_owned());
     }
     Ok(made)

@@ -46,7 +46,8 @@ pub fn reject(home: &Path, approval: &str, reason: &str, out: &Out) -> anyhow::R
 }
 
 fn decide(home: &Path, approval: &str, approve: bool, reason: &str) -> anyhow::Result<()> {
-    let request = Request::Answer { approval: approval.to_owned(), approve, reason: reason.to_owned(), by: person() };
+    let request =
+        Request::Answer { approval: approval.to_owned(), approve, reason: reason.to_owned(), by: person() };
     let answer = if approve { Answer::Approved } else { Answer::Rejected { reason: reason.to_owned() } };
     let input =
         Input::Answered { approval: ApprovalId::new(approval), answer, by: person(), via: "cli".to_owned() };
@@ -61,7 +62,8 @@ pub fn say(home: &Path, to: &str, text: &str, out: &Out) -> anyhow::Result<Exit>
     } else {
         (None, to.to_owned())
     };
-    let request = Request::Say { session: session.clone(), agent: agent.clone(), text: text.to_owned(), by: person() };
+    let request =
+        Request::Say { session: session.clone(), agent: agent.clone(), text: text.to_owned(), by: person() };
     let input = Input::MessageWritten {
         session: session.map(SessionId::new),
         agent: AgentId::new(agent),
@@ -79,14 +81,22 @@ pub fn say(home: &Path, to: &str, text: &str, out: &Out) -> anyhow::Result<Exit>
 }
 
 pub fn add_task(home: &Path, add: TaskCommand, out: &Out) -> anyhow::Result<Exit> {
-    let TaskCommand::Add { title, text, to, tag, priority, after, parent, file, approval_required } = add else {
+    let TaskCommand::Add { title, text, to, tag, priority, after, parent, file, approval_required } = add
+    else {
         return Ok(Exit::Usage);
     };
     let usage = |message: String, help: &str| fail(Exit::Usage, message, help);
     if title.trim().is_empty() || title.contains('\n') {
-        return Err(usage("the title must be one line that is not empty".to_owned(), "put details into --text"));
+        return Err(usage(
+            "the title must be one line that is not empty".to_owned(),
+            "put details into --text",
+        ));
     }
-    if file.contains('/') || !file.ends_with(".task.md") || file == "approvals.task.md" || file.starts_with('.') {
+    if file.contains('/')
+        || !file.ends_with(".task.md")
+        || file == "approvals.task.md"
+        || file.starts_with('.')
+    {
         return Err(usage(format!("{file} is not the name of a task file"), "give a name like ops.task.md"));
     }
     let mut spec = Spec::new(TaskId::new(""), format!("tasks/{file}"), title.trim());
@@ -98,7 +108,9 @@ pub fn add_task(home: &Path, add: TaskCommand, out: &Out) -> anyhow::Result<Exit
     spec.parent = parent.map(TaskId::new);
     if let Some(letter) = priority {
         let known = Priority::from_letter(letter.to_ascii_uppercase());
-        spec.priority = Some(known.ok_or_else(|| usage(format!("{letter} is no priority"), "give a letter from A to F"))?);
+        spec.priority = Some(
+            known.ok_or_else(|| usage(format!("{letter} is no priority"), "give a letter from A to F"))?,
+        );
     }
     let request = Request::Add { task: Box::new(spec.clone()), by: person() };
     let input = Input::TaskWanted { spec: Box::new(spec), by: person() };
@@ -117,9 +129,15 @@ fn leave(home: &Path, request: &Request, input: Input, help: &str) -> anyhow::Re
     if wire::is_running(home) {
         return match web::client::ask(&wire::socket(home), request) {
             Ok(Response::Done { task, .. }) => Ok(task),
-            Ok(Response::Refused { reason } | Response::Bad { reason }) => Err(fail(Exit::Failed, reason, help)),
-            Ok(Response::Live(_)) => Err(fail(Exit::Failed, "the daemon gave another answer", "stop it and start it again")),
-            Err(error) => Err(fail(Exit::Unreachable, error.to_string(), "is `synod up` still running in this home?")),
+            Ok(Response::Refused { reason } | Response::Bad { reason }) => {
+                Err(fail(Exit::Failed, reason, help))
+            }
+            Ok(Response::Live(_)) => {
+                Err(fail(Exit::Failed, "the daemon gave another answer", "stop it and start it again"))
+            }
+            Err(error) => {
+                Err(fail(Exit::Unreachable, error.to_string(), "is `synod up` still running in this home?"))
+            }
         };
     }
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;

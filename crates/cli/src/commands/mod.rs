@@ -29,7 +29,9 @@ pub fn run(args: Args, out: &Out) -> anyhow::Result<Exit> {
         Command::Schema { kind } => schema::run(kind.as_deref(), out),
         Command::Up => up::run(&home::find(given)?, out),
         Command::Pump { timeout } => pump::run(&home::find(given)?, timeout, out),
-        Command::Run { request, to, timeout } => run::run(&home::find(given)?, &request, to.as_deref(), timeout, out),
+        Command::Run { request, to, timeout } => {
+            run::run(&home::find(given)?, &request, to.as_deref(), timeout, out)
+        }
         Command::Status => status::run(&home::find(given)?, out),
         Command::Inbox => inbox::run(&home::find(given)?, out),
         Command::Approve { approval, all: _ } => mark::approve(&home::find(given)?, approval.as_deref(), out),
@@ -42,7 +44,9 @@ pub fn run(args: Args, out: &Out) -> anyhow::Result<Exit> {
         Command::Agent(AgentCommand::Show { id, why }) => agent::show(&home::find(given)?, &id, why, out),
         Command::Session(SessionCommand::List) => session::list(&home::find(given)?, out),
         Command::Session(SessionCommand::Show { id }) => session::show(&home::find(given)?, &id, out),
-        Command::Session(SessionCommand::Send { to, text }) => mark::say(&home::find(given)?, &to, &text, out),
+        Command::Session(SessionCommand::Send { to, text }) => {
+            mark::say(&home::find(given)?, &to, &text, out)
+        }
         Command::Check => check::run(&home::find(given)?, out),
     }
 }

@@ -24,7 +24,10 @@ pub fn run(home: &Path, timeout: u64, out: &Out) -> anyhow::Result<Exit> {
         server.abort();
         up::finish(running, out).await?;
         if out.json {
-            out.line(json!({ "schema_version": 1, "waiting": waiting, "timed_out": exit == Exit::TimedOut }).to_string());
+            out.line(
+                json!({ "schema_version": 1, "waiting": waiting, "timed_out": exit == Exit::TimedOut })
+                    .to_string(),
+            );
         } else if exit == Exit::Waiting {
             out.say(format!("{waiting} approval(s) wait for you: `synod inbox` shows them"));
         } else if exit == Exit::TimedOut {
@@ -44,7 +47,13 @@ pub enum Begin {
 }
 
 /// Works and tells until nothing more can be done without somebody outside.
-pub async fn until_idle(running: &mut Running, home: &Path, timeout: u64, out: &Out, begin: Begin) -> anyhow::Result<Exit> {
+pub async fn until_idle(
+    running: &mut Running,
+    home: &Path,
+    timeout: u64,
+    out: &Out,
+    begin: Begin,
+) -> anyhow::Result<Exit> {
     let mut events = running.handle.listen();
     let mut pulse = running.handle.pulse();
     if begin == Begin::Now {

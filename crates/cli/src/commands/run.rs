@@ -24,7 +24,8 @@ pub fn run(home: &Path, request: &str, to: Option<&str>, timeout: u64, out: &Out
         return Err(fail(Exit::Failed, "a daemon works in this home already", help));
     }
     let title = request.lines().next().unwrap_or_default().trim();
-    let mut spec = Spec::new(TaskId::new(""), "tasks/requests.task.md", title.chars().take(100).collect::<String>());
+    let mut spec =
+        Spec::new(TaskId::new(""), "tasks/requests.task.md", title.chars().take(100).collect::<String>());
     if request.trim() != spec.title {
         spec.text = request.trim().to_owned();
     }

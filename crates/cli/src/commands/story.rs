@@ -43,7 +43,8 @@ impl Story {
                 Some(match by {
                     Requester::Inbox { source } => {
                         let from = spec.properties.get("from").map_or("somebody", String::as_str);
-                        let stem = source.rsplit('/').next().unwrap_or(source).split('.').next().unwrap_or(source);
+                        let stem =
+                            source.rsplit('/').next().unwrap_or(source).split('.').next().unwrap_or(source);
                         told(stem, format!("{from} asks: \"{}\"  → {}{to}", spec.title, spec.id))
                     }
                     Requester::Session { session } => {
@@ -52,7 +53,9 @@ impl Story {
                     Requester::Person { name } => told(name, format!("adds {}{to}: {}", spec.id, spec.title)),
                 })
             }
-            Event::TaskStarted { task, session } => Some(told(&self.agent(session), format!("begins {task}"))),
+            Event::TaskStarted { task, session } => {
+                Some(told(&self.agent(session), format!("begins {task}")))
+            }
             Event::Replied { session, message, .. } => {
                 for call in &message.calls {
                     self.calls.insert((session.clone(), call.id.clone()), call.clone());
@@ -62,7 +65,12 @@ impl Story {
             }
             Event::CallAsked { request } => {
                 self.approvals.insert(request.id.clone(), (**request).clone());
-                let what = format!("asks a person: {} ({}, risk {})", act_words(&request.act), request.id, request.risk.as_str());
+                let what = format!(
+                    "asks a person: {} ({}, risk {})",
+                    act_words(&request.act),
+                    request.id,
+                    request.risk.as_str()
+                );
                 Some(told(request.agent.as_str(), what))
             }
             Event::ApprovalEnded { approval, outcome } => {
@@ -88,9 +96,10 @@ impl Story {
                 };
                 Some(told(who, format!("{word} {task}: {}", one_line(result))))
             }
-            Event::TurnFailed { session, reason, .. } => {
-                Some(told("synod", format!("{} has no answer yet ({reason}); it is asked again", self.agent(session))))
-            }
+            Event::TurnFailed { session, reason, .. } => Some(told(
+                "synod",
+                format!("{} has no answer yet ({reason}); it is asked again", self.agent(session)),
+            )),
             _ => None,
         }
     }
@@ -139,7 +148,9 @@ pub fn act_words(act: &Act) -> String {
     match act {
         Act::ReadFile { path } => format!("read {path}"),
         Act::ListDirectory { path } => format!("list {path}"),
-        Act::SearchFiles { query, path } => format!("search {} for \"{query}\"", path.as_deref().unwrap_or("memory")),
+        Act::SearchFiles { query, path } => {
+            format!("search {} for \"{query}\"", path.as_deref().unwrap_or("memory"))
+        }
         Act::WriteFile { path, .. } => format!("write {path}"),
         Act::CreateDirectory { path } => format!("make the folder {path}"),
         Act::ExecuteCommand { command } => format!("run `{command}`"),

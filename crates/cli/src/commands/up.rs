@@ -69,7 +69,12 @@ pub async fn interrupted() {
 }
 
 /// Tells one event; `false` when there will be no more.
-pub fn follow(event: Result<Recorded, broadcast::error::RecvError>, story: &mut Story, home: &Path, out: &Out) -> bool {
+pub fn follow(
+    event: Result<Recorded, broadcast::error::RecvError>,
+    story: &mut Story,
+    home: &Path,
+    out: &Out,
+) -> bool {
     match event {
         Ok(recorded) => {
             if out.json {
@@ -79,12 +84,18 @@ pub fn follow(event: Result<Recorded, broadcast::error::RecvError>, story: &mut 
             } else if let Event::Started = recorded.event
                 && recorded.seq.0 > 1
             {
-                out.line(out.dim(&format!("goes on in {} after event {}", home.display(), recorded.seq.0 - 1)));
+                out.line(out.dim(&format!(
+                    "goes on in {} after event {}",
+                    home.display(),
+                    recorded.seq.0 - 1
+                )));
             }
             true
         }
         Err(broadcast::error::RecvError::Lagged(missed)) => {
-            out.say(format!("({missed} events were too fast to show; they are in the journal and the files)"));
+            out.say(format!(
+                "({missed} events were too fast to show; they are in the journal and the files)"
+            ));
             true
         }
         Err(broadcast::error::RecvError::Closed) => false,

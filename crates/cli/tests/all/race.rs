@@ -71,8 +71,19 @@ impl Team {
     fn session(&self) -> PathBuf {
         let folder = self.home.path().join("sessions");
         until("a session appears", || {
-            fs::read_dir(&folder).ok()?.flatten().map(|e| e.path()).find(|p| p.to_string_lossy().ends_with(".session.yaml"))
+            fs::read_dir(&folder)
+                .ok()?
+                .flatten()
+                .map(|e| e.path())
+                .find(|p| p.to_string_lossy().ends_with(".session.yaml"))
         })
+    }
+
+    /// Keeps the folder of a run that failed, to look at.
+    fn keep(&self) -> String {
+        let kept = std::env::temp_dir().join(format!("synod-race-{}", std::process::id()));
+        _ = Command::new("cp").arg("-r").arg(self.home.path()).arg(&kept).status();
+        kept.display().to_string()
     }
 
     fn stop(&mut self) {
@@ -103,7 +114,9 @@ fn until<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
 
 /// Loads a file, thinks, and saves it.
 fn edit(path: &Path, rng: &mut Rng, change: impl FnOnce(String) -> String) {
-    let text = until("the file is there and whole", || fs::read_to_string(path).ok().filter(|text| !text.is_empty()));
+    let text = until("the file is there and whole", || {
+        fs::read_to_string(path).ok().filter(|text| !text.is_empty())
+    });
     let think = Duration::from_micros(rng.below(25_000));
     let began = Instant::now();
     while began.elapsed() < think {
@@ -131,7 +144,9 @@ fn a_persons_edits_and_the_teams_writes_all_survive() {
             0 => edit(&tasks, &mut rng, |text| {
                 text.replacen("  id: task-001\n", &format!("  id: task-001\n  note{n}: kept\n"), 1)
             }),
-            1 => edit(&tasks, &mut rng, |text| format!("{}\n- [ ] @human \"written by hand {n}\"\n", text.trim_end())),
+            1 => edit(&tasks, &mut rng, |text| {
+                format!("{}\n- [ ] @human \"written by hand {n}\"\n", text.trim_end())
+            }),
             _ => edit(&session, &mut rng, |text| {
                 let whole = formats::session::torn_tail(&text).map_or(text.as_str(), |keep| &text[..keep]);
                 format!("{whole}  - role: user\n    content: said by hand {n}\n")
@@ -142,7 +157,8 @@ fn a_persons_edits_and_the_teams_writes_all_survive() {
     let settled = || {
         let (file, _) = TaskFile::parse(TASKS, &fs::read_to_string(&tasks).ok()?);
         let (talk, _) = SessionFile::parse("s", &fs::read_to_string(&session).ok()?);
-        let named = file.tasks().iter().all(|t| t.id.is_some()) && talk?.messages().iter().all(|m| m.id.is_some());
+        let named =
+            file.tasks().iter().all(|t| t.id.is_some()) && talk?.messages().iter().all(|m| m.id.is_some());
         named.then_some(())
     };
     until("everything by hand has an id", settled);
@@ -163,10 +179,16 @@ fn a_persons_edits_and_the_teams_writes_all_survive() {
         rng.chance(1, 2);
         let (what, count) = match kind {
             0 => (format!("note{n}: kept"), text.matches(&format!("note{n}: kept\n")).count()),
-            1 => (format!("task by hand {n}"), file.tasks().iter().filter(|t| t.title == format!("written by hand {n}")).count()),
-            _ => (format!("message {n}"), talk.messages().iter().filter(|m| m.content == format!("said by hand {n}")).count()),
+            1 => (
+                format!("task by hand {n}"),
+                file.tasks().iter().filter(|t| t.title == format!("written by hand {n}")).count(),
+            ),
+            _ => (
+                format!("message {n}"),
+                talk.messages().iter().filter(|m| m.content == format!("said by hand {n}")).count(),
+            ),
         };
-        assert_eq!(count, 1, "{what}");
+        assert_eq!(count, 1, "{what} in {}", team.keep());
     }
     team_writes_stand_once(team.home.path(), &file, &talk);
 }
@@ -191,7 +213,12 @@ fn team_writes_stand_once(home: &Path, file: &TaskFile, talk: &SessionFile) {
             _ => {}
         }
     }
-    assert!(tasks.len() > 20 && messages.len() > 40, "the team was at work: {} tasks, {} messages", tasks.len(), messages.len());
+    assert!(
+        tasks.len() > 20 && messages.len() > 40,
+        "the team was at work: {} tasks, {} messages",
+        tasks.len(),
+        messages.len()
+    );
     for task in file.tasks() {
         *tasks.entry(task.id.as_ref().unwrap().to_string()).or_insert(100) += 1;
     }

@@ -75,16 +75,42 @@ impl SessionFile {
 
     /// Gives the message at `index` an id, or another one.
     pub fn set_message_id(&mut self, index: usize, id: &MessageId) {
-        let Some(item) = self.messages.get(index) else { return };
-        if item.id.as_ref() == Some(id) {
+        self.set_message_ids(&[(index, id)]);
+    }
+
+    /// Gives messages their ids, in time linear in the file however many there are.
+    pub fn set_message_ids(&mut self, ids: &[(usize, &MessageId)]) {
+        let new = |(index, id): &&(usize, &MessageId)| {
+            self.messages.get(*index).is_some_and(|item| item.id.as_ref() != Some(*id))
+        };
+        let ids: Vec<&(usize, &MessageId)> = ids.iter().filter(new).collect();
+        if ids.is_empty() {
             return;
         }
         let mut notes = Notes::new(&self.path, &self.text);
         let Some(root) = yaml::parse(&self.text, &mut notes) else { return };
-        let Some(node) = root.get("messages").and_then(|list| list.items().get(index)) else { return };
-        let Kind::Map { entries, flow } = &node.kind else { return };
+        let Some(list) = root.get("messages") else { return };
+        let mut splices: Vec<(Range<usize>, String)> =
+            ids.into_iter().filter_map(|(index, id)| self.id_splice(list.items().get(*index)?, id)).collect();
+        splices.sort_by_key(|(at, _)| at.start);
+        let mut edited = String::with_capacity(self.text.len() + splices.len() * 24);
+        let mut from = 0;
+        for (at, with) in splices.into_iter().filter(|(at, _)| at.end <= self.text.len()) {
+            edited.push_str(&self.text[from..at.start]);
+            edited.push_str(&with);
+            from = at.end;
+        }
+        edited.push_str(&self.text[from..]);
+        if let (Some(file), _) = Self::parse(&self.path, &edited) {
+            *self = file;
+        }
+    }
+
+    /// Where a message's id goes, and how it is written there.
+    fn id_splice(&self, node: &yaml::Node, id: &MessageId) -> Option<(Range<usize>, String)> {
+        let Kind::Map { entries, flow } = &node.kind else { return None };
         let printed = crate::scalar::print(id.as_str(), 0);
-        let (at, with) = match (node.entry("id"), entries.get(1).or(entries.first())) {
+        Some(match (node.entry("id"), entries.get(1).or(entries.first())) {
             (Some(entry), _) => {
                 (entry.key_span.end + 1..entry.value.span.end.max(entry.key_span.end + 1), printed)
             }
@@ -95,13 +121,8 @@ impl SessionFile {
                 let column = self.text[..start].rfind('\n').map_or(start, |i| start - i - 1);
                 (start..start, format!("id:{printed}{}{:column$}", newline(&self.text), ""))
             }
-            (None, None) => return,
-        };
-        let mut edited = self.text.clone();
-        edited.replace_range(at, &with);
-        if let (Some(file), _) = Self::parse(&self.path, &edited) {
-            *self = file;
-        }
+            (None, None) => return None,
+        })
     }
 
     /// Adds a message at the end, in time that does not depend on how many there are. Lines end as the file's
