@@ -1,3 +1,4 @@
+//! Any bytes as the text of a approval file: no panic, no more than linear time, and print(parse(x)) = x where it is printed.
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|text: &str| targets::run("approval", text));

@@ -94,7 +94,7 @@ pub async fn eventually(what: &str, condition: impl Fn() -> bool) {
     let limit = std::time::Instant::now() + std::time::Duration::from_secs(10);
     while !condition() {
         assert!(std::time::Instant::now() < limit, "{what} did not come about");
-        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+        tokio::task::yield_now().await;
     }
 }
 

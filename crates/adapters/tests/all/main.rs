@@ -1,6 +1,6 @@
 //! All integration tests of the adapters, in one binary.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on panics")]
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on panics")]
 
 mod home;
 

@@ -1,3 +1,5 @@
+//! The scripted model, rule by rule.
+
 use domain::id::CallId;
 use domain::session::{Message, Speaker};
 use domain::tool::{Act, Call, Want};

@@ -1,3 +1,5 @@
+//! Ways out of the home that must not be one.
+
 use std::os::unix::fs::symlink;
 use std::os::unix::net::UnixListener;
 
