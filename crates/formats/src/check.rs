@@ -70,6 +70,8 @@ pub fn kind(path: &str) -> Option<FileKind> {
 #[derive(Default)]
 struct Home {
     settings: Option<(usize, Settings)>,
+    /// The settings cannot be read, so an unknown role may be theirs.
+    broken_settings: bool,
     agents: Vec<(usize, Spec)>,
     tasks: Vec<(usize, TaskFile)>,
     sessions: Vec<(usize, SessionFile)>,
@@ -118,6 +120,7 @@ fn read(
     match kind {
         FileKind::Settings => {
             let read = settings::read(path, text);
+            home.broken_settings = read.value.is_none();
             home.settings = read.value.map(|s| (index, s));
             read.diagnostics
         }

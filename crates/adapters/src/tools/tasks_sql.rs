@@ -214,7 +214,8 @@ fn task_files(root: &Root) -> Result<Vec<String>, QueryError> {
     for entry in Dir::read_from(&folder).map_err(|e| failed(e.to_string()))? {
         let entry = entry.map_err(|e| failed(e.to_string()))?;
         let name = entry.file_name().to_string_lossy();
-        if name.ends_with(".task.md") {
+        // Approvals are written like tasks and are none.
+        if name.ends_with(".task.md") && name != "approvals.task.md" {
             paths.push(format!("tasks/{name}"));
         }
     }

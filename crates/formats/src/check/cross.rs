@@ -33,6 +33,8 @@ struct Known {
     /// Some file of an agent cannot be read, so an unknown name may be its.
     agents_open: bool,
     roles: BTreeSet<String>,
+    /// The settings cannot be read, so an unknown role may be theirs.
+    roles_open: bool,
     models: Option<BTreeSet<String>>,
     tools: BTreeSet<String>,
 }
@@ -54,6 +56,7 @@ impl Known {
         Self {
             agents: home.agents.iter().map(|(_, a)| a.id.to_string()).collect(),
             agents_open: home.broken_agents,
+            roles_open: home.broken_settings,
             roles: builtin.keys().cloned().chain(named.map(|(name, _)| name.clone())).collect(),
             models,
             tools,
@@ -120,7 +123,7 @@ fn agents(home: &Home, files: &[SourceFile<'_>], notes: &mut [Notes<'_>], known:
 }
 
 fn agent(spec: &Spec, root: Option<&Node>, notes: &mut Notes<'_>, known: &Known) {
-    if !known.roles.contains(&spec.role) {
+    if !known.roles.contains(&spec.role) && !known.roles_open {
         let key = if root.is_some_and(|r| r.get("type").is_some()) { "type" } else { "role" };
         let help = suggest(&spec.role, known.roles.iter().map(String::as_str));
         let roles = known.roles.iter().cloned().collect::<Vec<_>>().join(", ");

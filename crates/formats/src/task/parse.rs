@@ -257,7 +257,7 @@ impl<'a> Reader<'a> {
                     let Some(id) = item.id.clone() else { continue };
                     if let Some(line) = seen.insert(id, item.line) {
                         let message = format!("the id `{value}` is already used in line {line}");
-                        self.notes.error(parts.value.clone(), message);
+                        self.notes.error(trimmed(parts), message);
                     }
                 }
             }

@@ -122,3 +122,19 @@ fn a_file_that_cannot_be_read_does_not_make_others_wrong() {
     assert!(found.iter().all(|f| f.starts_with("agents/executor-001.agent.yaml")), "{found:?}");
     assert_eq!(found.len(), 1);
 }
+
+#[test]
+fn settings_that_cannot_be_read_do_not_make_their_roles_unknown() {
+    let own = ("agents/lib-1.agent.yaml", "id: lib-1\ntype: librarian\nmodel: haiku\n");
+    let shown = findings(&[own, ("synod.yaml", "limits: {turns_max: many}\n")]);
+    assert!(shown.iter().all(|line| line.starts_with("synod.yaml:")), "{shown:?}");
+}
+
+#[test]
+fn an_id_that_is_used_twice_is_shown_where_it_stands() {
+    let twice = "- [ ] one\n  id: task-1\n- [ ] two\n  id: task-1\n";
+    assert_eq!(
+        findings(&[("tasks/twice.task.md", twice)]),
+        ["tasks/twice.task.md:4:7 the id `task-1` is already used in line 1"]
+    );
+}
