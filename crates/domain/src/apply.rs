@@ -6,7 +6,9 @@ use crate::event::{Event, Found, Tail};
 use crate::id::{AgentId, SessionId, TaskId, Ticket, Time};
 use crate::lifecycle::Lifecycle;
 use crate::session::{Head, Message};
-use crate::state::{Agent, Deadline, Pending, Rank, Requester, Session, Stage, State, Step, Task, TaskStage, Work};
+use crate::state::{
+    Agent, Deadline, Pending, Rank, Requester, Session, Stage, State, Step, Task, TaskStage, Work,
+};
 use crate::task::{self, Priority};
 
 /// Results are kept in the state up to this size; the session has all of it.
@@ -25,7 +27,9 @@ impl State {
             Event::LineTaken { source, line } => self.take_line(source, *line),
             Event::TaskAdded { spec, by, in_file: _ } => self.add_task(spec, by),
             Event::TaskEdited { task, change, in_file: _ } => self.edit_task(task, change),
-            Event::TaskStarted { task, session } => self.set_stage(task, TaskStage::Running { session: session.clone() }),
+            Event::TaskStarted { task, session } => {
+                self.set_stage(task, TaskStage::Running { session: session.clone() })
+            }
             Event::TaskEnded { task, end, result, by: _ } => self.end_task(task, *end, result),
             Event::TaskReopened { task, by: _ } => self.reopen_task(task),
             Event::SessionOpened { head } => self.open_session(head),
@@ -34,9 +38,13 @@ impl State {
                 self.adopt_session(&head.session, *lifecycle, *failed, *next_message, tail);
             }
             Event::ApprovalsFound { next } => self.next_approval = self.next_approval.max(*next),
-            Event::SessionCut { session, next_message, tail } => self.cut_session(session, *next_message, tail),
+            Event::SessionCut { session, next_message, tail } => {
+                self.cut_session(session, *next_message, tail)
+            }
             Event::SessionReopened { session } => self.reopen_session(session),
-            Event::MessageAdded { session, message, asker, in_file: _ } => self.hear(session, message, asker.as_ref()),
+            Event::MessageAdded { session, message, asker, in_file: _ } => {
+                self.hear(session, message, asker.as_ref())
+            }
             Event::MessageEdited { .. } => {}
             Event::Moved { session, to, failed, .. } => self.move_session(at, session, *to, *failed),
             Event::TurnBegun { session, turn } => self.begin_turn(session, *turn),
@@ -53,7 +61,11 @@ impl State {
                 if let Some(expires) = request.expires {
                     self.deadlines.insert((expires, Deadline::Approval(request.id.clone())));
                 }
-                self.step(&request.session, request.call.as_str(), Step::Asking { approval: request.id.clone() });
+                self.step(
+                    &request.session,
+                    request.call.as_str(),
+                    Step::Asking { approval: request.id.clone() },
+                );
                 self.approvals.insert(request.id.clone(), (**request).clone());
             }
             Event::CallFinished { session, message, .. } => self.finish_call(session, message),
@@ -245,7 +257,14 @@ impl State {
         self.sessions.insert(head.session.clone(), session);
     }
 
-    fn adopt_session(&mut self, id: &SessionId, lifecycle: Lifecycle, failed: bool, next_message: u32, tail: &Tail) {
+    fn adopt_session(
+        &mut self,
+        id: &SessionId,
+        lifecycle: Lifecycle,
+        failed: bool,
+        next_message: u32,
+        tail: &Tail,
+    ) {
         let Some(session) = self.sessions.get_mut(id) else { return };
         session.lifecycle = lifecycle;
         session.failed = failed;
@@ -420,7 +439,8 @@ impl State {
             if let Stage::Retrying { due, .. } = session.stage {
                 self.deadlines.remove(&(due, Deadline::Retry(id.clone())));
             }
-            session.stage = Stage::Thinking { ticket: Ticket { effect: ticket.effect, attempt: ticket.attempt + 1 } };
+            session.stage =
+                Stage::Thinking { ticket: Ticket { effect: ticket.effect, attempt: ticket.attempt + 1 } };
         }
     }
 
@@ -430,7 +450,8 @@ impl State {
         session.stage = if message.calls.is_empty() {
             Stage::Concluding { said: message.content.clone() }
         } else {
-            let calls = message.calls.iter().map(|call| Pending { call: call.clone(), step: Step::New }).collect();
+            let calls =
+                message.calls.iter().map(|call| Pending { call: call.clone(), step: Step::New }).collect();
             Stage::Acting { said: message.content.clone(), calls }
         };
         self.refresh_session(id);
@@ -495,7 +516,8 @@ impl State {
             self.agenda.remove(id);
         }
         // Whoever left its slot gets one again before it goes on, also after a person's answer.
-        let to_answer = session.stage == Stage::Resting && session.unread && session.lifecycle != Lifecycle::Complete;
+        let to_answer =
+            session.stage == Stage::Resting && session.unread && session.lifecycle != Lifecycle::Complete;
         let waits = to_answer || (wants && !working);
         if waits == session.queued.is_some() {
             return;
@@ -520,7 +542,9 @@ impl State {
         let Some(task) = self.tasks.get(id) else { return };
         let place = self.place_of(task);
         let was = task.queued.clone();
-        if was.as_ref().map(|(agent, rank)| (agent, rank.priority)) == place.as_ref().map(|(agent, rank)| (agent, rank.priority)) {
+        if was.as_ref().map(|(agent, rank)| (agent, rank.priority))
+            == place.as_ref().map(|(agent, rank)| (agent, rank.priority))
+        {
             return;
         }
         let work = Work::Task(id.clone());

@@ -12,7 +12,9 @@ pub(crate) fn task(state: &State, task: &Task) -> String {
     if !spec.text.is_empty() && spec.text.trim() != spec.title {
         _ = write!(text, "\n\n{}", spec.text.trim_end());
     }
-    for (key, words) in [("from", "It came from"), ("source", "It stands in"), ("channel", "Answer in the channel")] {
+    for (key, words) in
+        [("from", "It came from"), ("source", "It stands in"), ("channel", "Answer in the channel")]
+    {
         if let Some(value) = spec.properties.get(key) {
             _ = write!(text, "\n{words} {value}.");
         }
@@ -48,7 +50,11 @@ pub(crate) fn trouble(task: &Task, end: End, result: &str) -> String {
 }
 
 fn outcome(task: &Task) -> String {
-    format!("{} {}", head(task), task.end().map_or_else(|| "is open".to_owned(), |end| said(end, &task.result)))
+    format!(
+        "{} {}",
+        head(task),
+        task.end().map_or_else(|| "is open".to_owned(), |end| said(end, &task.result))
+    )
 }
 
 fn head(task: &Task) -> String {

@@ -34,8 +34,12 @@ fn number_messages(state: &State, events: &mut [Event]) {
     let mut next: BTreeMap<SessionId, u32> = BTreeMap::new();
     for event in events {
         match event {
-            Event::SessionAdopted { head, next_message, .. } => _ = next.insert(head.session.clone(), *next_message),
-            Event::SessionCut { session, next_message, .. } => _ = next.insert(session.clone(), *next_message),
+            Event::SessionAdopted { head, next_message, .. } => {
+                _ = next.insert(head.session.clone(), *next_message)
+            }
+            Event::SessionCut { session, next_message, .. } => {
+                _ = next.insert(session.clone(), *next_message)
+            }
             Event::MessageAdded { session, message, .. }
             | Event::Replied { session, message, .. }
             | Event::CallFinished { session, message, .. } => {
@@ -72,7 +76,9 @@ fn follow(state: &State, at: Time, input: &Input) -> Result<Vec<Event>, Refused>
         Input::SessionRead { head, status, next_message, tail, approvals } => {
             Ok(recover::session(state, at, head, *status, *next_message, tail, approvals))
         }
-        Input::SessionCut { session, next_message, tail } => recover::cut(state, at, session, *next_message, tail),
+        Input::SessionCut { session, next_message, tail } => {
+            recover::cut(state, at, session, *next_message, tail)
+        }
         Input::MessageEdited { session, message } => match state.sessions.contains_key(session) {
             true => Ok(vec![Event::MessageEdited { session: session.clone(), message: message.clone() }]),
             false => Err(Refused::NoSession(session.clone())),
@@ -80,7 +86,9 @@ fn follow(state: &State, at: Time, input: &Input) -> Result<Vec<Event>, Refused>
         Input::MessageWritten { session, agent, text, by, in_file } => {
             intake::message(state, at, session.as_ref(), agent, text, by, *in_file)
         }
-        Input::Answered { approval, answer, by, via } => finish::answered(state, at, approval, answer, by, via),
+        Input::Answered { approval, answer, by, via } => {
+            finish::answered(state, at, approval, answer, by, via)
+        }
         Input::Replied { session, ticket, text, calls, tokens_in, tokens_out } => {
             turn::replied(state, at, session, *ticket, text, calls, *tokens_in, *tokens_out)
         }
@@ -95,7 +103,13 @@ fn follow(state: &State, at: Time, input: &Input) -> Result<Vec<Event>, Refused>
 
 /// Decides and applies `input` and all that follows from it, and gives every event with its place to `record`.
 /// This is the whole of the domain's part in a cycle, for the engine, tests and benchmarks alike.
-pub fn play(state: &mut State, at: Time, input: &Input, proceed: bool, record: &mut dyn FnMut(&State, Event)) -> Result<(), Refused> {
+pub fn play(
+    state: &mut State,
+    at: Time,
+    input: &Input,
+    proceed: bool,
+    record: &mut dyn FnMut(&State, Event),
+) -> Result<(), Refused> {
     let mut events = decide(state, at, input)?;
     loop {
         for event in events.drain(..) {
@@ -136,7 +150,14 @@ fn moves(id: &SessionId, session: &Session, to: Lifecycle, failed: bool, reason:
     moves_from(id, session, session.lifecycle, to, failed, reason)
 }
 
-fn moves_from(id: &SessionId, session: &Session, from: Lifecycle, to: Lifecycle, failed: bool, reason: &str) -> Vec<Event> {
+fn moves_from(
+    id: &SessionId,
+    session: &Session,
+    from: Lifecycle,
+    to: Lifecycle,
+    failed: bool,
+    reason: &str,
+) -> Vec<Event> {
     from.path(to)
         .into_iter()
         .map(|to| Event::Moved {

@@ -63,7 +63,11 @@ pub const PRINTED: [(&str, &str); 3] =
 pub fn judge(asker: &Asker<'_>, policy: &Policy, act: &Act) -> Ruling {
     let facts = tool::facts(act.tool());
     let mut nature = facts.map_or(Nature::Once, |f| f.nature);
-    let deny = |rule: String, advice: String| Ruling { verdict: Verdict::Deny { advice }, rule, nature: Nature::Read };
+    let deny = |rule: String, advice: String| Ruling {
+        verdict: Verdict::Deny { advice },
+        rule,
+        nature: Nature::Read,
+    };
     if let Err((rule, advice)) = may_use(asker, act.tool(), facts.and_then(|f| f.needs)) {
         return deny(rule, advice);
     }
@@ -84,7 +88,10 @@ pub fn judge(asker: &Asker<'_>, policy: &Policy, act: &Act) -> Ruling {
                 (Verdict::Allow, "its own workspace".to_owned())
             } else {
                 let factors = vec![format!("writes {path}, outside the agent's workspace {own}/")];
-                (Verdict::Ask { risk: Risk::Medium, factors }, "write_file outside the workspace asks".to_owned())
+                (
+                    Verdict::Ask { risk: Risk::Medium, factors },
+                    "write_file outside the workspace asks".to_owned(),
+                )
             }
         }
         Act::ExecuteCommand { command } => {
@@ -108,7 +115,11 @@ pub fn judge(asker: &Asker<'_>, policy: &Policy, act: &Act) -> Ruling {
     let changes = nature != Nature::Read && !facts.is_some_and(|f| f.inside);
     if verdict == Verdict::Allow && changes && asker.approval_required {
         let factors = vec!["the task says approval_required: true".to_owned()];
-        return Ruling { verdict: Verdict::Ask { risk: Risk::Low, factors }, rule: "approval_required".to_owned(), nature };
+        return Ruling {
+            verdict: Verdict::Ask { risk: Risk::Low, factors },
+            rule: "approval_required".to_owned(),
+            nature,
+        };
     }
     Ruling { verdict, rule, nature }
 }
@@ -134,7 +145,11 @@ pub fn may_use(asker: &Asker<'_>, name: &str, needs: Option<Permission>) -> Resu
     {
         return Err((
             format!("role {} lacks {}", asker.spec.role, needed.as_str()),
-            format!("{id} is a {}, which has no permission {}; ask an agent that has it", asker.spec.role, needed.as_str()),
+            format!(
+                "{id} is a {}, which has no permission {}; ask an agent that has it",
+                asker.spec.role,
+                needed.as_str()
+            ),
         ));
     }
     let listed = asker.spec.capabilities.iter().any(|c| tool::facts(c).is_some());
@@ -148,14 +163,18 @@ pub fn may_use(asker: &Asker<'_>, name: &str, needs: Option<Permission>) -> Resu
     if granted || coordination {
         return Ok(());
     }
-    Err((format!("{whose} of {id} lacks {name}"), format!("{id} does not have the tool {name}: {whose} does not list it")))
+    Err((
+        format!("{whose} of {id} lacks {name}"),
+        format!("{id} does not have the tool {name}: {whose} does not list it"),
+    ))
 }
 
 /// Literal entries only: anything that the owner did not write down word by word is asked.
 fn judge_command(policy: &Policy, command: &str) -> (Verdict, String, Nature) {
     let shown = command.trim();
     if let Some(bad) = hidden_character(command) {
-        let advice = format!("the command has the hidden character U+{:04X}; write it without", u32::from(bad));
+        let advice =
+            format!("the command has the hidden character U+{:04X}; write it without", u32::from(bad));
         return (Verdict::Deny { advice }, "hidden characters are denied".to_owned(), Nature::Read);
     }
     if shown.is_empty() {
@@ -164,7 +183,9 @@ fn judge_command(policy: &Policy, command: &str) -> (Verdict, String, Nature) {
     }
     let rule_name = |word: &str| format!("policy/commands.yaml has {shown:?}: {word}");
     match policy.commands.get(shown) {
-        Some(CommandRule { verdict: CommandVerdict::Allow, nature }) => (Verdict::Allow, rule_name("allow"), *nature),
+        Some(CommandRule { verdict: CommandVerdict::Allow, nature }) => {
+            (Verdict::Allow, rule_name("allow"), *nature)
+        }
         Some(CommandRule { verdict: CommandVerdict::Ask, nature }) => {
             let factors = vec!["the owner wants to be asked for this command".to_owned()];
             (Verdict::Ask { risk: Risk::Low, factors }, rule_name("ask"), *nature)
@@ -204,7 +225,10 @@ fn readable(path: &str) -> Result<String, (String, String)> {
 
 fn writable(path: &str) -> Result<String, (String, String)> {
     let clean = clean(path)?;
-    let control = CONTROL.iter().find(|folder| beneath(&clean, folder)).or_else(|| CONTROL_FILES.iter().find(|f| beneath(&clean, f)));
+    let control = CONTROL
+        .iter()
+        .find(|folder| beneath(&clean, folder))
+        .or_else(|| CONTROL_FILES.iter().find(|f| beneath(&clean, f)));
     if let Some(what) = control {
         return Err((
             format!("control file {what}"),
@@ -218,7 +242,10 @@ fn writable(path: &str) -> Result<String, (String, String)> {
         ));
     }
     if let Some((folder, instead)) = PRINTED.iter().find(|(folder, _)| beneath(&clean, folder)) {
-        return Err((format!("{folder}/ is printed by synod"), format!("{clean} is printed by Synod; use {instead} instead")));
+        return Err((
+            format!("{folder}/ is printed by synod"),
+            format!("{clean} is printed by Synod; use {instead} instead"),
+        ));
     }
     Ok(clean)
 }

@@ -165,7 +165,8 @@ mod tests {
             assert_eq!(AgentId::parse(good).map(|id| id.to_string()), Ok(good.to_owned()));
         }
         assert_eq!(AgentId::parse(""), Err(BadId::Empty));
-        for (bad, found) in [("9a", '9'), ("-a", '-'), ("a_b", '_'), ("A", 'A'), ("a/..", '/'), ("ä", 'ä')] {
+        for (bad, found) in [("9a", '9'), ("-a", '-'), ("a_b", '_'), ("A", 'A'), ("a/..", '/'), ("ä", 'ä')]
+        {
             assert_eq!(AgentId::parse(bad), Err(BadId::Character { text: bad.to_owned(), found }));
         }
         assert_eq!(AgentId::parse(&"a".repeat(64)), Err(BadId::TooLong { length: 64 }));

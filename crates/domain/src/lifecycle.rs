@@ -51,7 +51,9 @@ impl Lifecycle {
     pub fn go(self, to: Self) -> Result<Self, BadMove> {
         use Lifecycle::{Blocked, Complete, Idle, Waiting, Working};
         match (self, to) {
-            (Idle | Blocked | Waiting, Working) | (Working, Waiting | Blocked) | (Waiting, Complete) => Ok(to),
+            (Idle | Blocked | Waiting, Working) | (Working, Waiting | Blocked) | (Waiting, Complete) => {
+                Ok(to)
+            }
             (Idle, Idle | Blocked | Waiting | Complete)
             | (Working, Idle | Working | Complete)
             | (Blocked, Idle | Blocked | Waiting | Complete)
@@ -71,7 +73,8 @@ impl Lifecycle {
             let mut longer = Vec::new();
             for way in ways {
                 let end = way[way.len() - 1];
-                for next in Self::ALL.into_iter().filter(|next| end.go(*next).is_ok() && !way.contains(next)) {
+                for next in Self::ALL.into_iter().filter(|next| end.go(*next).is_ok() && !way.contains(next))
+                {
                     let mut way = way.clone();
                     way.push(next);
                     if next == to {

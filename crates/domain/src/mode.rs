@@ -24,8 +24,7 @@ pub enum Mode {
 
 impl Mode {
     /// All modes.
-    pub const ALL: [Self; 5] =
-        [Self::Solo, Self::Orchestrator, Self::Voting, Self::RoleLocked, Self::Hybrid];
+    pub const ALL: [Self; 5] = [Self::Solo, Self::Orchestrator, Self::Voting, Self::RoleLocked, Self::Hybrid];
 
     /// The word in files.
     pub fn as_str(self) -> &'static str {

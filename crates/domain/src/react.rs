@@ -58,11 +58,21 @@ pub fn pending(state: &State) -> Vec<Effect> {
 
 fn model_call(id: &SessionId, session: &Session) -> Option<Effect> {
     let Stage::Thinking { ticket } = session.stage else { return None };
-    Some(Effect::CallModel { ticket, session: id.clone(), agent: session.agent.clone(), turn: session.turns_total })
+    Some(Effect::CallModel {
+        ticket,
+        session: id.clone(),
+        agent: session.agent.clone(),
+        turn: session.turns_total,
+    })
 }
 
 fn tool_call(id: &SessionId, session: &Session, call: &CallId) -> Option<Effect> {
     let pending = session.pending(call)?;
     let Step::Running { ticket, .. } = pending.step else { return None };
-    Some(Effect::RunTool { ticket, session: id.clone(), agent: session.agent.clone(), call: pending.call.clone() })
+    Some(Effect::RunTool {
+        ticket,
+        session: id.clone(),
+        agent: session.agent.clone(),
+        call: pending.call.clone(),
+    })
 }

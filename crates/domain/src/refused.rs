@@ -54,7 +54,9 @@ pub enum Refused {
         value: u64,
     },
     /// Nobody to give it to.
-    #[error("nobody takes this: no assignee, no routing rule, no responsibility and no planner fits, and routing.fallback is not set")]
+    #[error(
+        "nobody takes this: no assignee, no routing rule, no responsibility and no planner fits, and routing.fallback is not set"
+    )]
     NoRoute,
     /// Nothing was said.
     #[error("the message is empty")]
@@ -66,8 +68,12 @@ pub enum Refused {
 
 fn outcome_words(outcome: &Outcome) -> String {
     match outcome {
-        Outcome::Answered { answer: crate::approval::Answer::Approved, by, via } => format!("{by} approved it ({via})"),
-        Outcome::Answered { answer: crate::approval::Answer::Rejected { .. }, by, via } => format!("{by} rejected it ({via})"),
+        Outcome::Answered { answer: crate::approval::Answer::Approved, by, via } => {
+            format!("{by} approved it ({via})")
+        }
+        Outcome::Answered { answer: crate::approval::Answer::Rejected { .. }, by, via } => {
+            format!("{by} rejected it ({via})")
+        }
         Outcome::Expired => "it expired".to_owned(),
         Outcome::Withdrawn { reason } => format!("it was withdrawn, {reason}"),
     }

@@ -59,19 +59,49 @@ pub fn builtin() -> BTreeMap<String, Role> {
     use Permission::{ApproveWork, ExecuteTools, ReadFiles, SpawnAgents, WriteFiles};
     let read_tools = ["read_file", "search_files", "list_directory"];
     let rows: [(&str, &[Permission], &[&str]); 12] = [
-        ("coordinator", &[ReadFiles, ExecuteTools, SpawnAgents, ApproveWork], &[
-            "search_files", "summarize", "list_sessions", "read_session", "slack_read", "slack_send", "delegate",
-        ]),
-        ("planner", &[ReadFiles], &["read_file", "search_files", "list_directory", "list_sessions", "read_session", "slack_read"]),
-        ("coder", &[ReadFiles, WriteFiles, ExecuteTools], &["*_file", "*_files", "*_directory", "git_*", "run_tests"]),
+        (
+            "coordinator",
+            &[ReadFiles, ExecuteTools, SpawnAgents, ApproveWork],
+            &[
+                "search_files",
+                "summarize",
+                "list_sessions",
+                "read_session",
+                "slack_read",
+                "slack_send",
+                "delegate",
+            ],
+        ),
+        (
+            "planner",
+            &[ReadFiles],
+            &["read_file", "search_files", "list_directory", "list_sessions", "read_session", "slack_read"],
+        ),
+        (
+            "coder",
+            &[ReadFiles, WriteFiles, ExecuteTools],
+            &["*_file", "*_files", "*_directory", "git_*", "run_tests"],
+        ),
         ("reviewer", &[ReadFiles, ExecuteTools, ApproveWork], &["read_file", "run_tests", "lint"]),
         ("retriever", &[ReadFiles], &read_tools),
-        ("executor", &[ReadFiles, WriteFiles, ExecuteTools], &["execute_command", "read_file", "write_file", "list_directory"]),
+        (
+            "executor",
+            &[ReadFiles, WriteFiles, ExecuteTools],
+            &["execute_command", "read_file", "write_file", "list_directory"],
+        ),
         ("evaluator", &[ReadFiles, ApproveWork], &["read_file"]),
-        ("builder", &[ReadFiles, WriteFiles, ExecuteTools], &["*_file", "*_files", "*_directory", "run_tests"]),
+        (
+            "builder",
+            &[ReadFiles, WriteFiles, ExecuteTools],
+            &["*_file", "*_files", "*_directory", "run_tests"],
+        ),
         ("critic", &[ReadFiles, ApproveWork], &read_tools),
         ("domain_specialist", &[ReadFiles], &read_tools),
-        ("orchestrator", &[ReadFiles, SpawnAgents], &["read_file", "search_files", "list_directory", "delegate"]),
+        (
+            "orchestrator",
+            &[ReadFiles, SpawnAgents],
+            &["read_file", "search_files", "list_directory", "delegate"],
+        ),
         ("voter", &[ReadFiles], &read_tools),
     ];
     rows.into_iter()

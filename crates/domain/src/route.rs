@@ -19,7 +19,9 @@ pub fn route(state: &State, spec: &task::Spec, inbox: Option<&str>) -> Option<(A
     }
     let tags: Vec<&str> = spec.tag.iter().chain(&spec.tags).map(String::as_str).collect();
     let fits = |pattern: &str| tags.iter().any(|tag| glob(pattern, tag));
-    if let Some((pattern, agent)) = routing.tags.iter().find(|(pattern, agent)| fits(pattern) && usable(agent)) {
+    if let Some((pattern, agent)) =
+        routing.tags.iter().find(|(pattern, agent)| fits(pattern) && usable(agent))
+    {
         return Some((agent.clone(), format!("routing.tags has {pattern}")));
     }
     let mut able: Vec<_> = state.agents.values().filter(|a| !a.retired).collect();

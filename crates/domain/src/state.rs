@@ -333,7 +333,11 @@ impl State {
     /// Parts of `task` that have not ended.
     pub fn open_children<'a>(&'a self, task: &Task) -> impl Iterator<Item = &'a TaskId> {
         let children: Vec<_> = task.children.iter().cloned().collect();
-        children.into_iter().filter_map(|id| self.tasks.get_key_value(&id)).filter(|(_, t)| !t.is_ended()).map(|(id, _)| id)
+        children
+            .into_iter()
+            .filter_map(|id| self.tasks.get_key_value(&id))
+            .filter(|(_, t)| !t.is_ended())
+            .map(|(id, _)| id)
     }
 
     /// Tasks that `task` waits for and that have not ended. A task that does not exist counts as open:
@@ -402,7 +406,11 @@ impl Session {
     pub fn pending(&self, call: &CallId) -> Option<&Pending> {
         match &self.stage {
             Stage::Acting { calls, .. } => calls.iter().find(|p| p.call.id == *call),
-            Stage::Resting | Stage::Thinking { .. } | Stage::Retrying { .. } | Stage::Concluding { .. } | Stage::Over => None,
+            Stage::Resting
+            | Stage::Thinking { .. }
+            | Stage::Retrying { .. }
+            | Stage::Concluding { .. }
+            | Stage::Over => None,
         }
     }
 

@@ -89,7 +89,9 @@ impl Engine {
         if self.live {
             while self.state.next_deadline().is_some_and(|due| due <= at) {
                 let before = self.state.seq;
-                _ = play(&mut self.state, at, &Input::Ticked, true, &mut |state, event| batch.take(state, at, event));
+                _ = play(&mut self.state, at, &Input::Ticked, true, &mut |state, event| {
+                    batch.take(state, at, event)
+                });
                 if self.state.seq == before {
                     break;
                 }
@@ -97,7 +99,9 @@ impl Engine {
         }
         for input in inputs {
             self.live |= *input == Input::Started;
-            answers.push(play(&mut self.state, at, input, self.live, &mut |state, event| batch.take(state, at, event)));
+            answers.push(play(&mut self.state, at, input, self.live, &mut |state, event| {
+                batch.take(state, at, event)
+            }));
         }
         if let Some(error) = batch.error {
             self.broken = true;

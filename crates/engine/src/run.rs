@@ -74,7 +74,10 @@ impl Handle {
     }
 
     /// Looks at the state.
-    pub async fn look<T: Send + 'static>(&self, look: impl FnOnce(&State) -> T + Send + 'static) -> Result<T, Closed> {
+    pub async fn look<T: Send + 'static>(
+        &self,
+        look: impl FnOnce(&State) -> T + Send + 'static,
+    ) -> Result<T, Closed> {
         let (sender, receiver) = oneshot::channel();
         let command = Command::Look(Box::new(move |state| _ = sender.send(look(state))));
         self.commands.send(command).await.map_err(|_| Closed)?;
@@ -102,7 +105,9 @@ impl Inputs for Handle {
     fn try_give(&self, input: Input) -> Result<(), NotTaken> {
         match self.commands.try_send(Command::Input(input, None)) {
             Ok(()) => Ok(()),
-            Err(mpsc::error::TrySendError::Full(Command::Input(input, _))) => Err(NotTaken::Full(Box::new(input))),
+            Err(mpsc::error::TrySendError::Full(Command::Input(input, _))) => {
+                Err(NotTaken::Full(Box::new(input)))
+            }
             Err(_) => Err(NotTaken::Closed),
         }
     }
@@ -125,7 +130,9 @@ pub fn spawn(
     let parts = make(handle.clone())?;
     let turning = Loop { engine, parts, receiver, pulse: pulse_sender, events, stopping: None };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
-    let thread = std::thread::Builder::new().name("synod-engine".to_owned()).spawn(move || runtime.block_on(turning.run()))?;
+    let thread = std::thread::Builder::new()
+        .name("synod-engine".to_owned())
+        .spawn(move || runtime.block_on(turning.run()))?;
     Ok((handle, thread))
 }
 
@@ -178,7 +185,11 @@ impl Loop {
         }
     }
 
-    fn cycle(&mut self, inputs: &[Input], waiting: Vec<Option<oneshot::Sender<Result<Seq, Refused>>>>) -> Result<(), Stopped> {
+    fn cycle(
+        &mut self,
+        inputs: &[Input],
+        waiting: Vec<Option<oneshot::Sender<Result<Seq, Refused>>>>,
+    ) -> Result<(), Stopped> {
         let cycle = self.engine.cycle(self.parts.clock.now(), inputs)?;
         let seq = self.engine.state().seq;
         if !cycle.recorded.is_empty() {

@@ -7,7 +7,7 @@ mod team;
 
 use domain::approval::Answer;
 use domain::effect::Effect;
-use domain::id::{Time, Ticket};
+use domain::id::{Ticket, Time};
 use domain::input::Input;
 use domain::state::State;
 use domain::task::Mark;
@@ -212,7 +212,9 @@ fn model_failed(session: domain::id::SessionId, ticket: Ticket, retry_after_ms: 
 
 fn session_of(effect: &Effect) -> Option<&domain::id::SessionId> {
     match effect {
-        Effect::CallModel { session, .. } | Effect::RunTool { session, .. } | Effect::Stop { session } => Some(session),
+        Effect::CallModel { session, .. } | Effect::RunTool { session, .. } | Effect::Stop { session } => {
+            Some(session)
+        }
     }
 }
 

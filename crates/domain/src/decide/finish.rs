@@ -47,7 +47,13 @@ pub(super) fn conclude(state: &State, at: Time, id: &SessionId, session: &Sessio
 }
 
 /// The agent's last words reach whoever asked for them, but for those who hear of it in another way.
-fn tell_askers(state: &State, at: Time, session: &Session, but: &BTreeSet<SessionId>, text: &str) -> Vec<Event> {
+fn tell_askers(
+    state: &State,
+    at: Time,
+    session: &Session,
+    but: &BTreeSet<SessionId>,
+    text: &str,
+) -> Vec<Event> {
     let from = format!("agent:{}", session.agent);
     let askers = session.askers.iter().filter(|id| !but.contains(*id));
     let open = askers.filter_map(|id| state.sessions.get_key_value(id));
@@ -75,12 +81,19 @@ pub(super) fn fail(state: &State, at: Time, id: &SessionId, session: &Session, r
 
 /// Whoever waits for words of a session that is stopped by these events is told that none will come, unless it is
 /// stopped itself, told of the end of the task, or `acting`: it stops them.
-pub(super) fn tell_left_behind(state: &State, at: Time, mut events: Vec<Event>, acting: Option<&SessionId>) -> Vec<Event> {
+pub(super) fn tell_left_behind(
+    state: &State,
+    at: Time,
+    mut events: Vec<Event>,
+    acting: Option<&SessionId>,
+) -> Vec<Event> {
     let mut stopped = BTreeMap::new();
     let mut told: BTreeSet<SessionId> = acting.into_iter().cloned().collect();
     for event in &events {
         match event {
-            Event::Moved { session, to: Lifecycle::Complete, reason, .. } => _ = stopped.insert(session.clone(), reason.clone()),
+            Event::Moved { session, to: Lifecycle::Complete, reason, .. } => {
+                _ = stopped.insert(session.clone(), reason.clone())
+            }
             Event::MessageAdded { session, .. } => _ = told.insert(session.clone()),
             _ => {}
         }
@@ -156,7 +169,11 @@ fn all_below(state: &State, id: &TaskId) -> Vec<TaskId> {
     let mut found: Vec<TaskId> = Vec::new();
     let mut level = vec![id.clone()];
     for _ in 0..TASK_DEPTH_MAX {
-        level = level.iter().filter_map(|id| state.tasks.get(id)).flat_map(|t| t.children.iter().cloned()).collect();
+        level = level
+            .iter()
+            .filter_map(|id| state.tasks.get(id))
+            .flat_map(|t| t.children.iter().cloned())
+            .collect();
         level.retain(|child| child != id && !found.contains(child));
         if level.is_empty() {
             break;
@@ -177,7 +194,14 @@ fn asker_of<'a>(state: &'a State, task: &'a Task) -> Option<&'a SessionId> {
 }
 
 /// Whoever asked hears of the end: when all parts have ended, or at once when one did not work out.
-fn tell_requester(state: &State, at: Time, task: &Task, end: End, result: &str, acting: Option<&SessionId>) -> Vec<Event> {
+fn tell_requester(
+    state: &State,
+    at: Time,
+    task: &Task,
+    end: End,
+    result: &str,
+    acting: Option<&SessionId>,
+) -> Vec<Event> {
     let parent = task.spec.parent.as_ref().and_then(|p| state.tasks.get(p));
     let Some(asker) = asker_of(state, task) else { return Vec::new() };
     if Some(asker) == acting {
@@ -212,8 +236,11 @@ fn tell_requester(state: &State, at: Time, task: &Task, end: End, result: &str, 
 pub(super) fn missed_parents(state: &State, at: Time) -> Vec<Event> {
     let mut events = Vec::new();
     for task in state.tasks.values() {
-        let Some((id, session)) = task.session().and_then(|s| state.sessions.get_key_value(s)) else { continue };
-        let waits = session.lifecycle == Lifecycle::Waiting && session.stage == Stage::Resting && !session.unread;
+        let Some((id, session)) = task.session().and_then(|s| state.sessions.get_key_value(s)) else {
+            continue;
+        };
+        let waits =
+            session.lifecycle == Lifecycle::Waiting && session.stage == Stage::Resting && !session.unread;
         if waits && !task.children.is_empty() && state.open_children(task).next().is_none() {
             let parts: Vec<&Task> = task.children.iter().filter_map(|id| state.tasks.get(id)).collect();
             let message = said(at, "synod", brief::parts(&parts));
@@ -224,7 +251,13 @@ pub(super) fn missed_parents(state: &State, at: Time) -> Vec<Event> {
 }
 
 /// Ends a session: withdraws what it asked for, says of each open call what became of it.
-pub(super) fn stop_session(state: &State, at: Time, id: &SessionId, reason: &str, failed: bool) -> Vec<Event> {
+pub(super) fn stop_session(
+    state: &State,
+    at: Time,
+    id: &SessionId,
+    reason: &str,
+    failed: bool,
+) -> Vec<Event> {
     let Some(session) = state.sessions.get(id) else { return Vec::new() };
     if session.lifecycle == Lifecycle::Complete {
         return Vec::new();

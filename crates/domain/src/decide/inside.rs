@@ -10,7 +10,13 @@ use crate::task::{self, Change, End, Mark};
 use crate::tool::Act;
 
 /// The events, how the call ended, and what the agent sees.
-pub(super) fn perform(state: &State, at: Time, id: &SessionId, session: &Session, act: &Act) -> (Vec<Event>, Finish, String) {
+pub(super) fn perform(
+    state: &State,
+    at: Time,
+    id: &SessionId,
+    session: &Session,
+    act: &Act,
+) -> (Vec<Event>, Finish, String) {
     let done = match act {
         Act::CreateTask { .. } => create(state, id, session, act),
         Act::UpdateTask { .. } => update(state, at, id, session, act),
@@ -31,8 +37,24 @@ pub(super) fn perform(state: &State, at: Time, id: &SessionId, session: &Session
     }
 }
 
-fn create(state: &State, id: &SessionId, session: &Session, act: &Act) -> Result<(Vec<Event>, String), String> {
-    let Act::CreateTask { title, description, assignee, depends_on, parent, tags, tag, priority, approval_required } = act else {
+fn create(
+    state: &State,
+    id: &SessionId,
+    session: &Session,
+    act: &Act,
+) -> Result<(Vec<Event>, String), String> {
+    let Act::CreateTask {
+        title,
+        description,
+        assignee,
+        depends_on,
+        parent,
+        tags,
+        tag,
+        priority,
+        approval_required,
+    } = act
+    else {
         return Err("not a create_task".to_owned());
     };
     intake::check_room(state).map_err(|refused| refused.to_string())?;
@@ -54,7 +76,8 @@ fn create(state: &State, id: &SessionId, session: &Session, act: &Act) -> Result
         return Err(format!("{parent} is already {TASK_DEPTH_MAX} levels deep; make the task beside it"));
     }
     // A part that waits for the whole would wait for ever: the whole ends only when its parts have.
-    if let Some(above) = depends_on.iter().find(|on| parent.as_ref().is_some_and(|p| is_within(state, p, on))) {
+    if let Some(above) = depends_on.iter().find(|on| parent.as_ref().is_some_and(|p| is_within(state, p, on)))
+    {
         return Err(format!("the task would be a part of {above} and wait for it, and so never begin"));
     }
     let file = parent
@@ -81,25 +104,36 @@ fn create(state: &State, id: &SessionId, session: &Session, act: &Act) -> Result
     Ok((vec![Event::TaskAdded { spec: Box::new(spec), by, in_file: false }], text))
 }
 
-fn update(state: &State, at: Time, id: &SessionId, session: &Session, act: &Act) -> Result<(Vec<Event>, String), String> {
+fn update(
+    state: &State,
+    at: Time,
+    id: &SessionId,
+    session: &Session,
+    act: &Act,
+) -> Result<(Vec<Event>, String), String> {
     let Act::UpdateTask { id: which, status, result, title, assignee, priority } = act else {
         return Err("not an update_task".to_owned());
     };
     let task = state.tasks.get(which).ok_or_else(|| Refused::NoTask(which.clone()).to_string())?;
     // A task that was given to somebody else in the meantime is no longer its own.
-    let works_on = |task: &&TaskId| state.tasks.get(*task).is_some_and(|t| t.is_ended() || t.session() == Some(id));
+    let works_on =
+        |task: &&TaskId| state.tasks.get(*task).is_some_and(|t| t.is_ended() || t.session() == Some(id));
     let mine = session.task.as_ref().filter(works_on);
     let own = mine == Some(which);
     let asked = task.by == Requester::Session { session: id.clone() };
     let above = mine.is_some_and(|mine| is_within(state, which, mine));
     if !(own || asked || above) {
-        return Err(format!("refused by the rule that only who works on a task, asked for it or has it as a part may change it: {which} is none of these for {}", session.agent));
+        return Err(format!(
+            "refused by the rule that only who works on a task, asked for it or has it as a part may change it: {which} is none of these for {}",
+            session.agent
+        ));
     }
     if task.is_ended() {
         return Err(format!("{which} has ended already"));
     }
     let mut events = Vec::new();
-    let mut change = |change: Change| events.push(Event::TaskEdited { task: which.clone(), change, in_file: false });
+    let mut change =
+        |change: Change| events.push(Event::TaskEdited { task: which.clone(), change, in_file: false });
     if let Some(title) = title {
         change(Change::Title(intake::title_of(title)));
     }
@@ -132,12 +166,22 @@ fn update(state: &State, at: Time, id: &SessionId, session: &Session, act: &Act)
         let text = result.clone().unwrap_or_default();
         events.extend(finish::end_but(state, at, which, end, &text, &by, Some(id)));
     } else if let Some(result) = result {
-        return Err(format!("a result of {} bytes came without a status; say done, failed or cancelled", result.len()));
+        return Err(format!(
+            "a result of {} bytes came without a status; say done, failed or cancelled",
+            result.len()
+        ));
     }
     Ok((events, format!("{which} is changed")))
 }
 
-fn send(state: &State, at: Time, id: &SessionId, session: &Session, to: &crate::id::AgentId, content: &str) -> Result<(Vec<Event>, String), String> {
+fn send(
+    state: &State,
+    at: Time,
+    id: &SessionId,
+    session: &Session,
+    to: &crate::id::AgentId,
+    content: &str,
+) -> Result<(Vec<Event>, String), String> {
     if *to == session.agent {
         return Err("an agent does not send messages to itself".to_owned());
     }
@@ -151,7 +195,8 @@ fn send(state: &State, at: Time, id: &SessionId, session: &Session, to: &crate::
 }
 
 fn no_agent(state: &State, name: &str) -> String {
-    let known: Vec<&str> = state.agents.values().filter(|a| !a.retired).map(|a| a.spec.id.as_str()).take(20).collect();
+    let known: Vec<&str> =
+        state.agents.values().filter(|a| !a.retired).map(|a| a.spec.id.as_str()).take(20).collect();
     format!("there is no agent {name}; there are: {}", known.join(", "))
 }
 

@@ -17,7 +17,14 @@ const TITLE_BYTES_MAX: usize = 100;
 /// The task file for what comes in from outside.
 const INBOX_TASKS: &str = "tasks/inbox.task.md";
 
-pub(super) fn line(state: &State, source: &str, line: u64, from: &str, channel: Option<&str>, text: &str) -> Vec<Event> {
+pub(super) fn line(
+    state: &State,
+    source: &str,
+    line: u64,
+    from: &str,
+    channel: Option<&str>,
+    text: &str,
+) -> Vec<Event> {
     if line <= state.inbox.get(source).copied().unwrap_or(0) {
         return Vec::new();
     }
@@ -38,7 +45,11 @@ pub(super) fn line(state: &State, source: &str, line: u64, from: &str, channel: 
     let id = spec.id.clone();
     spec.assignee = routed.map(|(agent, _)| agent);
     let nobody = spec.assignee.is_none();
-    events.push(Event::TaskAdded { spec: Box::new(spec), by: Requester::Inbox { source: place }, in_file: false });
+    events.push(Event::TaskAdded {
+        spec: Box::new(spec),
+        by: Requester::Inbox { source: place },
+        in_file: false,
+    });
     if nobody {
         let result = Refused::NoRoute.to_string();
         events.push(Event::TaskEnded { task: id, end: End::Failed, result, by: "synod".to_owned() });
@@ -47,7 +58,13 @@ pub(super) fn line(state: &State, source: &str, line: u64, from: &str, channel: 
 }
 
 /// A file says something about a task: it is new, or a person changed it.
-pub(super) fn task_read(state: &State, at: Time, spec: &task::Spec, mark: Mark, result: &str) -> Result<Vec<Event>, Refused> {
+pub(super) fn task_read(
+    state: &State,
+    at: Time,
+    spec: &task::Spec,
+    mark: Mark,
+    result: &str,
+) -> Result<Vec<Event>, Refused> {
     if spec.id.as_str().is_empty() {
         let spec = task::Spec { id: fresh_task(state), ..spec.clone() };
         return Ok(adopt_task(state, &spec, mark, result));
@@ -91,11 +108,22 @@ fn adopt_task(state: &State, spec: &task::Spec, mark: Mark, result: &str) -> Vec
         Mark::Failed => End::Failed,
         Mark::Cancelled => End::Cancelled,
     };
-    events.push(Event::TaskEnded { task: spec.id.clone(), end, result: result.to_owned(), by: "file".to_owned() });
+    events.push(Event::TaskEnded {
+        task: spec.id.clone(),
+        end,
+        result: result.to_owned(),
+        by: "file".to_owned(),
+    });
     events
 }
 
-pub(super) fn task_marked(state: &State, at: Time, id: &TaskId, mark: Mark, by: &str) -> Result<Vec<Event>, Refused> {
+pub(super) fn task_marked(
+    state: &State,
+    at: Time,
+    id: &TaskId,
+    mark: Mark,
+    by: &str,
+) -> Result<Vec<Event>, Refused> {
     let task = state.tasks.get(id).ok_or_else(|| Refused::NoTask(id.clone()))?;
     if state.mark_of(task) == mark {
         return Ok(Vec::new());
@@ -123,13 +151,21 @@ pub(super) fn task_wanted(state: &State, spec: &task::Spec, by: &str) -> Result<
         let (agent, _) = route(state, &spec, None).ok_or(Refused::NoRoute)?;
         spec.assignee = Some(agent);
     }
-    if let Some(missing) = spec.depends_on.iter().chain(&spec.parent).find(|id| !state.tasks.contains_key(*id)) {
+    if let Some(missing) =
+        spec.depends_on.iter().chain(&spec.parent).find(|id| !state.tasks.contains_key(*id))
+    {
         return Err(Refused::NoTask(missing.clone()));
     }
-    if let Some(agent) = spec.assignee.as_ref().filter(|a| a.as_str() != "human" && state.employed(a).is_none()) {
+    if let Some(agent) =
+        spec.assignee.as_ref().filter(|a| a.as_str() != "human" && state.employed(a).is_none())
+    {
         return Err(Refused::NoAgent(agent.clone()));
     }
-    Ok(vec![Event::TaskAdded { spec: Box::new(spec), by: Requester::Person { name: by.to_owned() }, in_file: false }])
+    Ok(vec![Event::TaskAdded {
+        spec: Box::new(spec),
+        by: Requester::Person { name: by.to_owned() },
+        in_file: false,
+    }])
 }
 
 pub(super) fn check_room(state: &State) -> Result<(), Refused> {
@@ -192,7 +228,12 @@ pub(super) fn tell_agent(
     }
     if let Some(id) = related.or(conversation) {
         let message = said(at, from, text.to_owned());
-        return vec![Event::MessageAdded { session: id.clone(), message, asker: asker.cloned(), in_file: false }];
+        return vec![Event::MessageAdded {
+            session: id.clone(),
+            message,
+            asker: asker.cloned(),
+            in_file: false,
+        }];
     }
     let head = head_for(state, at, agent, None);
     let session = head.session.clone();
@@ -206,7 +247,9 @@ pub(super) fn tell_agent(
 /// A task gets a slot: open its session, say what is to be done, begin the first turn.
 pub(super) fn start_task(state: &State, at: Time, id: &TaskId) -> Vec<Event> {
     let Some(task) = state.tasks.get(id) else { return Vec::new() };
-    let Some(agent) = task.spec.assignee.as_ref().and_then(|a| state.agents.get(a)) else { return Vec::new() };
+    let Some(agent) = task.spec.assignee.as_ref().and_then(|a| state.agents.get(a)) else {
+        return Vec::new();
+    };
     let head = head_for(state, at, agent, Some(id));
     let session = head.session.clone();
     let from = match &task.by {
@@ -253,10 +296,19 @@ pub(super) fn fresh_task(state: &State) -> TaskId {
 fn fresh_session(state: &State, agent: &Agent) -> SessionId {
     let mut number = agent.sessions_begun;
     loop {
-        let scattered = agent.spec.id.as_str().bytes().fold(number.wrapping_add(1).wrapping_mul(0x9e37_79b1), |hash, byte| {
-            (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193)
-        });
-        let id = SessionId::new(format!("{}-{:06x}", agent.spec.id, (scattered ^ (scattered >> 24)) & 0x00ff_ffff));
+        let scattered = agent
+            .spec
+            .id
+            .as_str()
+            .bytes()
+            .fold(number.wrapping_add(1).wrapping_mul(0x9e37_79b1), |hash, byte| {
+                (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193)
+            });
+        let id = SessionId::new(format!(
+            "{}-{:06x}",
+            agent.spec.id,
+            (scattered ^ (scattered >> 24)) & 0x00ff_ffff
+        ));
         if !state.sessions.contains_key(&id) {
             return id;
         }

@@ -39,7 +39,9 @@ fn take_up(at: Time, id: &SessionId, session: &Session, calls: &[Pending]) -> Ve
         let Step::Running { nature, .. } = pending.step else { continue };
         let call = pending.call.id.clone();
         match nature {
-            Nature::Read | Nature::Idempotent => events.push(Event::CallRetried { session: id.clone(), call }),
+            Nature::Read | Nature::Idempotent => {
+                events.push(Event::CallRetried { session: id.clone(), call })
+            }
             Nature::Once => {
                 let act = match &pending.call.want {
                     Want::Act(act) => Some(act),
@@ -60,8 +62,17 @@ pub(super) fn ticked(state: &State, at: Time) -> Vec<Event> {
     match what {
         Deadline::Work(id) => match state.sessions.get_key_value(id) {
             Some((id, session)) => {
-                let most = state.agents.get(&session.agent).map_or(0, |a| a.spec.permissions.concurrency.task_timeout_ms);
-                finish::fail(state, at, id, session, &format!("task_timeout_ms: it worked longer than {most} ms"))
+                let most = state
+                    .agents
+                    .get(&session.agent)
+                    .map_or(0, |a| a.spec.permissions.concurrency.task_timeout_ms);
+                finish::fail(
+                    state,
+                    at,
+                    id,
+                    session,
+                    &format!("task_timeout_ms: it worked longer than {most} ms"),
+                )
             }
             None => Vec::new(),
         },
@@ -87,7 +98,9 @@ pub(super) fn session(
     }
     let lifecycle = match (status, tail) {
         (Status::Completed | Status::Error, _) => Lifecycle::Complete,
-        (Status::Sleeping, Tail::Answered | Tail::Unanswered) | (Status::Active, Tail::Answered) => Lifecycle::Waiting,
+        (Status::Sleeping, Tail::Answered | Tail::Unanswered) | (Status::Active, Tail::Answered) => {
+            Lifecycle::Waiting
+        }
         (Status::Active, Tail::Unanswered) => Lifecycle::Idle,
         // Nothing is under way any more: what happens next is the gate's to say.
         (Status::Active | Status::Sleeping, Tail::Calls { .. }) => Lifecycle::Blocked,
@@ -106,7 +119,14 @@ pub(super) fn session(
 }
 
 /// What becomes of calls that were found in a file: those that may have run, and must not run twice, are unknown.
-fn resume(state: &State, at: Time, id: &SessionId, agent: &AgentId, tail: &Tail, approvals: &[Request]) -> Vec<Event> {
+fn resume(
+    state: &State,
+    at: Time,
+    id: &SessionId,
+    agent: &AgentId,
+    tail: &Tail,
+    approvals: &[Request],
+) -> Vec<Event> {
     let mut events = Vec::new();
     let Tail::Calls { calls, .. } = tail else { return events };
     for found in calls {
@@ -134,7 +154,8 @@ fn resume(state: &State, at: Time, id: &SessionId, agent: &AgentId, tail: &Tail,
             Found::Approved if ruling.as_ref().is_some_and(|r| r.nature == Nature::Read) => {}
             Found::Approved => finish(Finish::Unknown, unknown_text(act)),
             Found::Nothing => {
-                let allowed_once = ruling.is_some_and(|r| r.verdict == Verdict::Allow && r.nature == Nature::Once);
+                let allowed_once =
+                    ruling.is_some_and(|r| r.verdict == Verdict::Allow && r.nature == Nature::Once);
                 if allowed_once {
                     finish(Finish::Unknown, unknown_text(act));
                 }
@@ -152,7 +173,13 @@ fn judge(state: &State, agent: &AgentId, act: &crate::tool::Act) -> gate::Ruling
 }
 
 /// A person cut messages off a session: what was under way no longer counts.
-pub(super) fn cut(state: &State, at: Time, id: &SessionId, next_message: u32, tail: &Tail) -> Result<Vec<Event>, Refused> {
+pub(super) fn cut(
+    state: &State,
+    at: Time,
+    id: &SessionId,
+    next_message: u32,
+    tail: &Tail,
+) -> Result<Vec<Event>, Refused> {
     let session = state.sessions.get(id).ok_or_else(|| Refused::NoSession(id.clone()))?;
     let reason = "a person cut the session";
     let mut events = finish::withdraw(session, reason);

@@ -19,9 +19,11 @@ pub(super) fn wake(state: &State, at: Time, id: &SessionId) -> Vec<Event> {
     let Some(session) = state.sessions.get(id) else { return Vec::new() };
     match &session.stage {
         Stage::Resting => intake::begin_turn(id, session, "there is something to answer"),
-        Stage::Thinking { .. } | Stage::Retrying { .. } | Stage::Acting { .. } | Stage::Concluding { .. } | Stage::Over => {
-            attend(state, at, id, session)
-        }
+        Stage::Thinking { .. }
+        | Stage::Retrying { .. }
+        | Stage::Acting { .. }
+        | Stage::Concluding { .. }
+        | Stage::Over => attend(state, at, id, session),
     }
 }
 
@@ -50,7 +52,15 @@ pub(super) fn next_turn(state: &State, at: Time, id: &SessionId, session: &Sessi
     intake::begin_turn(id, session, "all results are there")
 }
 
-fn gate_call(state: &State, at: Time, id: &SessionId, session: &Session, said: &str, calls: &[Pending], index: usize) -> Vec<Event> {
+fn gate_call(
+    state: &State,
+    at: Time,
+    id: &SessionId,
+    session: &Session,
+    said: &str,
+    calls: &[Pending],
+    index: usize,
+) -> Vec<Event> {
     let pending = &calls[index];
     let rest = others(calls, index);
     let mut events = moves(id, session, Lifecycle::Working, false, "the gate looks at a call");
@@ -73,7 +83,12 @@ fn gate_call(state: &State, at: Time, id: &SessionId, session: &Session, said: &
         events.push(refuse("limits.calls_max".to_owned(), text));
         return settle(events, id, session, rest, None);
     }
-    if pending.step == Step::New && session.repeated.as_ref().is_some_and(|(last, times)| *last == same && *times >= limits.same_call_max) {
+    if pending.step == Step::New
+        && session
+            .repeated
+            .as_ref()
+            .is_some_and(|(last, times)| *last == same && *times >= limits.same_call_max)
+    {
         let text = format!(
             "refused by limits.same_call_max: this exact call was made {} times in a row; do something else or say what is in the way",
             limits.same_call_max
@@ -89,14 +104,16 @@ fn gate_call(state: &State, at: Time, id: &SessionId, session: &Session, said: &
     let role = state.role(&agent.spec.role);
     let approval_required =
         session.task.as_ref().and_then(|t| state.tasks.get(t)).is_some_and(|t| t.spec.approval_required);
-    let ruling = gate::judge(&Asker { spec: &agent.spec, role: role.as_ref(), approval_required }, &state.policy, act);
+    let ruling =
+        gate::judge(&Asker { spec: &agent.spec, role: role.as_ref(), approval_required }, &state.policy, act);
     let approved_by = match &pending.step {
         Step::Approved { approval } => Some(approval),
         Step::New | Step::Asking { .. } | Step::Running { .. } | Step::Finished => None,
     };
     match (ruling.verdict, approved_by) {
         (Verdict::Deny { advice }, _) => {
-            events.push(refuse(ruling.rule.clone(), format!("denied by the rule: {}\n{advice}", ruling.rule)));
+            events
+                .push(refuse(ruling.rule.clone(), format!("denied by the rule: {}\n{advice}", ruling.rule)));
             settle(events, id, session, rest, None)
         }
         (Verdict::Allow, None) if tool::facts(act.tool()).is_some_and(|f| f.inside) => {
@@ -189,11 +206,8 @@ pub(super) fn replied(
     if text.trim().is_empty() && calls.is_empty() {
         return failed(state, at, id, ticket, "the model gave an empty answer", Some(0));
     }
-    let message = Message {
-        speaker: Speaker::Assistant,
-        calls: unique_calls(calls),
-        ..said(at, "", text.to_owned())
-    };
+    let message =
+        Message { speaker: Speaker::Assistant, calls: unique_calls(calls), ..said(at, "", text.to_owned()) };
     Ok(vec![Event::Replied { session: id.clone(), message, tokens_in, tokens_out }])
 }
 
@@ -231,7 +245,10 @@ pub(super) fn failed(
             Ok(vec![Event::TurnFailed { session: id.clone(), reason: reason.to_owned(), due }])
         }
         Some(_) => {
-            let reason = format!("limits.model_attempts_max: the model failed {} times, the last time: {reason}", ticket.attempt);
+            let reason = format!(
+                "limits.model_attempts_max: the model failed {} times, the last time: {reason}",
+                ticket.attempt
+            );
             Ok(finish::fail(state, at, id, session, &reason))
         }
         None => Ok(finish::fail(state, at, id, session, &format!("the model cannot answer: {reason}"))),
@@ -258,7 +275,9 @@ pub(super) fn tool_finished(
     let session = state.sessions.get(id).ok_or_else(|| Refused::NoSession(id.clone()))?;
     let stale = || Refused::Stale { session: id.clone() };
     let Stage::Acting { calls, .. } = &session.stage else { return Err(stale()) };
-    let running = |p: &Pending| p.call.id == *call && matches!(p.step, Step::Running { ticket: current, .. } if current == ticket);
+    let running = |p: &Pending| {
+        p.call.id == *call && matches!(p.step, Step::Running { ticket: current, .. } if current == ticket)
+    };
     let index = calls.iter().position(running).ok_or_else(stale)?;
     let finish = if ok { Finish::Done } else { Finish::Failed };
     let message = result(at, call, text.to_owned());

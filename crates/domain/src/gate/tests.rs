@@ -44,7 +44,7 @@ fn sample(tool: &str) -> Act {
 fn every_role_gets_what_its_row_says_of_every_tool() {
     // One letter a tool, in the order of `tool::ALL`: allow, ask (?), deny.
     let table = [
-        ("coordinator", "dda" , "ddd", "aaa", "aa?"),
+        ("coordinator", "dda", "ddd", "aaa", "aa?"),
         ("planner", "aaa", "ddd", "aaa", "aad"),
         ("coder", "aaa", "??d", "aaa", "add"),
         ("reviewer", "add", "ddd", "aaa", "add"),
@@ -90,12 +90,18 @@ fn deny_beats_allow_and_a_list_only_narrows_the_role() {
     agent.permissions.tools.allow = Some(vec!["*".to_owned()]);
     agent.permissions.tools.deny = vec!["write_*".to_owned()];
     let policy = Policy::default();
-    assert_eq!(judge_as(&agent, &policy, &sample("write_file")).rule, "permissions.tools.deny of executor-001 has write_*");
+    assert_eq!(
+        judge_as(&agent, &policy, &sample("write_file")).rule,
+        "permissions.tools.deny of executor-001 has write_*"
+    );
     assert_eq!(word(&judge_as(&agent, &policy, &sample("search_files"))), "allow");
 
     let mut agent = spec("planner");
     agent.permissions.tools.allow = Some(vec!["*".to_owned()]);
-    assert_eq!(judge_as(&agent, &policy, &sample("execute_command")).rule, "role planner lacks execute_tools");
+    assert_eq!(
+        judge_as(&agent, &policy, &sample("execute_command")).rule,
+        "role planner lacks execute_tools"
+    );
 
     let mut agent = spec("retriever");
     agent.permissions.tools.allow = Some(vec!["read_file".to_owned()]);
@@ -103,7 +109,10 @@ fn deny_beats_allow_and_a_list_only_narrows_the_role() {
 
     let mut agent = spec("executor");
     agent.capabilities = vec!["read_file".to_owned()];
-    assert_eq!(judge_as(&agent, &policy, &sample("execute_command")).rule, "capabilities of executor-001 lacks execute_command");
+    assert_eq!(
+        judge_as(&agent, &policy, &sample("execute_command")).rule,
+        "capabilities of executor-001 lacks execute_command"
+    );
 }
 
 #[test]
@@ -118,7 +127,8 @@ fn only_literal_commands_are_allowed_and_all_others_are_asked() {
         .into(),
     };
     let says = |command: &str| {
-        let ruling = judge_as(&spec("executor"), &policy, &Act::ExecuteCommand { command: command.to_owned() });
+        let ruling =
+            judge_as(&spec("executor"), &policy, &Act::ExecuteCommand { command: command.to_owned() });
         (word(&ruling), ruling.nature)
     };
     assert_eq!(says("df -h"), ("allow", Nature::Read));
@@ -140,11 +150,37 @@ fn control_files_are_never_written_whatever_the_spelling() {
         word(&judge_as(&spec("executor"), &Policy::default(), &act))
     };
     for path in [
-        "tasks/approvals.task.md", "approvals/pending/x.approval.md", "policy/commands.yaml", "policy", "agents/a.agent.yaml",
-        "synod.yaml", "./synod.yaml", "SYNOD.YAML", "log/audit.jsonl", ".synod/journal.db", ".Synod/x", "a/../synod.yaml",
-        "policy//x", "policy./x", "policy /x", "/etc/passwd", "~/x", "tasks/x.task.md", "sessions/x.session.yaml",
-        "inbox/slack-outbox.jsonl", "run_mode.yaml", "..", "a\\..\\synod.yaml", "policy\u{200b}/x", "schemas/x.json",
-        ".project/run_mode.yaml", ".project", "\u{17f}ynod.yaml", "se\u{df}ions/x", ".synod\u{2f}x", "tas\u{212a}s/x.task.md",
+        "tasks/approvals.task.md",
+        "approvals/pending/x.approval.md",
+        "policy/commands.yaml",
+        "policy",
+        "agents/a.agent.yaml",
+        "synod.yaml",
+        "./synod.yaml",
+        "SYNOD.YAML",
+        "log/audit.jsonl",
+        ".synod/journal.db",
+        ".Synod/x",
+        "a/../synod.yaml",
+        "policy//x",
+        "policy./x",
+        "policy /x",
+        "/etc/passwd",
+        "~/x",
+        "tasks/x.task.md",
+        "sessions/x.session.yaml",
+        "inbox/slack-outbox.jsonl",
+        "run_mode.yaml",
+        "..",
+        "a\\..\\synod.yaml",
+        "policy\u{200b}/x",
+        "schemas/x.json",
+        ".project/run_mode.yaml",
+        ".project",
+        "\u{17f}ynod.yaml",
+        "se\u{df}ions/x",
+        ".synod\u{2f}x",
+        "tas\u{212a}s/x.task.md",
     ] {
         assert_eq!(write(path), "deny", "{path}");
     }
@@ -170,8 +206,15 @@ fn a_task_that_requires_approval_asks_for_every_effect_but_not_for_reading() {
 #[test]
 fn what_a_repository_runs_is_never_written_however_deep_it_lies() {
     for path in [
-        ".git/config", ".git", ".GIT/hooks/pre-commit", "workspaces/executor-001/.git/config", "workspaces/executor-001/.git",
-        "workspaces/executor-001/a/b/.Git./config", "workspaces/executor-001/.git /config", "memory/.git", "git~1/config",
+        ".git/config",
+        ".git",
+        ".GIT/hooks/pre-commit",
+        "workspaces/executor-001/.git/config",
+        "workspaces/executor-001/.git",
+        "workspaces/executor-001/a/b/.Git./config",
+        "workspaces/executor-001/.git /config",
+        "memory/.git",
+        "git~1/config",
     ] {
         for act in [
             Act::WriteFile { path: path.to_owned(), content: String::new() },
@@ -182,7 +225,11 @@ fn what_a_repository_runs_is_never_written_however_deep_it_lies() {
             assert_eq!(judge_as(&agent, &Policy::default(), &act).rule, "control folder .git", "{path}");
         }
     }
-    for path in ["workspaces/executor-001/.gitignore", "workspaces/executor-001/git/x", "workspaces/executor-001/x.git"] {
+    for path in [
+        "workspaces/executor-001/.gitignore",
+        "workspaces/executor-001/git/x",
+        "workspaces/executor-001/x.git",
+    ] {
         let act = Act::WriteFile { path: path.to_owned(), content: String::new() };
         assert_eq!(word(&judge_as(&spec("executor"), &Policy::default(), &act)), "allow", "{path}");
     }

@@ -103,7 +103,11 @@ fn restart(world: &mut World, shadow: &mut State) -> Result<Engine, Broken> {
     }
     let engine = open(world)?;
     if engine.state() != shadow {
-        return Err(Broken(format!("replay to event {} differs from the live state at {}", engine.state().seq, shadow.seq)));
+        return Err(Broken(format!(
+            "replay to event {} differs from the live state at {}",
+            engine.state().seq,
+            shadow.seq
+        )));
     }
     Ok(engine)
 }

@@ -42,9 +42,12 @@ impl Ledger {
             Event::TurnBegun { session, .. } => {
                 self.causes.insert(seq);
                 let heard = self.unheard.remove(session);
-                let acted = before.sessions.get(session).is_some_and(|s| matches!(s.stage, Stage::Acting { .. }));
+                let acted =
+                    before.sessions.get(session).is_some_and(|s| matches!(s.stage, Stage::Acting { .. }));
                 if !heard && !acted {
-                    return Err(Broken(format!("{session} takes a turn although nobody spoke and nothing was done")));
+                    return Err(Broken(format!(
+                        "{session} takes a turn although nobody spoke and nothing was done"
+                    )));
                 }
             }
             Event::MessageAdded { session, .. } => _ = self.unheard.insert(session.clone()),
@@ -52,7 +55,8 @@ impl Ledger {
                 self.causes.insert(seq);
                 self.natures.insert(seq, *nature);
                 // A person who approves it once more knows what they do.
-                let first = *nature != Nature::Once || self.once.entry(session.clone()).or_default().insert(call.clone());
+                let first = *nature != Nature::Once
+                    || self.once.entry(session.clone()).or_default().insert(call.clone());
                 if !first && !rule.starts_with("approved in") {
                     return Err(Broken(format!("{call} of {session} was let through twice")));
                 }
@@ -84,7 +88,10 @@ impl Ledger {
                 }
             }
             Event::TaskStarted { task, .. } => {
-                let started = before.tasks.get(task).ok_or_else(|| Broken(format!("{task} began and does not exist")))?;
+                let started = before
+                    .tasks
+                    .get(task)
+                    .ok_or_else(|| Broken(format!("{task} began and does not exist")))?;
                 if let Some(open) = before.open_dependencies(started).next() {
                     return Err(Broken(format!("{task} began although {open} is open")));
                 }
@@ -157,7 +164,8 @@ impl Ledger {
             let (open, asking) = open_calls(session);
             let people_only = open == asking && asking > 0;
             // Calls that could go on, in a session that has no slot to do so.
-            let wants_slot = matches!(session.stage, Stage::Acting { .. }) && !people_only && !has_room(state, session);
+            let wants_slot =
+                matches!(session.stage, Stage::Acting { .. }) && !people_only && !has_room(state, session);
             let fits = match session.lifecycle {
                 Lifecycle::Idle | Lifecycle::Waiting => session.stage == Stage::Resting || wants_slot,
                 Lifecycle::Working => !matches!(session.stage, Stage::Resting | Stage::Over) && !people_only,
@@ -165,7 +173,11 @@ impl Ledger {
                 Lifecycle::Complete => session.stage == Stage::Over,
             };
             if !fits && state.is_settled() {
-                return Err(Broken(format!("{id} is {} in the stage {:?}", session.lifecycle.as_str(), session.stage)));
+                return Err(Broken(format!(
+                    "{id} is {} in the stage {:?}",
+                    session.lifecycle.as_str(),
+                    session.stage
+                )));
             }
             if self.lifecycles.get(id).is_some_and(|seen| *seen != session.lifecycle) {
                 return Err(Broken(format!("{id} moved without an event")));
@@ -193,7 +205,11 @@ impl Ledger {
             return Err(Broken(format!("somebody spoke in {session} and nobody listened")));
         }
         if state.busy != 0 || !state.approvals.is_empty() {
-            return Err(Broken(format!("{} sessions still work, {} approvals wait", state.busy, state.approvals.len())));
+            return Err(Broken(format!(
+                "{} sessions still work, {} approvals wait",
+                state.busy,
+                state.approvals.len()
+            )));
         }
         Ok(())
     }
@@ -235,7 +251,9 @@ fn check_approvals(state: &State) -> Result<(), Broken> {
         if !asks {
             return Err(Broken(format!("{id} waits, but its call {} does not", request.call)));
         }
-        if pending.is_some_and(|p| p.call.want != Want::Act(request.act.clone())) || request.digest != request.act.digest() {
+        if pending.is_some_and(|p| p.call.want != Want::Act(request.act.clone()))
+            || request.digest != request.act.digest()
+        {
             return Err(Broken(format!("{id} shows another act than its call")));
         }
     }

@@ -57,7 +57,13 @@ pub(super) fn opening(rng: &mut Rng) -> Vec<Input> {
 /// What a model asks for; often nothing.
 pub(super) fn calls(rng: &mut Rng) -> Vec<Call> {
     let count = rng.below(4);
-    (0..count).map(|n| Call { id: CallId::new(format!("call-{n}")), arguments: format!("{{{}}}", rng.below(3)), want: want(rng) }).collect()
+    (0..count)
+        .map(|n| Call {
+            id: CallId::new(format!("call-{n}")),
+            arguments: format!("{{{}}}", rng.below(3)),
+            want: want(rng),
+        })
+        .collect()
 }
 
 fn want(rng: &mut Rng) -> Want {
@@ -67,7 +73,9 @@ fn want(rng: &mut Rng) -> Want {
         1 => Act::ReadFile { path: format!("memory/{}.md", word(rng)) },
         2 => Act::WriteFile { path, content: "x".to_owned() },
         3 => Act::WriteFile { path: "policy/commands.yaml".to_owned(), content: "x".to_owned() },
-        4 | 5 => Act::ExecuteCommand { command: rng.pick(&COMMAND_LINES).copied().unwrap_or("df -h").to_owned() },
+        4 | 5 => {
+            Act::ExecuteCommand { command: rng.pick(&COMMAND_LINES).copied().unwrap_or("df -h").to_owned() }
+        }
         6 | 7 => Act::CreateTask {
             title: format!("look at the {}", word(rng)),
             description: String::new(),
@@ -87,7 +95,9 @@ fn want(rng: &mut Rng) -> Want {
             assignee: None,
             priority: None,
         },
-        9 => Act::SendMessage { to: agent_id(number(rng, 6)), content: format!("what of the {}?", word(rng)) },
+        9 => {
+            Act::SendMessage { to: agent_id(number(rng, 6)), content: format!("what of the {}?", word(rng)) }
+        }
         10 => Act::SlackSend { channel: "#ops".to_owned(), text: word(rng).to_owned() },
         _ => Act::QueryTasks { sql: "SELECT 1".to_owned() },
     })
@@ -120,7 +130,13 @@ pub(super) fn meddle(rng: &mut Rng, state: &State) -> Input {
         6 => {
             let agent = agent_id(number(rng, 6));
             let session = session.filter(|_| rng.chance(1, 2));
-            Input::MessageWritten { session, agent, text: "hello".to_owned(), by: "dana".to_owned(), in_file: false }
+            Input::MessageWritten {
+                session,
+                agent,
+                text: "hello".to_owned(),
+                by: "dana".to_owned(),
+                in_file: false,
+            }
         }
         7 => {
             let session = session.unwrap_or_else(|| SessionId::new("agent-0-000000"));
@@ -153,7 +169,11 @@ pub(super) fn meddle(rng: &mut Rng, state: &State) -> Input {
 fn cut_results(rng: &mut Rng, said: &str, calls: &[Pending]) -> Tail {
     let found = |pending: &Pending| FoundCall {
         call: pending.call.clone(),
-        found: if pending.step == Step::Finished && rng.chance(1, 2) { Found::Finished } else { Found::Nothing },
+        found: if pending.step == Step::Finished && rng.chance(1, 2) {
+            Found::Finished
+        } else {
+            Found::Nothing
+        },
     };
     Tail::Calls { said: said.to_owned(), calls: calls.iter().map(found).collect() }
 }
