@@ -1,6 +1,7 @@
 //! Roles: named sets of permissions with default tools. Roles are data; `synod.yaml` may add more.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::LazyLock;
 
 use serde::{Deserialize, Serialize};
 
@@ -53,6 +54,9 @@ pub struct Role {
 
 /// Tools that any role may have: they move work about inside the home and touch nothing outside it.
 pub const COORDINATION_TOOLS: [&str; 4] = ["create_task", "update_task", "query_tasks", "send_message"];
+
+/// The roles that every home has, made once: the gate looks one up for each call.
+pub(crate) static BUILTIN: LazyLock<BTreeMap<String, Role>> = LazyLock::new(builtin);
 
 /// The roles that every home has.
 pub fn builtin() -> BTreeMap<String, Role> {

@@ -280,8 +280,8 @@ impl State {
     }
 
     /// A role by name: the home's own, else a built-in one.
-    pub fn role(&self, name: &str) -> Option<Role> {
-        self.settings.roles.get(name).cloned().or_else(|| role::builtin().remove(name))
+    pub fn role(&self, name: &str) -> Option<&Role> {
+        self.settings.roles.get(name).or_else(|| role::BUILTIN.get(name))
     }
 
     /// An agent whose file is there: only such gets anything new.

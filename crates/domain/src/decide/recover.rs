@@ -169,7 +169,7 @@ fn judge(state: &State, agent: &AgentId, act: &crate::tool::Act) -> gate::Ruling
     let spec = state.agents.get(agent).map(|a| a.spec.clone());
     let spec = spec.unwrap_or_else(|| crate::agent::Spec::new(agent.clone(), "", ""));
     let role = state.role(&spec.role);
-    gate::judge(&Asker { spec: &spec, role: role.as_ref(), approval_required: false }, &state.policy, act)
+    gate::judge(&Asker { spec: &spec, role, approval_required: false }, &state.policy, act)
 }
 
 /// A person cut messages off a session: what was under way no longer counts.

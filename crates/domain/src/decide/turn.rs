@@ -105,7 +105,7 @@ fn gate_call(
     let approval_required =
         session.task.as_ref().and_then(|t| state.tasks.get(t)).is_some_and(|t| t.spec.approval_required);
     let ruling =
-        gate::judge(&Asker { spec: &agent.spec, role: role.as_ref(), approval_required }, &state.policy, act);
+        gate::judge(&Asker { spec: &agent.spec, role, approval_required }, &state.policy, act);
     let approved_by = match &pending.step {
         Step::Approved { approval } => Some(approval),
         Step::New | Step::Asking { .. } | Step::Running { .. } | Step::Finished => None,
