@@ -12,6 +12,7 @@ use adapters::lock::{HomeLock, LockError};
 use adapters::tools::Toolbox;
 use anyhow::Context as _;
 use domain::effect::Effect;
+use domain::id::Seq;
 use domain::input::Input;
 use domain::state::State;
 use engine::{Engine, Handle, Parts, Stopped};
@@ -29,6 +30,8 @@ pub struct Running {
     pub problems: mpsc::Receiver<Problem>,
     /// The models, for what their scripts have to report.
     pub reach: Reach,
+    /// The last event of those who worked here before.
+    pub before: Seq,
     files: Files,
     engine: JoinHandle<Result<(), Stopped>>,
     desk: JoinHandle<()>,
@@ -76,6 +79,7 @@ pub async fn open(home: &Path, does: Does) -> anyhow::Result<Running> {
     let tools: Arc<dyn Tools> = Arc::new(toolbox);
     let printed = engine.printed()?;
     let state = engine.state().clone();
+    let before = state.seq;
     let reach = Reach::default();
     let runtime = tokio::runtime::Handle::current();
     let mut made = None;
@@ -109,7 +113,7 @@ pub async fn open(home: &Path, does: Does) -> anyhow::Result<Running> {
     // What was not printed before the last stop is on its way to the files once the loop answers.
     handle.look(|_| ()).await?;
     files.scan().await;
-    Ok(Running { handle, problems, reach, files, engine: thread, desk, _lock: lock })
+    Ok(Running { handle, problems, reach, before, files, engine: thread, desk, _lock: lock })
 }
 
 impl Running {

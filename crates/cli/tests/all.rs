@@ -5,9 +5,13 @@
 mod bad_homes;
 #[path = "all/check.rs"]
 mod check;
+#[path = "all/demo.rs"]
+mod demo;
 #[path = "all/home.rs"]
 mod home;
 #[path = "all/look.rs"]
 mod look;
 #[path = "all/race.rs"]
 mod race;
+#[path = "all/team.rs"]
+mod team;

@@ -39,6 +39,7 @@ pub fn run(given: Option<&Path>, yes: bool, out: &Out) -> anyhow::Result<Exit> {
         let mut events = running.handle.listen();
         let mut pulse = running.handle.pulse();
         running.start().await?;
+        up::tell_going_on(&home, &running, out);
         ask_question(&home).with_context(|| format!("cannot write {}", home.join(INBOX).display()))?;
 
         let mut story = Story::default();
@@ -60,7 +61,7 @@ pub fn run(given: Option<&Path>, yes: bool, out: &Out) -> anyhow::Result<Exit> {
                         },
                         Err(_) => None,
                     };
-                    up::follow(event, &mut story, &home, out);
+                    up::follow(event, &mut story, out);
                     if let Some(request) = request {
                         consider(&running.handle, &home, &request, yes, &answers, out).await?;
                     }
@@ -76,7 +77,7 @@ pub fn run(given: Option<&Path>, yes: bool, out: &Out) -> anyhow::Result<Exit> {
         };
         let ending = running.handle.look(Ending::of).await?;
         server.abort();
-        up::finish(running, out).await?;
+        running.close().await?;
         if exit == Exit::Ok {
             conclude(&home, &ending, out);
         } else if !out.json {

@@ -58,6 +58,7 @@ pub async fn until_idle(
     let mut pulse = running.handle.pulse();
     if begin == Begin::Now {
         running.start().await?;
+        up::tell_going_on(home, running, out);
     }
     let mut story = Story::default();
     let interrupted = up::interrupted();
@@ -67,7 +68,7 @@ pub async fn until_idle(
     loop {
         if pulse.borrow_and_update().idle {
             while let Ok(recorded) = events.try_recv() {
-                up::follow(Ok(recorded), &mut story, home, out);
+                up::follow(Ok(recorded), &mut story, out);
             }
             let waiting = pulse.borrow().approvals;
             return Ok(if waiting > 0 { Exit::Waiting } else { Exit::Ok });
@@ -75,7 +76,7 @@ pub async fn until_idle(
         tokio::select! {
             () = &mut interrupted => return Ok(Exit::Interrupted),
             () = &mut over => return Ok(Exit::TimedOut),
-            event = events.recv() => { up::follow(event, &mut story, home, out); }
+            event = events.recv() => { up::follow(event, &mut story, out); }
             Some(problem) = running.problems.recv() => up::tell_problem(home, &problem, out),
             changed = pulse.changed() => changed?,
         }

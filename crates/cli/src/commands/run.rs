@@ -48,7 +48,7 @@ pub fn run(home: &Path, request: &str, to: Option<&str>, timeout: u64, out: &Out
             .look(move |state| state.tasks.get(&task).map(|t| (t.stage.clone(), t.result.clone())))
             .await?;
         server.abort();
-        up::finish(running, out).await?;
+        running.close().await?;
         Ok(answer(&id, ended, exit, out))
     })
 }

@@ -116,7 +116,7 @@ impl Story {
                     Act::ExecuteCommand { .. } => output_lines(&message.content),
                     _ => Vec::new(),
                 };
-                Some(Told { who, what: format!("{} {words}", done_word(act)), detail })
+                Some(Told { who, what: done_words(act), detail })
             }
             Finish::Failed => Some(told(&who, format!("could not {words}: {}", one_line(&message.content)))),
             Finish::Refused { rule } => Some(told("synod", format!("refuses {who} to {words}: {rule}"))),
@@ -135,11 +135,11 @@ fn told(who: &str, what: impl Into<String>) -> Told {
     Told { who: who.to_owned(), what: what.into(), detail: Vec::new() }
 }
 
-fn done_word(act: &Act) -> &'static str {
+fn done_words(act: &Act) -> String {
     match act {
-        Act::ExecuteCommand { .. } => "ran:",
-        Act::SlackSend { .. } => "sent:",
-        _ => "did:",
+        Act::ExecuteCommand { command } => format!("ran `{command}`"),
+        Act::SlackSend { channel, text } => format!("posted in {channel}: \"{}\"", one_line(text)),
+        _ => format!("did: {}", act_words(act)),
     }
 }
 
@@ -171,5 +171,9 @@ fn one_line(text: &str) -> String {
 
 fn output_lines(text: &str) -> Vec<String> {
     let lines = text.lines().map(str::trim_end).filter(|line| !line.is_empty());
-    lines.filter(|line| !matches!(*line, "stdout:" | "stderr:")).take(8).map(str::to_owned).collect()
+    lines
+        .filter(|line| !matches!(*line, "stdout:" | "stderr:" | "[nothing]"))
+        .take(8)
+        .map(str::to_owned)
+        .collect()
 }

@@ -2,7 +2,6 @@
 
 use std::path::Path;
 
-use domain::event::Event;
 use engine::Handle;
 use formats::diagnostic::render;
 use ports::printer::Recorded;
@@ -23,6 +22,7 @@ pub fn run(home: &Path, out: &Out) -> anyhow::Result<Exit> {
         if !out.json {
             out.say(format!("synod works in {} (Ctrl-C stops it)", home.display()));
         }
+        tell_going_on(home, &running, out);
         let mut story = Story::default();
         let mut pulse = running.handle.pulse();
         let interrupted = interrupted();
@@ -30,7 +30,7 @@ pub fn run(home: &Path, out: &Out) -> anyhow::Result<Exit> {
         loop {
             tokio::select! {
                 () = &mut interrupted => break,
-                event = events.recv() => if !follow(event, &mut story, home, out) { break },
+                event = events.recv() => if !follow(event, &mut story, out) { break },
                 Some(problem) = running.problems.recv() => tell_problem(home, &problem, out),
                 changed = pulse.changed() => if changed.is_err() { break },
             }
@@ -68,27 +68,22 @@ pub async fn interrupted() {
     }
 }
 
+/// Tells that work was done in the home before.
+pub fn tell_going_on(home: &Path, running: &Running, out: &Out) {
+    if !out.json && running.before.0 > 0 {
+        let line = format!("goes on in {} after event {}", home.display(), running.before);
+        out.line(out.dim(&line));
+    }
+}
+
 /// Tells one event; `false` when there will be no more.
-pub fn follow(
-    event: Result<Recorded, broadcast::error::RecvError>,
-    story: &mut Story,
-    home: &Path,
-    out: &Out,
-) -> bool {
+pub fn follow(event: Result<Recorded, broadcast::error::RecvError>, story: &mut Story, out: &Out) -> bool {
     match event {
         Ok(recorded) => {
             if out.json {
                 out.line(json_event(&recorded));
             } else if let Some(told) = story.tell(&recorded.event) {
                 show(&told, out);
-            } else if let Event::Started = recorded.event
-                && recorded.seq.0 > 1
-            {
-                out.line(out.dim(&format!(
-                    "goes on in {} after event {}",
-                    home.display(),
-                    recorded.seq.0 - 1
-                )));
             }
             true
         }
@@ -126,12 +121,13 @@ pub fn tell_problem(home: &Path, problem: &adapters::files::Problem, out: &Out) 
     out.say(render(&problem.diagnostic, text.as_deref(), false));
 }
 
-/// Winds down and reports rules of scripts that nobody needed.
+/// Winds down and reports rules of scripts that nobody needed. A process that only went on with the work of
+/// another cannot know.
 pub async fn finish(running: Running, out: &Out) -> anyhow::Result<()> {
-    let reach = running.reach.clone();
+    let (reach, saw_all) = (running.reach.clone(), running.before.0 == 0);
     running.close().await?;
     let unused = reach.unmatched();
-    if !out.json && !unused.is_empty() {
+    if !out.json && saw_all && !unused.is_empty() {
         let lines: Vec<String> = unused.iter().map(|rule| format!("{}:{}", rule.file, rule.line)).collect();
         out.say(format!("scripted rules that never matched: {}", lines.join(", ")));
     }
