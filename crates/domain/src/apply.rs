@@ -241,6 +241,7 @@ impl State {
             stage: Stage::Resting,
             turns: 0,
             turns_total: 0,
+            failures: 0,
             next_message: 1,
             unread: false,
             askers: Default::default(),
@@ -332,7 +333,7 @@ impl State {
 
     fn hear(&mut self, id: &SessionId, message: &Message, asker: Option<&SessionId>) {
         let Some(session) = self.sessions.get_mut(id) else { return };
-        session.next_message = session.next_message.max(number_in(message.id.as_str()) + 1);
+        session.next_message = session.next_message.max(number_in(message.id.as_str()).saturating_add(1));
         session.unread = true;
         session.turns = 0;
         session.repeated = None;
@@ -422,6 +423,7 @@ impl State {
         session.unread = false;
         session.turns += 1;
         session.turns_total = turn;
+        session.failures = 0;
         self.refresh_session(id);
     }
 
@@ -429,6 +431,7 @@ impl State {
         let Some(session) = self.sessions.get_mut(id) else { return };
         if let Stage::Thinking { ticket } = session.stage {
             session.stage = Stage::Retrying { ticket, due };
+            session.failures = session.failures.saturating_add(1);
             self.deadlines.insert((due, Deadline::Retry(id.clone())));
         }
     }
@@ -446,7 +449,7 @@ impl State {
 
     fn take_reply(&mut self, id: &SessionId, message: &Message) {
         let Some(session) = self.sessions.get_mut(id) else { return };
-        session.next_message = session.next_message.max(number_in(message.id.as_str()) + 1);
+        session.next_message = session.next_message.max(number_in(message.id.as_str()).saturating_add(1));
         session.stage = if message.calls.is_empty() {
             Stage::Concluding { said: message.content.clone() }
         } else {
@@ -486,7 +489,7 @@ impl State {
 
     fn finish_call(&mut self, id: &SessionId, message: &Message) {
         if let Some(session) = self.sessions.get_mut(id) {
-            session.next_message = session.next_message.max(number_in(message.id.as_str()) + 1);
+            session.next_message = session.next_message.max(number_in(message.id.as_str()).saturating_add(1));
         }
         if let Some(call) = &message.call {
             self.step(id, call.as_str(), Step::Finished);
@@ -609,9 +612,16 @@ impl State {
     }
 }
 
+/// Numbers that people write from here on are words: Synod's own numbers never come so far.
+const NUMBER_MAX: u32 = 1_000_000_000;
+
 /// The number at the end of an id (`task-003` has 3); 0 if there is none.
 pub(crate) fn number_in(id: &str) -> u32 {
-    id.rsplit('-').next().and_then(|digits| digits.parse().ok()).unwrap_or(0)
+    id.rsplit('-')
+        .next()
+        .and_then(|digits| digits.parse().ok())
+        .filter(|number| *number < NUMBER_MAX)
+        .unwrap_or(0)
 }
 
 /// The longest beginning of `text` of at most `bytes_max` bytes.

@@ -46,7 +46,7 @@ fn number_messages(state: &State, events: &mut [Event]) {
                 let known = || state.sessions.get(session).map_or(1, |s| s.next_message);
                 let number = next.entry(session.clone()).or_insert_with(known);
                 message.id = MessageId::new(format!("m-{number:04}"));
-                *number += 1;
+                *number = number.saturating_add(1);
             }
             _ => {}
         }

@@ -180,6 +180,8 @@ pub struct Session {
     pub turns: u32,
     /// All turns.
     pub turns_total: u32,
+    /// How often the model failed in this turn; a restart makes a new try, but is no failure.
+    pub failures: u32,
     /// The number of the next message.
     pub next_message: u32,
     /// Whether somebody spoke since the last turn began.

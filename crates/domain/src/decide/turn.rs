@@ -104,8 +104,7 @@ fn gate_call(
     let role = state.role(&agent.spec.role);
     let approval_required =
         session.task.as_ref().and_then(|t| state.tasks.get(t)).is_some_and(|t| t.spec.approval_required);
-    let ruling =
-        gate::judge(&Asker { spec: &agent.spec, role, approval_required }, &state.policy, act);
+    let ruling = gate::judge(&Asker { spec: &agent.spec, role, approval_required }, &state.policy, act);
     let approved_by = match &pending.step {
         Step::Approved { approval } => Some(approval),
         Step::New | Step::Asking { .. } | Step::Running { .. } | Step::Finished => None,
@@ -219,9 +218,11 @@ fn unique_calls(calls: &[Call]) -> Vec<Call> {
         .enumerate()
         .map(|(index, call)| {
             let mut call = call.clone();
-            if !seen.insert(call.id.clone()) {
-                call.id = CallId::new(format!("{}-{}", call.id, index + 1));
-                seen.insert(call.id.clone());
+            let named = call.id.clone();
+            let mut number = index;
+            while !seen.insert(call.id.clone()) {
+                number += 1;
+                call.id = CallId::new(format!("{named}-{number}"));
             }
             call
         })
@@ -239,15 +240,15 @@ pub(super) fn failed(
     let session = thinking(state, id, ticket)?;
     let most = state.settings.limits.model_attempts_max;
     match retry_after_ms {
-        Some(after_ms) if ticket.attempt < most => {
-            let back_off = RETRY_MS << ticket.attempt.min(6);
+        Some(after_ms) if session.failures + 1 < most => {
+            let back_off = RETRY_MS << (session.failures + 1).min(6);
             let due = at.plus_ms(after_ms.max(back_off));
             Ok(vec![Event::TurnFailed { session: id.clone(), reason: reason.to_owned(), due }])
         }
         Some(_) => {
             let reason = format!(
                 "limits.model_attempts_max: the model failed {} times, the last time: {reason}",
-                ticket.attempt
+                session.failures + 1
             );
             Ok(finish::fail(state, at, id, session, &reason))
         }

@@ -110,6 +110,52 @@ fn a_model_that_fails_is_asked_again_later_and_later_up_to_model_attempts_max() 
 }
 
 #[test]
+fn a_restart_is_not_a_failure_of_the_model() {
+    let mut home = limited(|limits| limits.model_attempts_max = 2);
+    for _ in 0..5 {
+        home.give(Input::Started);
+    }
+    assert_eq!(line(&home.model_fails("executor-001", Some(0))), "turn_failed");
+    home.pass(1_000);
+    home.give(Input::Started);
+    assert_eq!(line(&home.model_fails("executor-001", Some(0))), "task-001:failed waiting failed");
+    let task = home.state.tasks.values().next().unwrap();
+    assert!(task.result.contains("failed 2 times"), "{}", task.result);
+}
+
+#[test]
+fn two_calls_of_one_turn_never_share_an_id() {
+    let mut home = limited(|limits| limits.same_call_max = 9);
+    let (session, ticket) = home.thinking("executor-001");
+    let call = |id: &str| Call { id: CallId::new(id), arguments: String::new(), want: Want::Act(read(id)) };
+    let calls = ["x", "x-3", "x", "x", "x-3"].map(call).to_vec();
+    home.give(Input::Replied { session, ticket, text: String::new(), calls, tokens_in: 1, tokens_out: 1 });
+    let mut ids: Vec<CallId> =
+        home.calls_to_tools("executor-001").into_iter().map(|(_, call, _)| call).collect();
+    ids.sort();
+    ids.dedup();
+    assert_eq!(ids.len(), 5, "{ids:?}");
+}
+
+#[test]
+fn a_number_at_the_end_of_its_range_breaks_nothing() {
+    let mut home = limited(|_| {});
+    let mut spec = home.state.tasks.values().next().unwrap().spec.clone();
+    spec.id = domain::id::TaskId::new("task-4294967295");
+    home.give(Input::TaskRead {
+        spec: Box::new(spec),
+        mark: domain::task::Mark::Open,
+        result: String::new(),
+    });
+    let more = [home.task("one", "executor-001"), home.task("two", "executor-001")];
+    assert_eq!(home.state.tasks.len(), 4, "no task takes the place of another: {more:?}");
+    let (session, _) = home.calls_to_model("executor-001")[0].clone();
+    let tail = domain::event::Tail::Unanswered;
+    home.give(Input::SessionCut { session: session.clone(), next_message: u32::MAX, tail });
+    home.give(written(Some(&session), "executor-001", "hello"));
+}
+
+#[test]
 fn an_empty_answer_counts_as_a_failure_of_the_model() {
     let mut home = limited(|_| {});
     let events = home.says("executor-001", " \n");
