@@ -10,6 +10,7 @@ mod inbox;
 mod owned;
 mod recent;
 mod sessions;
+mod stamps;
 mod tasks;
 mod watch;
 

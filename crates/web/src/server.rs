@@ -107,11 +107,19 @@ async fn answer(handle: &Handle, request: Request) -> Response {
         },
         Request::Answer { approval, approve, reason, by } => {
             let answer = if approve { Answer::Approved } else { Answer::Rejected { reason } };
-            submit(handle, Input::Answered { approval: ApprovalId::new(approval), answer, by, via: "cli".to_owned() }).await
+            submit(
+                handle,
+                Input::Answered { approval: ApprovalId::new(approval), answer, by, via: "cli".to_owned() },
+            )
+            .await
         }
         Request::Say { session, agent, text, by } => {
             let session = session.map(SessionId::new);
-            submit(handle, Input::MessageWritten { session, agent: AgentId::new(agent), text, by, in_file: false }).await
+            submit(
+                handle,
+                Input::MessageWritten { session, agent: AgentId::new(agent), text, by, in_file: false },
+            )
+            .await
         }
         Request::Add { task, by } => add(handle, task, by).await,
         Request::Stop => {

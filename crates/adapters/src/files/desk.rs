@@ -17,11 +17,11 @@ use ports::tools::Tools;
 use tokio::sync::{mpsc, oneshot};
 
 use super::approvals::{ApprovalOp, QUEUE};
-use super::disk::{self, Displaced, Flush, Found, Known, Replaced};
+use super::disk::{self, Displaced, Flush, Found, Known, Replaced, Stamp};
 use super::recent::{Recent, STALE_SAVE};
 use super::sessions::{SessionOp, path_of};
 use super::tasks::TaskOp;
-use super::{Conversation, Job, Problem, Setup, owned, relative};
+use super::{Conversation, Job, Problem, Setup, owned, relative, stamps};
 
 /// How long a file must be quiet before it is looked at.
 pub const DEBOUNCE: Duration = Duration::from_millis(15);
@@ -51,6 +51,8 @@ pub(super) struct Desk {
     pub(super) recent: Recent,
     /// What each file was when it was last read or written.
     pub(super) known: BTreeMap<String, Known>,
+    /// What the files were that this process never had to read.
+    stamps: BTreeMap<String, Stamp>,
     /// Files with additions that are not durable yet.
     pub(super) touched: BTreeSet<String>,
     pub(super) agent_files: BTreeMap<String, AgentId>,
@@ -108,6 +110,7 @@ impl Desk {
             tools: setup.tools,
             recent: Recent::default(),
             known: BTreeMap::new(),
+            stamps: BTreeMap::new(),
             touched: BTreeSet::new(),
             agent_files: BTreeMap::new(),
             lines_given: BTreeMap::new(),
@@ -184,7 +187,14 @@ impl Desk {
             Job::Scan(reply) => {
                 self.settle();
                 self.count_approvals();
+                let stamps = stamps::take(&self.home);
                 for path in self.all_files() {
+                    let place = self.home.join(&path);
+                    if stamps.get(&path).is_some_and(|stamp| Stamp::of(&place).as_ref() == Some(stamp)) {
+                        // Nobody touched it since it was last printed or read; what it says is in the journal.
+                        self.stamps.insert(path.clone(), stamps[&path].clone());
+                        continue;
+                    }
                     let recovered = disk::recover(&self.home.join(&path));
                     self.note(&path, recovered);
                     self.look(&path, true);
@@ -198,10 +208,24 @@ impl Desk {
             }
             Job::Stop => {
                 self.settle();
+                self.keep_stamps();
                 return true;
             }
         }
         false
+    }
+
+    /// Notes what each file is, so that the next start looks only at those that changed. Only after a good
+    /// stop: with edits that still wait, everything is looked at.
+    fn keep_stamps(&mut self) {
+        if self.todo.held.is_some() {
+            return;
+        }
+        let mut all = std::mem::take(&mut self.stamps);
+        all.extend(self.known.iter().map(|(path, known)| (path.clone(), Stamp::from(known))));
+        // What was complained about, or not looked at to the end, is looked at again.
+        all.retain(|path, _| !self.problems.contains_key(path) && !self.looks.contains_key(path));
+        stamps::keep(&self.home, &all);
     }
 
     fn reply(&self, reply: &SyncSender<()>) {

@@ -58,6 +58,29 @@ impl Known {
     }
 }
 
+/// What a file was when Synod last stopped, by its metadata alone.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct Stamp {
+    inode: u64,
+    modified: (i64, i64),
+    len: u64,
+}
+
+impl Stamp {
+    /// What the file is now; `None` if there is none.
+    pub fn of(path: &Path) -> Option<Self> {
+        let metadata = fs::metadata(path).ok()?;
+        let modified = (metadata.mtime(), metadata.mtime_nsec());
+        Some(Self { inode: metadata.ino(), modified, len: metadata.len() })
+    }
+}
+
+impl From<&Known> for Stamp {
+    fn from(known: &Known) -> Self {
+        Self { inode: known.inode, modified: known.modified, len: known.len }
+    }
+}
+
 /// A file's text and what it was.
 pub struct Found {
     /// The whole text; bytes that are no UTF-8 are an error of the reader.

@@ -1,0 +1,160 @@
+//! The socket, with a real engine behind it.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on says so")]
+
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use domain::agent;
+use domain::effect::Effect;
+use domain::id::{AgentId, Seq, TaskId, Time};
+use domain::input::Input;
+use domain::state::State;
+use domain::task::Spec;
+use engine::{Engine, Handle, Parts};
+use ports::hands::Hands;
+use ports::printer::{Printer, Recorded};
+use testkit::clock::Virtual;
+use testkit::journal::Disk;
+use web::api::{Request, Response};
+use web::client::{ClientError, ask};
+use web::server::Server;
+
+struct Idle;
+
+impl Hands for Idle {
+    fn perform(&mut self, _: &State, _: Effect) {}
+    fn wind_down(&mut self) {}
+    fn abort(&mut self) {}
+}
+
+impl Printer for Idle {
+    fn print(&mut self, _: Arc<[Recorded]>) {}
+    fn printed(&self) -> Seq {
+        Seq(0)
+    }
+    fn flush(&mut self) {}
+}
+
+/// A home with one agent and its socket; the folder goes with the test.
+struct Home {
+    _folder: tempfile::TempDir,
+    socket: PathBuf,
+    _runtime: tokio::runtime::Runtime,
+}
+
+impl Home {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let socket = folder.path().join("socket");
+        let runtime =
+            tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+        let engine = Engine::open(Box::new(Disk::new())).unwrap();
+        let make = |_: Handle| {
+            Ok(Parts {
+                hands: Box::new(Idle),
+                printer: Box::new(Idle),
+                clock: Arc::new(Virtual::at(Time(5))),
+            })
+        };
+        let (handle, _thread) = engine::spawn(engine, make).unwrap();
+        runtime.block_on(async {
+            let spec = agent::Spec::new(AgentId::new("executor-001"), "executor", "m");
+            handle.submit(Input::AgentRead(Box::new(spec))).await.unwrap().unwrap();
+            let server = Server::bind(&socket).unwrap();
+            tokio::spawn(server.serve(handle));
+        });
+        Self { _folder: folder, socket, _runtime: runtime }
+    }
+}
+
+fn add(title: &str, to: &str) -> Request {
+    let mut task = Spec::new(TaskId::new(""), "tasks/x.task.md", title);
+    task.assignee = Some(AgentId::new(to));
+    Request::Add { task: Box::new(task), by: "dana".to_owned() }
+}
+
+fn raw(socket: &Path, line: &[u8]) -> String {
+    let mut stream = UnixStream::connect(socket).unwrap();
+    // The server may hang up before all of a request that is too long was sent.
+    _ = stream.write_all(line);
+    let mut answer = String::new();
+    _ = BufReader::new(stream).read_line(&mut answer);
+    answer
+}
+
+#[test]
+fn what_is_asked_is_decided_and_answered() {
+    let home = Home::new();
+    let added = ask(&home.socket, &add("Look", "executor-001")).unwrap();
+    assert!(matches!(added, Response::Done { task: Some(id), .. } if id == "task-001"));
+    let Response::Live(live) = ask(&home.socket, &Request::Live).unwrap() else { panic!("not live") };
+    assert_eq!((live.pid, live.working), (std::process::id(), vec![]));
+}
+
+#[test]
+fn a_refusal_says_why() {
+    let home = Home::new();
+    assert_eq!(
+        ask(&home.socket, &add("Look", "nobody")).unwrap(),
+        Response::Refused { reason: "there is no agent nobody".to_owned() }
+    );
+    let answer = Request::Answer {
+        approval: "approval-0009".to_owned(),
+        approve: true,
+        reason: String::new(),
+        by: "dana".to_owned(),
+    };
+    assert_eq!(
+        ask(&home.socket, &answer).unwrap(),
+        Response::Refused { reason: "there is no approval approval-0009".to_owned() }
+    );
+    let say = Request::Say {
+        session: None,
+        agent: "executor-001".to_owned(),
+        text: " ".to_owned(),
+        by: "dana".to_owned(),
+    };
+    assert_eq!(
+        ask(&home.socket, &say).unwrap(),
+        Response::Refused { reason: "the message is empty".to_owned() }
+    );
+}
+
+#[test]
+fn nonsense_is_refused_and_the_next_request_works() {
+    let home = Home::new();
+    for nonsense in ["\n", "hello\n", "{}\n", "{\"do\":\"fly\"}\n", "[1]\n", "\u{0}\n"] {
+        assert!(raw(&home.socket, nonsense.as_bytes()).contains("\"answer\":\"bad\""), "{nonsense:?}");
+    }
+    assert!(raw(&home.socket, &[0xff, b'\n']).is_empty(), "bytes that are no text end the connection");
+    let long = vec![b'x'; (1 << 20) + 10];
+    assert!(raw(&home.socket, &long).contains("at most"));
+    assert!(matches!(ask(&home.socket, &Request::Live), Ok(Response::Live(_))));
+}
+
+#[test]
+fn many_connections_wait_for_their_turn() {
+    let home = Home::new();
+    let mut silent: Vec<UnixStream> = (0..63).map(|_| UnixStream::connect(&home.socket).unwrap()).collect();
+    assert!(matches!(ask(&home.socket, &Request::Live), Ok(Response::Live(_))), "the last place is free");
+    silent.push(UnixStream::connect(&home.socket).unwrap());
+    silent.push(UnixStream::connect(&home.socket).unwrap());
+    drop(silent);
+    assert!(matches!(ask(&home.socket, &Request::Live), Ok(Response::Live(_))));
+}
+
+#[test]
+fn only_the_owner_may_open_the_socket_and_a_dead_one_is_replaced() {
+    use std::os::unix::fs::PermissionsExt;
+    let home = Home::new();
+    assert_eq!(std::fs::metadata(&home.socket).unwrap().permissions().mode() & 0o777, 0o600);
+    let folder = tempfile::tempdir().unwrap();
+    let dead = folder.path().join("socket");
+    drop(std::os::unix::net::UnixListener::bind(&dead).unwrap());
+    assert!(matches!(ask(&dead, &Request::Live), Err(ClientError::Unreachable { .. })));
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async { drop(Server::bind(&dead).unwrap()) });
+    assert!(!dead.exists(), "the file goes with the server");
+}
