@@ -71,7 +71,7 @@ pub(super) struct Desk {
     problems: BTreeMap<String, Vec<Diagnostic>>,
     tell: mpsc::Sender<Problem>,
     looks: BTreeMap<String, Look>,
-    displaced: Vec<(Instant, String, Displaced)>,
+    displaced: Vec<(Instant, String, Box<Displaced>)>,
     /// The file that is looked at now and what it is, for `confirm_later`.
     current: Option<(String, Option<u64>)>,
     doubts: BTreeMap<String, Option<u64>>,

@@ -143,7 +143,7 @@ pub enum Replaced {
         /// What the file is now.
         known: Known,
         /// The old file, for a last look: an editor may still be writing into it.
-        displaced: Option<Displaced>,
+        displaced: Option<Box<Displaced>>,
     },
     /// Somebody saved in between; nothing was changed.
     Changed,
@@ -270,7 +270,7 @@ fn swap(
     fs::remove_file(aside)?;
     Ok(Replaced::Done {
         known: Known::of(&file.metadata()?, text.as_bytes()),
-        displaced: Some(Displaced { file: taken, known }),
+        displaced: Some(Box::new(Displaced { file: taken, known })),
     })
 }
 
