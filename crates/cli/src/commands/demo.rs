@@ -38,11 +38,11 @@ pub fn run(given: Option<&Path>, yes: bool, out: &Out) -> anyhow::Result<Exit> {
         let server = up::serve(&home, &running.handle)?;
         let mut events = running.handle.listen();
         let mut pulse = running.handle.pulse();
+        let mut story = Story::of(&running.handle).await?;
         running.start().await?;
         up::tell_going_on(&home, &running, out);
         ask_question(&home).with_context(|| format!("cannot write {}", home.join(INBOX).display()))?;
 
-        let mut story = Story::default();
         let (answers, mut answered) = mpsc::channel::<(ApprovalId, Answer)>(8);
         for request in running.handle.look(|state| state.approvals.values().cloned().collect::<Vec<_>>()).await? {
             // Left over from a run that was stopped.

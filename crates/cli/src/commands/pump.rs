@@ -3,7 +3,9 @@
 use std::path::Path;
 use std::time::Duration;
 
+use ports::printer::Recorded;
 use serde_json::json;
+use tokio::sync::broadcast;
 
 use super::story::Story;
 use super::up;
@@ -19,7 +21,10 @@ pub fn run(home: &Path, timeout: u64, out: &Out) -> anyhow::Result<Exit> {
     up::runtime()?.block_on(async {
         let mut running = wire::open(home, Does::Work).await?;
         let server = up::serve(home, &running.handle)?;
-        let exit = until_idle(&mut running, home, timeout, out, Begin::Now).await?;
+        let mut events = running.handle.listen();
+        let mut story = Story::of(&running.handle).await?;
+        running.start().await?;
+        let exit = until_idle(&mut running, &mut events, &mut story, home, timeout, out).await?;
         let waiting = running.handle.pulse().borrow().approvals;
         server.abort();
         up::finish(running, out).await?;
@@ -37,30 +42,16 @@ pub fn run(home: &Path, timeout: u64, out: &Out) -> anyhow::Result<Exit> {
     })
 }
 
-/// Whether the home still has to be started.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Begin {
-    /// Yes.
-    Now,
-    /// It was.
-    Begun,
-}
-
 /// Works and tells until nothing more can be done without somebody outside.
 pub async fn until_idle(
     running: &mut Running,
+    events: &mut broadcast::Receiver<Recorded>,
+    story: &mut Story,
     home: &Path,
     timeout: u64,
     out: &Out,
-    begin: Begin,
 ) -> anyhow::Result<Exit> {
-    let mut events = running.handle.listen();
     let mut pulse = running.handle.pulse();
-    if begin == Begin::Now {
-        running.start().await?;
-        up::tell_going_on(home, running, out);
-    }
-    let mut story = Story::default();
     let interrupted = up::interrupted();
     tokio::pin!(interrupted);
     let over = tokio::time::sleep(Duration::from_secs(timeout));
@@ -68,7 +59,7 @@ pub async fn until_idle(
     loop {
         if pulse.borrow_and_update().idle {
             while let Ok(recorded) = events.try_recv() {
-                up::follow(Ok(recorded), &mut story, out);
+                up::follow(Ok(recorded), story, out);
             }
             let waiting = pulse.borrow().approvals;
             return Ok(if waiting > 0 { Exit::Waiting } else { Exit::Ok });
@@ -76,7 +67,7 @@ pub async fn until_idle(
         tokio::select! {
             () = &mut interrupted => return Ok(Exit::Interrupted),
             () = &mut over => return Ok(Exit::TimedOut),
-            event = events.recv() => { up::follow(event, &mut story, out); }
+            event = events.recv() => { up::follow(event, story, out); }
             Some(problem) = running.problems.recv() => up::tell_problem(home, &problem, out),
             changed = pulse.changed() => changed?,
         }

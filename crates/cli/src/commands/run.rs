@@ -8,7 +8,8 @@ use domain::state::TaskStage;
 use domain::task::{End, Spec};
 use serde_json::json;
 
-use super::pump::{self, Begin};
+use super::pump;
+use super::story::Story;
 use super::up;
 use crate::failure::{Exit, fail};
 use crate::home::person;
@@ -33,6 +34,8 @@ pub fn run(home: &Path, request: &str, to: Option<&str>, timeout: u64, out: &Out
     up::runtime()?.block_on(async {
         let mut running = wire::open(home, Does::Work).await?;
         let server = up::serve(home, &running.handle)?;
+        let mut events = running.handle.listen();
+        let mut story = Story::of(&running.handle).await?;
         running.start().await?;
         let id = running.handle.look(|state| TaskId::new(format!("task-{:03}", state.next_task))).await?;
         let added = running.handle.submit(Input::TaskWanted { spec: Box::new(spec), by: person() }).await?;
@@ -41,7 +44,7 @@ pub fn run(home: &Path, request: &str, to: Option<&str>, timeout: u64, out: &Out
             running.close().await?;
             return Err(fail(Exit::Failed, refused.to_string(), "`synod agent list` shows who there is"));
         }
-        let exit = pump::until_idle(&mut running, home, timeout, out, Begin::Begun).await?;
+        let exit = pump::until_idle(&mut running, &mut events, &mut story, home, timeout, out).await?;
         let task = id.clone();
         let ended = running
             .handle

@@ -7,9 +7,10 @@ use domain::approval::{Answer, Outcome, Request};
 use domain::event::{Event, Finish};
 use domain::id::{ApprovalId, CallId, SessionId};
 use domain::session::Message;
-use domain::state::Requester;
+use domain::state::{Requester, Stage};
 use domain::task::End;
 use domain::tool::{Act, Call, Want};
+use engine::{Closed, Handle};
 
 /// What was asked for and not finished, so that a result can be told with its question.
 #[derive(Default)]
@@ -31,6 +32,22 @@ pub struct Told {
 }
 
 impl Story {
+    /// A story that knows what was under way before this process.
+    pub async fn of(handle: &Handle) -> Result<Self, Closed> {
+        handle
+            .look(|state| {
+                let mut story = Self { approvals: state.approvals.clone(), ..Self::default() };
+                for (id, session) in &state.sessions {
+                    if let Stage::Acting { calls, .. } = &session.stage {
+                        let open = calls.iter().map(|p| ((id.clone(), p.call.id.clone()), p.call.clone()));
+                        story.calls.extend(open);
+                    }
+                }
+                story
+            })
+            .await
+    }
+
     /// The line for an event, if people care about it.
     pub fn tell(&mut self, event: &Event) -> Option<Told> {
         match event {

@@ -18,12 +18,12 @@ pub fn run(home: &Path, out: &Out) -> anyhow::Result<Exit> {
         let mut running = wire::open(home, Does::Work).await?;
         let server = serve(home, &running.handle)?;
         let mut events = running.handle.listen();
+        let mut story = Story::of(&running.handle).await?;
         running.start().await?;
         if !out.json {
             out.say(format!("synod works in {} (Ctrl-C stops it)", home.display()));
         }
         tell_going_on(home, &running, out);
-        let mut story = Story::default();
         let mut pulse = running.handle.pulse();
         let interrupted = interrupted();
         tokio::pin!(interrupted);
