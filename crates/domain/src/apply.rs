@@ -332,13 +332,13 @@ impl State {
     }
 
     fn hear(&mut self, id: &SessionId, message: &Message, asker: Option<&SessionId>) {
-        let Some(session) = self.sessions.get_mut(id) else { return };
-        session.next_message = session.next_message.max(number_in(message.id.as_str()).saturating_add(1));
-        session.unread = true;
-        session.turns = 0;
-        session.repeated = None;
-        session.askers.extend(asker.cloned());
-        self.refresh_session(id);
+        self.change_session(id, |session| {
+            session.next_message = session.next_message.max(number_in(message.id.as_str()).saturating_add(1));
+            session.unread = true;
+            session.turns = 0;
+            session.repeated = None;
+            session.askers.extend(asker.cloned());
+        });
     }
 
     /// Forgets that a model call is due again, before the stage that says when is left.
@@ -418,13 +418,13 @@ impl State {
 
     fn begin_turn(&mut self, id: &SessionId, turn: u32) {
         let ticket = Ticket { effect: self.seq, attempt: 1 };
-        let Some(session) = self.sessions.get_mut(id) else { return };
-        session.stage = Stage::Thinking { ticket };
-        session.unread = false;
-        session.turns += 1;
-        session.turns_total = turn;
-        session.failures = 0;
-        self.refresh_session(id);
+        self.change_session(id, |session| {
+            session.stage = Stage::Thinking { ticket };
+            session.unread = false;
+            session.turns += 1;
+            session.turns_total = turn;
+            session.failures = 0;
+        });
     }
 
     fn fail_turn(&mut self, id: &SessionId, due: Time) {
@@ -448,33 +448,23 @@ impl State {
     }
 
     fn take_reply(&mut self, id: &SessionId, message: &Message) {
-        let Some(session) = self.sessions.get_mut(id) else { return };
-        session.next_message = session.next_message.max(number_in(message.id.as_str()).saturating_add(1));
-        session.stage = if message.calls.is_empty() {
-            Stage::Concluding { said: message.content.clone() }
-        } else {
-            let calls =
-                message.calls.iter().map(|call| Pending { call: call.clone(), step: Step::New }).collect();
-            Stage::Acting { said: message.content.clone(), calls }
-        };
-        self.refresh_session(id);
+        self.change_session(id, |session| {
+            session.next_message = session.next_message.max(number_in(message.id.as_str()).saturating_add(1));
+            session.stage = if message.calls.is_empty() {
+                Stage::Concluding { said: message.content.clone() }
+            } else {
+                let calls = message
+                    .calls
+                    .iter()
+                    .map(|call| Pending { call: call.clone(), step: Step::New })
+                    .collect();
+                Stage::Acting { said: message.content.clone(), calls }
+            };
+        });
     }
 
     fn step(&mut self, id: &SessionId, call: &str, step: Step) {
-        let Some(session) = self.sessions.get_mut(id) else { return };
-        if let Stage::Acting { calls, .. } = &mut session.stage
-            && let Some(pending) = calls.iter_mut().find(|p| p.call.id.as_str() == call)
-        {
-            if matches!(pending.step, Step::New) {
-                let act = pending.call.arguments.clone() + pending.call.want.tool();
-                session.repeated = match session.repeated.take() {
-                    Some((last, times)) if last == act => Some((last, times + 1)),
-                    _ => Some((act, 1)),
-                };
-            }
-            pending.step = step;
-        }
-        self.refresh_session(id);
+        self.change_session(id, |session| take_step(session, call, step));
     }
 
     fn retry_call(&mut self, id: &SessionId, call: &str) {
@@ -488,12 +478,12 @@ impl State {
     }
 
     fn finish_call(&mut self, id: &SessionId, message: &Message) {
-        if let Some(session) = self.sessions.get_mut(id) {
+        self.change_session(id, |session| {
             session.next_message = session.next_message.max(number_in(message.id.as_str()).saturating_add(1));
-        }
-        if let Some(call) = &message.call {
-            self.step(id, call.as_str(), Step::Finished);
-        }
+            if let Some(call) = &message.call {
+                take_step(session, call.as_str(), Step::Finished);
+            }
+        });
     }
 
     fn end_approval(&mut self, id: &crate::id::ApprovalId, outcome: &crate::approval::Outcome) {
@@ -508,10 +498,16 @@ impl State {
         }
     }
 
-    /// Puts the session where it belongs: on the agenda, in its agent's queue, or neither.
-    pub(crate) fn refresh_session(&mut self, id: &SessionId) {
+    fn refresh_session(&mut self, id: &SessionId) {
+        self.change_session(id, |_| {});
+    }
+
+    /// Changes a session and puts it where it belongs: on the agenda, in its agent's queue, or neither. Finds it
+    /// once for both, because finding sessions is most of what applying an event costs.
+    fn change_session(&mut self, id: &SessionId, change: impl FnOnce(&mut Session)) {
         let since = self.seq;
         let Some(session) = self.sessions.get_mut(id) else { return };
+        change(session);
         let (wants, working) = (session.wants_attention(), session.lifecycle == Lifecycle::Working);
         if wants && working {
             self.agenda.insert(id.clone());
@@ -622,6 +618,19 @@ pub(crate) fn number_in(id: &str) -> u32 {
         .and_then(|digits| digits.parse().ok())
         .filter(|number| *number < NUMBER_MAX)
         .unwrap_or(0)
+}
+
+/// Takes one of the current turn's calls a step further, and counts how often the same act came in a row.
+fn take_step(session: &mut Session, call: &str, step: Step) {
+    let Stage::Acting { calls, .. } = &mut session.stage else { return };
+    let Some(pending) = calls.iter_mut().find(|p| p.call.id.as_str() == call) else { return };
+    if matches!(pending.step, Step::New) {
+        session.repeated = match session.repeated.take() {
+            Some((last, times)) if pending.call.is_act(&last) => Some((last, times + 1)),
+            _ => Some((pending.call.act(), 1)),
+        };
+    }
+    pending.step = step;
 }
 
 /// The longest beginning of `text` of at most `bytes_max` bytes.

@@ -235,7 +235,7 @@ fn writable(path: &str) -> Result<String, (String, String)> {
             format!("{clean} is one of the files by which people keep control; no agent may write it"),
         ));
     }
-    if folded(&clean).iter().any(|part| CONTROL_ANYWHERE.contains(&part.as_str())) {
+    if parts(&folded(&clean)).any(|part| CONTROL_ANYWHERE.contains(&part)) {
         return Err((
             "control folder .git".to_owned(),
             format!("{clean} is in a folder whose files git runs; no agent may write it"),
@@ -277,14 +277,19 @@ fn clean(path: &str) -> Result<String, (String, String)> {
 
 fn beneath(path: &str, folder: &str) -> bool {
     let (path, folder) = (folded(path), folded(folder));
-    path.len() >= folder.len() && path.iter().zip(&folder).all(|(a, b)| a == b)
+    let mut path = parts(&path);
+    parts(&folder).all(|part| path.next() == Some(part))
 }
 
-/// The parts of a path as the least careful file system compares them: without case, where `ſ` is `s` and `ß` is
-/// `ss`, and without dots and spaces at the end. Dots at the beginning count: `.synod` is not `synod`.
-fn folded(path: &str) -> Vec<String> {
-    let path = path.to_uppercase().to_lowercase();
-    path.split('/').map(|part| part.trim_end_matches(['.', ' ']).to_owned()).collect()
+/// A path as the least careful file system compares it: without case, where `ſ` is `s` and `ß` is `ss`.
+fn folded(path: &str) -> String {
+    if path.is_ascii() { path.to_ascii_lowercase() } else { path.to_uppercase().to_lowercase() }
+}
+
+/// The parts of a folded path without dots and spaces at the end, which some file systems drop. Dots at the
+/// beginning count: `.synod` is not `synod`.
+fn parts(path: &str) -> impl Iterator<Item = &str> {
+    path.split('/').map(|part| part.trim_end_matches(['.', ' ']))
 }
 
 #[cfg(test)]

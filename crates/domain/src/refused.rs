@@ -29,7 +29,10 @@ pub enum Refused {
     #[error("there is no session {0}")]
     NoSession(SessionId),
     /// A person wrote a mark that only Synod gives.
-    #[error("{task} cannot be marked {} by hand: only done, failed, cancelled and open are commands", mark.as_str())]
+    #[error(
+        "{task} cannot be marked {} by hand: done, failed and cancelled are commands, and open once it has ended",
+        mark.as_str()
+    )]
     MarkNotACommand {
         /// Which task.
         task: TaskId,

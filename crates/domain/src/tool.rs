@@ -34,6 +34,18 @@ pub enum Want {
     },
 }
 
+impl Call {
+    /// The arguments and the tool as one text, by which calls are compared.
+    pub(crate) fn act(&self) -> String {
+        format!("{}{}", self.arguments, self.want.tool())
+    }
+
+    /// Whether `act` is this call's.
+    pub(crate) fn is_act(&self, act: &str) -> bool {
+        act.strip_prefix(self.arguments.as_str()) == Some(self.want.tool())
+    }
+}
+
 impl Want {
     /// The tool's name.
     pub fn tool(&self) -> &str {

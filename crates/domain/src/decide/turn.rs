@@ -77,7 +77,6 @@ fn gate_call(
         }
     };
     let limits = &state.settings.limits;
-    let same = format!("{}{}", pending.call.arguments, act.tool());
     if index >= limits.calls_max as usize {
         let text = format!("refused by limits.calls_max: at most {} calls in one turn", limits.calls_max);
         events.push(refuse("limits.calls_max".to_owned(), text));
@@ -87,7 +86,7 @@ fn gate_call(
         && session
             .repeated
             .as_ref()
-            .is_some_and(|(last, times)| *last == same && *times >= limits.same_call_max)
+            .is_some_and(|(last, times)| *times >= limits.same_call_max && pending.call.is_act(last))
     {
         let text = format!(
             "refused by limits.same_call_max: this exact call was made {} times in a row; do something else or say what is in the way",

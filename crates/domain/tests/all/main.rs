@@ -8,3 +8,4 @@ mod limits;
 mod messages;
 mod recovering;
 mod slots;
+mod tables;
