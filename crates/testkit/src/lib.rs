@@ -3,8 +3,11 @@
 
 pub mod clock;
 pub mod contract;
+pub mod hands;
+pub mod inputs;
 pub mod journal;
 pub mod model;
+pub mod printer;
 pub mod rng;
 pub mod tools;
 pub mod world;

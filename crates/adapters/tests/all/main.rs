@@ -9,5 +9,6 @@ mod files;
 mod journal;
 mod lock;
 mod models;
+mod ports;
 mod slack;
 mod tasks_sql;

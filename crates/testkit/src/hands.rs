@@ -1,0 +1,50 @@
+//! Puppets: hands that answer at once, with what a test told them.
+
+use std::sync::Arc;
+
+use domain::effect::Effect;
+use domain::input::Input;
+use domain::state::State;
+use ports::hands::Hands;
+use ports::inputs::Inputs;
+
+/// Answers every model call with the same words and every tool with the same text, until it winds down.
+pub struct Puppets {
+    inputs: Arc<dyn Inputs>,
+    says: String,
+    winding_down: bool,
+    aborted: bool,
+}
+
+impl Puppets {
+    /// Puppets that say `says`.
+    pub fn new(inputs: Arc<dyn Inputs>, says: impl Into<String>) -> Self {
+        Self { inputs, says: says.into(), winding_down: false, aborted: false }
+    }
+}
+
+impl Hands for Puppets {
+    fn perform(&mut self, _: &State, effect: Effect) {
+        let text = self.says.clone();
+        let outcome = match effect {
+            Effect::CallModel { ticket, session, .. } if !self.winding_down => {
+                Input::Replied { session, ticket, text, calls: Vec::new(), tokens_in: 1, tokens_out: 1 }
+            }
+            Effect::RunTool { ticket, session, call, .. } if !self.aborted => {
+                Input::ToolFinished { session, call: call.id, ticket, ok: true, text }
+            }
+            Effect::CallModel { .. } | Effect::RunTool { .. } | Effect::Stop { .. } => return,
+        };
+        // A full tray in a test is the test's business.
+        _ = self.inputs.try_give(outcome);
+    }
+
+    fn wind_down(&mut self) {
+        self.winding_down = true;
+    }
+
+    fn abort(&mut self) {
+        self.winding_down = true;
+        self.aborted = true;
+    }
+}
