@@ -11,6 +11,9 @@ use crate::state::{
 };
 use crate::task::{self, Priority};
 
+/// What is due, and when.
+type Deadlines = std::collections::BTreeSet<(Time, Deadline)>;
+
 /// Results are kept in the state up to this size; the session has all of it.
 pub const RESULT_BYTES_MAX: usize = 4096;
 
@@ -83,9 +86,10 @@ impl State {
                 Deadline::Retry(_) | Deadline::Approval(_) => None,
             })
             .collect();
-        for session in working {
-            self.stop_clock(None, &session);
-            self.start_clock(at, &session);
+        for id in working {
+            let Some(session) = self.sessions.get_mut(&id) else { continue };
+            stop_clock(session, &id, None, &mut self.deadlines);
+            start_clock(session, &id, at, self.agents.get(&session.agent), &mut self.deadlines);
         }
     }
 
@@ -296,8 +300,8 @@ impl State {
     }
 
     fn set_tail(&mut self, id: &SessionId, tail: &Tail) {
-        self.drop_retry(id);
         let Some(session) = self.sessions.get_mut(id) else { return };
+        drop_retry(session, id, &mut self.deadlines);
         session.unread = false;
         session.turns = 0;
         session.stage = Stage::Resting;
@@ -341,18 +345,11 @@ impl State {
         });
     }
 
-    /// Forgets that a model call is due again, before the stage that says when is left.
-    fn drop_retry(&mut self, id: &SessionId) {
-        if let Some(Session { stage: Stage::Retrying { due, .. }, .. }) = self.sessions.get(id) {
-            self.deadlines.remove(&(*due, Deadline::Retry(id.clone())));
-        }
-    }
-
     fn move_session(&mut self, at: Time, id: &SessionId, to: Lifecycle, failed: bool) {
-        if to != Lifecycle::Working {
-            self.drop_retry(id);
-        }
         let Some(session) = self.sessions.get_mut(id) else { return };
+        if to != Lifecycle::Working {
+            drop_retry(session, id, &mut self.deadlines);
+        }
         let from = session.lifecycle;
         session.lifecycle = to;
         session.failed = failed;
@@ -369,51 +366,31 @@ impl State {
             }
             Lifecycle::Idle | Lifecycle::Working | Lifecycle::Blocked => {}
         }
+        let mut agent = self.agents.get_mut(&agent_id);
         match (from == Lifecycle::Working, to == Lifecycle::Working) {
             (false, true) => {
                 self.busy += 1;
-                if let Some(agent) = self.agents.get_mut(&agent_id) {
+                if let Some(agent) = &mut agent {
                     agent.busy += 1;
                 }
-                self.start_clock(at, id);
+                start_clock(session, id, at, agent.as_deref(), &mut self.deadlines);
             }
             (true, false) => {
                 self.busy = self.busy.saturating_sub(1);
-                if let Some(agent) = self.agents.get_mut(&agent_id) {
+                if let Some(agent) = &mut agent {
                     agent.busy = agent.busy.saturating_sub(1);
                 }
-                self.stop_clock(Some(at), id);
+                stop_clock(session, id, Some(at), &mut self.deadlines);
             }
             (true, true) | (false, false) => {}
         }
         if to == Lifecycle::Complete
-            && let Some(agent) = self.agents.get_mut(&agent_id)
+            && let Some(agent) = agent
         {
             agent.sessions.remove(id);
         }
         self.refresh_session(id);
         self.refresh_agent(&agent_id);
-    }
-
-    fn start_clock(&mut self, at: Time, id: &SessionId) {
-        let Some(session) = self.sessions.get_mut(id) else { return };
-        session.working_since = Some(at);
-        let Some(agent) = self.agents.get(&session.agent) else { return };
-        let allowed = agent.spec.permissions.concurrency.task_timeout_ms.saturating_sub(session.worked_ms);
-        let due = at.plus_ms(allowed);
-        session.work_due = Some(due);
-        self.deadlines.insert((due, Deadline::Work(id.clone())));
-    }
-
-    fn stop_clock(&mut self, at: Option<Time>, id: &SessionId) {
-        let Some(session) = self.sessions.get_mut(id) else { return };
-        if let (Some(at), Some(since)) = (at, session.working_since) {
-            session.worked_ms += at.ms_since(since);
-        }
-        session.working_since = None;
-        if let Some(due) = session.work_due.take() {
-            self.deadlines.remove(&(due, Deadline::Work(id.clone())));
-        }
     }
 
     fn begin_turn(&mut self, id: &SessionId, turn: u32) {
@@ -618,6 +595,40 @@ pub(crate) fn number_in(id: &str) -> u32 {
         .and_then(|digits| digits.parse().ok())
         .filter(|number| *number < NUMBER_MAX)
         .unwrap_or(0)
+}
+
+/// Forgets that a model call is due again, before the stage that says when is left.
+fn drop_retry(session: &Session, id: &SessionId, deadlines: &mut Deadlines) {
+    if let Stage::Retrying { due, .. } = session.stage {
+        deadlines.remove(&(due, Deadline::Retry(id.clone())));
+    }
+}
+
+/// Working time counts from here, and is over when the agent's `task_timeout_ms` is used up.
+fn start_clock(
+    session: &mut Session,
+    id: &SessionId,
+    at: Time,
+    agent: Option<&Agent>,
+    deadlines: &mut Deadlines,
+) {
+    session.working_since = Some(at);
+    let Some(agent) = agent else { return };
+    let allowed = agent.spec.permissions.concurrency.task_timeout_ms.saturating_sub(session.worked_ms);
+    let due = at.plus_ms(allowed);
+    session.work_due = Some(due);
+    deadlines.insert((due, Deadline::Work(id.clone())));
+}
+
+/// Working time no longer counts. Without `at`, nobody knows when that began.
+fn stop_clock(session: &mut Session, id: &SessionId, at: Option<Time>, deadlines: &mut Deadlines) {
+    if let (Some(at), Some(since)) = (at, session.working_since) {
+        session.worked_ms += at.ms_since(since);
+    }
+    session.working_since = None;
+    if let Some(due) = session.work_due.take() {
+        deadlines.remove(&(due, Deadline::Work(id.clone())));
+    }
 }
 
 /// Takes one of the current turn's calls a step further, and counts how often the same act came in a row.

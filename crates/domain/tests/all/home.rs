@@ -79,6 +79,7 @@ impl Home {
         let effects = &mut self.effects;
         play(&mut self.state, self.at, &input, self.live, &mut |state, event| {
             effects.extend(react(state, &event));
+            check(state, &event);
             events.push(event);
         })?;
         for event in &events {
@@ -247,6 +248,19 @@ impl Home {
             _ => None,
         };
         self.events.iter().filter_map(task).map(|task| task.to_string()).collect()
+    }
+}
+
+/// What holds of every event: work begins only when it is ready, and a refusal names its rule.
+fn check(state: &State, event: &Event) {
+    match event {
+        Event::TaskStarted { task, .. } => {
+            assert_eq!(state.open_dependencies(&state.tasks[task]).next(), None, "{task} began too early");
+        }
+        Event::CallFinished { finish: Finish::Refused { rule }, message, .. } => {
+            assert!(!rule.is_empty() && !message.content.is_empty(), "a refusal says by what and why");
+        }
+        _ => {}
     }
 }
 

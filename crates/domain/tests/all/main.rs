@@ -3,7 +3,9 @@
 mod home;
 
 mod approvals;
+mod chance;
 mod delegating;
+mod laws;
 mod limits;
 mod messages;
 mod recovering;
