@@ -39,6 +39,14 @@ pub enum Request {
         /// Who adds it.
         by: String,
     },
+    /// Wait until a task has ended or nothing more can be done without somebody outside.
+    Await {
+        /// The task; without one, only the second.
+        #[serde(default)]
+        task: Option<String>,
+        /// At most so long.
+        ms_max: u64,
+    },
     /// Wind down and end.
     Stop,
 }
@@ -67,6 +75,27 @@ pub enum Response {
     },
     /// What is under way.
     Live(Live),
+    /// What was waited for, or what there is instead.
+    Awaited {
+        /// Where the task stands, if one was named.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        task: Option<TaskView>,
+        /// Approvals that wait for a person.
+        approvals: usize,
+        /// Whether the time was over first.
+        timed_out: bool,
+    },
+}
+
+/// Where a task stands.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TaskView {
+    /// The word for its mark.
+    pub mark: String,
+    /// Whether it has ended.
+    pub ended: bool,
+    /// What came of it.
+    pub result: String,
 }
 
 /// What is under way in a running home.

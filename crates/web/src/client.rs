@@ -28,9 +28,14 @@ pub enum ClientError {
 
 /// Asks the daemon of a home one thing.
 pub fn ask(socket: &Path, request: &Request) -> Result<Response, ClientError> {
+    ask_within(socket, request, PATIENCE)
+}
+
+/// Asks something that may take its time.
+pub fn ask_within(socket: &Path, request: &Request, patience: Duration) -> Result<Response, ClientError> {
     let unreachable = |source| ClientError::Unreachable { path: socket.display().to_string(), source };
     let mut stream = UnixStream::connect(socket).map_err(unreachable)?;
-    stream.set_read_timeout(Some(PATIENCE)).map_err(unreachable)?;
+    stream.set_read_timeout(Some(patience)).map_err(unreachable)?;
     stream.set_write_timeout(Some(PATIENCE)).map_err(unreachable)?;
     let mut text = serde_json::to_string(request).map_err(|error| ClientError::Garbled(error.to_string()))?;
     text.push('\n');

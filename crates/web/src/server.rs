@@ -14,12 +14,14 @@ use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::Semaphore;
 
-use crate::api::{Live, Request, Response, Working};
+use crate::api::{Live, Request, Response, TaskView, Working};
 
 /// Connections that are served at once.
 const CONNECTIONS_MAX: usize = 64;
 /// The longest request.
 const REQUEST_BYTES_MAX: u64 = 1 << 20;
+/// The longest wait for a task.
+const AWAIT_MS_MAX: u64 = 24 * 60 * 60 * 1000;
 /// How long a connection may be silent.
 const SILENCE: Duration = Duration::from_secs(30);
 
@@ -122,10 +124,47 @@ async fn answer(handle: &Handle, request: Request) -> Response {
             .await
         }
         Request::Add { task, by } => add(handle, task, by).await,
+        Request::Await { task, ms_max } => wait(handle, task.map(TaskId::new), ms_max).await,
         Request::Stop => {
             handle.stop().await;
             Response::Done { seq: handle.pulse().borrow().seq.0, task: None }
         }
+    }
+}
+
+/// Waits for a task, or for the loop to have nothing to do; looks again whenever the loop has moved.
+async fn wait(handle: &Handle, task: Option<TaskId>, ms_max: u64) -> Response {
+    let mut pulse = handle.pulse();
+    let over = tokio::time::sleep(Duration::from_millis(ms_max.min(AWAIT_MS_MAX)));
+    tokio::pin!(over);
+    let mut timed_out = false;
+    loop {
+        let now = *pulse.borrow_and_update();
+        let wanted = task.clone();
+        let seen = handle
+            .look(move |state| wanted.and_then(|id| state.tasks.get(&id).map(|t| view(state, t))))
+            .await;
+        let view = match seen {
+            Ok(view) => view,
+            Err(closed) => return Response::Refused { reason: closed.to_string() },
+        };
+        if now.idle || timed_out || view.as_ref().is_some_and(|v| v.ended) {
+            return Response::Awaited { task: view, approvals: now.approvals, timed_out };
+        }
+        tokio::select! {
+            () = &mut over => timed_out = true,
+            changed = pulse.changed() => if changed.is_err() {
+                return Response::Refused { reason: engine::Closed.to_string() };
+            },
+        }
+    }
+}
+
+fn view(state: &State, task: &domain::state::Task) -> TaskView {
+    TaskView {
+        mark: state.mark_of(task).as_str().to_owned(),
+        ended: task.is_ended(),
+        result: task.result.clone(),
     }
 }
 

@@ -158,3 +158,23 @@ fn only_the_owner_may_open_the_socket_and_a_dead_one_is_replaced() {
     runtime.block_on(async { drop(Server::bind(&dead).unwrap()) });
     assert!(!dead.exists(), "the file goes with the server");
 }
+
+#[test]
+fn waiting_ends_when_there_is_nothing_to_wait_for_or_the_time_is_over() {
+    let home = Home::new();
+    let wait = |task: Option<&str>, ms_max| Request::Await { task: task.map(str::to_owned), ms_max };
+    let idle = ask(&home.socket, &wait(Some("task-009"), 60_000)).unwrap();
+    assert_eq!(
+        idle,
+        Response::Awaited { task: None, approvals: 0, timed_out: false },
+        "nothing is under way"
+    );
+    ask(&home.socket, &add("Look", "executor-001")).unwrap();
+    // This home was not started: the task could begin and never does.
+    let Response::Awaited { task, timed_out: true, .. } =
+        ask(&home.socket, &wait(Some("task-001"), 20)).unwrap()
+    else {
+        panic!("the time is not over")
+    };
+    assert!(task.is_some_and(|task| task.mark == "open" && !task.ended));
+}

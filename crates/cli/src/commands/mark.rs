@@ -132,12 +132,8 @@ fn leave(home: &Path, request: &Request, input: Input, help: &str) -> anyhow::Re
             Ok(Response::Refused { reason } | Response::Bad { reason }) => {
                 Err(fail(Exit::Failed, reason, help))
             }
-            Ok(Response::Live(_)) => {
-                Err(fail(Exit::Failed, "the daemon gave another answer", "stop it and start it again"))
-            }
-            Err(error) => {
-                Err(fail(Exit::Unreachable, error.to_string(), "is `synod up` still running in this home?"))
-            }
+            Ok(Response::Live(_) | Response::Awaited { .. }) => Err(super::pump::odd_answer()),
+            Err(error) => Err(super::pump::unreachable(&error)),
         };
     }
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;

@@ -6,6 +6,8 @@ use std::time::Duration;
 use ports::printer::Recorded;
 use serde_json::json;
 use tokio::sync::broadcast;
+use web::api::{Request, Response, TaskView};
+use web::client::ClientError;
 
 use super::story::Story;
 use super::up;
@@ -15,8 +17,7 @@ use crate::wire::{self, Does, Running};
 
 pub fn run(home: &Path, timeout: u64, out: &Out) -> anyhow::Result<Exit> {
     if wire::is_running(home) {
-        let help = "it does everything that `synod pump` would; stop it first to pump by hand";
-        return Err(fail(Exit::Failed, "a daemon works in this home already", help));
+        return with_daemon(home, timeout, out);
     }
     up::runtime()?.block_on(async {
         let mut running = wire::open(home, Does::Work).await?;
@@ -28,18 +29,67 @@ pub fn run(home: &Path, timeout: u64, out: &Out) -> anyhow::Result<Exit> {
         let waiting = running.handle.pulse().borrow().approvals;
         server.abort();
         up::finish(running, out).await?;
-        if out.json {
-            out.line(
-                json!({ "schema_version": 1, "waiting": waiting, "timed_out": exit == Exit::TimedOut })
-                    .to_string(),
-            );
-        } else if exit == Exit::Waiting {
-            out.say(format!("{waiting} approval(s) wait for you: `synod inbox` shows them"));
-        } else if exit == Exit::TimedOut {
-            out.say(format!("not done within {timeout} s; what is under way goes on at the next start"));
-        }
+        report(exit, waiting, timeout, out);
         Ok(exit)
     })
+}
+
+fn report(exit: Exit, waiting: usize, timeout: u64, out: &Out) {
+    if out.json {
+        out.value(json!({ "waiting": waiting, "timed_out": exit == Exit::TimedOut }));
+    } else if exit == Exit::Waiting {
+        out.say(format!("{waiting} approval(s) wait for you: `synod inbox` shows them"));
+    } else if exit == Exit::TimedOut {
+        out.say(format!("not done within {timeout} s; what is under way goes on"));
+    }
+}
+
+/// The daemon does the work; this waits until it has done all it can.
+fn with_daemon(home: &Path, timeout: u64, out: &Out) -> anyhow::Result<Exit> {
+    let awaited = await_daemon(home, None, timeout)?;
+    report(awaited.exit, awaited.approvals, timeout, out);
+    Ok(awaited.exit)
+}
+
+/// What the daemon said when there was nothing more to wait for.
+pub struct Awaited {
+    /// Where the task stands, if one was named.
+    pub task: Option<TaskView>,
+    /// Approvals that wait.
+    pub approvals: usize,
+    /// What a command that only waits ends with.
+    pub exit: Exit,
+}
+
+/// Waits, through the socket, for a task or for the loop to have nothing to do.
+pub fn await_daemon(home: &Path, task: Option<&str>, timeout: u64) -> anyhow::Result<Awaited> {
+    let request = Request::Await { task: task.map(str::to_owned), ms_max: timeout.saturating_mul(1000) };
+    let patience = Duration::from_secs(timeout.saturating_add(10));
+    match web::client::ask_within(&wire::socket(home), &request, patience) {
+        Ok(Response::Awaited { task, approvals, timed_out }) => {
+            let exit = match (timed_out, approvals) {
+                (true, _) => Exit::TimedOut,
+                (false, 0) => Exit::Ok,
+                (false, _) => Exit::Waiting,
+            };
+            Ok(Awaited { task, approvals, exit })
+        }
+        Ok(Response::Refused { reason } | Response::Bad { reason }) => {
+            Err(fail(Exit::Failed, reason, "start it again with `synod up`"))
+        }
+        Ok(Response::Done { .. } | Response::Live(_)) => Err(odd_answer()),
+        Err(error) => Err(unreachable(&error)),
+    }
+}
+
+/// The daemon is of another version, or out of its mind.
+pub fn odd_answer() -> anyhow::Error {
+    fail(Exit::Failed, "the daemon gave another answer than was asked for", "stop it and start it again")
+}
+
+/// The daemon was there a moment ago.
+pub fn unreachable(error: &ClientError) -> anyhow::Error {
+    fail(Exit::Unreachable, error.to_string(), "is `synod up` still running in this home?")
 }
 
 /// Works and tells until nothing more can be done without somebody outside.

@@ -7,6 +7,7 @@ use domain::input::Input;
 use domain::state::TaskStage;
 use domain::task::{End, Spec};
 use serde_json::json;
+use web::api::{Request, Response};
 
 use super::pump;
 use super::story::Story;
@@ -20,10 +21,6 @@ pub fn run(home: &Path, request: &str, to: Option<&str>, timeout: u64, out: &Out
     if request.trim().is_empty() {
         return Err(fail(Exit::Usage, "the request is empty", "say what you want, in quotes"));
     }
-    if wire::is_running(home) {
-        let help = "add it there with `synod task add`, and watch with `synod status`";
-        return Err(fail(Exit::Failed, "a daemon works in this home already", help));
-    }
     let title = request.lines().next().unwrap_or_default().trim();
     let mut spec =
         Spec::new(TaskId::new(""), "tasks/requests.task.md", title.chars().take(100).collect::<String>());
@@ -31,6 +28,9 @@ pub fn run(home: &Path, request: &str, to: Option<&str>, timeout: u64, out: &Out
         spec.text = request.trim().to_owned();
     }
     spec.assignee = to.map(AgentId::new);
+    if wire::is_running(home) {
+        return with_daemon(home, spec, timeout, out);
+    }
     up::runtime()?.block_on(async {
         let mut running = wire::open(home, Does::Work).await?;
         let server = up::serve(home, &running.handle)?;
@@ -54,6 +54,32 @@ pub fn run(home: &Path, request: &str, to: Option<&str>, timeout: u64, out: &Out
         running.close().await?;
         Ok(answer(&id, ended, exit, out))
     })
+}
+
+/// The daemon does the work; this gives it the request and waits for the answer.
+fn with_daemon(home: &Path, spec: Spec, timeout: u64, out: &Out) -> anyhow::Result<Exit> {
+    let request = Request::Add { task: Box::new(spec), by: person() };
+    let id = match web::client::ask(&wire::socket(home), &request) {
+        Ok(Response::Done { task: Some(id), .. }) => TaskId::new(id),
+        Ok(Response::Refused { reason } | Response::Bad { reason }) => {
+            return Err(fail(Exit::Failed, reason, "`synod agent list` shows who there is"));
+        }
+        Ok(Response::Done { task: None, .. } | Response::Live(_) | Response::Awaited { .. }) => {
+            return Err(pump::odd_answer());
+        }
+        Err(error) => return Err(pump::unreachable(&error)),
+    };
+    let awaited = pump::await_daemon(home, Some(id.as_str()), timeout)?;
+    let ended = awaited.task.map(|task| {
+        let end = match task.mark.as_str() {
+            "done" => Some(End::Done),
+            "failed" => Some(End::Failed),
+            "cancelled" => Some(End::Cancelled),
+            _ => None,
+        };
+        (end.map_or(TaskStage::Open, |end| TaskStage::Ended { end }), task.result)
+    });
+    Ok(answer(&id, ended, awaited.exit, out))
 }
 
 fn answer(id: &TaskId, ended: Option<(TaskStage, String)>, exit: Exit, out: &Out) -> Exit {

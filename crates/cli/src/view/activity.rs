@@ -130,7 +130,9 @@ fn ask(home: &Path) -> Daemon {
     match client::ask(&wire::socket(home), &Request::Live) {
         Ok(Response::Live(live)) => Daemon::Live(live),
         Ok(Response::Refused { reason } | Response::Bad { reason }) => Daemon::Mute(reason),
-        Ok(Response::Done { .. }) => Daemon::Mute("the daemon gave another answer".to_owned()),
+        Ok(Response::Done { .. } | Response::Awaited { .. }) => {
+            Daemon::Mute("the daemon gave another answer".to_owned())
+        }
         Err(error @ ClientError::Garbled(_)) => Daemon::Mute(error.to_string()),
         // Between the connection and the answer it may have ended; if not, it is there and slow.
         Err(error @ ClientError::Unreachable { .. }) if wire::is_running(home) => {
