@@ -101,6 +101,10 @@ fn follow(state: &State, at: Time, input: &Input) -> Result<Vec<Event>, Refused>
     }
 }
 
+/// Steps that are taken after one input; what is left then is taken with the next cycle, so that a batch that is
+/// committed in one go has an end.
+pub const STEPS_MAX: usize = 10_000;
+
 /// Decides and applies `input` and all that follows from it, and gives every event with its place to `record`.
 /// This is the whole of the domain's part in a cycle, for the engine, tests and benchmarks alike.
 pub fn play(
@@ -111,7 +115,7 @@ pub fn play(
     record: &mut dyn FnMut(&State, Event),
 ) -> Result<(), Refused> {
     let mut events = decide(state, at, input)?;
-    loop {
+    for _ in 0..STEPS_MAX {
         for event in events.drain(..) {
             state.apply(at, &event);
             record(state, event);
@@ -125,6 +129,11 @@ pub fn play(
             return Ok(());
         }
     }
+    for event in events {
+        state.apply(at, &event);
+        record(state, event);
+    }
+    Ok(())
 }
 
 /// The next step that needs nothing from outside: first what is under way, then what can begin.

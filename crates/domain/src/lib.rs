@@ -24,7 +24,7 @@ pub mod task;
 pub mod tool;
 
 pub use apply::{RESULT_BYTES_MAX, cut};
-pub use decide::{decide, play};
+pub use decide::{STEPS_MAX, decide, play};
 pub use react::{pending, react};
 pub use refused::Refused;
 pub use route::route;

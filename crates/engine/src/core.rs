@@ -103,6 +103,11 @@ impl Engine {
                 batch.take(state, at, event)
             }));
         }
+        if inputs.is_empty() && self.has_more() {
+            _ = play(&mut self.state, at, &Input::Proceed, true, &mut |state, event| {
+                batch.take(state, at, event)
+            });
+        }
         if let Some(error) = batch.error {
             self.broken = true;
             return Err(error.into());
@@ -114,6 +119,11 @@ impl Engine {
             return Err(error.into());
         }
         Ok(Cycle { recorded: batch.recorded.into(), effects: batch.effects, answers })
+    }
+
+    /// Whether steps are left that need nothing from outside: the last cycle came to its bound.
+    pub fn has_more(&self) -> bool {
+        self.live && !self.state.is_settled()
     }
 
     /// Begins nothing new from here on; outcomes are still taken.

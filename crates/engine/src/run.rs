@@ -248,6 +248,14 @@ impl Loop {
     }
 
     async fn wait(&mut self, commands: &mut Vec<Command>) {
+        if self.engine.has_more() {
+            while commands.len() < BATCH_MAX
+                && let Ok(command) = self.receiver.try_recv()
+            {
+                commands.push(command);
+            }
+            return;
+        }
         let due_ms = match (self.stopping, self.engine.state().next_deadline()) {
             (Some(_), _) => Some(GRACE_MS / 20),
             (None, due) => due.map(|due| due.ms_since(self.parts.clock.now())),
