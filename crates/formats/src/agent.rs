@@ -4,9 +4,9 @@ use domain::agent::{Concurrency, Delegation, Model, Permissions, Spec, Tools, Wo
 use domain::id::AgentId;
 
 use crate::diagnostic::{Notes, Read};
+use crate::document;
 use crate::shape::{INT_MAX, Shape, TEXTS, may, must};
 use crate::yaml::Node;
-use crate::{json, yaml};
 
 /// The role of an agent whose file describes one in its own words: it reads and does nothing else.
 pub const ROLE_DEFAULT: &str = "domain_specialist";
@@ -101,9 +101,7 @@ pub(crate) const SHAPE: Shape = Shape::Record(&[
 /// Reads an agent's file; a path that ends in `.json` is read as JSON, any other as YAML.
 pub fn read(path: &str, text: &str) -> Read<Spec> {
     let mut notes = Notes::new(path, text);
-    let tree =
-        if path.ends_with(".json") { json::parse(text, &mut notes) } else { yaml::parse(text, &mut notes) };
-    let value = tree.and_then(|root| {
+    let value = document::tree(path, text, &mut notes).and_then(|root| {
         SHAPE.check(&root, &mut notes);
         check_role(&root, &mut notes);
         if notes.failed() { None } else { spec(&root) }

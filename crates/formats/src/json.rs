@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 
 use crate::diagnostic::Notes;
-use crate::yaml::{DEPTH_MAX, Entry, Kind, Node, TEXT_BYTES_MAX};
+use crate::yaml::{DEPTH_MAX, Entry, Kind, Node, Style, TEXT_BYTES_MAX};
 
 /// Parses a JSON text. `None` if and only if an error was noted.
 pub(crate) fn parse(text: &str, notes: &mut Notes<'_>) -> Option<Node> {
@@ -56,12 +56,12 @@ impl Walk<'_, '_, '_> {
         let kind = match self.peek() {
             b'{' => self.map(depth)?,
             b'[' => self.list(depth)?,
-            b'"' => Kind::Scalar { text: self.string()?, plain: false },
+            b'"' => Kind::Scalar { text: self.string()?, style: Style::Double },
             _ => {
                 let rest = self.text.as_bytes().get(start..)?;
                 self.at +=
                     rest.iter().take_while(|b| b.is_ascii_alphanumeric() || b"+-.".contains(b)).count();
-                Kind::Scalar { text: self.text.get(start..self.at)?.to_owned(), plain: true }
+                Kind::Scalar { text: self.text.get(start..self.at)?.to_owned(), style: Style::Plain }
             }
         };
         Some(Node { span: start..self.at, line, kind })

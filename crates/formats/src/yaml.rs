@@ -33,8 +33,8 @@ pub enum Kind {
     Scalar {
         /// The value with quotes, escapes and indentation taken off.
         text: String,
-        /// Without quotes: only such a scalar can be a number, a boolean or nothing at all.
-        plain: bool,
+        /// How it is written.
+        style: Style,
     },
     /// `- a` or `[a]`.
     List {
@@ -52,6 +52,21 @@ pub enum Kind {
     },
 }
 
+/// How a scalar is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Style {
+    /// Without quotes: only such a scalar can be a number, a boolean or nothing at all.
+    Plain,
+    /// `'a'`
+    Single,
+    /// `"a"`
+    Double,
+    /// `|` and lines.
+    Literal,
+    /// `>` and lines.
+    Folded,
+}
+
 /// One key with its value.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Entry {
@@ -66,7 +81,7 @@ pub struct Entry {
 impl Node {
     /// Nothing: absent, `~` or `null`.
     pub fn is_null(&self) -> bool {
-        matches!(&self.kind, Kind::Scalar { text, plain: true } if matches!(text.as_str(), "" | "~" | "null"))
+        matches!(&self.kind, Kind::Scalar { text, style: Style::Plain } if matches!(text.as_str(), "" | "~" | "null"))
     }
 
     /// The text of a scalar that is not nothing.
@@ -80,7 +95,7 @@ impl Node {
     /// `true` or `false`, without quotes, and no other word.
     pub fn bool(&self) -> Option<bool> {
         match &self.kind {
-            Kind::Scalar { text, plain: true } => text.parse().ok(),
+            Kind::Scalar { text, style: Style::Plain } => text.parse().ok(),
             Kind::Scalar { .. } | Kind::List { .. } | Kind::Map { .. } => None,
         }
     }
@@ -88,7 +103,7 @@ impl Node {
     /// A whole number, written in digits without quotes.
     pub fn int(&self) -> Option<u64> {
         match &self.kind {
-            Kind::Scalar { text, plain: true } if text.bytes().all(|b| b.is_ascii_digit()) => {
+            Kind::Scalar { text, style: Style::Plain } if text.bytes().all(|b| b.is_ascii_digit()) => {
                 text.parse().ok()
             }
             Kind::Scalar { .. } | Kind::List { .. } | Kind::Map { .. } => None,
@@ -98,7 +113,7 @@ impl Node {
     /// A finite number without quotes.
     pub fn number(&self) -> Option<f64> {
         match &self.kind {
-            Kind::Scalar { text, plain: true } if is_number(text) => text.parse().ok(),
+            Kind::Scalar { text, style: Style::Plain } if is_number(text) => text.parse().ok(),
             Kind::Scalar { .. } | Kind::List { .. } | Kind::Map { .. } => None,
         }
     }

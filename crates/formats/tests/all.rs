@@ -7,6 +7,8 @@ mod adversary;
 mod approvals;
 #[path = "all/corpus.rs"]
 mod corpus;
+#[path = "all/documents.rs"]
+mod documents;
 #[path = "all/golden.rs"]
 mod golden;
 #[path = "all/home.rs"]

@@ -9,9 +9,9 @@ use domain::settings::Settings;
 
 use super::{Home, SourceFile, cycle, stem};
 use crate::diagnostic::{Notes, suggest};
+use crate::document;
 use crate::task::TaskItem;
 use crate::yaml::Node;
-use crate::{json, yaml};
 
 /// The assignee that is a person.
 const PERSON: &str = "human";
@@ -79,12 +79,7 @@ impl Known {
 }
 
 pub(super) fn tree(file: &SourceFile<'_>) -> Option<Node> {
-    let mut quiet = Notes::new(file.path, file.text);
-    if file.path.ends_with(".json") {
-        json::parse(file.text, &mut quiet)
-    } else {
-        yaml::parse(file.text, &mut quiet)
-    }
+    document::tree(file.path, file.text, &mut Notes::new(file.path, file.text))
 }
 
 /// The span of a value below a node, by keys.

@@ -7,6 +7,7 @@ use domain::session::{Head, Message, Status};
 
 use super::{List, MessageItem, RawCall, SHAPE, SessionFile, print, read};
 use crate::diagnostic::{Diagnostic, Notes};
+use crate::lines::{self, newline};
 use crate::time;
 use crate::yaml::{self, Kind};
 
@@ -118,7 +119,7 @@ impl SessionFile {
             // Not in front: a message that starts with its id is one that Synod printed whole.
             (None, Some(next)) => {
                 let start = next.key_span.start;
-                let column = self.text[..start].rfind('\n').map_or(start, |i| start - i - 1);
+                let column = lines::column(&self.text, start);
                 (start..start, format!("id:{printed}{}{:column$}", newline(&self.text), ""))
             }
             (None, None) => return None,
@@ -182,7 +183,7 @@ impl SessionFile {
         }
         let at = self.places.messages;
         let newline = newline(&self.text);
-        let lead = if at == 0 || self.text[..at].ends_with('\n') { "" } else { newline };
+        let lead = if at == lines::start(&self.text, at) { "" } else { newline };
         self.text.insert_str(at, lead);
         self.shift(at, 0, lead.len());
         let at = at + lead.len();
@@ -217,11 +218,6 @@ impl SessionFile {
             }
         }
     }
-}
-
-/// The line end of a file: that of its first line.
-fn newline(text: &str) -> &'static str {
-    if text.find('\n').is_some_and(|i| text[..i].ends_with('\r')) { "\r\n" } else { "\n" }
 }
 
 fn item_of(message: &Message, line: usize, span: Range<usize>) -> MessageItem {

@@ -8,6 +8,7 @@ use domain::session::{Head, Speaker, Status};
 
 use super::{List, MessageItem, Places, RawCall, SessionFile, print};
 use crate::diagnostic::Notes;
+use crate::lines;
 use crate::time;
 use crate::yaml::{self, Kind, Node};
 
@@ -85,7 +86,7 @@ fn places(source: &str, root: &Node) -> Places {
     let value = |key: &str| root.entry(key).map(|e| value_place(source, e));
     let entries = root.entries();
     let Some(at) = entries.iter().position(|e| e.key == "messages") else {
-        let end = content_end(source, root.span.end);
+        let end = lines::content_end(source, root.span.end);
         return Places {
             status: value("status"),
             updated: value("updated"),
@@ -94,8 +95,9 @@ fn places(source: &str, root: &Node) -> Places {
         };
     };
     let entry = &entries[at];
-    let next = entries.get(at + 1).map(|e| line_start(source, e.key_span.start));
-    let end = next.map_or_else(|| content_end(source, entry.value.span.end), |n| above_comments(source, n));
+    let next = entries.get(at + 1).map(|e| lines::start(source, e.key_span.start));
+    let end =
+        next.map_or_else(|| lines::content_end(source, entry.value.span.end), |n| above_comments(source, n));
     let list = match &entry.value.kind {
         Kind::List { items, flow: true } if items.is_empty() => {
             let brackets = entry.value.span.clone();
@@ -106,7 +108,7 @@ fn places(source: &str, root: &Node) -> Places {
         Kind::List { flow: false, items } => {
             let item = items.first().map_or(entry.value.span.start, |i| i.span.start);
             let dash = source[..item].rfind('-').unwrap_or(item);
-            List::Block { end, indent: dash - line_start(source, dash) }
+            List::Block { end, indent: dash - lines::start(source, dash) }
         }
         Kind::Scalar { .. } | Kind::Map { .. } => {
             // `~` or `null` would stand in front of the list.
@@ -121,7 +123,7 @@ fn places(source: &str, root: &Node) -> Places {
     Places {
         status: value("status"),
         updated: value("updated"),
-        messages: line_start(source, entry.key_span.start),
+        messages: lines::start(source, entry.key_span.start),
         list,
     }
 }
@@ -134,26 +136,10 @@ fn value_place(source: &str, entry: &yaml::Entry) -> Range<usize> {
     if plain { value } else { colon..colon + source[colon..value.end.max(colon)].trim_end().len() }
 }
 
-fn line_start(source: &str, at: usize) -> usize {
-    source[..at].rfind('\n').map_or(0, |i| i + 1)
-}
-
-/// The end of the text, or the line of a document end (`...`) behind `from`.
-fn content_end(source: &str, from: usize) -> usize {
-    let mut at = line_start(source, from);
-    for line in source[at..].split_inclusive('\n') {
-        if line.trim_end() == "..." && at >= from {
-            return at;
-        }
-        at += line.len();
-    }
-    source.len()
-}
-
 /// The start of the comment lines in the first column right above `at`: they belong to what follows.
 fn above_comments(source: &str, mut at: usize) -> usize {
     while at > 0 {
-        let previous = line_start(source, at - 1);
+        let previous = lines::start(source, at - 1);
         if !source[previous..at].starts_with('#') {
             break;
         }

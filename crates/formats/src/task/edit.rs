@@ -7,6 +7,7 @@ use domain::id::AgentId;
 use domain::task::{Mark, Priority};
 
 use super::{PropertyParts, QUEUE_FILE, TaskFile, TaskItem, line, parse, print};
+use crate::lines;
 
 /// The parent of a task and its properties.
 type Outline = (Option<usize>, Vec<(String, String)>);
@@ -155,8 +156,7 @@ impl TaskFile {
 
     /// The line end of the file: that of its first line.
     pub(super) fn newline(&self) -> &'static str {
-        let first = self.text.find('\n').is_some_and(|i| self.text[..i].ends_with('\r'));
-        if first { "\r\n" } else { "\n" }
+        lines::newline(&self.text)
     }
 
     pub(super) fn property_indent(&self, item: &TaskItem) -> String {

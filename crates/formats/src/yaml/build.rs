@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use saphyr_parser::{Event, Parser, ScalarStyle, Span};
 
-use super::{DEPTH_MAX, Entry, Kind, Node, TEXT_BYTES_MAX};
+use super::{DEPTH_MAX, Entry, Kind, Node, Style, TEXT_BYTES_MAX};
 use crate::diagnostic::Notes;
 
 /// Parses one document. `None` if and only if an error was noted. An empty text is nothing (null).
@@ -40,7 +40,8 @@ pub(crate) fn parse(text: &str, notes: &mut Notes<'_>) -> Option<Node> {
         builder.take(event, span)?;
     }
     let end = text.len();
-    let empty = || Node { span: end..end, line: 1, kind: Kind::Scalar { text: String::new(), plain: true } };
+    let kind = || Kind::Scalar { text: String::new(), style: Style::Plain };
+    let empty = || Node { span: end..end, line: 1, kind: kind() };
     Some(builder.root.unwrap_or_else(empty))
 }
 
@@ -80,9 +81,15 @@ impl Builder<'_, '_, '_> {
             Event::Scalar(value, style, anchor, tag) => {
                 self.refuse_if(anchor != 0, range.clone(), "an anchor (`&name`) is not read here")?;
                 self.refuse_if(tag.is_some(), range.clone(), "a tag (`!name`) is not read here")?;
-                let plain = style == ScalarStyle::Plain;
                 let range = self.offsets.quoted(range, style);
-                self.put(range, span.start.line(), Kind::Scalar { text: value.into_owned(), plain })
+                let style = match style {
+                    ScalarStyle::Plain => Style::Plain,
+                    ScalarStyle::SingleQuoted => Style::Single,
+                    ScalarStyle::DoubleQuoted => Style::Double,
+                    ScalarStyle::Literal => Style::Literal,
+                    ScalarStyle::Folded => Style::Folded,
+                };
+                self.put(range, span.start.line(), Kind::Scalar { text: value.into_owned(), style })
             }
             Event::SequenceStart(anchor, tag) => {
                 self.open(range, span.start.line(), anchor != 0, tag.is_some(), OpenKind::List(Vec::new()))
@@ -132,7 +139,8 @@ impl Builder<'_, '_, '_> {
 
     fn close(&mut self, range: Range<usize>) -> Option<()> {
         let open = self.stack.pop()?;
-        let end = if open.flow { range.end } else { open.end };
+        // The parser counts white space and comments behind the bracket to it.
+        let end = if open.flow { range.start + 1 } else { open.end };
         let start = open.start;
         let flow = open.flow;
         let kind = match open.kind {

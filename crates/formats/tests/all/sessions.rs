@@ -69,6 +69,20 @@ fn expected(m: &Message) -> MessageItem {
 }
 
 #[test]
+fn what_stands_behind_brackets_and_a_byte_order_mark_stay_in_place() {
+    let mut file = parse("session_id: a-1\nagent_id: a\nmessages: [{role: user, content: a}]  # why\n");
+    file.append(&say(1, "b"));
+    let said: Vec<&str> = file.messages().iter().map(|m| m.content.as_str()).collect();
+    assert_eq!(said, ["a", "b"]);
+    assert!(file.text().ends_with("}]  # why\n"), "{}", file.text());
+    parse(file.text());
+    let mut file = parse("\u{feff}messages: []\nsession_id: a-1\nagent_id: a\n");
+    file.set_status(Status::Error);
+    assert_eq!(file.text(), "\u{feff}status: error\nmessages: []\nsession_id: a-1\nagent_id: a\n");
+    parse(file.text());
+}
+
+#[test]
 fn the_example_is_read_whole() {
     let source = text("home/sessions/planner-001-abc123.session.yaml");
     let (file, diagnostics) = SessionFile::parse(PATH, &source);

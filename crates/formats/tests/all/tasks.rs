@@ -109,7 +109,7 @@ fn lines_that_only_look_like_tasks_are_named() {
     );
     assert_eq!(
         messages("- [ ] a\n  id: x\n- [ ] b\n  id: x\n"),
-        ["4:6 the id `x` is already used in line 1"]
+        ["4:7 the id `x` is already used in line 1"]
     );
     assert_eq!(messages("- [ ] a\n```\n- [ ] b\n"), ["2:1 the fence is not closed"]);
 }
