@@ -3,7 +3,7 @@
 use crate::approval::Request;
 use crate::decide::finish;
 use crate::decide::moves;
-use crate::decide::turn::{result, settle, unknown_text};
+use crate::decide::turn::{result, settle, unique_ids, unknown_text};
 use crate::event::{Event, Finish, Found, Tail};
 use crate::gate::{self, Asker, Verdict};
 use crate::id::{AgentId, SessionId, Time};
@@ -96,6 +96,7 @@ pub(super) fn session(
     if state.sessions.contains_key(&head.session) || !state.agents.contains_key(&head.agent) {
         return Vec::new();
     }
+    let tail = &told_apart(tail);
     let lifecycle = match (status, tail) {
         (Status::Completed | Status::Error, _) => Lifecycle::Complete,
         (Status::Sleeping, Tail::Answered | Tail::Unanswered) | (Status::Active, Tail::Answered) => {
@@ -116,6 +117,15 @@ pub(super) fn session(
         events.extend(resume(state, at, &head.session, &head.agent, tail, approvals));
     }
     events
+}
+
+/// The tail with an id of its own for each call.
+fn told_apart(tail: &Tail) -> Tail {
+    let mut tail = tail.clone();
+    if let Tail::Calls { calls, .. } = &mut tail {
+        unique_ids(calls.iter_mut().map(|found| &mut found.call));
+    }
+    tail
 }
 
 /// What becomes of calls that were found in a file: those that may have run, and must not run twice, are unknown.
@@ -181,6 +191,7 @@ pub(super) fn cut(
     tail: &Tail,
 ) -> Result<Vec<Event>, Refused> {
     let session = state.sessions.get(id).ok_or_else(|| Refused::NoSession(id.clone()))?;
+    let tail = &told_apart(tail);
     let reason = "a person cut the session";
     let mut events = finish::withdraw(session, reason);
     match session.lifecycle {

@@ -204,28 +204,23 @@ pub(super) fn replied(
     if text.trim().is_empty() && calls.is_empty() {
         return failed(state, at, id, ticket, "the model gave an empty answer", Some(0));
     }
-    let message =
-        Message { speaker: Speaker::Assistant, calls: unique_calls(calls), ..said(at, "", text.to_owned()) };
+    let mut calls = calls.to_vec();
+    unique_ids(calls.iter_mut());
+    let message = Message { speaker: Speaker::Assistant, calls, ..said(at, "", text.to_owned()) };
     Ok(vec![Event::Replied { session: id.clone(), message, tokens_in, tokens_out }])
 }
 
-/// Some models use one id for two calls of a turn; results would then go to the wrong one.
-fn unique_calls(calls: &[Call]) -> Vec<Call> {
+/// Some models use one id for two calls of a turn, and people copy lines: results would then go to the wrong one.
+pub(super) fn unique_ids<'a>(calls: impl Iterator<Item = &'a mut Call>) {
     let mut seen = std::collections::BTreeSet::new();
-    calls
-        .iter()
-        .enumerate()
-        .map(|(index, call)| {
-            let mut call = call.clone();
-            let named = call.id.clone();
-            let mut number = index;
-            while !seen.insert(call.id.clone()) {
-                number += 1;
-                call.id = CallId::new(format!("{named}-{number}"));
-            }
-            call
-        })
-        .collect()
+    for (index, call) in calls.enumerate() {
+        let named = call.id.clone();
+        let mut number = index;
+        while !seen.insert(call.id.clone()) {
+            number += 1;
+            call.id = CallId::new(format!("{named}-{number}"));
+        }
+    }
 }
 
 pub(super) fn failed(

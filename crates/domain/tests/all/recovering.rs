@@ -242,6 +242,26 @@ fn a_session_file_that_is_known_or_of_nobody_changes_nothing() {
 }
 
 #[test]
+fn calls_that_share_an_id_in_a_file_are_told_apart() {
+    let mut home = from_files();
+    let input =
+        found(vec![(read("a"), Found::Nothing), (run("make"), Found::Nothing)], Vec::new(), Status::Active);
+    let Input::SessionRead { head, status, next_message, tail: Tail::Calls { said, mut calls }, approvals } =
+        input
+    else {
+        unreachable!("a session with calls is read")
+    };
+    calls[1].call.id = calls[0].call.id.clone();
+    let tail = Tail::Calls { said, calls };
+    home.give(Input::SessionRead { head, status, next_message, tail: tail.clone(), approvals });
+    home.live = true;
+    home.give(Input::Started);
+    assert_eq!((home.calls_to_tools("executor-001").len(), home.state.approvals.len()), (1, 1));
+    home.give(Input::SessionCut { session: SessionId::new("executor-001-abcdef"), next_message: 3, tail });
+    assert_eq!((home.calls_to_tools("executor-001").len(), home.state.approvals.len()), (1, 1));
+}
+
+#[test]
 fn a_finished_session_found_in_its_file_stays_finished() {
     for status in [Status::Completed, Status::Error] {
         let mut home = from_files();
