@@ -1,0 +1,1 @@
+//! One cycle: decide, commit, and only then act.

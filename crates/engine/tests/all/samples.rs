@@ -1,0 +1,384 @@
+//! One event of each kind, and more where a kind has several forms.
+
+use std::collections::BTreeMap;
+
+use domain::agent;
+use domain::approval::{Answer, Outcome, Request, Risk};
+use domain::event::{Event, Finish, Found, FoundCall, Tail};
+use domain::id::{AgentId, ApprovalId, CallId, MessageId, SessionId, TaskId, Time};
+use domain::lifecycle::Lifecycle;
+use domain::role::{Permission, Role};
+use domain::session::{Head, Message, Speaker};
+use domain::settings::{CommandRule, CommandVerdict, ModelRef, Policy, Provider, Settings};
+use domain::state::Requester;
+use domain::task::{Change, End, Mark, Priority, Spec};
+use domain::tool::{Act, Call, Nature, Want};
+
+/// All samples, by kind. The compiler asks for a new arm in `after` when a kind is added.
+pub fn all() -> Vec<(&'static str, Vec<Event>)> {
+    let mut kinds = Vec::new();
+    let mut at = after(None);
+    while let Some(events) = at {
+        let first = events.first().expect("a kind has a sample").clone();
+        kinds.push((first.kind(), events));
+        at = after(Some(&first));
+    }
+    kinds
+}
+
+fn after(event: Option<&Event>) -> Option<Vec<Event>> {
+    Some(match event {
+        None => vec![Event::Started],
+        Some(Event::Started) => settings(),
+        Some(Event::SettingsChanged { .. }) => policies(),
+        Some(Event::PolicyChanged { .. }) => agents(),
+        Some(Event::AgentDefined { .. }) => vec![Event::AgentRetired { agent: me() }],
+        Some(Event::AgentRetired { .. }) => {
+            vec![Event::LineTaken { source: "inbox/slack.jsonl".to_owned(), line: 7 }]
+        }
+        Some(Event::LineTaken { .. }) => tasks(),
+        Some(Event::TaskAdded { .. }) => edits(),
+        Some(Event::TaskEdited { .. }) => vec![Event::TaskStarted { task: task_id(), session: session() }],
+        Some(Event::TaskStarted { .. }) => endings(),
+        Some(Event::TaskEnded { .. }) => {
+            vec![Event::TaskReopened { task: task_id(), by: "person:dana".to_owned() }]
+        }
+        Some(Event::TaskReopened { .. }) => {
+            heads().into_iter().map(|head| Event::SessionOpened { head }).collect()
+        }
+        Some(Event::SessionOpened { .. }) => adoptions(),
+        Some(Event::SessionAdopted { .. }) => vec![Event::ApprovalsFound { next: 42 }],
+        Some(Event::ApprovalsFound { .. }) => {
+            vec![Event::SessionCut { session: session(), next_message: 3, tail: Tail::Unanswered }]
+        }
+        Some(Event::SessionCut { .. }) => vec![Event::SessionReopened { session: session() }],
+        Some(Event::SessionReopened { .. }) => messages(),
+        Some(Event::MessageAdded { .. }) => {
+            vec![Event::MessageEdited { session: session(), message: MessageId::new("m-0001") }]
+        }
+        Some(Event::MessageEdited { .. }) => moves(),
+        Some(Event::Moved { .. }) => vec![Event::TurnBegun { session: session(), turn: 2 }],
+        Some(Event::TurnBegun { .. }) => {
+            vec![Event::TurnFailed {
+                session: session(),
+                reason: "429".to_owned(),
+                due: Time(1_700_000_001_000),
+            }]
+        }
+        Some(Event::TurnFailed { .. }) => {
+            vec![Event::TurnRetried { session: session(), reason: "the time to wait is over".to_owned() }]
+        }
+        Some(Event::TurnRetried { .. }) => replies(),
+        Some(Event::Replied { .. }) => clearances(),
+        Some(Event::CallCleared { .. }) => vec![Event::CallRetried { session: session(), call: call_id() }],
+        Some(Event::CallRetried { .. }) => vec![Event::CallAsked { request: Box::new(request()) }],
+        Some(Event::CallAsked { .. }) => finishes(),
+        Some(Event::CallFinished { .. }) => outcomes(),
+        Some(Event::ApprovalEnded { .. }) => return None,
+    })
+}
+
+fn me() -> AgentId {
+    AgentId::new("executor-001")
+}
+
+fn session() -> SessionId {
+    SessionId::new("executor-001-0a1b2c")
+}
+
+fn task_id() -> TaskId {
+    TaskId::new("task-003")
+}
+
+fn call_id() -> CallId {
+    CallId::new("call_9")
+}
+
+fn settings() -> Vec<Event> {
+    let mut full = Settings::default();
+    full.providers.insert("local".to_owned(), Provider::Scripted { script: "script.yaml".to_owned() });
+    full.models
+        .insert("sonnet".to_owned(), ModelRef { provider: "local".to_owned(), model: "m-1".to_owned() });
+    full.routing.inbox.insert("slack".to_owned(), me());
+    full.routing.tags.push(("ops:*".to_owned(), me()));
+    full.routing.fallback = Some(me());
+    full.approvals.expire_ms = Some(86_400_000);
+    let role = Role { permissions: Permission::ALL.into_iter().collect(), tools: vec!["*_file".to_owned()] };
+    full.roles.insert("keeper".to_owned(), role);
+    [Settings::default(), full].map(|settings| Event::SettingsChanged { settings: Box::new(settings) }).into()
+}
+
+fn policies() -> Vec<Event> {
+    let rule = |verdict, nature| CommandRule { verdict, nature };
+    let commands = [
+        ("df -h".to_owned(), rule(CommandVerdict::Allow, Nature::Read)),
+        ("make".to_owned(), rule(CommandVerdict::Ask, Nature::Idempotent)),
+        ("rm -rf /".to_owned(), rule(CommandVerdict::Deny, Nature::Once)),
+    ];
+    vec![Event::PolicyChanged { policy: Policy { commands: commands.into() } }]
+}
+
+fn agents() -> Vec<Event> {
+    let plain = agent::Spec::new(me(), "executor", "sonnet");
+    let mut full = plain.clone();
+    full.name = Some("Executor".to_owned());
+    full.description = "Runs commands".to_owned();
+    full.model.fallback = Some("haiku".to_owned());
+    full.model.temperature = Some(0.5);
+    full.model.max_tokens = Some(4096);
+    full.model.thinking = Some("high".to_owned());
+    full.system_prompt = "You run commands.\n".to_owned();
+    full.capabilities = vec!["read_file".to_owned()];
+    full.expertise = vec!["linux".to_owned()];
+    full.responsibilities = vec!["ops:*".to_owned()];
+    full.permissions.tools.allow = Some(vec!["*_file".to_owned()]);
+    full.permissions.tools.deny = vec!["slack_send".to_owned()];
+    full.permissions.delegation.can_delegate = true;
+    full.permissions.delegation.allowed_targets = Some(vec!["retriever-001".to_owned()]);
+    full.permissions.delegation.allowed_tags = Some(vec!["ops:*".to_owned()]);
+    full.permissions.can_access_context = Some(false);
+    full.permissions.max_tokens_per_call = Some(1024);
+    full.workspace =
+        Some(agent::Workspace { repo: Some("../service".to_owned()), branch: Some("agent/x".to_owned()) });
+    full.metadata.insert("version".to_owned(), "1.0".to_owned());
+    [plain, full].map(|spec| Event::AgentDefined { spec: Box::new(spec) }).into()
+}
+
+fn full_spec() -> Spec {
+    let mut spec = Spec::new(task_id(), "tasks/disk.task.md", "Check the \"disk\"");
+    spec.text = "Look at /var.\nTwice.".to_owned();
+    spec.assignee = Some(me());
+    spec.priority = Some(Priority::A);
+    spec.tags = vec!["docker".to_owned()];
+    spec.tag = Some("ops:check".to_owned());
+    spec.parent = Some(TaskId::new("task-001"));
+    spec.depends_on = vec![TaskId::new("task-002")];
+    spec.approval_required = true;
+    spec.properties.insert("source".to_owned(), "inbox/slack.jsonl:7".to_owned());
+    spec
+}
+
+fn tasks() -> Vec<Event> {
+    let plain = Spec::new(TaskId::new("task-001"), "tasks/x.task.md", "Look");
+    [
+        (plain.clone(), Requester::Person { name: "dana".to_owned() }, true),
+        (full_spec(), Requester::Inbox { source: "inbox/slack.jsonl:7".to_owned() }, false),
+        (plain, Requester::Session { session: session() }, false),
+    ]
+    .map(|(spec, by, in_file)| Event::TaskAdded { spec: Box::new(spec), by, in_file })
+    .into()
+}
+
+fn edits() -> Vec<Event> {
+    let spec = full_spec();
+    [
+        Change::Title(spec.title),
+        Change::Text(spec.text),
+        Change::Assignee(spec.assignee),
+        Change::Assignee(None),
+        Change::Priority(Some(Priority::F)),
+        Change::Tags(spec.tags),
+        Change::Tag(spec.tag),
+        Change::Parent(spec.parent),
+        Change::DependsOn(spec.depends_on),
+        Change::ApprovalRequired(true),
+        Change::Properties(BTreeMap::from([("key".to_owned(), "value".to_owned())])),
+    ]
+    .map(|change| Event::TaskEdited { task: task_id(), change, in_file: true })
+    .into()
+}
+
+fn endings() -> Vec<Event> {
+    [(End::Done, "92 % full"), (End::Failed, "no disk"), (End::Cancelled, "")]
+        .map(|(end, result)| Event::TaskEnded {
+            task: task_id(),
+            end,
+            result: result.to_owned(),
+            by: "agent:executor-001".to_owned(),
+        })
+        .into()
+}
+
+fn head(task: Option<TaskId>) -> Head {
+    Head {
+        session: session(),
+        agent: me(),
+        role: "executor".to_owned(),
+        model: "sonnet".to_owned(),
+        system_prompt: "You run commands.\n".to_owned(),
+        task,
+        created: Time(1_700_000_000_000),
+    }
+}
+
+fn heads() -> [Box<Head>; 2] {
+    [Box::new(head(Some(task_id()))), Box::new(head(None))]
+}
+
+fn adoptions() -> Vec<Event> {
+    let found = [Found::Finished, Found::Nothing, Found::Pending, Found::Approved, Found::Rejected]
+        .map(|found| FoundCall { call: call(Act::ReadFile { path: "a".to_owned() }), found });
+    let adopted = |lifecycle, failed, tail| Event::SessionAdopted {
+        head: Box::new(head(None)),
+        lifecycle,
+        failed,
+        next_message: 5,
+        tail,
+    };
+    vec![
+        adopted(Lifecycle::Blocked, false, Tail::Calls { said: "I look".to_owned(), calls: found.into() }),
+        adopted(Lifecycle::Waiting, false, Tail::Answered),
+        adopted(Lifecycle::Complete, true, Tail::Unanswered),
+    ]
+}
+
+fn message(speaker: Speaker, from: &str, content: &str) -> Message {
+    Message {
+        id: MessageId::new("m-0002"),
+        at: Time(1_700_000_000_000),
+        speaker,
+        from: from.to_owned(),
+        content: content.to_owned(),
+        calls: Vec::new(),
+        call: None,
+    }
+}
+
+fn messages() -> Vec<Event> {
+    let said = message(Speaker::User, "person:dana", "is it fine?\n");
+    vec![
+        Event::MessageAdded { session: session(), message: said.clone(), asker: None, in_file: true },
+        Event::MessageAdded { session: session(), message: said, asker: Some(session()), in_file: false },
+    ]
+}
+
+fn moves() -> Vec<Event> {
+    let mut events: Vec<Event> = Lifecycle::ALL
+        .map(|to| Event::Moved {
+            session: session(),
+            task: None,
+            to,
+            failed: false,
+            reason: "because".to_owned(),
+        })
+        .into();
+    events.push(Event::Moved {
+        session: session(),
+        task: Some(task_id()),
+        to: Lifecycle::Complete,
+        failed: true,
+        reason: "limits.turns_max".to_owned(),
+    });
+    events
+}
+
+fn call(act: Act) -> Call {
+    let json = serde_json::to_value(&act).expect("an act is JSON");
+    Call { id: call_id(), arguments: json["arguments"].to_string(), want: Want::Act(act) }
+}
+
+fn acts() -> Vec<Act> {
+    let text = |text: &str| text.to_owned();
+    vec![
+        Act::ReadFile { path: text("a") },
+        Act::ListDirectory { path: text("memory") },
+        Act::SearchFiles { query: text("disk"), path: Some(text("memory")) },
+        Act::WriteFile { path: text("a"), content: text("b\n") },
+        Act::CreateDirectory { path: text("c") },
+        Act::ExecuteCommand { command: text("df -h") },
+        Act::CreateTask {
+            title: text("Look"),
+            description: text("closely"),
+            assignee: Some(me()),
+            depends_on: vec![task_id()],
+            parent: Some(task_id()),
+            tags: vec![text("docker")],
+            tag: Some(text("ops:check")),
+            priority: Some(Priority::B),
+            approval_required: true,
+        },
+        Act::UpdateTask {
+            id: task_id(),
+            status: Some(Mark::Done),
+            result: Some(text("fine")),
+            title: Some(text("Look")),
+            assignee: Some(me()),
+            priority: Some(Priority::D),
+        },
+        Act::QueryTasks { sql: text("SELECT 1") },
+        Act::SendMessage { to: me(), content: text("hello") },
+        Act::SlackRead { limit: Some(5) },
+        Act::SlackSend { channel: text("#ops"), text: text("fine") },
+    ]
+}
+
+fn replies() -> Vec<Event> {
+    let invalid = Want::Invalid { tool: "fly".to_owned(), error: "there is no tool fly".to_owned() };
+    let invalid = Call { id: CallId::new("call_10"), arguments: "{".to_owned(), want: invalid };
+    let calls: Vec<Call> = acts().into_iter().map(call).chain([invalid]).collect();
+    [Vec::new(), calls]
+        .map(|calls| Event::Replied {
+            session: session(),
+            message: Message { calls, ..message(Speaker::Assistant, "", "I look") },
+            tokens_in: 120,
+            tokens_out: 34,
+        })
+        .into()
+}
+
+fn clearances() -> Vec<Event> {
+    [Nature::Read, Nature::Idempotent, Nature::Once]
+        .map(|nature| Event::CallCleared {
+            session: session(),
+            call: call_id(),
+            rule: "its own workspace".to_owned(),
+            nature,
+        })
+        .into()
+}
+
+fn request() -> Request {
+    let act = Act::ExecuteCommand { command: "make deploy".to_owned() };
+    Request {
+        id: ApprovalId::new("approval-0001"),
+        agent: me(),
+        session: session(),
+        call: call_id(),
+        task: Some(task_id()),
+        digest: act.digest(),
+        act,
+        why: "I need this".to_owned(),
+        risk: Risk::Critical,
+        factors: vec!["rule: commands are asked".to_owned()],
+        created: Time(1_700_000_000_000),
+        expires: Some(Time(1_700_000_060_000)),
+    }
+}
+
+fn finishes() -> Vec<Event> {
+    [
+        Finish::Done,
+        Finish::Failed,
+        Finish::Refused { rule: "limits.calls_max".to_owned() },
+        Finish::Unknown,
+        Finish::Dropped,
+    ]
+    .map(|finish| Event::CallFinished {
+        session: session(),
+        finish,
+        message: Message { call: Some(call_id()), ..message(Speaker::ToolResult, "", "92 %") },
+    })
+    .into()
+}
+
+fn outcomes() -> Vec<Event> {
+    let answered = |answer| Outcome::Answered { answer, by: "dana".to_owned(), via: "cli".to_owned() };
+    [
+        answered(Answer::Approved),
+        answered(Answer::Rejected { reason: "too risky".to_owned() }),
+        Outcome::Expired,
+        Outcome::Withdrawn { reason: "task-003 is cancelled".to_owned() },
+    ]
+    .map(|outcome| Event::ApprovalEnded { approval: ApprovalId::new("approval-0001"), outcome })
+    .into()
+}
