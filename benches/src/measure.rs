@@ -136,6 +136,11 @@ pub fn median(values: &[f64]) -> f64 {
     at_rank(values, 50)
 }
 
+/// The value that a quarter of them do not exceed: what a thing costs when nothing else holds it up.
+pub fn lower_quartile(values: &[f64]) -> f64 {
+    at_rank(values, 25)
+}
+
 /// The value that 99 of 100 do not exceed.
 fn p99(values: &[f64]) -> f64 {
     at_rank(values, 99)

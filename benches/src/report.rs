@@ -42,7 +42,7 @@ pub fn table(measurements: &[Measurement]) -> String {
         lines.push(cells.join("  ").trim_end().to_owned());
     }
     lines.push(
-        "ratio: the cost as a multiple of the baseline's, lower is better; figures are medians unless p99"
+        "ratio: the cost as a multiple of the baseline's, lower is better; figures are medians unless they say otherwise"
             .to_owned(),
     );
     lines.join("\n")

