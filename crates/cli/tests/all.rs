@@ -1,12 +1,16 @@
 //! The binary, from outside: homes are folders that the tests write, answers are what it prints.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on says so")]
 
+#[path = "all/approvals.rs"]
+mod approvals;
 #[path = "all/bad_homes.rs"]
 mod bad_homes;
 #[path = "all/check.rs"]
 mod check;
 #[path = "all/demo.rs"]
 mod demo;
+#[path = "all/files_alone.rs"]
+mod files_alone;
 #[path = "all/home.rs"]
 mod home;
 #[path = "all/look.rs"]

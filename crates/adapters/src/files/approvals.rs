@@ -109,7 +109,11 @@ impl Desk {
                 Decision::Unclear { line, column, why } => {
                     unclear.push(unclear_at(QUEUE, line, column, &why))
                 }
-                Decision::Approved { by } => said.push(answer(id, Answer::Approved, by, QUEUE)),
+                Decision::Approved { by } => said.push(match self.rejected_in_detail(&id) {
+                    // Both were written while nobody looked, and which was first, nobody knows.
+                    Some(no) => no,
+                    None => answer(id, Answer::Approved, by, QUEUE),
+                }),
                 Decision::Rejected { by, reason } => {
                     said.push(answer(id, Answer::Rejected { reason }, by, QUEUE))
                 }
@@ -127,6 +131,18 @@ impl Desk {
             self.say(input);
         }
         repairs
+    }
+
+    /// A no that stands in the approval's own file.
+    fn rejected_in_detail(&self, id: &ApprovalId) -> Option<Input> {
+        let path = format!("approvals/pending/{id}.approval.md");
+        let found = disk::read(&self.home.join(&path)).ok()??;
+        match read_detail(&path, &found.text).value?.decision {
+            Decision::Rejected { by, reason } => {
+                Some(answer(id.clone(), Answer::Rejected { reason }, by, &path))
+            }
+            Decision::Approved { .. } | Decision::None | Decision::Unclear { .. } => None,
+        }
     }
 
     /// A person may have decided in the approval's own file.

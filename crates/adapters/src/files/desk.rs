@@ -200,6 +200,7 @@ impl Desk {
                     self.look(&path, true);
                     self.settle();
                 }
+                self.miss_agents();
                 self.scans.push(reply);
             }
             Job::Flush(reply) => {
@@ -323,7 +324,8 @@ impl Desk {
             let fresh = forced
                 || match (&found, self.known.get(path)) {
                     (Some(found), Some(known)) => !known.same_content(&found.known),
-                    (None, None) => false,
+                    // It was there when the home was opened, and nobody had to read it since.
+                    (None, None) => self.stamps.contains_key(path),
                     (Some(_), None) | (None, Some(_)) => true,
                 };
             let text = found.as_ref().map(|f| f.text.as_str());
@@ -579,7 +581,11 @@ impl Desk {
         tasks.retain(|path| path != QUEUE);
         all.extend(tasks);
         all.push(QUEUE.to_owned());
-        all.extend(self.list("approvals/pending", ".approval.md"));
+        let mut pending = self.list("approvals/pending", ".approval.md");
+        pending.extend(self.state.approvals.keys().map(|id| format!("approvals/pending/{id}.approval.md")));
+        pending.sort();
+        pending.dedup();
+        all.extend(pending);
         all.extend(self.list("sessions", ".session.yaml"));
         all.extend(self.list("inbox", ".jsonl").into_iter().filter(|path| !path.ends_with("-outbox.jsonl")));
         all

@@ -44,6 +44,19 @@ impl Desk {
         }
     }
 
+    /// Agents whose files went away while nobody watched.
+    pub(super) fn miss_agents(&mut self) {
+        let has_file = |id: &AgentId| {
+            let places = [format!("agents/{id}.agent.yaml"), format!("agents/{id}/agent.json")];
+            places.iter().any(|path| self.home.join(path).exists())
+        };
+        let employed = self.state.agents.iter().filter(|(_, agent)| !agent.retired).map(|(id, _)| id);
+        let gone: Vec<AgentId> = employed.filter(|id| !has_file(id)).cloned().collect();
+        for id in gone {
+            self.say(Input::AgentGone(id));
+        }
+    }
+
     /// The value of a file that reads; what is wrong with it is told.
     pub(super) fn take<T>(&mut self, path: &str, read: Read<T>) -> Option<T> {
         self.complain(path, read.diagnostics);

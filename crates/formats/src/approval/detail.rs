@@ -65,7 +65,10 @@ fn fence(text: &str) -> String {
 pub fn read_detail(path: &str, text: &str) -> Read<Detail> {
     let mut notes = Notes::new(path, text);
     let value = record(text, &mut notes).map(|r| Detail {
-        decision: decision(text, &mut notes),
+        decision: match decision(text, &mut notes) {
+            Decision::Approved { by } => approved(text, &r, by, &mut notes),
+            other => other,
+        },
         id: r.id,
         agent: r.agent,
         task: r.task,
@@ -103,6 +106,22 @@ fn record(text: &str, notes: &mut Notes<'_>) -> Option<Request> {
             None
         }
     }
+}
+
+/// A yes counts for what the person read: if that part of the file was changed, nobody knows what they meant.
+fn approved(text: &str, request: &Request, by: String, notes: &mut Notes<'_>) -> Decision {
+    let (lines, fences) = review::open_lines(text);
+    let heading = lines.iter().find(|l| text[(*l).clone()].trim_end() == "## What would be done");
+    let fence = heading.and_then(|h| fences.iter().find(|f| f.inner.start > h.end));
+    let shown = format!("{}\n", show(&request.act).text);
+    let is_same = |f: &&review::Fence| text[f.inner.clone()].lines().eq(shown.lines());
+    if fence.filter(is_same).is_some() {
+        return Decision::Approved { by };
+    }
+    let (line, column) = notes.position(fence.or(fences.first()).map_or(0, |f| f.inner.start));
+    let why = "what would be done was changed here, and an approval is for exactly what was asked; \
+               put it back, or reject and say in the notes what to do instead";
+    Decision::Unclear { line, column, why: why.to_owned() }
 }
 
 /// What the review decides.

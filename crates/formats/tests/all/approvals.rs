@@ -36,6 +36,30 @@ fn decide(text: &str) -> Decision {
 }
 
 #[test]
+fn a_yes_to_words_that_were_changed_decides_nothing() {
+    let yes = |act: Act| {
+        print_detail(&request(act, "Please.")).replacen("**Decision:**", "**Decision:** APPROVED", 1)
+    };
+    for text in ["docker ps", "", "\n", "a\n\nb\n", "```\nx\n```", "a\u{202e}b"] {
+        let text = yes(Act::ExecuteCommand { command: text.to_owned() });
+        assert_eq!(decide(&text), Decision::Approved { by: String::new() }, "{text}");
+        let crlf = text.replace('\n', "\r\n");
+        assert_eq!(decide(&crlf), Decision::Approved { by: String::new() }, "{crlf}");
+    }
+    let text = yes(Act::ExecuteCommand { command: "docker ps".to_owned() });
+    for changed in [
+        text.replacen("```sh\ndocker ps\n", "```sh\ndocker ps -a\n", 1),
+        text.replacen("```sh\ndocker ps\n```", "", 1),
+    ] {
+        assert!(matches!(decide(&changed), Decision::Unclear { .. }), "{changed}");
+    }
+    assert!(matches!(
+        decide(&text.replacen("```sh\ndocker ps\n", "```sh\nls\n", 1)),
+        Decision::Unclear { line: 19, column: 1, .. }
+    ));
+}
+
+#[test]
 fn the_file_of_an_approval_reads_like_this() {
     let r = command("docker ps");
     let record = serde_json::to_string(&r).unwrap();
