@@ -5,6 +5,7 @@ mod golden;
 mod samples;
 #[path = "../sim/mod.rs"]
 mod sim;
+mod stage;
 mod turning;
 
 #[test]
