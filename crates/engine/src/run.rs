@@ -123,17 +123,24 @@ pub fn spawn(
     engine: Engine,
     make: impl FnOnce(Handle) -> std::io::Result<Parts>,
 ) -> std::io::Result<(Handle, std::thread::JoinHandle<Result<(), Stopped>>)> {
-    let (commands, receiver) = mpsc::channel(INPUTS_MAX);
-    let (pulse_sender, pulse) = watch::channel(Pulse::default());
-    let (events, _) = broadcast::channel(LISTEN_MAX);
-    let handle = Handle { commands, pulse, events: events.clone() };
-    let parts = make(handle.clone())?;
-    let turning = Loop { engine, parts, receiver, pulse: pulse_sender, events, stopping: None };
+    let (handle, turning) = assemble(engine, make)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
     let thread = std::thread::Builder::new()
         .name("synod-engine".to_owned())
         .spawn(move || runtime.block_on(turning.run()))?;
     Ok((handle, thread))
+}
+
+fn assemble(
+    engine: Engine,
+    make: impl FnOnce(Handle) -> std::io::Result<Parts>,
+) -> std::io::Result<(Handle, Loop)> {
+    let (commands, receiver) = mpsc::channel(INPUTS_MAX);
+    let (pulse_sender, pulse) = watch::channel(Pulse::default());
+    let (events, _) = broadcast::channel(LISTEN_MAX);
+    let handle = Handle { commands, pulse, events: events.clone() };
+    let parts = make(handle.clone())?;
+    Ok((handle, Loop { engine, parts, receiver, pulse: pulse_sender, events, stopping: None, deaf: false }))
 }
 
 struct Loop {
@@ -144,6 +151,8 @@ struct Loop {
     events: broadcast::Sender<Recorded>,
     /// When a stop was asked for, by the loop's own clock.
     stopping: Option<tokio::time::Instant>,
+    /// Everybody who could give an input is gone, and so is every outcome.
+    deaf: bool,
 }
 
 impl Loop {
@@ -244,7 +253,7 @@ impl Loop {
         let tools_run = domain::pending(self.engine.state())
             .iter()
             .any(|effect| matches!(effect, domain::effect::Effect::RunTool { .. }));
-        !tools_run || since.elapsed() >= Duration::from_millis(GRACE_MS)
+        !tools_run || self.deaf || since.elapsed() >= Duration::from_millis(GRACE_MS)
     }
 
     async fn wait(&mut self, commands: &mut Vec<Command>) {
@@ -261,14 +270,17 @@ impl Loop {
             (None, due) => due.map(|due| due.ms_since(self.parts.clock.now())),
         };
         let receive = self.receiver.recv_many(commands, BATCH_MAX);
-        match due_ms {
+        let received = match due_ms {
             // One more than the rest, so that a deadline is over when the loop looks at it.
-            Some(ms) => _ = tokio::time::timeout(Duration::from_millis(ms + 1), receive).await,
-            None => {
-                if receive.await == 0 {
-                    self.begin_stop();
-                }
-            }
+            Some(ms) => tokio::time::timeout(Duration::from_millis(ms + 1), receive).await.ok(),
+            None => Some(receive.await),
+        };
+        if received == Some(0) {
+            self.deaf = true;
+            self.begin_stop();
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
