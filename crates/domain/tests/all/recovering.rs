@@ -127,7 +127,7 @@ fn a_cut_makes_what_is_under_way_count_no_more() {
 #[test]
 fn a_cut_result_of_a_call_that_must_not_run_twice_is_unknown() {
     for (act, runs, results) in [(run("touch counter"), 0, 2), (read("a"), 1, 1), (run("make"), 0, 0)] {
-        let mut home = working(&[act.clone()]);
+        let mut home = working(std::slice::from_ref(&act));
         if let Some(approval) = home.state.approvals.keys().next().cloned() {
             home.answer(approval.as_str(), Answer::Approved);
         } else {

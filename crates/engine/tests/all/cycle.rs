@@ -125,7 +125,8 @@ fn only_events_after_the_snapshot_are_read() {
 #[test]
 fn a_snapshot_that_cannot_be_read_is_as_good_as_none() {
     let whole = |engine: &Engine| serde_json::to_string(engine.state()).unwrap();
-    let cases: [(u32, fn(String) -> String); 3] = [
+    type Spoil = fn(String) -> String;
+    let cases: [(u32, Spoil); 3] = [
         (STATE_VERSION + 1, |body| body),
         (STATE_VERSION, |body| body[..body.len() / 2].to_owned()),
         (STATE_VERSION, |body| body.replacen("\"seq\":", "\"seq\":1", 1)),

@@ -1,5 +1,7 @@
 //! The engine through its own door: the cycle, the loop, the journal's form, and whole simulated lives.
 
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
 mod cycle;
 mod golden;
 mod samples;

@@ -23,7 +23,6 @@ pub struct Tally {
 }
 
 impl Tally {
-    #[allow(dead_code)]
     pub fn add(&mut self, other: &Self) {
         self.steps += other.steps;
         self.events += other.events;
