@@ -1,7 +1,5 @@
 //! Data to stdout, talk to stderr; colour only on a terminal and never with NO_COLOR.
 
-#![expect(clippy::print_stdout, clippy::print_stderr, reason = "the one place that prints")]
-
 use std::io::{IsTerminal, Write};
 
 use serde_json::{Value, json};
