@@ -108,9 +108,9 @@ impl Step {
     }
 }
 
-/// Sees to it that a C compiler (for SQLite), git and the parts of the toolchain are there.
+/// Sees to it that a C compiler (for SQLite), git, `script` (a terminal for the prompts) and the parts of the toolchain are there.
 fn needs() -> Result<(), Failure> {
-    for (program, package) in [("cc", "gcc libc6-dev"), ("git", "git")] {
+    for (program, package) in [("cc", "gcc libc6-dev"), ("git", "git"), ("script", "bsdutils")] {
         if shell::succeeds(Command::new(program).arg("--version")) {
             continue;
         }
