@@ -15,6 +15,8 @@ mod files_alone;
 mod home;
 #[path = "all/look.rs"]
 mod look;
+#[path = "all/people.rs"]
+mod people;
 #[path = "all/race.rs"]
 mod race;
 #[path = "all/team.rs"]

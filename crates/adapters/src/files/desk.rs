@@ -29,6 +29,8 @@ pub const DEBOUNCE: Duration = Duration::from_millis(15);
 const DEBOUNCE_MAX: Duration = Duration::from_millis(60);
 /// How long what a person seems to have taken away must stay away before it is believed.
 const CONFIRM: Duration = Duration::from_millis(300);
+/// How long a start waits for that.
+const SCAN_MAX: Duration = Duration::from_secs(3);
 /// How long a file that was swapped out is kept for an editor that still writes into it.
 const DISPLACED: Duration = Duration::from_secs(2);
 /// Inputs that may wait for the engine.
@@ -67,7 +69,7 @@ pub(super) struct Desk {
     pub(super) words: BTreeMap<SessionId, BTreeMap<MessageId, u64>>,
     inputs: Arc<dyn Inputs>,
     outbox: VecDeque<Input>,
-    scans: Vec<oneshot::Sender<()>>,
+    scans: Vec<(Instant, oneshot::Sender<()>)>,
     problems: BTreeMap<String, Vec<Diagnostic>>,
     tell: mpsc::Sender<Problem>,
     looks: BTreeMap<String, Look>,
@@ -164,6 +166,7 @@ impl Desk {
             self.serve_parked();
             self.recent.forget();
             self.empty_outbox();
+            self.end_scans();
         }
     }
 
@@ -201,7 +204,7 @@ impl Desk {
                     self.settle();
                 }
                 self.miss_agents();
-                self.scans.push(reply);
+                self.scans.push((Instant::now(), reply));
             }
             Job::Flush(reply) => {
                 self.settle();
@@ -510,8 +513,18 @@ impl Desk {
                 }
             }
         }
-        for scan in self.scans.drain(..) {
-            _ = scan.send(());
+    }
+
+    /// Answers those who wait for a look at all files, once the engine has all that was found and nothing of it
+    /// is doubtful.
+    fn end_scans(&mut self) {
+        if !self.outbox.is_empty() {
+            return;
+        }
+        let doubtful = !self.doubts.is_empty();
+        let over = |since: &Instant| !doubtful || since.elapsed() >= SCAN_MAX;
+        for (_, reply) in self.scans.extract_if(.., |(since, _)| over(since)) {
+            _ = reply.send(());
         }
     }
 

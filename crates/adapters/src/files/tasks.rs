@@ -144,7 +144,7 @@ impl Desk {
     /// What a file says beyond what was printed: inputs for what people did, repairs for what an old save undid.
     fn compare_tasks(&mut self, path: &str, file: &TaskFile, exists: bool, broken: bool) -> Vec<TaskOp> {
         let mut repairs = Vec::new();
-        let mut said = Vec::new();
+        let (mut said, mut marked) = (Vec::new(), Vec::new());
         let renamed = self.lost_names(path, file);
         for (index, item) in file.tasks().iter().enumerate() {
             let Some(id) = &item.id else {
@@ -203,7 +203,7 @@ impl Desk {
                 && matches!(item.mark, Mark::Open | Mark::Done | Mark::Failed | Mark::Cancelled);
             let meaningful = item.mark != Mark::Open || known.is_ended();
             if by_person && meaningful && !broken {
-                said.push(Input::TaskMarked { task: id.clone(), mark: item.mark, by: "person".to_owned() });
+                marked.push(Input::TaskMarked { task: id.clone(), mark: item.mark, by: "person".to_owned() });
             } else {
                 self.recent.mark(id, item.mark);
                 repairs.push(TaskOp::Mark { id: id.clone(), mark: ours });
@@ -212,7 +212,8 @@ impl Desk {
         if !broken {
             repairs.extend(self.missing_tasks(path, file, exists, &mut said));
         }
-        for input in said {
+        // A mark sets others going; by then, all else that was saved with it must be known.
+        for input in said.into_iter().chain(marked) {
             self.say(input);
         }
         repairs

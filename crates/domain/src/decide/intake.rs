@@ -36,7 +36,9 @@ pub(super) fn line(
     let mut spec = task::Spec::new(fresh_task(state), INBOX_TASKS, title_of(text));
     spec.text = text.to_owned();
     spec.properties.insert("source".to_owned(), place.clone());
-    spec.properties.insert("from".to_owned(), from.to_owned());
+    if !from.is_empty() {
+        spec.properties.insert("from".to_owned(), from.to_owned());
+    }
     if let Some(channel) = channel {
         spec.properties.insert("channel".to_owned(), channel.to_owned());
     }

@@ -268,6 +268,26 @@ fn a_line_of_an_inbox_becomes_one_task_however_often_it_is_read() {
 }
 
 #[test]
+fn a_line_that_does_not_say_from_whom_came_from_nobody() {
+    let mut home = Home::with(
+        &["executor-001"],
+        |settings| settings.routing.fallback = Some(AgentId::new("executor-001")),
+        |_| {},
+    );
+    home.give(Input::LineRead {
+        source: "inbox/mail.jsonl".to_owned(),
+        line: 1,
+        from: String::new(),
+        channel: None,
+        text: "sing".to_owned(),
+    });
+    assert_eq!(
+        home.heard("executor-001"),
+        ["inbox/mail.jsonl:1: Task task-001: sing\nIt stands in inbox/mail.jsonl:1."]
+    );
+}
+
+#[test]
 fn a_request_that_nobody_takes_fails_and_says_why() {
     let mut home = Home::new(&["executor-001"]);
     let spec = Box::new(Spec::new(id(""), "tasks/x.task.md", "sing"));
