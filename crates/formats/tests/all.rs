@@ -7,6 +7,8 @@ mod adversary;
 mod approvals;
 #[path = "all/corpus.rs"]
 mod corpus;
+#[path = "all/document_laws.rs"]
+mod document_laws;
 #[path = "all/documents.rs"]
 mod documents;
 #[path = "all/golden.rs"]

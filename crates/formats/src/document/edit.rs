@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use super::brackets::Brackets;
 use super::expect::{is_same, node_of};
-use super::place::{Places, Slot, is_absent};
-use super::print::ListLook;
+use super::place::{On, Places, Slot, is_absent};
+use super::print::{self, ListLook, Steps};
 use super::{Refused, Scalar, Value, shown};
 use crate::lines;
 use crate::scalar::{self, Around};
@@ -76,9 +76,9 @@ impl Places<'_> {
             return self.put_inline(slot, &format!("{{{}}}", self.entry_in_braces(keys, value, style, ": ")));
         }
         let steps = self.steps(root);
-        let below = if slot.root { 0 } else { self.column(slot.lead) + steps.map };
+        let below = if slot.on == On::Root { 0 } else { self.column(slot.lead) + steps.map };
         let printed = self.entry_in_lines(keys, value, below, steps, ListLook::Lines, Style::Plain);
-        if !slot.root {
+        if slot.on != On::Root {
             return self.put_lines(slot, &format!("\n{:below$}{printed}", ""));
         }
         let newline = lines::newline(self.text);
@@ -107,8 +107,11 @@ impl Places<'_> {
             (Value::List(new), _)
                 if !new.is_empty() && !slot.flow && list_look(parent.node) == ListLook::Lines =>
             {
-                let printed =
-                    self.behind_key(value, self.column(slot.lead), self.steps(root), ListLook::Lines);
+                let steps = self.steps(root);
+                // Dashes may stand right below their key, never right below a dash.
+                let list = if slot.on == On::Item { steps.map } else { steps.list };
+                let steps = Steps { list, ..steps };
+                let printed = self.behind_key(value, self.column(slot.lead), steps, ListLook::Lines);
                 self.put_lines(slot, &printed)
             }
             (Value::List(_), _) => self.put_inline(slot, &self.in_brackets(value, Style::Plain)),
@@ -130,11 +133,14 @@ impl Places<'_> {
         let column = self.column(slot.lead);
         match style {
             Style::Literal | Style::Folded => {
+                let (head, head_end) = self.block_head(slot);
+                let open_end = self.text[head..head_end].contains('+') && self.end(slot) < self.text.len();
                 let step = self.block_step(slot, column).unwrap_or(2);
-                Some(scalar::print_block_at(text, column, step))
+                let fits = open_end || print::is_closed(text);
+                fits.then(|| scalar::print_block_at(text, column, step))
             }
             Style::Plain | Style::Single | Style::Double => {
-                text.contains('\n').then(|| scalar::print(text, column))
+                (text.contains('\n') && print::is_closed(text)).then(|| scalar::print(text, column))
             }
         }
     }
@@ -267,7 +273,7 @@ impl Places<'_> {
             }
             Kind::List { flow: false, .. } | Kind::Map { flow: false, .. } if !slot.flow => {
                 let end = lines::end(self.text, self.end(slot));
-                match self.comment(slot.after).filter(|_| !slot.root) {
+                match self.comment(slot.after).filter(|_| slot.on != On::Root) {
                     Some(comment) => {
                         Splice { at: slot.after..end, with: format!(" {printed}{}", comment.trim_end()) }
                     }

@@ -24,8 +24,19 @@ pub(super) struct Slot<'n> {
     pub(super) marked: bool,
     /// Inside brackets or braces, where lines mean nothing.
     pub(super) flow: bool,
-    /// The value is the whole document.
-    pub(super) root: bool,
+    /// What the value hangs on.
+    pub(super) on: On,
+}
+
+/// What a value hangs on.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum On {
+    /// Nothing: it is the whole document.
+    Root,
+    /// A key.
+    Key,
+    /// A dash, or a place between brackets.
+    Item,
 }
 
 impl<'t> Places<'t> {
@@ -33,7 +44,7 @@ impl<'t> Places<'t> {
         let start =
             lines::start(self.text, 0).max(self.text.len() - self.text.trim_start_matches('\u{feff}').len());
         let start = if is_absent(node) { start } else { node.span.start };
-        Slot { node, lead: start, after: start, marked: true, flow: self.json, root: true }
+        Slot { node, lead: start, after: start, marked: true, flow: self.json, on: On::Root }
     }
 
     /// The place of a key's value, or of an item by its number.
@@ -54,29 +65,34 @@ impl<'t> Places<'t> {
 
     pub(super) fn entry<'n>(&self, entry: &'n Entry, flow: bool) -> Slot<'n> {
         let key = entry.key_span.clone();
-        let line = lines::start(self.text, key.start);
+        // `? key` has its colon on another line. In brackets the line may be the whole file: not looked at.
+        let line = if flow { key.start } else { lines::start(self.text, key.start) };
         let before = self.text[line..key.start].trim_end_matches([' ', '\t']);
-        // `? key` has its colon on another line.
-        let asked = before.ends_with('?') && !flow;
+        let asked = before.ends_with('?');
         let lead = if asked { line + before.len() - 1 } else { key.start };
         let colon = if flow || asked { self.skip_space(key.end) } else { self.skip_blanks(key.end) };
         let marked = self.byte(colon) == Some(b':');
         let after = if marked { colon + 1 } else { key.end };
-        Slot { node: &entry.value, lead, after, marked, flow, root: false }
+        Slot { node: &entry.value, lead, after, marked, flow, on: On::Key }
     }
 
-    /// The items of a list in lines. Each dash is the first thing behind the item before it.
+    /// The items of a list in lines.
     pub(super) fn items<'n>(&self, slot: &Slot<'n>) -> Vec<Slot<'n>> {
+        self.items_and_end(slot).0
+    }
+
+    /// Each dash is the first thing behind the item before it. Every item is looked at once, however deep.
+    fn items_and_end<'n>(&self, slot: &Slot<'n>) -> (Vec<Slot<'n>>, usize) {
         let mut at = slot.after;
         let mut slots = Vec::new();
         for node in slot.node.items() {
             let lead = self.skip_space(at);
             let after = (lead + 1).min(self.text.len());
-            let item = Slot { node, lead, after, marked: true, flow: false, root: false };
+            let item = Slot { node, lead, after, marked: true, flow: false, on: On::Item };
             at = self.end(&item).max(after);
             slots.push(item);
         }
-        slots
+        (slots, at)
     }
 
     /// Where a value ends: behind its last character, in front of the comment and the line end behind it.
@@ -90,7 +106,7 @@ impl<'t> Places<'t> {
             Kind::Scalar { .. } | Kind::List { flow: true, .. } | Kind::Map { flow: true, .. } => {
                 node.span.end
             }
-            Kind::List { .. } => self.items(slot).last().map_or(node.span.end, |last| self.end(last)),
+            Kind::List { .. } => self.items_and_end(slot).1,
             Kind::Map { entries, .. } => {
                 entries.last().map_or(node.span.end, |last| self.end(&self.entry(last, slot.flow)))
             }
@@ -166,7 +182,7 @@ impl<'t> Places<'t> {
 /// An item in brackets.
 pub(super) fn in_brackets(node: &Node) -> Slot<'_> {
     let start = node.span.start;
-    Slot { node, lead: start, after: start, marked: true, flow: true, root: false }
+    Slot { node, lead: start, after: start, marked: true, flow: true, on: On::Item }
 }
 
 /// Nothing is written at all, not even `~`.

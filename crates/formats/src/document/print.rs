@@ -124,10 +124,15 @@ impl Places<'_> {
 
     fn behind_mark(&self, scalar: &Scalar, style: Style, column: usize) -> String {
         match scalar {
-            Scalar::Text(text) if text.contains('\n') => scalar::print(text, column),
+            Scalar::Text(text) if text.contains('\n') && is_closed(text) => scalar::print(text, column),
             other => format!(" {}", self.inline(other, style, Around::Lines)),
         }
     }
+}
+
+/// A block of such a text does not depend on the blank lines behind it, which may be somebody's.
+pub(super) fn is_closed(text: &str) -> bool {
+    !text.ends_with("\n\n")
 }
 
 fn json_text(text: &str) -> String {

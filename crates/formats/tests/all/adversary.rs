@@ -2,6 +2,7 @@
 //! that is not linear does not finish these in any time that somebody waits for.
 
 use formats::check::{SourceFile, check};
+use formats::document::Document;
 use formats::session::{SessionFile, torn_tail};
 use formats::task::TaskFile;
 use formats::{agent, approval, inbox, policy, run_mode, script, settings};
@@ -119,4 +120,38 @@ fn a_check_of_many_tasks_that_wait_ends() {
         .collect();
     let found = check(&[SourceFile { path: "tasks/t.task.md", text: &tasks }]);
     assert!(!found.is_empty() && found.len() <= 200);
+}
+
+#[test]
+fn documents_get_through_long_and_deep_edits() {
+    // Every edit is two parses, and there are many of them.
+    let repeated = |piece: &str| piece.repeat((SIZE >> 3) / piece.len());
+    let deep = |open: &str, depth: usize| (0..depth).map(|_| open).collect::<String>();
+    for (path, text) in [
+        ("a.yaml", format!("a:\n{}", repeated("  - x # c\n"))),
+        ("a.yaml", format!("a:\n{}", repeated("  - |\n    x\n\n"))),
+        ("a.yaml", format!("a: [{}x]\n", repeated("x, "))),
+        ("a.yaml", format!("a: |\n{}b: 1\n", repeated("  x\n"))),
+        ("a.yaml", format!("a: \"{}\"\nb: [x]\n", repeated("é"))),
+        ("a.yaml", format!("a: 1\n{}", repeated("# c\n"))),
+        ("a.yaml", (0..10_000).map(|i| format!("k{i}: {{x: 1}} # c\n")).collect()),
+        ("a.yaml", format!("a:\n  {}x\n", deep("- ", 60))),
+        ("a.yaml", format!("a: {}x{}\n", deep("[", 60), deep("]", 60))),
+        ("a.yaml", (0..60).map(|i| format!("{:i$}a:\n", "")).collect()),
+        ("a.json", format!("{{\"a\": [{}1]}}", repeated("1, "))),
+        (
+            "a.json",
+            format!("{{{}\"a\": []}}", (0..10_000).map(|i| format!("\"k{i}\": 1, ")).collect::<String>()),
+        ),
+    ] {
+        let (document, diagnostics) = Document::parse(path, &text);
+        assert_eq!(diagnostics, []);
+        let mut document = document.unwrap();
+        assert_eq!(document.text(), text);
+        let _ = document.push(&["a"], "new");
+        document.set(&["z", "y"], "x\ny").unwrap();
+        document.set(&["a"], vec!["p", "q"]).unwrap();
+        document.remove(&["a"]).unwrap();
+        document.remove(&["z"]).unwrap();
+    }
 }
