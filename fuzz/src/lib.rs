@@ -6,15 +6,18 @@ use domain::id::{MessageId, Time};
 use domain::session::{Message, Speaker, Status};
 use formats::approval::{close_detail, read_detail};
 use formats::check::{SourceFile, check};
+use formats::document::{Document, Scalar, Value};
 use formats::session::{SessionFile, torn_tail};
 use formats::task::TaskFile;
+use formats::yaml::{Kind, Node};
 use formats::{Diagnostic, Read, Severity, agent, inbox, policy, render, run_mode, script, settings};
 
 /// The names of all targets.
-pub const TARGETS: [&str; 10] = [
+pub const TARGETS: [&str; 11] = [
     "agent_json",
     "agent_yaml",
     "approval",
+    "document",
     "inbox",
     "policy",
     "run_mode",
@@ -30,7 +33,11 @@ pub fn run(target: &str, text: &str) {
         "agent_json" => holds("agents/a/agent.json", text, agent::read("agents/a/agent.json", text)),
         "agent_yaml" => holds("agents/a.agent.yaml", text, agent::read("agents/a.agent.yaml", text)),
         "approval" => approval(text),
-        "inbox" => holds("inbox/a.jsonl", text, inbox::read_line("inbox/a.jsonl", 1, text)),
+        "document" => {
+            document("synod.yaml", text);
+            document("agents/a/agent.json", text);
+        }
+        "inbox" => inbox(text),
         "policy" => holds("policy/commands.yaml", text, policy::read("policy/commands.yaml", text)),
         "run_mode" => holds("run_mode.yaml", text, run_mode::read("run_mode.yaml", text)),
         "script" => holds("a.script.yaml", text, script::read("a.script.yaml", text)),
@@ -106,6 +113,101 @@ fn session(text: &str) {
         file.text()
     );
     assert!(again.is_none_or(|again| contents(&again) == said && again.status() == Status::Active));
+}
+
+/// The ways to the first few values.
+fn paths(node: &Node, path: &[String], found: &mut Vec<Vec<String>>) {
+    const PATHS_MAX: usize = 12;
+    let keys: Vec<(String, &Node)> = match &node.kind {
+        Kind::Map { entries, .. } => entries.iter().map(|e| (e.key.clone(), &e.value)).collect(),
+        Kind::List { items, .. } => items.iter().enumerate().map(|(i, n)| (i.to_string(), n)).collect(),
+        Kind::Scalar { .. } => Vec::new(),
+    };
+    for (key, below) in keys {
+        if found.len() >= PATHS_MAX {
+            return;
+        }
+        let path: Vec<String> = path.iter().cloned().chain([key]).collect();
+        found.push(path.clone());
+        paths(below, &path, found);
+    }
+}
+
+/// The value of every key and item that is not on the way to `path`, nor below it.
+fn others(node: &Node, path: &[&str]) -> Vec<serde_json::Value> {
+    let Some((key, rest)) = path.split_first() else { return Vec::new() };
+    let mut values = Vec::new();
+    let mut take = |name: &str, below: &Node| {
+        if name == *key { values.extend(others(below, rest)) } else { values.push(below.to_json()) }
+    };
+    match &node.kind {
+        Kind::Map { entries, .. } => entries.iter().for_each(|e| take(&e.key, &e.value)),
+        Kind::List { items, .. } => items.iter().enumerate().for_each(|(i, n)| take(&i.to_string(), n)),
+        Kind::Scalar { .. } => {}
+    }
+    values
+}
+
+fn document(path: &str, text: &str) {
+    let (document, diagnostics) = Document::parse(path, text);
+    places(text, &diagnostics);
+    let Some(document) = document else { return };
+    assert_eq!(document.text(), text);
+    let mut ways = vec![vec!["new".to_owned()], vec!["new".to_owned(), "er".to_owned()]];
+    paths(document.root(), &[], &mut ways);
+    let texts = ["x", "5", "a: #b\n c\n", ""].map(|t| Value::Scalar(Scalar::from(t)));
+    let more =
+        [Value::from(7_i64), Value::from(true), Value::from(vec!["p, q", "null"]), Value::List(Vec::new())];
+    for (index, way) in ways.iter().enumerate() {
+        let keys: Vec<&str> = way.iter().map(String::as_str).collect();
+        for value in texts.iter().chain(&more).skip(index % 3).step_by(3) {
+            let mut edited = document.clone();
+            if edited.set(&keys, value.clone()).is_err() {
+                assert_eq!(edited.text(), text);
+                continue;
+            }
+            assert_eq!(edited.get(&keys).map(|f| f.node.to_json()), Some(value_json(value)));
+            assert_eq!(others(edited.root(), &keys), others(document.root(), &keys));
+            if edited.remove(&keys).is_ok() && way[0] == "new" && document.get(&keys[..1]).is_none() {
+                assert_eq!(others(edited.root(), &keys), others(document.root(), &keys));
+            }
+        }
+        let mut edited = document.clone();
+        let count = |d: &Document| d.get(&keys).map_or(0, |f| f.node.items().len());
+        match edited.push(&keys, "z") {
+            Ok(()) => assert_eq!(count(&edited), count(&document) + 1),
+            Err(_) => assert_eq!(edited.text(), text),
+        }
+        let mut edited = document.clone();
+        match edited.remove(&keys) {
+            Ok(()) => assert!(edited.text().len() < text.len() + 4),
+            Err(_) => assert_eq!(edited.text(), text),
+        }
+    }
+}
+
+fn value_json(value: &Value) -> serde_json::Value {
+    let scalar = |s: &Scalar| match s {
+        Scalar::Nothing => serde_json::Value::Null,
+        Scalar::Bool(b) => (*b).into(),
+        Scalar::Int(n) => (*n).into(),
+        Scalar::Number(n) => (*n).into(),
+        Scalar::Text(t) => t.as_str().into(),
+    };
+    match value {
+        Value::Scalar(one) => scalar(one),
+        Value::List(items) => items.iter().map(scalar).collect(),
+    }
+}
+
+fn inbox(text: &str) {
+    let read = inbox::read_line("inbox/a.jsonl", 1, text);
+    if let Some(line) = &read.value {
+        let printed = inbox::print_line(line);
+        assert_eq!(inbox::read_line("inbox/a.jsonl", 1, &printed).value.as_ref(), Some(line));
+        assert!(!printed.contains(['\n', '\r']));
+    }
+    holds("inbox/a.jsonl", text, read);
 }
 
 fn approval(text: &str) {

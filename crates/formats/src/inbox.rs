@@ -54,6 +54,26 @@ pub(crate) const SHAPE: Shape = Shape::Open(&[
     may("client_msg_id", Shape::Text, "the same as `id`"),
 ]);
 
+/// One line without its line end, which [`read_line`] reads as the same.
+pub fn print_line(line: &Line) -> String {
+    let entries = [
+        line.at.map(|at| ("ts", print_at(at))),
+        line.id.as_deref().map(|id| ("id", Value::from(id))),
+        line.channel.as_deref().map(|channel| ("channel", Value::from(channel))),
+        Some(("user", Value::from(line.from.as_str()))).filter(|_| !line.from.is_empty()),
+        Some(("text", Value::from(line.text.as_str()))),
+    ];
+    let entries: Vec<String> =
+        entries.into_iter().flatten().map(|(key, value)| format!("\"{key}\":{value}")).collect();
+    format!("{{{}}}", entries.join(","))
+}
+
+/// RFC 3339, or milliseconds for the years that it cannot say.
+fn print_at(at: Time) -> Value {
+    let printed = time::print(at);
+    if time::parse(&printed) == Some(at) { Value::from(printed) } else { Value::from(at.0) }
+}
+
 /// Reads one line; `line_number` is its place in the file, from 1.
 pub fn read_line(path: &str, line_number: usize, line: &str) -> Read<Line> {
     let mut notes = Notes::new(path, line);
@@ -115,6 +135,10 @@ fn word(value: &Value) -> Option<String> {
 fn at(value: &Value) -> Option<Time> {
     /// Seconds reach this number in the year 5138, milliseconds reached it in 1973.
     const SECONDS_MAX: f64 = 1e11;
+    // A floating point number cannot hold every great whole one.
+    if let Some(whole) = value.as_i64().filter(|n| *n as f64 >= SECONDS_MAX || *n as f64 <= -SECONDS_MAX) {
+        return Some(Time(whole));
+    }
     let number = match value {
         Value::String(text) => match time::parse(text) {
             Some(time) => return Some(time),

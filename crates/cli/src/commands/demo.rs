@@ -12,6 +12,7 @@ use domain::id::ApprovalId;
 use domain::input::Input;
 use domain::state::State;
 use engine::Handle;
+use formats::inbox;
 use serde_json::json;
 use tokio::sync::mpsc;
 
@@ -109,8 +110,14 @@ fn introduce(home: &Path, yes: bool, out: &Out) {
 /// Drops the question into the inbox, once.
 fn ask_question(home: &Path) -> std::io::Result<()> {
     let path = home.join(INBOX);
-    let line = json!({ "ts": "2026-01-12T08:30:00Z", "channel": "#ops", "user": "@dana", "text": QUESTION });
-    match disk::replace(&path, None, &format!("{line}\n"), Flush::Before)? {
+    let line = inbox::Line {
+        from: "@dana".to_owned(),
+        channel: Some("#ops".to_owned()),
+        text: QUESTION.to_owned(),
+        at: formats::time::parse("2026-01-12T08:30:00Z"),
+        id: None,
+    };
+    match disk::replace(&path, None, &format!("{}\n", inbox::print_line(&line)), Flush::Before)? {
         disk::Replaced::Done { .. } | disk::Replaced::Changed => Ok(()),
     }
 }

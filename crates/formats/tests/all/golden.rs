@@ -269,3 +269,37 @@ fn inbox_lines_have_many_spellings() {
     ];
     assert_eq!(lines, expected);
 }
+
+#[test]
+fn a_line_of_an_inbox_is_printed_as_one_line() {
+    let line = inbox::Line {
+        from: "@dana".to_owned(),
+        channel: Some("#ops".to_owned()),
+        text: "two\nlines \"here\"".to_owned(),
+        at: Some(Time(1_759_622_866_331)),
+        id: None,
+    };
+    assert_eq!(
+        inbox::print_line(&line),
+        r##"{"ts":"2025-10-05T00:07:46.331Z","channel":"#ops","user":"@dana","text":"two\nlines \"here\""}"##
+    );
+}
+
+proptest::proptest! {
+    #![proptest_config(proptest::prelude::ProptestConfig { failure_persistence: None, ..Default::default() })]
+
+    #[test]
+    fn any_line_of_an_inbox_comes_back(
+        from in "(\\PC|[\n\"\\\\]){0,6}",
+        channel in proptest::option::of("\\PC{0,6}"),
+        text in "(\\PC|[\n\r\t\"\\\\\u{feff}\u{2028}]){0,12}",
+        at in proptest::option::of(proptest::prelude::any::<i64>()),
+        near in proptest::option::of(-100_000_000_000_000_i64..300_000_000_000_000),
+        id in proptest::option::of("\\PC{0,6}"),
+    ) {
+        let line = inbox::Line { from, channel, text, at: near.or(at).map(Time), id };
+        let printed = inbox::print_line(&line);
+        proptest::prop_assert!(!printed.contains(['\n', '\r']));
+        proptest::prop_assert_eq!(good(inbox::read_line("i", 1, &printed)), line);
+    }
+}
