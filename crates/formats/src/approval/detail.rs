@@ -205,6 +205,11 @@ fn one_line(value: &str) -> String {
     value.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
+/// What somebody said, on one line. It cannot open a comment and so hide what stands below.
+fn said(words: &str) -> String {
+    one_line(&visible(words)).replace("<!--", "<! --")
+}
+
 /// The value of `status:` in the head, and where the head ends.
 fn status(text: &str) -> Option<(Range<usize>, usize)> {
     let (lines, _) = review::open_lines(text);
@@ -245,14 +250,21 @@ pub fn close_detail(text: &str, outcome: &Outcome, at: Time) -> String {
         let (old, empty) = (&text[label.value.clone()], label.value.is_empty());
         let new = match label.name {
             "Decision" if by.is_some() && !same(old) => word.to_uppercase(),
-            "Reviewed by" if empty => by.map(|b| one_line(&visible(b))).unwrap_or_default(),
+            "Reviewed by" if empty => by.map(said).unwrap_or_default(),
             "Reviewed at" if empty => time::print(at),
-            "Notes" if empty => one_line(&visible(reason)),
+            "Notes" if empty => said(reason),
             _ => continue,
         };
-        if !new.is_empty() {
-            edits.push((label.value.clone(), if empty { format!(" {new}") } else { new }));
+        if new.is_empty() {
+            continue;
         }
+        // Comments inside a value that is replaced stay.
+        let mut pieces = review::pieces(text, &label.value).into_iter();
+        match pieces.next() {
+            Some(first) => edits.push((first, new)),
+            None => edits.push((label.value.clone(), format!(" {new}"))),
+        }
+        edits.extend(pieces.map(|piece| (piece, String::new())));
     }
     edits.sort_by_key(|(span, _)| span.start);
     let mut out = text.to_owned();

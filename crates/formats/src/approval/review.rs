@@ -67,6 +67,23 @@ pub(super) fn without_comments(text: &str) -> String {
     out + rest
 }
 
+/// The runs of a value between its comments, without white space around them.
+pub(super) fn pieces(text: &str, value: &Range<usize>) -> Vec<Range<usize>> {
+    let mut found = Vec::new();
+    let mut at = value.start;
+    while at < value.end {
+        let rest = &text[at..value.end];
+        let comment = rest.find("<!--").unwrap_or(rest.len());
+        let piece = &rest[..comment];
+        let start = at + piece.len() - piece.trim_start().len();
+        if !piece.trim().is_empty() {
+            found.push(start..start + piece.trim().len());
+        }
+        at += rest[comment..].find("-->").map_or(rest.len(), |end| comment + end + "-->".len());
+    }
+    found
+}
+
 /// The labels of the review in the order of the file.
 pub(super) fn labels(text: &str) -> Vec<Label> {
     let Some(part) = review(text) else { return Vec::new() };

@@ -222,6 +222,10 @@ fn closing_writes_the_outcome_and_changes_nothing_else() {
     let rejected = answered(Answer::Rejected { reason: "too\nlate".to_owned() });
     let late = close_detail(&text.replace("**Decision:**", "**Decision:** APPROVED"), &rejected, at);
     assert_eq!(decide(&late), Decision::Rejected { by: "dana".to_owned(), reason: "too late".to_owned() });
+    let noted = "**Decision:** APPROVED <!-- one -->\nif quick\n<!-- two -->";
+    let late =
+        close_detail(&text.replace("**Decision:** <!-- APPROVED | REJECTED -->", noted), &rejected, at);
+    assert!(late.contains("**Decision:** REJECTED <!-- one -->\n\n<!-- two -->\n"), "{late}");
     let expired = close_detail(&text.replace('\n', "\r\n"), &Outcome::Expired, at);
     assert!(expired.contains("status: expired\r\n"), "{expired}");
     assert_eq!(decide(&expired), Decision::None);
@@ -298,4 +302,76 @@ proptest! {
         let again = Request { id: detail.id, agent: detail.agent, session: detail.session, call: detail.call, task: detail.task, act: detail.act, digest: detail.digest, why: detail.why, risk: detail.risk, factors: detail.factors, created: detail.created, expires: detail.expires };
         prop_assert_eq!(again, r);
     }
+
+    #[test]
+    fn closing_changes_its_own_bytes_only(
+        file in files(),
+        outcome in outcomes(),
+        at in 0..4_000_000_000_000_i64,
+    ) {
+        let closed = close_detail(&file, &outcome, Time(at));
+        let (before, after): (Vec<&str>, Vec<&str>) =
+            (file.split_inclusive('\n').collect(), closed.split_inclusive('\n').collect());
+        prop_assert_eq!(before.len(), after.len(), "{}", closed);
+        for (old, new) in before.into_iter().zip(after) {
+            let (head, end) = match old.split_once(':') {
+                _ if old == new => continue,
+                Some((head, _)) => (head, &old[old.trim_end_matches(['\r', '\n']).len()..]),
+                None => return Err(TestCaseError::fail(format!("{old:?} became {new:?}"))),
+            };
+            prop_assert!(["status", "**Decision", "**Notes", "**Reviewed by", "**Reviewed at"].contains(&head), "{}", old);
+            prop_assert!(new.starts_with(&format!("{head}:")) && new.ends_with(end), "{:?} became {:?}", old, new);
+            let comment = old.find("<!--").map_or("", |i| &old[i..]);
+            prop_assert!(new.ends_with(comment), "{:?} became {:?}", old, new);
+        }
+        prop_assert_eq!(&close_detail(&closed, &outcome, Time(at)), &closed);
+        match (&outcome, decide(&closed)) {
+            (Outcome::Answered { answer: Answer::Approved, .. }, found) => {
+                prop_assert!(matches!(found, Decision::Approved { .. }), "{:?}\n{}", found, closed);
+            }
+            (Outcome::Answered { answer: Answer::Rejected { .. }, .. }, found) => {
+                prop_assert!(matches!(found, Decision::Rejected { .. }), "{:?}\n{}", found, closed);
+            }
+            (Outcome::Expired | Outcome::Withdrawn { .. }, found) => {
+                let clear = matches!(found, Decision::Approved { .. } | Decision::Rejected { .. });
+                prop_assert!(!clear || file.contains("ED"), "{}", closed);
+            }
+        }
+    }
+}
+
+/// An approval's own file, as it was printed or with what a person wrote into the review.
+fn files() -> impl Strategy<Value = String> {
+    let decision =
+        prop::sample::select(vec!["", " APPROVED", " rejected.", " maybe", " `Approved` <!-- yes -->"]);
+    let free = "[a-z é:*#-]{0,8}";
+    ("(\\PC|[`\n]){0,12}", decision, free, free, any::<bool>(), any::<bool>()).prop_map(
+        |(act, decision, by, notes, crlf, cut)| {
+            let by = by.trim();
+            let notes = notes.trim();
+            let text = print_detail(&command(&act));
+            let review = text.rfind("## Review").unwrap();
+            let written = text[review..]
+                .replace("**Decision:**", &format!("**Decision:**{decision}"))
+                .replace("**Reviewed by:**", format!("**Reviewed by:** {by}").trim_end())
+                .replace("**Notes:**", format!("**Notes:** {notes}").trim_end());
+            let text = format!("{}{written}", &text[..review]);
+            let text = if cut { text.trim_end().to_owned() } else { text };
+            if crlf { text.replace('\n', "\r\n") } else { text }
+        },
+    )
+}
+
+fn outcomes() -> impl Strategy<Value = Outcome> {
+    let words = || "(\\PC|[\n`*:]|<!--|-->|\n## Review\n|\\*\\*Decision:\\*\\* APPROVED){0,6}";
+    prop_oneof![
+        words().prop_map(|by| Outcome::Answered { answer: Answer::Approved, by, via: "file".to_owned() }),
+        (words(), words()).prop_map(|(by, reason)| Outcome::Answered {
+            answer: Answer::Rejected { reason },
+            by,
+            via: "file".to_owned(),
+        }),
+        Just(Outcome::Expired),
+        words().prop_map(|reason| Outcome::Withdrawn { reason }),
+    ]
 }
