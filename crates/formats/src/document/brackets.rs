@@ -87,21 +87,19 @@ impl<'t> Brackets<'t> {
     /// The white space behind a comma.
     fn gap(&self) -> &'t str {
         let text = self.places.text;
-        let between = match self.members.as_slice() {
-            [first, second, ..] => &text[first.end..second.start],
-            [one] => {
-                let before = &text[self.open..one.start];
-                let compact = self.colon == ":";
-                return if before.contains(['\n', '\r']) {
-                    last_line(before)
-                } else {
-                    if compact { "" } else { " " }
-                };
+        match self.members.as_slice() {
+            [first, second, ..] => {
+                let between = &text[first.end..second.start];
+                let behind = between.trim_start().trim_start_matches(',');
+                let is_space = behind.trim().is_empty() && !behind.contains(['\n', '\r']);
+                if is_space { behind } else { last_line(between) }
             }
-            [] => return " ",
-        };
-        let behind = between.trim_start().trim_start_matches(',');
-        if behind.trim().is_empty() && !behind.contains(['\n', '\r']) { behind } else { last_line(between) }
+            [one] if text[self.open..one.start].contains(['\n', '\r']) => {
+                last_line(&text[self.open..one.start])
+            }
+            [_] if self.colon == ":" => "",
+            [_] | [] => " ",
+        }
     }
 
     fn remove(&self, range: Range<usize>) -> Splice {

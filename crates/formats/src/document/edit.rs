@@ -82,17 +82,15 @@ impl Places<'_> {
             return self.put_lines(slot, &format!("\n{:below$}{printed}", ""));
         }
         let newline = lines::newline(self.text);
-        let lead = |at: usize| {
-            let free = at == slot.lead || self.text[..at].ends_with(['\n', '\r', '\u{feff}']);
-            if free && self.is_first(at) { "" } else { newline }
-        };
-        if !is_absent(slot.node) {
-            let at = slot.node.span.clone();
-            let lead = if self.is_first(at.start) { "" } else { newline };
-            return Splice { at, with: format!("{lead}{}", self.in_lines(&printed)) };
+        let printed = self.in_lines(&printed);
+        if is_absent(slot.node) {
+            let at = lines::content_end(self.text, 0);
+            let lead = if at == lines::start(self.text, at) { "" } else { newline };
+            return Splice { at: at..at, with: format!("{lead}{printed}{newline}") };
         }
-        let at = lines::content_end(self.text, 0);
-        Splice { at: at..at, with: format!("{}{}{newline}", lead(at), self.in_lines(&printed)) }
+        let at = slot.node.span.clone();
+        let lead = if self.is_first(at.start) { "" } else { newline };
+        Splice { at, with: format!("{lead}{printed}") }
     }
 
     /// Changes a value that is there.

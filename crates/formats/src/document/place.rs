@@ -41,9 +41,8 @@ pub(super) enum On {
 
 impl<'t> Places<'t> {
     pub(super) fn root<'n>(&self, node: &'n Node) -> Slot<'n> {
-        let start =
-            lines::start(self.text, 0).max(self.text.len() - self.text.trim_start_matches('\u{feff}').len());
-        let start = if is_absent(node) { start } else { node.span.start };
+        let mark = self.text.len() - self.text.trim_start_matches('\u{feff}').len();
+        let start = if is_absent(node) { mark } else { node.span.start };
         Slot { node, lead: start, after: start, marked: true, flow: self.json, on: On::Root }
     }
 
