@@ -359,10 +359,12 @@ impl State {
                 session.stage = Stage::Over;
                 session.askers.clear();
             }
-            // The only stage in which an agent waits.
+            // The only stage in which an agent waits. Whoever asked has its answer, unless a person cut it off.
             Lifecycle::Waiting => {
+                if matches!(session.stage, Stage::Concluding { .. }) {
+                    session.askers.clear();
+                }
                 session.stage = Stage::Resting;
-                session.askers.clear();
             }
             Lifecycle::Idle | Lifecycle::Working | Lifecycle::Blocked => {}
         }

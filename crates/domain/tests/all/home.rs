@@ -1,5 +1,7 @@
 //! A home without files: plays inputs, remembers events, and replays each of them from its stored form.
 
+use std::collections::BTreeSet;
+
 use domain::agent;
 use domain::approval::Answer;
 use domain::effect::Effect;
@@ -7,6 +9,7 @@ use domain::event::{Event, Finish};
 use domain::id::{AgentId, ApprovalId, CallId, SessionId, TaskId, Ticket, Time};
 use domain::input::Input;
 use domain::lifecycle::Lifecycle;
+use domain::session::Message;
 use domain::settings::{CommandRule, CommandVerdict, Policy, Settings};
 use domain::state::{Session, State, Task};
 use domain::task::{End, Mark, Spec};
@@ -87,6 +90,13 @@ impl Home {
             self.replayed.apply(self.at, &serde_json::from_str(&stored).unwrap());
         }
         assert_eq!(self.replayed, self.state, "replay gives the live state");
+        let mut ids = BTreeSet::new();
+        for (session, message) in events.iter().filter_map(said) {
+            assert!(ids.insert((session, &message.id)), "{session} has two messages {}", message.id);
+            let next = self.state.sessions[session].next_message;
+            let before = next == u32::MAX || message.id.as_str() < format!("m-{next:04}").as_str();
+            assert!(before, "the next message is behind {}", message.id);
+        }
         self.events.extend(events.iter().cloned());
         Ok(events)
     }
@@ -248,6 +258,16 @@ impl Home {
             _ => None,
         };
         self.events.iter().filter_map(task).map(|task| task.to_string()).collect()
+    }
+}
+
+/// What an event says, and in which session.
+fn said(event: &Event) -> Option<(&SessionId, &Message)> {
+    match event {
+        Event::MessageAdded { session, message, .. }
+        | Event::Replied { session, message, .. }
+        | Event::CallFinished { session, message, .. } => Some((session, message)),
+        _ => None,
     }
 }
 

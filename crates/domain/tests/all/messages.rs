@@ -1,5 +1,6 @@
 //! Words between people and agents, and between agents.
 
+use domain::event::Tail;
 use domain::id::{AgentId, SessionId, TaskId};
 use domain::input::Input;
 use domain::lifecycle::Lifecycle;
@@ -183,6 +184,17 @@ fn who_asked_is_told_when_the_other_is_stopped() {
         home.heard("retriever-001")[1..],
         ["agent:executor-001: executor-001 cannot answer: the task was given to somebody else"]
     );
+}
+
+#[test]
+fn who_asked_gets_the_answer_also_after_a_person_cut_the_conversation() {
+    let mut home = asked();
+    let (session, _) = home.session_of("executor-001");
+    home.give(Input::SessionCut { session, next_message: 2, tail: Tail::Unanswered });
+    home.says("executor-001", "92 %");
+    assert_eq!(home.heard("planner-001")[1..], ["agent:executor-001: 92 %"]);
+    home.write("executor-001", "and now?");
+    assert_eq!(line(&home.says("executor-001", "93 %")), "replied waiting", "an answer is given once");
 }
 
 #[test]
