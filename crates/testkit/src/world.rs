@@ -13,6 +13,7 @@ use domain::state::State;
 use domain::task::Mark;
 
 pub use ledger::{Broken, Ledger};
+use ledger::{OF_TRY, name_try};
 
 use crate::clock::Virtual;
 use crate::journal::{Disk, Fault};
@@ -49,6 +50,8 @@ pub struct World {
     rng: Rng,
     /// Effects that were started in this life of the process.
     in_flight: Vec<Effect>,
+    /// Effects of an earlier life whose outcome may still come, too late.
+    ghosts: Vec<Effect>,
     /// Outcomes that were delivered, to be delivered again now and then.
     delivered: Vec<Input>,
     model_calls: u32,
@@ -65,6 +68,7 @@ impl World {
             ledger: Ledger::default(),
             rng: Rng::new(seed),
             in_flight: Vec::new(),
+            ghosts: Vec::new(),
             delivered: Vec::new(),
             model_calls: 0,
             meddled: 0,
@@ -95,9 +99,19 @@ impl World {
         for effect in in_flight {
             if self.rng.chance(1, 2) {
                 self.ledger.happened(&effect);
+                self.ghosts.push(effect);
             }
         }
         self.disk = self.disk.crash();
+    }
+
+    /// Whatever is under way is wanted: what no longer counts was stopped.
+    pub fn check(&self, state: &State) -> Result<(), Broken> {
+        let wanted = domain::pending(state);
+        match self.in_flight.iter().find(|effect| !wanted.contains(effect)) {
+            Some(effect) => Err(Broken(format!("nobody stopped {effect:?}"))),
+            None => self.ledger.check(state),
+        }
     }
 
     /// What happens next, given what the engine knows.
@@ -165,6 +179,11 @@ impl World {
                 outcomes.push(outcome);
             }
         }
+        if self.rng.chance(1, 6)
+            && let Some(ghost) = self.ghosts.pop()
+        {
+            outcomes.extend(self.outcome(ghost));
+        }
         if self.rng.chance(1, 8)
             && let Some(again) = self.rng.pick(&self.delivered).cloned()
         {
@@ -191,14 +210,15 @@ impl World {
                     _ => {
                         let ending = self.model_calls > MODEL_CALLS_MAX;
                         let calls = if ending { Vec::new() } else { team::calls(&mut self.rng) };
-                        let text = format!("I say {}", self.rng.below(100));
+                        let text = format!("I say {}{OF_TRY}{}", self.rng.below(100), name_try(ticket));
                         Input::Replied { session, ticket, text, calls, tokens_in: 10, tokens_out: 5 }
                     }
                 })
             }
             Effect::RunTool { ticket, session, call, .. } => {
                 let ok = !self.rng.chance(1, 5);
-                let text = if ok { "done".to_owned() } else { "it did not work".to_owned() };
+                let word = if ok { "done" } else { "it did not work" };
+                let text = format!("{word}{OF_TRY}{}", name_try(ticket));
                 Some(Input::ToolFinished { session, call: call.id, ticket, ok, text })
             }
             Effect::Stop { .. } => None,

@@ -119,7 +119,7 @@ fn check(world: &World, engine: &Engine, shadow: &State) -> Result<(), Broken> {
     if !state.is_settled() {
         return Err(Broken("a step was left undone".to_owned()));
     }
-    world.ledger.check(state)?;
+    world.check(state)?;
     for effect in domain::pending(state) {
         let (Effect::CallModel { ticket, .. } | Effect::RunTool { ticket, .. }) = &effect else { continue };
         if ticket.effect > state.seq || ticket.effect == Seq(0) {

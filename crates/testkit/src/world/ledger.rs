@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use domain::effect::Effect;
 use domain::event::{Event, Finish, Tail};
-use domain::id::{CallId, MessageId, Seq, SessionId, Ticket};
+use domain::id::{CallId, MessageId, Seq, SessionId, TaskId, Ticket};
 use domain::lifecycle::Lifecycle;
-use domain::state::{Session, Stage, State, Step};
+use domain::state::{Requester, Session, Stage, State, Step};
 use domain::tool::{Nature, Want};
 
 /// An invariant that does not hold.
@@ -31,6 +31,10 @@ pub struct Ledger {
     wrong: Vec<(Effect, &'static str)>,
     /// Sessions in which somebody spoke since the last turn began.
     unheard: BTreeSet<SessionId>,
+    /// Inbox lines that became a task.
+    lines: BTreeSet<String>,
+    /// Who still waits for words of whom: the session that was asked, and those that asked.
+    owed: BTreeMap<SessionId, BTreeSet<SessionId>>,
     /// Sessions that a person cut behind an answer: they wait for that person's next words.
     cut: BTreeSet<SessionId>,
 }
@@ -50,7 +54,19 @@ impl Ledger {
                     )));
                 }
             }
-            Event::MessageAdded { session, .. } => _ = self.unheard.insert(session.clone()),
+            Event::MessageAdded { session, message, asker, .. } => {
+                self.unheard.insert(session.clone());
+                self.answered(before, session, &message.from);
+                if let Some(asker) = asker {
+                    self.owed.entry(session.clone()).or_default().insert(asker.clone());
+                }
+            }
+            Event::TaskAdded { by: Requester::Inbox { source }, .. }
+                if !self.lines.insert(source.clone()) =>
+            {
+                return Err(Broken(format!("{source} became two tasks")));
+            }
+            Event::TaskEnded { task, .. } => self.check_ending(before, task)?,
             Event::CallCleared { session, call, nature, rule } => {
                 self.causes.insert(seq);
                 self.natures.insert(seq, *nature);
@@ -61,7 +77,14 @@ impl Ledger {
                     return Err(Broken(format!("{call} of {session} was let through twice")));
                 }
             }
-            Event::Replied { session, .. } => _ = self.once.remove(session),
+            Event::Replied { session, message, .. } => {
+                self.once.remove(session);
+                let ticket = match before.sessions.get(session).map(|s| &s.stage) {
+                    Some(Stage::Thinking { ticket }) => Some(*ticket),
+                    _ => None,
+                };
+                check_try(session, &message.content, ticket)?;
+            }
             Event::SessionOpened { head } => {
                 self.lifecycles.insert(head.session.clone(), Lifecycle::Idle);
             }
@@ -85,6 +108,7 @@ impl Ledger {
                 self.lifecycles.insert(session.clone(), to);
                 if to == Lifecycle::Complete {
                     self.unheard.remove(session);
+                    self.owed.values_mut().for_each(|askers| _ = askers.remove(session));
                 }
             }
             Event::TaskStarted { task, .. } => {
@@ -99,9 +123,46 @@ impl Ledger {
             Event::CallFinished { finish: Finish::Refused { rule }, .. } if rule.is_empty() => {
                 return Err(Broken("a refusal names no rule".to_owned()));
             }
+            Event::CallFinished { session, message, .. } => {
+                let pending =
+                    message.call.as_ref().and_then(|call| before.sessions.get(session)?.pending(call));
+                let ticket = match pending.map(|p| &p.step) {
+                    Some(Step::Running { ticket, .. }) => Some(*ticket),
+                    _ => None,
+                };
+                check_try(session, &message.content, ticket)?;
+            }
             _ => {}
         }
         self.message(event)
+    }
+
+    /// Words from an agent, or of the end of a task, are what `asker` waited for.
+    fn answered(&mut self, before: &State, asker: &SessionId, from: &str) {
+        for (session, askers) in &mut self.owed {
+            let Some(asked) = before.sessions.get(session) else { continue };
+            let ended = asked.task.as_ref().and_then(|t| before.tasks.get(t)).is_some_and(|t| t.is_ended());
+            if from.strip_prefix("agent:") == Some(asked.agent.as_str()) || (from == "synod" && ended) {
+                askers.remove(asker);
+            }
+        }
+    }
+
+    /// A task ends after its parts, and its agent has heard everything before it says that it is done.
+    fn check_ending(&self, before: &State, id: &TaskId) -> Result<(), Broken> {
+        let Some(task) = before.tasks.get(id).filter(|task| !task.is_ended()) else { return Ok(()) };
+        if let Some(part) = before.open_children(task).next() {
+            return Err(Broken(format!("{id} ended before its part {part}")));
+        }
+        let Some((id, session)) = task.session().and_then(|s| before.sessions.get_key_value(s)) else {
+            return Ok(());
+        };
+        let concludes =
+            matches!(session.stage, Stage::Concluding { .. }) && session.lifecycle == Lifecycle::Working;
+        if concludes && self.unheard.contains(id) && session.turns < before.settings.limits.turns_max {
+            return Err(Broken(format!("{id} ended its task without hearing what was said last")));
+        }
+        Ok(())
     }
 
     /// Each message stands once in its session.
@@ -204,6 +265,15 @@ impl Ledger {
         if let Some(session) = self.unheard.first() {
             return Err(Broken(format!("somebody spoke in {session} and nobody listened")));
         }
+        for (session, askers) in &self.owed {
+            let over =
+                |id: &SessionId| state.sessions.get(id).is_none_or(|s| s.lifecycle == Lifecycle::Complete);
+            let told = |id: &SessionId| is_told_of_the_task(state, session, id);
+            let left = askers.iter().find(|id| !over(id) && !told(id));
+            if let Some(asker) = left.filter(|_| !self.cut.contains(session)) {
+                return Err(Broken(format!("{asker} asked {session} something and never heard of it")));
+            }
+        }
         if state.busy != 0 || !state.approvals.is_empty() {
             return Err(Broken(format!(
                 "{} sessions still work, {} approvals wait",
@@ -213,6 +283,33 @@ impl Ledger {
         }
         Ok(())
     }
+}
+
+/// Whether `asker` hears of the end of the task of `session` in another way.
+fn is_told_of_the_task(state: &State, session: &SessionId, asker: &SessionId) -> bool {
+    let task = state.sessions.get(session).and_then(|s| s.task.as_ref()).and_then(|t| state.tasks.get(t));
+    let Some(task) = task.filter(|task| task.is_ended()) else { return false };
+    let about = state.sessions.get(asker).and_then(|s| s.task.as_ref());
+    task.by == Requester::Session { session: asker.clone() }
+        || (about.is_some() && about == task.spec.parent.as_ref())
+}
+
+/// An outcome says which try it is of; that try must be under way.
+fn check_try(session: &SessionId, text: &str, under_way: Option<Ticket>) -> Result<(), Broken> {
+    let Some((_, of)) = text.split_once(OF_TRY) else { return Ok(()) };
+    let expected = under_way.map(|ticket| name_try(ticket));
+    if expected.as_deref() == Some(of) {
+        return Ok(());
+    }
+    Err(Broken(format!("{session} took an outcome of try {of}, but {expected:?} is under way")))
+}
+
+/// What stands before the name of a try in an outcome.
+pub(super) const OF_TRY: &str = ", try ";
+
+/// The name of a try, as outcomes give it.
+pub(super) fn name_try(ticket: Ticket) -> String {
+    format!("{}.{}", ticket.effect, ticket.attempt)
 }
 
 /// No agent and no home does more at once than it may.

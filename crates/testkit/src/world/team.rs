@@ -109,7 +109,8 @@ pub(super) fn meddle(rng: &mut Rng, state: &State) -> Input {
     match rng.below(10) {
         0..=2 => {
             let source = "inbox/slack-messages.jsonl".to_owned();
-            let line = state.inbox.get(&source).copied().unwrap_or(0) + 1;
+            // Now and then a line is read that was taken before.
+            let line = state.inbox.get(&source).copied().unwrap_or(0) + u64::from(!rng.chance(1, 8));
             let text = format!("is the {} fine?", word(rng));
             Input::LineRead { source, line, from: "@dana".to_owned(), channel: None, text }
         }
