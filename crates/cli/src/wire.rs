@@ -17,6 +17,7 @@ use domain::input::Input;
 use domain::state::State;
 use engine::{Engine, Handle, Parts, Stopped};
 use ports::hands::Hands;
+use ports::journal::JournalError;
 use ports::tools::Tools;
 use tokio::sync::mpsc;
 
@@ -65,11 +66,8 @@ pub async fn open(home: &Path, does: Does) -> anyhow::Result<Running> {
         }
         other => other.into(),
     })?;
-    let journal = Sqlite::open(&home.join(".synod/journal.db"))?;
-    let mut engine = Engine::open(Box::new(journal)).map_err(|error| {
-        let help = "keep a copy of .synod, then delete it: Synod goes on from the files";
-        fail(Exit::Failed, error.to_string(), help)
-    })?;
+    let journal = Sqlite::open(&home.join(".synod/journal.db")).map_err(|error| unopened(&error))?;
+    let mut engine = Engine::open(Box::new(journal)).map_err(|error| unopened(&error))?;
     let clock = Arc::new(SystemClock);
     let toolbox = Toolbox::new(home.to_owned(), clock.clone())?;
     if does == Does::Work {
@@ -116,7 +114,26 @@ pub async fn open(home: &Path, does: Does) -> anyhow::Result<Running> {
     Ok(Running { handle, problems, reach, before, files, engine: thread, desk, _lock: lock })
 }
 
+/// What to do about a journal that cannot be used.
+fn unopened(error: &JournalError) -> anyhow::Error {
+    let help = match error {
+        JournalError::TooNew { .. } => "a newer synod wrote it: use that one, or a later one",
+        JournalError::Storage { reason, .. } if reason.contains("full") => {
+            "make room on the disk and start again: what was answered is kept"
+        }
+        JournalError::Storage { .. } | JournalError::Damaged { .. } | JournalError::Gap { .. } => {
+            "if the disk is well, keep a copy of .synod, then delete it: Synod goes on from the files"
+        }
+    };
+    fail(Exit::Failed, error.to_string(), help)
+}
+
 impl Running {
+    /// The files of the home.
+    pub fn files(&self) -> Files {
+        self.files.clone()
+    }
+
     /// Begins to work: takes up what was under way and starts what is ready.
     pub async fn start(&self) -> anyhow::Result<()> {
         self.handle.submit(Input::Started).await?.context("the home was not started")?;
@@ -133,8 +150,11 @@ impl Running {
         tokio::task::spawn_blocking(move || desk.join())
             .await?
             .map_err(|_| anyhow::anyhow!("the file thread panicked"))?;
-        ended.map_err(|_| anyhow::anyhow!("the engine thread panicked"))??;
-        Ok(())
+        let ended = ended.map_err(|_| anyhow::anyhow!("the engine thread panicked"))?;
+        ended.map_err(|error| match &error {
+            Stopped::Journal(journal) => unopened(journal),
+            Stopped::Broken => error.into(),
+        })
     }
 }
 

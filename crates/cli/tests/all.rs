@@ -5,6 +5,8 @@
 mod approvals;
 #[path = "all/bad_homes.rs"]
 mod bad_homes;
+#[path = "all/begin.rs"]
+mod begin;
 #[path = "all/check.rs"]
 mod check;
 #[path = "all/demo.rs"]
@@ -17,6 +19,8 @@ mod home;
 mod look;
 #[path = "all/people.rs"]
 mod people;
+#[path = "all/processes.rs"]
+mod processes;
 #[path = "all/race.rs"]
 mod race;
 #[path = "all/team.rs"]

@@ -1,6 +1,7 @@
 //! The server's side of the socket.
 
 use std::path::{Path, PathBuf};
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -25,10 +26,17 @@ const AWAIT_MS_MAX: u64 = 24 * 60 * 60 * 1000;
 /// How long a connection may be silent.
 const SILENCE: Duration = Duration::from_secs(30);
 
+/// How long an answer waits for the files to say the same.
+const PRINT_WAIT: Duration = Duration::from_secs(2);
+
+/// Ends when all that was decided so far stands in the files.
+pub type Printed = Arc<dyn Fn() -> Pin<Box<dyn Future<Output = ()> + Send>> + Send + Sync>;
+
 /// A bound socket; its file goes when it is dropped.
 pub struct Server {
     listener: UnixListener,
     path: PathBuf,
+    printed: Option<Printed>,
 }
 
 impl Server {
@@ -41,7 +49,13 @@ impl Server {
         let listener = UnixListener::bind(path)?;
         use std::os::unix::fs::PermissionsExt;
         std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600))?;
-        Ok(Self { listener, path: path.to_owned() })
+        Ok(Self { listener, path: path.to_owned(), printed: None })
+    }
+
+    /// Lets answers wait for the files: whoever reads them next finds what the answer says.
+    pub fn after(mut self, printed: Printed) -> Self {
+        self.printed = Some(printed);
+        self
     }
 
     /// Serves until the task is dropped.
@@ -53,9 +67,9 @@ impl Server {
             let Ok(permit) = room.clone().acquire_owned().await else { return };
             match self.listener.accept().await {
                 Ok((stream, _)) => {
-                    let handle = handle.clone();
+                    let (handle, printed) = (handle.clone(), self.printed.clone());
                     connections.spawn(async move {
-                        _ = talk(stream, handle).await;
+                        _ = talk(stream, handle, printed).await;
                         drop(permit);
                     });
                 }
@@ -72,7 +86,7 @@ impl Drop for Server {
     }
 }
 
-async fn talk(stream: UnixStream, handle: Handle) -> std::io::Result<()> {
+async fn talk(stream: UnixStream, handle: Handle, printed: Option<Printed>) -> std::io::Result<()> {
     let (read, mut write) = stream.into_split();
     let mut read = BufReader::new(read);
     loop {
@@ -92,6 +106,12 @@ async fn talk(stream: UnixStream, handle: Handle) -> std::io::Result<()> {
             Response::Bad { reason: format!("a request is one line of at most {REQUEST_BYTES_MAX} bytes") }
         };
         let bad = matches!(response, Response::Bad { .. });
+        if let Some(printed) = &printed
+            && matches!(response, Response::Done { .. } | Response::Awaited { .. })
+        {
+            // A desk that has much to do, or a file that cannot be written, must not hold up the answer.
+            _ = tokio::time::timeout(PRINT_WAIT, printed()).await;
+        }
         let mut text = serde_json::to_string(&response).unwrap_or_default();
         text.push('\n');
         write.write_all(text.as_bytes()).await?;

@@ -36,7 +36,7 @@ pub fn run(given: Option<&Path>, yes: bool, out: &Out) -> anyhow::Result<Exit> {
     }
     up::runtime()?.block_on(async {
         let mut running = wire::open(&home, Does::Work).await?;
-        let server = up::serve(&home, &running.handle)?;
+        let server = up::serve(&home, &running)?;
         let mut events = running.handle.listen();
         let mut pulse = running.handle.pulse();
         let mut story = Story::of(&running.handle).await?;

@@ -5,7 +5,7 @@ use std::path::Path;
 use adapters::files::disk::{self, Flush};
 use serde_json::json;
 
-use crate::failure::{Exit, fail};
+use crate::failure::{Exit, Failure, fail};
 use crate::out::Out;
 
 /// The files of a new home. `synod.yaml` comes last: a folder is a home once it has it.
@@ -32,7 +32,7 @@ pub fn run(dir: &Path, out: &Out) -> anyhow::Result<Exit> {
         let message = format!("{} is a home already", dir.display());
         return Err(fail(Exit::Failed, message, "go on with `synod up` in it, or choose another folder"));
     }
-    let made = make(dir)?;
+    let made = make(dir).map_err(|error| unmade(dir, error))?;
     if out.json {
         out.value(json!({ "home": dir.display().to_string(), "files": made }));
         return Ok(Exit::Ok);
@@ -51,9 +51,18 @@ pub fn run(dir: &Path, out: &Out) -> anyhow::Result<Exit> {
 /// Makes a home, or goes on with the one that is there.
 pub fn make_or_keep(dir: &Path) -> anyhow::Result<()> {
     if !dir.join("synod.yaml").exists() {
-        make(dir)?;
+        make(dir).map_err(|error| unmade(dir, error))?;
     }
     Ok(())
+}
+
+/// Names the folder in an error that only has the words of the system.
+fn unmade(dir: &Path, error: anyhow::Error) -> anyhow::Error {
+    if error.is::<Failure>() {
+        return error;
+    }
+    let message = format!("{} cannot become a home: {error}", dir.display());
+    fail(Exit::Failed, message, "choose a folder that you may write to")
 }
 
 /// Writes what is missing of a home, and gives the names of what it wrote. A file that stands there with other

@@ -129,6 +129,10 @@ fn leave(home: &Path, request: &Request, input: Input, help: &str) -> anyhow::Re
     if wire::is_running(home) {
         return match web::client::ask(&wire::socket(home), request) {
             Ok(Response::Done { task, .. }) => Ok(task),
+            Ok(Response::Refused { reason }) if reason == engine::Closed.to_string() => {
+                let help = "what it said last tells why; `synod up` starts it again";
+                Err(fail(Exit::Unreachable, reason, help))
+            }
             Ok(Response::Refused { reason } | Response::Bad { reason }) => {
                 Err(fail(Exit::Failed, reason, help))
             }

@@ -21,7 +21,7 @@ pub fn run(home: &Path, timeout: u64, out: &Out) -> anyhow::Result<Exit> {
     }
     up::runtime()?.block_on(async {
         let mut running = wire::open(home, Does::Work).await?;
-        let server = up::serve(home, &running.handle)?;
+        let server = up::serve(home, &running)?;
         let mut events = running.handle.listen();
         let mut story = Story::of(&running.handle).await?;
         running.start().await?;

@@ -33,7 +33,7 @@ pub fn run(home: &Path, request: &str, to: Option<&str>, timeout: u64, out: &Out
     }
     up::runtime()?.block_on(async {
         let mut running = wire::open(home, Does::Work).await?;
-        let server = up::serve(home, &running.handle)?;
+        let server = up::serve(home, &running)?;
         let mut events = running.handle.listen();
         let mut story = Story::of(&running.handle).await?;
         running.start().await?;
@@ -52,7 +52,7 @@ pub fn run(home: &Path, request: &str, to: Option<&str>, timeout: u64, out: &Out
             .await?;
         server.abort();
         running.close().await?;
-        Ok(answer(&id, ended, exit, out))
+        Ok(answer(&id, ended, exit, timeout, out))
     })
 }
 
@@ -79,10 +79,10 @@ fn with_daemon(home: &Path, spec: Spec, timeout: u64, out: &Out) -> anyhow::Resu
         };
         (end.map_or(TaskStage::Open, |end| TaskStage::Ended { end }), task.result)
     });
-    Ok(answer(&id, ended, awaited.exit, out))
+    Ok(answer(&id, ended, awaited.exit, timeout, out))
 }
 
-fn answer(id: &TaskId, ended: Option<(TaskStage, String)>, exit: Exit, out: &Out) -> Exit {
+fn answer(id: &TaskId, ended: Option<(TaskStage, String)>, exit: Exit, timeout: u64, out: &Out) -> Exit {
     let (word, result, exit) = match ended {
         Some((TaskStage::Ended { end: End::Done }, result)) => ("done", result, Exit::Ok),
         Some((TaskStage::Ended { end }, result)) => (end.mark().as_str(), result, Exit::Failed),
@@ -92,6 +92,8 @@ fn answer(id: &TaskId, ended: Option<(TaskStage, String)>, exit: Exit, out: &Out
         out.value(json!({ "task": id.as_str(), "status": word, "result": result }));
     } else if exit == Exit::Waiting {
         out.say(format!("{id} waits for a person: see `synod inbox`, decide, then go on with `synod pump`"));
+    } else if exit == Exit::TimedOut {
+        out.say(format!("{id} is not done within {timeout} s; go on with `synod pump`"));
     } else {
         out.line("");
         out.line(format!("{id} is {word}: {result}"));

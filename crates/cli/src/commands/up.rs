@@ -1,8 +1,8 @@
 //! `synod up`: works in the home until it is told to stop.
 
 use std::path::Path;
+use std::sync::Arc;
 
-use engine::Handle;
 use formats::diagnostic::render;
 use ports::printer::Recorded;
 use serde_json::json;
@@ -16,7 +16,7 @@ use crate::wire::{self, Does, Running};
 pub fn run(home: &Path, out: &Out) -> anyhow::Result<Exit> {
     runtime()?.block_on(async {
         let mut running = wire::open(home, Does::Work).await?;
-        let server = serve(home, &running.handle)?;
+        let server = serve(home, &running)?;
         let mut events = running.handle.listen();
         let mut story = Story::of(&running.handle).await?;
         running.start().await?;
@@ -50,21 +50,28 @@ pub fn runtime() -> anyhow::Result<tokio::runtime::Runtime> {
 }
 
 /// Serves the home's socket.
-pub fn serve(home: &Path, handle: &Handle) -> anyhow::Result<tokio::task::JoinHandle<()>> {
+pub fn serve(home: &Path, running: &Running) -> anyhow::Result<tokio::task::JoinHandle<()>> {
     let server = web::server::Server::bind(&wire::socket(home))?;
-    Ok(tokio::spawn(server.serve(handle.clone())))
+    let files = running.files();
+    let server = server.after(Arc::new(move || {
+        let files = files.clone();
+        Box::pin(async move { files.settled().await })
+    }));
+    Ok(tokio::spawn(server.serve(running.handle.clone())))
 }
 
-/// Ends when a person presses Ctrl-C or the system asks to stop.
+/// Ends when a person presses Ctrl-C or closes the terminal, or the system asks to stop.
 pub async fn interrupted() {
     use tokio::signal::unix::{SignalKind, signal};
-    let Ok(mut terminate) = signal(SignalKind::terminate()) else {
+    let kinds = (signal(SignalKind::terminate()), signal(SignalKind::hangup()));
+    let (Ok(mut terminate), Ok(mut hang_up)) = kinds else {
         _ = tokio::signal::ctrl_c().await;
         return;
     };
     tokio::select! {
         _ = tokio::signal::ctrl_c() => {}
         _ = terminate.recv() => {}
+        _ = hang_up.recv() => {}
     }
 }
 

@@ -1,0 +1,166 @@
+//! The first minutes: help, `init`, `run`, and what a wrong command line gets.
+
+use std::path::Path;
+
+use domain::task::Mark;
+
+use crate::home::{Ran, run};
+use crate::team::Team;
+
+#[test]
+fn every_command_has_help_with_an_example() {
+    let folder = tempfile::tempdir().unwrap();
+    let help = |args: &[&str]| {
+        let ran = run(folder.path(), &[args, &["--help"]].concat());
+        assert_eq!((ran.code, ran.stderr.as_str()), (0, ""), "{args:?}");
+        ran.stdout
+    };
+    let commands = |text: &str| -> Vec<String> {
+        let list = text.split("Commands:\n").nth(1).unwrap().split("\n\n").next().unwrap().to_owned();
+        let names = list.lines().filter(|l| l.starts_with("  ") && !l.starts_with("   "));
+        names
+            .filter_map(|l| l.split_whitespace().next())
+            .filter(|n| *n != "help")
+            .map(str::to_owned)
+            .collect()
+    };
+    let top = help(&[]);
+    assert!(top.contains("Exit codes: 0 ok"), "{top}");
+    let all = commands(&top);
+    assert!(all.len() >= 14, "{all:?}");
+    for command in &all {
+        let text = help(&[command]);
+        if text.contains("Commands:\n") {
+            for below in commands(&text) {
+                let text = help(&[command, &below]);
+                assert!(text.contains("Example: synod "), "{command} {below}: {text}");
+            }
+        } else {
+            assert!(text.contains("Example: synod "), "{command}: {text}");
+        }
+    }
+}
+
+#[test]
+fn nonsense_on_the_command_line_is_a_usage_error() {
+    let team = Team::fresh();
+    for args in [
+        &["nonsense"][..],
+        &["--nonsense"],
+        &["task"],
+        &["task", "nonsense"],
+        &["run"],
+        &["run", ""],
+        &["run", "  "],
+        &["task", "add", ""],
+        &["task", "add", "two\nlines"],
+        &["task", "add", "x", "--priority", "Z"],
+        &["task", "add", "x", "--file", "../x.task.md"],
+        &["task", "add", "x", "--file", "approvals.task.md"],
+        &["pump", "--timeout", "soon"],
+        &["reject"],
+        &["session", "send", "planner-001"],
+    ] {
+        let ran = team.synod(args);
+        assert_eq!((ran.code, ran.stdout.as_str()), (2, ""), "{args:?}: {}", ran.stderr);
+        assert!(!ran.stderr.is_empty(), "{args:?}");
+    }
+    assert_eq!(team.names("tasks"), [""; 0]);
+}
+
+#[test]
+fn init_makes_a_home_that_is_in_order() {
+    let folder = tempfile::tempdir().unwrap();
+    let ran = run(folder.path(), &["init", "deep/down/team"]);
+    assert_eq!((ran.code, ran.stderr.as_str()), (0, ""));
+    assert!(ran.stdout.contains("cd deep/down/team && synod run"), "{}", ran.stdout);
+    let check = run(&folder.path().join("deep/down/team"), &["check"]);
+    assert!(check.stdout.ends_with("nothing wrong\n"), "{}", check.stdout);
+    let json = run(folder.path(), &["init", "other", "--json"]);
+    let value: serde_json::Value = serde_json::from_str(&json.stdout).unwrap();
+    assert!(value["files"].as_array().unwrap().iter().any(|f| f == "synod.yaml"), "{value}");
+}
+
+#[test]
+fn init_leaves_a_folder_that_is_somebodys_alone() {
+    let refused = |folder: &Path, args: &[&str]| -> Ran {
+        let ran = run(folder, args);
+        assert_eq!((ran.code, ran.stdout.as_str()), (1, ""), "{args:?}");
+        assert!(ran.stderr.starts_with("error: ") && ran.stderr.contains("\nhelp: "), "{}", ran.stderr);
+        ran
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    // Other files are no obstacle, and stay.
+    std::fs::write(path.join("notes.txt"), "mine").unwrap();
+    assert_eq!(run(path, &["init"]).code, 0);
+    assert_eq!(std::fs::read_to_string(path.join("notes.txt")).unwrap(), "mine");
+    // Twice.
+    let before = std::fs::read_to_string(path.join("synod.yaml")).unwrap();
+    assert!(refused(path, &["init"]).stderr.contains("is a home already"));
+    assert_eq!(std::fs::read_to_string(path.join("synod.yaml")).unwrap(), before);
+    // A file with a name of ours: nothing is written at all.
+    let other = tempfile::tempdir().unwrap();
+    std::fs::write(other.path().join("README.md"), "# My project\n").unwrap();
+    refused(other.path(), &["init"]);
+    assert_eq!(std::fs::read_dir(other.path()).unwrap().count(), 1);
+    // A place where no folder can be.
+    std::fs::write(path.join("file"), "").unwrap();
+    refused(path, &["init", "file"]);
+    refused(path, &["init", "file/below"]);
+    refused(path, &["init", "/proc/none"]);
+}
+
+#[test]
+fn a_request_in_a_new_home_waits_for_a_person_and_is_answered() {
+    let team = Team::fresh();
+    let first = team.synod(&["run", "Is there enough disk space for the nightly backup?"]);
+    assert_eq!(first.code, 3, "{} {}", first.stdout, first.stderr);
+    assert!(
+        first.stdout.contains("executor-001   asks a person: run `df -h --output=avail .`"),
+        "{}",
+        first.stdout
+    );
+    assert!(
+        first
+            .stderr
+            .contains("task-001 waits for a person: see `synod inbox`, decide, then go on with `synod pump`"),
+        "{}",
+        first.stderr
+    );
+    let inbox = team.fine(&["inbox"]);
+    assert!(
+        inbox.contains("df -h --output=avail .") && inbox.contains("synod approve approval-0001"),
+        "{inbox}"
+    );
+    team.to_the_end();
+    let tasks = team.tasks("tasks/requests.task.md");
+    assert_eq!(tasks.iter().map(|t| t.mark).collect::<Vec<_>>(), [Mark::Done; 4]);
+    assert_eq!(team.sent().len(), 1);
+    team.is_in_order();
+    // And one that nobody must be asked for.
+    let said = team.synod(&["run", "Sing a song", "--to", "retriever-001"]);
+    assert_eq!(said.code, 0);
+    assert!(
+        said.stdout.contains("task-005 is done: I am a scripted model and have no rule for this."),
+        "{}",
+        said.stdout
+    );
+    let json = team.synod(&["run", "Sing a song", "--to", "retriever-001", "--json"]);
+    let last: serde_json::Value = serde_json::from_str(json.stdout.lines().last().unwrap()).unwrap();
+    assert_eq!((json.code, &last["status"], &last["task"]), (0, &"done".into(), &"task-006".into()));
+}
+
+#[test]
+fn a_request_that_fails_or_takes_too_long_says_so() {
+    let team = Team::scripted(
+        "rules:\n  - matches: \"*slow*\"\n    text: Done.\n    delay_ms: 60000\n  - matches: \"Task *bad*\"\n    error: {message: the model is gone}\n  - text: Done.\n",
+    );
+    let failed = team.synod(&["run", "Something bad"]);
+    assert_eq!(failed.code, 1, "{} {}", failed.stdout, failed.stderr);
+    assert!(failed.stdout.contains("task-001 is failed: "), "{}", failed.stdout);
+    let late = team.synod(&["run", "Something slow", "--timeout", "1"]);
+    assert_eq!(late.code, 124, "{} {}", late.stdout, late.stderr);
+    assert!(late.stderr.contains("1 s"), "{}", late.stderr);
+    assert_eq!(team.synod(&["pump", "--timeout", "1"]).code, 124);
+}

@@ -1,0 +1,282 @@
+//! One daemon a home, commands beside it and without it, and what happens when a process, its disk or its
+//! journal goes bad.
+
+use std::path::Path;
+use std::process::Command;
+
+use domain::task::Mark;
+use rustix::process::Signal;
+
+use crate::team::{Team, until_so};
+
+const TASKS: &str = "tasks/requests.task.md";
+const JOURNAL: &str = ".synod/journal.db";
+
+/// Repeats what it hears; a task about counting asks for a command first.
+const SCRIPT: &str = "\
+rules:
+  - matches: \"Task *Count*\"
+    text: I count.
+    calls: [{tool: execute_command, arguments: {command: echo 1 2 3}}]
+  - matches: \"Task *slow*\"
+    text: That took a while.
+    delay_ms: 200
+  - text: \"Heard: {last}\"
+";
+
+#[test]
+fn a_second_daemon_is_refused_and_names_the_first() {
+    let team = Team::scripted(SCRIPT);
+    let up = team.up();
+    let second = team.start(&["up"]).wait();
+    assert_eq!((second.code, second.stdout.as_str()), (1, ""));
+    assert!(second.stderr.contains(&format!("is run by process {}", up.id())), "{}", second.stderr);
+    assert!(second.stderr.contains("\nhelp: "), "{}", second.stderr);
+    let json = team.start(&["up", "--json"]).wait();
+    assert_eq!(json.code, 1);
+    let error: serde_json::Value = serde_json::from_str(&json.stdout).unwrap();
+    assert!(error["error"]["message"].as_str().unwrap().contains("is run by process"), "{error}");
+    up.stop();
+    team.up().stop();
+}
+
+#[test]
+fn every_command_works_with_and_without_a_daemon() {
+    for daemon in [false, true] {
+        let team = Team::scripted(SCRIPT);
+        let up = daemon.then(|| team.up());
+        assert_eq!(team.fine(&["task", "add", "Say hello"]), "task-001 is added\n");
+        assert_eq!(team.fine(&["session", "send", "worker-1", "good morning"]), "sent to worker-1\n");
+        let pump = team.synod(&["pump"]);
+        assert_eq!(pump.code, 0, "{} {}", pump.stdout, pump.stderr);
+        assert_eq!(team.mark(TASKS, "task-001"), Some(Mark::Done));
+        let run = team.synod(&["run", "Say hello again"]);
+        assert_eq!(run.code, 0, "{} {}", run.stdout, run.stderr);
+        assert!(
+            run.stdout.ends_with("task-002 is done: Heard: Task task-002: Say hello again\n"),
+            "{}",
+            run.stdout
+        );
+        let run = team.synod(&["run", "Count to three"]);
+        assert_eq!(run.code, 3, "{} {}", run.stdout, run.stderr);
+        assert!(run.stderr.contains("synod inbox"), "{}", run.stderr);
+        let status = team.fine(&["status"]);
+        assert!(status.contains("approval-0001") && status.contains("task-003"), "{status}");
+        assert_eq!(status.contains("The daemon runs"), daemon, "{status}");
+        assert_eq!(team.synod(&["pump"]).code, 3);
+        assert_eq!(team.fine(&["approve", "approval-0001"]), "approval-0001 is approved\n");
+        let pump = team.synod(&["pump"]);
+        assert_eq!(pump.code, 0, "{} {}", pump.stdout, pump.stderr);
+        assert_eq!(team.mark(TASKS, "task-003"), Some(Mark::Done));
+        let refused = team.synod(&["task", "add", "Sing", "--to", "nobody-1"]);
+        assert_eq!(refused.code, 1);
+        assert!(refused.stderr.contains("nobody-1"), "{}", refused.stderr);
+        let refused = team.synod(&["run", "Sing", "--to", "nobody-1"]);
+        assert_eq!(refused.code, 1, "{}", refused.stderr);
+        up.map(super::team::Process::stop);
+        team.is_in_order();
+    }
+}
+
+#[test]
+fn a_signal_ends_it_well_with_everything_printed() {
+    for signal in [Signal::TERM, Signal::INT, Signal::HUP] {
+        let team = Team::scripted(SCRIPT);
+        let up = team.up();
+        for _ in 0..5 {
+            team.fine(&["task", "add", "Something slow"]);
+        }
+        until_so("work is under way", || team.mark(TASKS, "task-001") == Some(Mark::Running));
+        let (code, stdout, stderr) = up.signal(signal);
+        assert_eq!(code, Some(0), "{signal:?}: {stdout} {stderr}");
+        assert!(stderr.contains("winding down"), "{stderr}");
+        // What the files say is what the journal says: a restart finds nothing to print, and goes on.
+        assert_eq!(team.tasks(TASKS).len(), 5);
+        team.is_in_order();
+        assert_eq!(team.pump(), 0);
+        assert!(team.tasks(TASKS).iter().all(|t| t.mark == Mark::Done), "{}", team.read(TASKS));
+        assert_eq!(team.sessions("worker-1").len(), 5, "nothing was begun twice");
+    }
+}
+
+#[test]
+fn a_killed_daemon_goes_on_and_its_socket_is_no_obstacle() {
+    let team = Team::scripted(SCRIPT);
+    let up = team.up();
+    team.fine(&["task", "add", "Something slow"]);
+    until_so("it is begun", || team.mark(TASKS, "task-001") == Some(Mark::Running));
+    up.kill();
+    assert!(team.at(".synod/socket").exists(), "it had no time to clean up");
+    // Commands see that nobody is there.
+    assert!(team.fine(&["status"]).contains("No daemon runs"));
+    team.fine(&["task", "add", "Another"]);
+    let up = team.up();
+    until_so("both are done", || {
+        team.tasks(TASKS).len() == 2 && team.tasks(TASKS).iter().all(|t| t.mark == Mark::Done)
+    });
+    up.stop();
+    assert!(!team.at(".synod/socket").exists());
+    assert_eq!(team.sessions("worker-1").len(), 2);
+    // A plain file in its place is none, either.
+    team.write(".synod/socket", "");
+    assert_eq!(team.pump(), 0);
+    team.up().stop();
+}
+
+#[test]
+fn a_damaged_journal_is_told_with_what_to_do_and_the_files_are_enough() {
+    let team = Team::scripted(SCRIPT);
+    for _ in 0..3 {
+        team.fine(&["task", "add", "Say hello"]);
+    }
+    assert_eq!(team.pump(), 0);
+    let mut bytes = std::fs::read(team.at(JOURNAL)).unwrap();
+    let words = b"Say hello";
+    let places: Vec<usize> =
+        (0..bytes.len() - words.len()).filter(|i| bytes[*i..].starts_with(words)).collect();
+    // The snapshot alone could be made again from the events, and events before it are not read.
+    places.iter().for_each(|at| bytes[*at] ^= 1);
+    team.write(JOURNAL, &bytes);
+    for args in [&["up"][..], &["pump"], &["task", "add", "More"], &["run", "More"]] {
+        let ran = team.start(args).wait();
+        assert_eq!((ran.code, ran.stdout.as_str()), (1, ""), "{args:?}");
+        assert!(ran.stderr.contains("journal"), "{}", ran.stderr);
+        assert!(ran.stderr.contains("keep a copy of .synod, then delete it"), "{}", ran.stderr);
+    }
+    // Looking needs no journal.
+    assert!(team.fine(&["status"]).contains("3 done"));
+    std::fs::rename(team.at(".synod"), team.at("synod-copy")).unwrap();
+    team.fine(&["task", "add", "More"]);
+    assert_eq!(team.pump(), 0);
+    assert_eq!(team.mark(TASKS, "task-004"), Some(Mark::Done), "{}", team.read(TASKS));
+    assert_eq!(team.sessions("worker-1").len(), 4);
+}
+
+#[test]
+fn a_file_that_is_no_journal_is_told_with_what_to_do() {
+    let team = Team::scripted(SCRIPT);
+    team.write(JOURNAL, "this is not a database, and long enough to be one. ".repeat(100));
+    let ran = team.synod(&["pump"]);
+    assert_eq!(ran.code, 1);
+    assert!(ran.stderr.contains("journal") && ran.stderr.contains("help: "), "{}", ran.stderr);
+}
+
+#[test]
+fn a_journal_of_a_newer_version_is_left_alone() {
+    let team = Team::scripted(SCRIPT);
+    team.fine(&["task", "add", "Say hello"]);
+    // The version that SQLite keeps for us, in the head of the file.
+    let mut bytes = std::fs::read(team.at(JOURNAL)).unwrap();
+    bytes[60..64].copy_from_slice(&99_u32.to_be_bytes());
+    team.write(JOURNAL, &bytes);
+    let ran = team.start(&["up"]).wait();
+    assert_eq!(ran.code, 1);
+    assert!(ran.stderr.contains("99") && ran.stderr.contains("newer"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("help: "), "{}", ran.stderr);
+    assert_eq!(std::fs::read(team.at(JOURNAL)).unwrap(), bytes);
+}
+
+/// A small disk of its own below a home, for as long as this lives.
+struct Disk<'a>(&'a Path);
+
+impl<'a> Disk<'a> {
+    fn mount(place: &'a Path, kib: u32) -> Option<Self> {
+        let size = format!("size={kib}k");
+        let mounted = Command::new("mount").args(["-t", "tmpfs", "-o", &size, "tmpfs"]).arg(place).output();
+        match mounted {
+            Ok(output) if output.status.success() => Some(Self(place)),
+            Ok(output) => {
+                eprintln!(
+                    "skipped: no disk can be mounted here: {}",
+                    String::from_utf8_lossy(&output.stderr)
+                );
+                None
+            }
+            Err(error) => {
+                eprintln!("skipped: there is no program `mount` here: {error}");
+                None
+            }
+        }
+    }
+
+    fn again(&self, options: &str) {
+        let done = Command::new("mount").args(["-o", options]).arg(self.0).status().unwrap();
+        assert!(done.success(), "mount -o {options}");
+    }
+}
+
+impl Drop for Disk<'_> {
+    fn drop(&mut self) {
+        _ = Command::new("umount").arg("-l").arg(self.0).status();
+    }
+}
+
+#[test]
+fn a_full_disk_corrupts_nothing_and_work_goes_on_when_there_is_room() {
+    let team = Team::nothing();
+    let place = team.path();
+    let Some(disk) = Disk::mount(&place, 4096) else { return };
+    team.write("models/s.yaml", SCRIPT);
+    team.write("agents/worker-1.agent.yaml", "id: worker-1\ntype: executor\nmodel: m\n");
+    team.write("synod.yaml", "providers: {script: {kind: scripted, script: models/s.yaml}}\nmodels: {m: {provider: script, model: m}}\nrouting: {fallback: worker-1}\n");
+    let up = team.up();
+    team.fine(&["task", "add", "Say hello"]);
+    until_so("it is done", || team.mark(TASKS, "task-001") == Some(Mark::Done));
+    fill(&team);
+    // Whatever is answered with yes is kept; sooner or later there is a no, and it says why.
+    let mut added = 1;
+    let refused = loop {
+        let ran = team.synod(&["task", "add", "More", "--text", &"much ".repeat(200)]);
+        if ran.code != 0 {
+            break ran;
+        }
+        added += 1;
+        assert!(added < 1000, "the disk never gets full");
+    };
+    assert_eq!(refused.code, 7, "{}", refused.stderr);
+    assert!(refused.stderr.contains("synod has stopped working in this home"), "{}", refused.stderr);
+    let ended = up.wait();
+    assert_eq!(ended.code, 1, "{}", ended.stderr);
+    assert!(
+        ended.stderr.contains("the journal cannot be written: database or disk is full"),
+        "{}",
+        ended.stderr
+    );
+    assert!(ended.stderr.contains("help: make room"), "{}", ended.stderr);
+    let again = team.synod(&["pump"]);
+    assert_eq!(again.code, 1, "{}", again.stderr);
+    std::fs::remove_file(team.at("ballast")).unwrap();
+    assert_eq!(team.pump(), 0);
+    let tasks = team.tasks(TASKS);
+    assert!(tasks.len() >= added, "{} of {added}", tasks.len());
+    assert!(tasks.iter().all(|t| t.mark == Mark::Done), "{}", team.read(TASKS));
+    team.is_in_order();
+    drop(disk);
+}
+
+fn fill(team: &Team) {
+    use std::io::Write;
+    let mut ballast = std::fs::File::create(team.at("ballast")).unwrap();
+    for piece in [1 << 16, 1 << 10, 1] {
+        while ballast.write_all(&vec![0; piece]).is_ok() {}
+    }
+}
+
+#[test]
+fn a_read_only_home_is_told_and_can_be_looked_at() {
+    let team = Team::nothing();
+    let place = team.path();
+    let Some(disk) = Disk::mount(&place, 4096) else { return };
+    team.write("synod.yaml", "");
+    team.write("tasks/work.task.md", "- [ ] @human \"One\"\n  id: task-001\n");
+    disk.again("remount,ro");
+    for args in [&["up"][..], &["pump"], &["task", "add", "More"]] {
+        let ran = team.start(args).wait();
+        assert_eq!((ran.code, ran.stdout.as_str()), (1, ""), "{args:?}");
+        assert!(ran.stderr.contains("Read-only file system"), "{}", ran.stderr);
+    }
+    assert!(team.fine(&["status"]).contains("task-001"));
+    assert!(team.fine(&["task", "list"]).contains("task-001"));
+    disk.again("remount,rw");
+    assert_eq!(team.pump(), 0);
+}
