@@ -7,35 +7,17 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use domain::agent;
-use domain::effect::Effect;
-use domain::id::{AgentId, Seq, TaskId, Time};
+use domain::id::{AgentId, TaskId, Time};
 use domain::input::Input;
-use domain::state::State;
 use domain::task::Spec;
 use engine::{Engine, Handle, Parts};
-use ports::hands::Hands;
-use ports::printer::{Printer, Recorded};
 use testkit::clock::Virtual;
+use testkit::hands::Puppets;
 use testkit::journal::Disk;
+use testkit::printer::Paper;
 use web::api::{Request, Response};
 use web::client::{ClientError, ask};
 use web::server::Server;
-
-struct Idle;
-
-impl Hands for Idle {
-    fn perform(&mut self, _: &State, _: Effect) {}
-    fn wind_down(&mut self) {}
-    fn abort(&mut self) {}
-}
-
-impl Printer for Idle {
-    fn print(&mut self, _: Arc<[Recorded]>) {}
-    fn printed(&self) -> Seq {
-        Seq(0)
-    }
-    fn flush(&mut self) {}
-}
 
 /// A home with one agent and its socket; the folder goes with the test.
 struct Home {
@@ -51,10 +33,10 @@ impl Home {
         let runtime =
             tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
         let engine = Engine::open(Box::new(Disk::new())).unwrap();
-        let make = |_: Handle| {
+        let make = |handle: Handle| {
             Ok(Parts {
-                hands: Box::new(Idle),
-                printer: Box::new(Idle),
+                hands: Box::new(Puppets::new(Arc::new(handle), "done")),
+                printer: Box::new(Paper::default()),
                 clock: Arc::new(Virtual::at(Time(5))),
             })
         };
