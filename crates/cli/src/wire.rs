@@ -12,14 +12,17 @@ use adapters::lock::{HomeLock, LockError};
 use adapters::tools::Toolbox;
 use anyhow::Context as _;
 use domain::effect::Effect;
+use domain::event::{Event, Finish};
 use domain::id::Seq;
 use domain::input::Input;
 use domain::state::State;
 use engine::{Engine, Handle, Parts, Stopped};
 use ports::hands::Hands;
 use ports::journal::JournalError;
+use ports::printer::Recorded;
 use ports::tools::Tools;
-use tokio::sync::mpsc;
+use tokio::sync::broadcast::error::TryRecvError;
+use tokio::sync::{broadcast, mpsc};
 
 use crate::failure::{Exit, fail};
 
@@ -33,6 +36,8 @@ pub struct Running {
     pub reach: Reach,
     /// The last event of those who worked here before.
     pub before: Seq,
+    /// Calls of which the files alone cannot tell what became: whose, and what is known.
+    pub unknown: Vec<(String, String)>,
     files: Files,
     engine: JoinHandle<Result<(), Stopped>>,
     desk: JoinHandle<()>,
@@ -110,8 +115,27 @@ pub async fn open(home: &Path, does: Does) -> anyhow::Result<Running> {
     let (files, problems, desk) = made.context("the files of the home were not opened")?;
     // What was not printed before the last stop is on its way to the files once the loop answers.
     handle.look(|_| ()).await?;
+    let mut events = handle.listen();
     files.scan().await;
-    Ok(Running { handle, problems, reach, before, files, engine: thread, desk, _lock: lock })
+    // Behind the answer stands all that follows from the files.
+    handle.look(|_| ()).await?;
+    let unknown = calls_unknown(&mut events);
+    Ok(Running { handle, problems, reach, before, unknown, files, engine: thread, desk, _lock: lock })
+}
+
+/// Calls that may have run when the journal was lost: whose, and what is known of them.
+fn calls_unknown(events: &mut broadcast::Receiver<Recorded>) -> Vec<(String, String)> {
+    let mut unknown = Vec::new();
+    loop {
+        match events.try_recv().map(|recorded| recorded.event) {
+            Ok(Event::CallFinished { session, finish: Finish::Unknown, message }) => {
+                let agent = session.as_str().rsplit_once('-').map_or("", |(agent, _)| agent);
+                unknown.push((agent.to_owned(), message.content));
+            }
+            Ok(_) | Err(TryRecvError::Lagged(_)) => {}
+            Err(TryRecvError::Empty | TryRecvError::Closed) => return unknown,
+        }
+    }
 }
 
 /// What to do about a journal that cannot be used.

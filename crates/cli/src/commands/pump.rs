@@ -25,6 +25,7 @@ pub fn run(home: &Path, timeout: u64, out: &Out) -> anyhow::Result<Exit> {
         let mut events = running.handle.listen();
         let mut story = Story::of(&running.handle).await?;
         running.start().await?;
+        up::tell_unknown(&running, out);
         let exit = until_idle(&mut running, &mut events, &mut story, home, timeout, out).await?;
         let waiting = running.handle.pulse().borrow().approvals;
         server.abort();

@@ -37,6 +37,7 @@ pub fn run(home: &Path, request: &str, to: Option<&str>, timeout: u64, out: &Out
         let mut events = running.handle.listen();
         let mut story = Story::of(&running.handle).await?;
         running.start().await?;
+        up::tell_unknown(&running, out);
         let id = running.handle.look(|state| TaskId::new(format!("task-{:03}", state.next_task))).await?;
         let added = running.handle.submit(Input::TaskWanted { spec: Box::new(spec), by: person() }).await?;
         if let Err(refused) = added {

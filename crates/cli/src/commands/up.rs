@@ -81,6 +81,18 @@ pub fn tell_going_on(home: &Path, running: &Running, out: &Out) {
         let line = format!("goes on in {} after event {}", home.display(), running.before);
         out.line(out.dim(&line));
     }
+    tell_unknown(running, out);
+}
+
+/// Tells of calls that may have run, and nobody knows: the journal that knew was deleted.
+pub fn tell_unknown(running: &Running, out: &Out) {
+    if out.json {
+        return;
+    }
+    for (agent, known) in &running.unknown {
+        let what = format!("does not know what became of a call of {agent}: {known}");
+        show(&Told { who: "synod".to_owned(), what, detail: Vec::new() }, out);
+    }
 }
 
 /// Tells one event; `false` when there will be no more.

@@ -99,7 +99,10 @@ fn deleted_when_the_reply_may_have_gone_out() {
     let known = planner.iter().any(|m| m.content.starts_with("posted to #ops"));
     let unknown = planner.iter().any(|m| m.content.starts_with("outcome unknown: slack_send"));
     assert!(known != unknown, "{planner:?}");
-    assert!(known || told.contains("does not know what became of"), "{told}");
+    assert!(known || told.contains("does not know what became of a call of planner-001"), "{told}");
+    let result = team.task(TASKS, "task-001").unwrap().property("result").unwrap().to_owned();
+    let honest = if known { "I answered in Slack." } else { "I do not know whether the answer was sent." };
+    assert!(result.starts_with(honest), "{result}");
 }
 
 #[test]
