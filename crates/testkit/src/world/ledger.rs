@@ -297,7 +297,7 @@ fn is_told_of_the_task(state: &State, session: &SessionId, asker: &SessionId) ->
 /// An outcome says which try it is of; that try must be under way.
 fn check_try(session: &SessionId, text: &str, under_way: Option<Ticket>) -> Result<(), Broken> {
     let Some((_, of)) = text.split_once(OF_TRY) else { return Ok(()) };
-    let expected = under_way.map(|ticket| name_try(ticket));
+    let expected = under_way.map(name_try);
     if expected.as_deref() == Some(of) {
         return Ok(());
     }
