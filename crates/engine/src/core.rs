@@ -121,6 +121,11 @@ impl Engine {
         Ok(Cycle { recorded: batch.recorded.into(), effects: batch.effects, answers })
     }
 
+    /// When something is due next; nothing is before the start, because nothing is done about it.
+    pub fn next_deadline(&self) -> Option<Time> {
+        self.state.next_deadline().filter(|_| self.live)
+    }
+
     /// Whether steps are left that need nothing from outside: the last cycle came to its bound.
     pub fn has_more(&self) -> bool {
         self.live && !self.state.is_settled()

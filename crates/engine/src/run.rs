@@ -265,7 +265,7 @@ impl Loop {
             }
             return;
         }
-        let due_ms = match (self.stopping, self.engine.state().next_deadline()) {
+        let due_ms = match (self.stopping, self.engine.next_deadline()) {
             (Some(_), _) => Some(GRACE_MS / 20),
             (None, due) => due.map(|due| due.ms_since(self.parts.clock.now())),
         };

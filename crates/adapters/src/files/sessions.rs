@@ -14,6 +14,9 @@ use super::Conversation;
 use super::desk::Desk;
 use super::disk::{self, Added};
 
+/// Synod's own message numbers never come so far.
+const NUMBER_MAX: u32 = 1_000_000_000;
+
 /// A small edit of one session file.
 #[derive(Debug, Clone)]
 pub(super) enum SessionOp {
@@ -320,7 +323,9 @@ fn last_number(file: &SessionFile) -> u32 {
 }
 
 fn number(id: &MessageId) -> u32 {
-    id.as_str().rsplit('-').next().and_then(|digits| digits.parse().ok()).unwrap_or(0)
+    let number = id.as_str().rsplit('-').next().and_then(|digits| digits.parse().ok());
+    // A number that only a person can have written is no number of ours, and must not make the next one overflow.
+    number.filter(|number| *number < NUMBER_MAX).unwrap_or(0)
 }
 
 fn hash(text: &str) -> u64 {
