@@ -18,7 +18,7 @@ const EDGES: [(&str, &[&str]); 11] = [
 ];
 
 /// All that `domain` may use of others.
-const DOMAIN_USES: [&str; 4] = ["serde", "serde_json", "sha2", "thiserror"];
+const DOMAIN_USES: [&str; 5] = ["brush-parser", "serde", "serde_json", "sha2", "thiserror"];
 
 /// One dependency that a manifest names.
 #[derive(Debug, PartialEq, Eq)]
