@@ -100,6 +100,8 @@ impl World {
                         ticket,
                         ok,
                         text: words(700, self.given),
+                        read: Vec::new(),
+                        wrote: Vec::new(),
                     };
                 }
                 Some(Effect::Stop { .. }) | None => {}
@@ -168,7 +170,7 @@ impl World {
 
 fn call(turn: u32, index: usize, act: Act) -> Call {
     let arguments = serde_json::to_value(&act).map_or_else(|_| String::new(), |v| v["arguments"].to_string());
-    Call { id: CallId::new(format!("call-{turn}-{index}")), arguments, want: Want::Act(act) }
+    Call { id: CallId::new(format!("call-{turn}-{index}")), arguments, want: Want::Act(act), seen: None }
 }
 
 fn agent_id(n: u32) -> AgentId {

@@ -13,7 +13,7 @@ use domain::id::{SessionId, Ticket};
 use domain::input::Input;
 use domain::settings::{Limits, ModelRef, Provider};
 use domain::state::State;
-use domain::tool::{self, Call, Want};
+use domain::tool::{self, Call, Permit, Want};
 use ports::hands::Hands;
 use ports::inputs::Inputs;
 use ports::model::{ErrorKind, Model, ModelError, Request};
@@ -140,6 +140,7 @@ impl LocalHands {
         session: SessionId,
         agent: &agent::Spec,
         call: Call,
+        permit: Permit,
     ) {
         let tools = self.tools.clone();
         let (ms_max, output_bytes_max) = (limits.tool_ms_max, limits.output_bytes_max);
@@ -149,14 +150,14 @@ impl LocalHands {
             // An agent reads what it wrote: a task made a moment ago stands in its file before a tool looks.
             files.settled().await;
             let outcome = match call.want {
-                Want::Act(act) => tools.run(Order { ticket, agent, act, ms_max, output_bytes_max }).await,
-                Want::Invalid { error, .. } => Outcome::Failed(error),
+                Want::Act(act) => {
+                    let seen = call.seen;
+                    tools.run(Order { ticket, agent, act, seen, permit, ms_max, output_bytes_max }).await
+                }
+                Want::Invalid { error, .. } => Outcome::failed(error),
             };
-            let (ok, text) = match outcome {
-                Outcome::Done(text) => (true, text),
-                Outcome::Failed(text) => (false, text),
-            };
-            Input::ToolFinished { session, call: call.id, ticket, ok, text }
+            let Outcome { ok, text, read, wrote } = outcome;
+            Input::ToolFinished { session, call: call.id, ticket, ok, text, read, wrote }
         });
     }
 
@@ -179,10 +180,10 @@ impl Hands for LocalHands {
                     self.start(session, true, async move { failed });
                 }
             },
-            Effect::RunTool { ticket, session, agent, call } => {
+            Effect::RunTool { ticket, session, agent, call, permit } => {
                 let spec = state.agents.get(&agent).map(|a| a.spec.clone());
                 let spec = spec.unwrap_or_else(|| agent::Spec::new(agent, "", ""));
-                self.run_tool(&state.settings.limits, ticket, session, &spec, call);
+                self.run_tool(&state.settings.limits, ticket, session, &spec, call, permit);
             }
             Effect::Stop { session } => self.stop(&session),
         }
@@ -225,22 +226,28 @@ impl Ask {
             let reason = format!("sessions/{session}.session.yaml is gone");
             return failed(session, reason, None);
         };
+        let agent = request.agent.clone();
         request.system = conversation.system;
         request.messages = conversation.messages;
         match tokio::time::timeout(Duration::from_millis(ms_max), models.ask(request)).await {
-            Ok(Ok(reply)) => Input::Replied {
-                session,
-                ticket,
-                text: reply.text,
-                calls: reply
-                    .calls
-                    .into_iter()
-                    .enumerate()
-                    .map(|(number, raw)| tools.read(raw, number))
-                    .collect(),
-                tokens_in: reply.tokens_in,
-                tokens_out: reply.tokens_out,
-            },
+            Ok(Ok(reply)) => {
+                let mut calls = Vec::with_capacity(reply.calls.len());
+                for (number, raw) in reply.calls.into_iter().enumerate() {
+                    let mut call = tools.read(raw, number);
+                    if let Want::Act(act) = &call.want {
+                        call.seen = tools.look(&agent, act).await;
+                    }
+                    calls.push(call);
+                }
+                Input::Replied {
+                    session,
+                    ticket,
+                    text: reply.text,
+                    calls,
+                    tokens_in: reply.tokens_in,
+                    tokens_out: reply.tokens_out,
+                }
+            }
             Ok(Err(ModelError { kind: ErrorKind::Retry { after_ms }, message })) => {
                 failed(session, message, Some(after_ms))
             }

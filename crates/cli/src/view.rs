@@ -10,9 +10,10 @@ pub mod text;
 use std::path::Path;
 
 use domain::agent;
+use domain::approval::Request;
 use domain::id::Time;
 use domain::settings::{Policy, Settings};
-use formats::approval::{Decision, Detail, read_detail, read_queue};
+use formats::approval::{Decision, read_detail, read_queue};
 use formats::did_you_mean;
 use formats::task::TaskFile;
 
@@ -50,7 +51,7 @@ pub struct Approvals {
     /// Nobody has decided them.
     pub waiting: Vec<Waiting>,
     /// Decided in a file; Synod has not acted on it yet.
-    pub decided: Vec<Detail>,
+    pub decided: Vec<Request>,
     /// Files that cannot be read.
     pub broken: Vec<String>,
 }
@@ -59,7 +60,7 @@ pub struct Approvals {
 #[derive(Debug)]
 pub struct Waiting {
     /// What its file says.
-    pub detail: Detail,
+    pub request: Request,
     /// Somebody wrote something that could be a decision: why it is none.
     pub unclear: Option<String>,
 }
@@ -82,19 +83,23 @@ pub fn approvals(home: &Path) -> Approvals {
         let item = queue
             .tasks()
             .iter()
-            .find(|item| item.id.as_ref().is_some_and(|id| id.as_str() == detail.id.as_str()));
+            .find(|item| item.id.as_ref().is_some_and(|id| id.as_str() == detail.request.id.as_str()));
         let in_queue = item.map_or(Decision::None, read_queue);
         match (&detail.decision, in_queue) {
             (Decision::Approved { .. } | Decision::Rejected { .. }, _)
-            | (_, Decision::Approved { .. } | Decision::Rejected { .. }) => found.decided.push(detail),
+            | (_, Decision::Approved { .. } | Decision::Rejected { .. }) => {
+                found.decided.push(detail.request)
+            }
             (Decision::Unclear { why, .. }, _) => {
                 let unclear = Some(why.clone());
-                found.waiting.push(Waiting { detail, unclear });
+                found.waiting.push(Waiting { request: detail.request, unclear });
             }
             (Decision::None, Decision::Unclear { why, .. }) => {
-                found.waiting.push(Waiting { detail, unclear: Some(why) });
+                found.waiting.push(Waiting { request: detail.request, unclear: Some(why) });
             }
-            (Decision::None, Decision::None) => found.waiting.push(Waiting { detail, unclear: None }),
+            (Decision::None, Decision::None) => {
+                found.waiting.push(Waiting { request: detail.request, unclear: None })
+            }
         }
     }
     found

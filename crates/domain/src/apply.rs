@@ -54,9 +54,9 @@ impl State {
             Event::TurnFailed { session, due, .. } => self.fail_turn(session, *due),
             Event::TurnRetried { session, .. } => self.retry_turn(session),
             Event::Replied { session, message, .. } => self.take_reply(session, message),
-            Event::CallCleared { session, call, nature, rule: _ } => {
+            Event::CallCleared { session, call, nature, permit, rule: _ } => {
                 let ticket = Ticket { effect: self.seq, attempt: 1 };
-                self.step(session, call.as_str(), Step::Running { ticket, nature: *nature });
+                self.step(session, call.as_str(), Step::Running { ticket, nature: *nature, permit: *permit });
             }
             Event::CallRetried { session, call } => self.retry_call(session, call.as_str()),
             Event::CallAsked { request } => {
@@ -473,7 +473,11 @@ impl State {
             self.deadlines.remove(&(expires, Deadline::Approval(id.clone())));
         }
         if let Outcome::Answered { answer: Answer::Approved, .. } = outcome {
-            self.step(&request.session, request.call.as_str(), Step::Approved { approval: id.clone() });
+            self.step(
+                &request.session,
+                request.call.as_str(),
+                Step::Approved { approval: id.clone(), permit: request.permit },
+            );
         }
     }
 

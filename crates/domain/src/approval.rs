@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::id::{AgentId, ApprovalId, CallId, SessionId, TaskId, Time};
-use crate::tool::Act;
+use crate::tool::{Act, Permit, Seen};
 
 /// How much harm a wrong yes could do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -52,7 +52,13 @@ pub struct Request {
     pub task: Option<TaskId>,
     /// Exactly what would be done.
     pub act: Act,
-    /// SHA-256 of the act; a decision is for this and nothing else.
+    /// What it depends on outside of its words, as it was when it was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seen: Option<Seen>,
+    /// What a command may do beyond reading, if the answer is yes.
+    #[serde(default, skip_serializing_if = "Permit::is_none")]
+    pub permit: Permit,
+    /// SHA-256 of the act, of what was seen and of the permit; a decision is for this and nothing else.
     pub digest: String,
     /// What the agent said when it asked.
     pub why: String,

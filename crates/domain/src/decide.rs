@@ -95,7 +95,7 @@ fn follow(state: &State, at: Time, input: &Input) -> Result<Vec<Event>, Refused>
         Input::ModelFailed { session, ticket, reason, retry_after_ms } => {
             turn::failed(state, at, session, *ticket, reason, *retry_after_ms)
         }
-        Input::ToolFinished { session, call, ticket, ok, text } => {
+        Input::ToolFinished { session, call, ticket, ok, text, read: _, wrote: _ } => {
             turn::tool_finished(state, at, session, call, *ticket, *ok, text)
         }
     }

@@ -1,7 +1,7 @@
 //! What is to be done outside. Effects name things; whoever performs them looks up the rest.
 
 use crate::id::{AgentId, SessionId, Ticket};
-use crate::tool::Call;
+use crate::tool::{Call, Permit};
 
 /// One deed. Its outcome is an input.
 #[derive(Debug, Clone, PartialEq)]
@@ -27,6 +27,8 @@ pub enum Effect {
         agent: AgentId,
         /// What.
         call: Call,
+        /// What a command may do beyond reading.
+        permit: Permit,
     },
     /// Stop what is under way in a session; its outcome no longer counts.
     Stop {

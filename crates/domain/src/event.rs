@@ -11,7 +11,7 @@ use crate::session::{Head, Message};
 use crate::settings::{Policy, Settings};
 use crate::state::Requester;
 use crate::task;
-use crate::tool::Nature;
+use crate::tool::{Nature, Permit};
 
 /// The version of the encoding of events; a change that old readers cannot read raises it.
 pub const VERSION: u32 = 1;
@@ -208,6 +208,9 @@ pub enum Event {
         rule: String,
         /// What repeating it would do.
         nature: Nature,
+        /// What a command may do beyond reading.
+        #[serde(default, skip_serializing_if = "Permit::is_none")]
+        permit: Permit,
     },
     /// A call that may be repeated is carried out again.
     CallRetried {

@@ -5,7 +5,7 @@ use crate::agent;
 use crate::approval::Risk;
 use crate::role::{COORDINATION_TOOLS, Permission, Role, glob};
 use crate::settings::{CommandRule, CommandVerdict, Policy};
-use crate::tool::{self, Act, Nature};
+use crate::tool::{self, Act, Nature, Permit, Seen};
 
 /// What the gate says.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,6 +16,8 @@ pub struct Ruling {
     pub rule: String,
     /// What repeating the act would do.
     pub nature: Nature,
+    /// What a command would get: of what is allowed nothing beyond reading, of what is asked for what it needs.
+    pub permit: Permit,
 }
 
 /// Yes, ask, or no.
@@ -60,13 +62,14 @@ pub const PRINTED: [(&str, &str); 3] =
     [("tasks", "create_task and update_task"), ("sessions", "send_message"), ("inbox", "slack_send")];
 
 /// Says whether `asker` may do `act`.
-pub fn judge(asker: &Asker<'_>, policy: &Policy, act: &Act) -> Ruling {
+pub fn judge(asker: &Asker<'_>, policy: &Policy, act: &Act, seen: Option<&Seen>) -> Ruling {
     let facts = tool::facts(act.tool());
     let mut nature = facts.map_or(Nature::Once, |f| f.nature);
     let deny = |rule: String, advice: String| Ruling {
         verdict: Verdict::Deny { advice },
         rule,
         nature: Nature::Read,
+        permit: Permit::NONE,
     };
     if let Err((rule, advice)) = may_use(asker, act.tool(), facts.and_then(|f| f.needs)) {
         return deny(rule, advice);
@@ -97,7 +100,21 @@ pub fn judge(asker: &Asker<'_>, policy: &Policy, act: &Act) -> Ruling {
         Act::ExecuteCommand { command } => {
             let (verdict, rule, of_command) = judge_command(policy, command);
             nature = of_command;
-            (verdict, rule)
+            match (verdict, seen.map_or(&[][..], |seen| &seen.notes)) {
+                // What was found in the world beats what the words promise.
+                (Verdict::Allow, notes) if !notes.is_empty() => {
+                    let factors = notes.to_vec();
+                    (
+                        Verdict::Ask { risk: Risk::High, factors },
+                        "what was found in the world asks".to_owned(),
+                    )
+                }
+                (Verdict::Ask { risk, mut factors }, notes) => {
+                    factors.extend_from_slice(notes);
+                    (Verdict::Ask { risk, factors }, rule)
+                }
+                (verdict, _) => (verdict, rule),
+            }
         }
         Act::SlackSend { channel, .. } => {
             let factors = vec![format!("speaks to people outside the home, in {channel}")];
@@ -119,9 +136,15 @@ pub fn judge(asker: &Asker<'_>, policy: &Policy, act: &Act) -> Ruling {
             verdict: Verdict::Ask { risk: Risk::Low, factors },
             rule: "approval_required".to_owned(),
             nature,
+            permit: Permit::NONE,
         };
     }
-    Ruling { verdict, rule, nature }
+    let asked = matches!(verdict, Verdict::Ask { .. });
+    let permit = match act {
+        Act::ExecuteCommand { .. } if asked => Permit { writes: true, network: false },
+        _ => Permit::NONE,
+    };
+    Ruling { verdict, rule, nature, permit }
 }
 
 /// Whether the agent has the tool at all: deny wins, then the list that is given, then the role.

@@ -165,5 +165,10 @@ pub enum Input {
         ok: bool,
         /// What the agent sees.
         text: String,
+        /// The places whose content is in the text: paths relative to the home (a folder stands for all beneath),
+        /// `net:` for the network.
+        read: Vec<String>,
+        /// The places it changed, likewise.
+        wrote: Vec<String>,
     },
 }

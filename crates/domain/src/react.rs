@@ -68,11 +68,12 @@ fn model_call(id: &SessionId, session: &Session) -> Option<Effect> {
 
 fn tool_call(id: &SessionId, session: &Session, call: &CallId) -> Option<Effect> {
     let pending = session.pending(call)?;
-    let Step::Running { ticket, .. } = pending.step else { return None };
+    let Step::Running { ticket, permit, .. } = pending.step else { return None };
     Some(Effect::RunTool {
         ticket,
         session: id.clone(),
         agent: session.agent.clone(),
         call: pending.call.clone(),
+        permit,
     })
 }

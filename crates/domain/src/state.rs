@@ -12,7 +12,7 @@ use crate::role::{self, Role};
 use crate::session::Status;
 use crate::settings::{Policy, Settings};
 use crate::task::{self, Mark, Priority};
-use crate::tool::{Call, Nature};
+use crate::tool::{Call, Nature, Permit};
 
 /// Everything Synod knows of a home, but for the words of conversations, which live in session files.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -258,6 +258,9 @@ pub enum Step {
     Approved {
         /// Which approval said so.
         approval: ApprovalId,
+        /// What the approval showed that a command may do.
+        #[serde(default, skip_serializing_if = "Permit::is_none")]
+        permit: Permit,
     },
     /// It is being carried out.
     Running {
@@ -265,6 +268,9 @@ pub enum Step {
         ticket: Ticket,
         /// What repeating it would do.
         nature: Nature,
+        /// What a command may do beyond reading.
+        #[serde(default, skip_serializing_if = "Permit::is_none")]
+        permit: Permit,
     },
     /// There is a result.
     Finished,

@@ -17,6 +17,68 @@ pub struct Call {
     pub arguments: String,
     /// What is asked for.
     pub want: Want,
+    /// What the world looked like when it was asked for, if that matters to the act.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seen: Option<Seen>,
+}
+
+/// What an act depends on outside of its words, as it was when the agent asked: an approval is for this.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Seen {
+    /// Each thing it depends on: the program, files it names, where it runs.
+    pub parts: Vec<Part>,
+    /// Reasons to ask a person that lie in the world and not in the words.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
+    /// Whether commands run in a sandbox here.
+    pub sandbox: bool,
+}
+
+/// One thing that an act depends on.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Part {
+    /// In words: `program /usr/bin/df`, `file deploy.sh`.
+    pub what: String,
+    /// The same thing has the same digest.
+    pub digest: String,
+}
+
+impl Seen {
+    /// What differs in `now`, in words; `None` if nothing does.
+    pub fn difference(&self, now: &Self) -> Option<String> {
+        let missing = |here: &Self, there: &Self| {
+            here.parts.iter().find(|part| !there.parts.contains(part)).map(|part| part.what.clone())
+        };
+        if self.sandbox != now.sandbox {
+            return Some("the sandbox".to_owned());
+        }
+        missing(self, now).or_else(|| missing(now, self))
+    }
+}
+
+/// What a command may do beyond reading its workspace.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Permit {
+    /// Write in its workspace.
+    pub writes: bool,
+    /// Reach the network.
+    pub network: bool,
+}
+
+impl Permit {
+    /// Neither.
+    pub const NONE: Self = Self { writes: false, network: false };
+
+    /// Whether it is the smallest.
+    pub fn is_none(&self) -> bool {
+        *self == Self::NONE
+    }
+
+    /// What both allow.
+    pub fn both(self, other: Self) -> Self {
+        Self { writes: self.writes && other.writes, network: self.network && other.network }
+    }
 }
 
 /// What a call asks for, once its arguments were read.
@@ -245,9 +307,15 @@ impl Act {
         }
     }
 
-    /// The SHA-256 of the act in its journal form: the same act has the same digest, any other differs.
-    pub fn digest(&self) -> String {
-        let bytes = serde_json::to_vec(self).unwrap_or_default();
+    /// The SHA-256 of the act in its journal form, with what it depends on and what it may do: the same act in the
+    /// same world has the same digest, any other differs.
+    pub fn digest(&self, seen: Option<&Seen>, permit: Permit) -> String {
+        // An act that depends on nothing has the digest of its words alone, as in journals of the first version.
+        let bytes = match (seen, permit) {
+            (None, Permit::NONE) => serde_json::to_vec(self),
+            more => serde_json::to_vec(&(self, more)),
+        };
+        let bytes = bytes.unwrap_or_default();
         Sha256::digest(&bytes).iter().map(|b| format!("{b:02x}")).collect()
     }
 }
@@ -270,7 +338,12 @@ mod tests {
     fn a_digest_tells_acts_apart() {
         let one = Act::ExecuteCommand { command: "df -h".to_owned() };
         let two = Act::ExecuteCommand { command: "df -h ".to_owned() };
-        assert_eq!(one.digest(), one.clone().digest());
-        assert_ne!(one.digest(), two.digest());
+        let digest = |act: &Act| act.digest(None, Permit::NONE);
+        assert_eq!(digest(&one), digest(&one.clone()));
+        assert_ne!(digest(&one), digest(&two));
+        let part = Part { what: "program /usr/bin/df".to_owned(), digest: "00".to_owned() };
+        let seen = Seen { parts: vec![part], notes: Vec::new(), sandbox: true };
+        assert_ne!(digest(&one), one.digest(Some(&seen), Permit::NONE));
+        assert_ne!(digest(&one), one.digest(None, Permit { writes: true, network: false }));
     }
 }

@@ -5,8 +5,7 @@ mod detail;
 mod queue;
 mod review;
 
-use domain::approval::Risk;
-use domain::id::{AgentId, ApprovalId, CallId, SessionId, TaskId, Time};
+use domain::approval::Request;
 use domain::tool::Act;
 
 use crate::shape::{INT_MAX, Shape, TEXTS, may, must};
@@ -45,32 +44,10 @@ pub enum Decision {
 /// What an approval's own file says.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Detail {
-    /// Unique in the home.
-    pub id: ApprovalId,
+    /// What was asked.
+    pub request: Request,
     /// What was decided.
     pub decision: Decision,
-    /// Who wants it.
-    pub agent: AgentId,
-    /// For which task.
-    pub task: Option<TaskId>,
-    /// In which conversation.
-    pub session: SessionId,
-    /// Which of its calls.
-    pub call: CallId,
-    /// SHA-256 of the act.
-    pub digest: String,
-    /// Exactly what would be done.
-    pub act: Act,
-    /// What the agent said when it asked.
-    pub why: String,
-    /// How much harm it could do.
-    pub risk: Risk,
-    /// Why the risk is what it is.
-    pub factors: Vec<String>,
-    /// When it was asked.
-    pub created: Time,
-    /// When it lapses.
-    pub expires: Option<Time>,
 }
 
 /// What an act is called, and the text that people must see of it.

@@ -176,7 +176,7 @@ fn read(
 fn read_approval(notes: &mut Notes<'_>, path: &str, text: &str) -> Vec<Diagnostic> {
     let read = approval::read_detail(path, text);
     if let Some(detail) = read.value {
-        let id = detail.id.as_str();
+        let id = detail.request.id.as_str();
         if stem(path, ".approval.md") != id {
             notes.error_with(0..0, format!("the file is named otherwise than its approval `{id}`"), None);
         }

@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use domain::id::{AgentId, Ticket};
-use domain::tool::{Act, Call};
+use domain::tool::{Act, Call, Permit, Seen};
 
 use crate::model::{RawCall, Tool};
 
@@ -15,6 +15,10 @@ pub struct Order {
     pub agent: AgentId,
     /// What.
     pub act: Act,
+    /// What the world looked like when the act was asked for; if it looks different now, the act is not carried out.
+    pub seen: Option<Seen>,
+    /// What a command may do beyond reading.
+    pub permit: Permit,
     /// How long it may take.
     pub ms_max: u64,
     /// How much of its output is kept.
@@ -22,12 +26,41 @@ pub struct Order {
 }
 
 /// What came of it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Outcome {
-    /// It was done; this is what the agent sees.
-    Done(String),
-    /// It was tried and did not work; this is what the agent sees. Nothing is left half done.
-    Failed(String),
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Outcome {
+    /// Whether it was done. If not, it was tried and nothing is left half done, or the text says what is.
+    pub ok: bool,
+    /// What the agent sees.
+    pub text: String,
+    /// The real places whose content is in the text, relative to the home: a folder stands for all beneath it,
+    /// `net:` for the network. Trust is decided by these.
+    pub read: Vec<String>,
+    /// The places that were changed, likewise.
+    pub wrote: Vec<String>,
+}
+
+impl Outcome {
+    /// It was done.
+    pub fn done(text: impl Into<String>) -> Self {
+        Self { ok: true, text: text.into(), ..Self::default() }
+    }
+
+    /// It did not work.
+    pub fn failed(text: impl Into<String>) -> Self {
+        Self { text: text.into(), ..Self::default() }
+    }
+
+    /// The same, with content of a place in it.
+    pub fn reading(mut self, place: impl Into<String>) -> Self {
+        self.read.push(place.into());
+        self
+    }
+
+    /// The same, with a place that it changed.
+    pub fn writing(mut self, place: impl Into<String>) -> Self {
+        self.wrote.push(place.into());
+        self
+    }
 }
 
 /// All tools of a home.
@@ -39,6 +72,9 @@ pub trait Tools: Send + Sync {
     /// Reads a call's arguments against the tool's schema. Never fails: what does not fit becomes
     /// `Want::Invalid` with words that tell the model what to fix. `number` makes an id where the model gave none.
     fn read(&self, raw: RawCall, number: usize) -> Call;
+
+    /// What an act depends on in the world, beside its words; `None` if on nothing that could change unseen.
+    async fn look(&self, agent: &AgentId, act: &Act) -> Option<Seen>;
 
     /// Carries out one act. Dropping the future stops it, and every process it started.
     async fn run(&self, order: Order) -> Outcome;

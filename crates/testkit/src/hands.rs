@@ -30,9 +30,15 @@ impl Hands for Puppets {
             Effect::CallModel { ticket, session, .. } if !self.winding_down => {
                 Input::Replied { session, ticket, text, calls: Vec::new(), tokens_in: 1, tokens_out: 1 }
             }
-            Effect::RunTool { ticket, session, call, .. } if !self.aborted => {
-                Input::ToolFinished { session, call: call.id, ticket, ok: true, text }
-            }
+            Effect::RunTool { ticket, session, call, .. } if !self.aborted => Input::ToolFinished {
+                session,
+                call: call.id,
+                ticket,
+                ok: true,
+                text,
+                read: Vec::new(),
+                wrote: Vec::new(),
+            },
             Effect::CallModel { .. } | Effect::RunTool { .. } | Effect::Stop { .. } => return,
         };
         // A full tray in a test is the test's business.

@@ -5,7 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
 use domain::id::{AgentId, CallId, Seq, Ticket};
-use domain::tool::{self, Act, Call, Nature, Want};
+use domain::tool::{self, Act, Call, Nature, Permit, Seen, Want};
 use ports::model::{RawCall, Tool};
 use ports::tools::{Order, Outcome, Tools};
 
@@ -97,7 +97,14 @@ impl Tools for Bench {
         let id = if raw.id.is_empty() { format!("call-{number}") } else { raw.id };
         let want = want(&raw.name, &raw.arguments)
             .map_or_else(|error| Want::Invalid { tool: raw.name, error }, Want::Act);
-        Call { id: CallId::new(id), arguments: raw.arguments, want }
+        Call { id: CallId::new(id), arguments: raw.arguments, want, seen: None }
+    }
+
+    async fn look(&self, _agent: &AgentId, act: &Act) -> Option<Seen> {
+        match act {
+            Act::ExecuteCommand { .. } => Some(Seen { sandbox: true, ..Seen::default() }),
+            _ => None,
+        }
     }
 
     async fn run(&self, order: Order) -> Outcome {
@@ -114,36 +121,36 @@ impl Inner {
     fn pretend(&mut self, order: Order) -> Outcome {
         match order.act {
             Act::ReadFile { path } => match self.files.get(&path) {
-                Some(text) => Outcome::Done(text.clone()),
-                None => Outcome::Failed(format!("{path} does not exist")),
+                Some(text) => Outcome::done(text.clone()),
+                None => Outcome::failed(format!("{path} does not exist")),
             },
             Act::ListDirectory { path } => {
                 let names =
                     self.files.keys().filter(|file| path == "." || file.starts_with(&format!("{path}/")));
-                Outcome::Done(names.cloned().collect::<Vec<_>>().join("\n"))
+                Outcome::done(names.cloned().collect::<Vec<_>>().join("\n"))
             }
             Act::SearchFiles { query, .. } => {
                 let hits =
                     self.files.iter().filter(|(_, text)| query.split_whitespace().all(|w| text.contains(w)));
-                Outcome::Done(hits.map(|(file, _)| file.as_str()).collect::<Vec<_>>().join("\n"))
+                Outcome::done(hits.map(|(file, _)| file.as_str()).collect::<Vec<_>>().join("\n"))
             }
             Act::WriteFile { path, content } => {
                 if path.starts_with('/') || path.split('/').any(|part| part == "..") {
-                    return Outcome::Failed(format!("{path} is outside the home"));
+                    return Outcome::failed(format!("{path} is outside the home"));
                 }
                 let text = format!("wrote {} bytes to {path}", content.len());
                 self.files.insert(path, content);
-                Outcome::Done(text)
+                Outcome::done(text)
             }
-            Act::CreateDirectory { path } => Outcome::Done(format!("made {path}")),
-            Act::ExecuteCommand { command } => Outcome::Done(format!("exit code: 0\nstdout:\n{command}\n")),
-            Act::QueryTasks { .. } | Act::SlackRead { .. } => Outcome::Done(String::new()),
+            Act::CreateDirectory { path } => Outcome::done(format!("made {path}")),
+            Act::ExecuteCommand { command } => Outcome::done(format!("exit code: 0\nstdout:\n{command}\n")),
+            Act::QueryTasks { .. } | Act::SlackRead { .. } => Outcome::done(String::new()),
             Act::SlackSend { channel, text } => {
                 self.outbox.entry(order.ticket.effect).or_insert((channel, text));
-                Outcome::Done("posted".to_owned())
+                Outcome::done("posted".to_owned())
             }
             Act::CreateTask { .. } | Act::UpdateTask { .. } | Act::SendMessage { .. } => {
-                Outcome::Failed(format!("{} is carried out inside", order.act.tool()))
+                Outcome::failed(format!("{} is carried out inside", order.act.tool()))
             }
         }
     }
@@ -167,6 +174,8 @@ pub fn order(effect: u64, agent: &str, act: Act) -> Order {
         ticket: Ticket { effect: Seq(effect), attempt: 1 },
         agent: AgentId::new(agent),
         act,
+        seen: None,
+        permit: Permit { writes: true, network: false },
         ms_max: 10_000,
         output_bytes_max: 32_768,
     }

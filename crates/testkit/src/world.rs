@@ -219,7 +219,15 @@ impl World {
                 let ok = !self.rng.chance(1, 5);
                 let word = if ok { "done" } else { "it did not work" };
                 let text = format!("{word}{OF_TRY}{}", name_try(ticket));
-                Some(Input::ToolFinished { session, call: call.id, ticket, ok, text })
+                Some(Input::ToolFinished {
+                    session,
+                    call: call.id,
+                    ticket,
+                    ok,
+                    text,
+                    read: Vec::new(),
+                    wrote: Vec::new(),
+                })
             }
             Effect::Stop { .. } => None,
         }

@@ -163,8 +163,8 @@ impl Desk {
             return;
         };
         let Some(detail) = self.take(path, read_detail(path, &found.text)) else { return };
-        let Some(request) = self.state.approvals.get(&detail.id) else { return };
-        let same_act = detail.act == request.act && detail.digest == request.digest;
+        let Some(request) = self.state.approvals.get(&detail.request.id) else { return };
+        let same_act = detail.request.act == request.act && detail.request.digest == request.digest;
         match detail.decision {
             Decision::None => {}
             Decision::Unclear { line, column, why } => {
@@ -172,9 +172,11 @@ impl Desk {
                 self.complain(path, vec![problem]);
             }
             Decision::Rejected { by, reason } => {
-                self.say(answer(detail.id, Answer::Rejected { reason }, by, path))
+                self.say(answer(detail.request.id, Answer::Rejected { reason }, by, path))
             }
-            Decision::Approved { by } if same_act => self.say(answer(detail.id, Answer::Approved, by, path)),
+            Decision::Approved { by } if same_act => {
+                self.say(answer(detail.request.id, Answer::Approved, by, path))
+            }
             Decision::Approved { .. } => {
                 let why = "the act in the file is not the one that was asked for; an approval is for exactly that act";
                 self.complain(path, vec![unclear_at(path, 1, 1, why)]);
@@ -202,24 +204,9 @@ impl Desk {
             for path in self.list(&format!("approvals/{folder}"), ".approval.md") {
                 let Ok(Some(file)) = disk::read(&self.home.join(&path)) else { continue };
                 let Some(detail) = read_detail(&path, &file.text).value else { continue };
-                if detail.session != *session {
-                    continue;
+                if detail.request.session == *session {
+                    all.insert(detail.request.call.clone(), (found.clone(), detail.request));
                 }
-                let request = Request {
-                    id: detail.id,
-                    agent: detail.agent,
-                    session: detail.session,
-                    call: detail.call.clone(),
-                    task: detail.task,
-                    act: detail.act,
-                    digest: detail.digest,
-                    why: detail.why,
-                    risk: detail.risk,
-                    factors: detail.factors,
-                    created: detail.created,
-                    expires: detail.expires,
-                };
-                all.insert(detail.call, (found.clone(), request));
             }
         }
         all

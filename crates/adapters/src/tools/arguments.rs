@@ -69,7 +69,7 @@ pub(super) fn read(raw: RawCall, number: usize) -> Call {
     } else {
         raw.arguments
     };
-    Call { id: CallId::new(id), arguments, want }
+    Call { id: CallId::new(id), arguments, want, seen: None }
 }
 
 fn cut(mut text: String, bytes_max: usize) -> String {

@@ -16,7 +16,8 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
-use domain::tool::{Act, Call};
+use domain::id::AgentId;
+use domain::tool::{Act, Call, Seen};
 use ports::clock::Clock;
 use ports::model::{RawCall, Tool};
 use ports::tools::{Order, Outcome, Tools};
@@ -77,6 +78,10 @@ impl Tools for Toolbox {
         arguments::read(raw, number)
     }
 
+    async fn look(&self, _agent: &AgentId, _act: &Act) -> Option<Seen> {
+        None
+    }
+
     async fn run(&self, order: Order) -> Outcome {
         let (ms_max, bytes_max, ticket) = (order.ms_max, order.output_bytes_max, order.ticket);
         let answer = match order.act.clone() {
@@ -123,8 +128,8 @@ impl Tools for Toolbox {
             }
         };
         match answer {
-            Ok(text) => Outcome::Done(text),
-            Err(text) => Outcome::Failed(text),
+            Ok(text) => Outcome::done(text),
+            Err(text) => Outcome::failed(text),
         }
     }
 }

@@ -58,7 +58,7 @@ async fn an_agent_with_a_strange_name_gets_no_workspace() {
     let home = Home::new();
     for agent in ["../x", "a/b", "", "A", "."] {
         let outcome = home.run(order(1, agent, command("echo x"))).await;
-        assert!(matches!(outcome, Outcome::Failed(_)), "{agent}: {outcome:?}");
+        assert!(matches!(outcome, Outcome { ok: false, .. }), "{agent}: {outcome:?}");
     }
     std::fs::create_dir_all(home.path("workspaces")).unwrap();
     std::os::unix::fs::symlink("/tmp", home.path("workspaces/coder-001")).unwrap();
@@ -77,11 +77,11 @@ async fn a_command_that_takes_too_long_is_ended_with_all_it_started() {
     let outcome = home.run(limited(text, 1_500)).await;
     assert!(before.elapsed() < Duration::from_secs(8), "{:?}", before.elapsed());
     match outcome {
-        Outcome::Failed(text) => {
+        Outcome { ok: false, text, .. } => {
             assert!(text.starts_with("ended after 1500 ms"), "{text}");
             assert!(text.contains("started"), "what it printed until then is shown: {text}");
         }
-        Outcome::Done(text) => panic!("{text}"),
+        Outcome { ok: true, text, .. } => panic!("{text}"),
     }
     for name in ["one", "two", "three"] {
         let pid = home.read(&format!("workspaces/coder-001/{name}"));
@@ -94,8 +94,8 @@ async fn a_command_that_is_asked_to_end_may_say_its_last_words() {
     let home = Home::new();
     let text = "trap 'echo goodbye; exit 0' TERM; echo ready; while :; do sleep 0.01; done";
     match home.run(limited(text, 500)).await {
-        Outcome::Failed(text) => assert!(text.contains("goodbye"), "{text}"),
-        Outcome::Done(text) => panic!("{text}"),
+        Outcome { ok: false, text, .. } => assert!(text.contains("goodbye"), "{text}"),
+        Outcome { ok: true, text, .. } => panic!("{text}"),
     }
 }
 
@@ -136,7 +136,7 @@ async fn a_flood_is_cut_in_the_middle_and_kept_for_people() {
     let text = "echo first; i=0; while test $i -lt 3000; do echo filling $i; i=$((i+1)); done; echo last; echo bad >&2";
     let mut order = limited(text, 10_000);
     order.output_bytes_max = 1_000;
-    let Outcome::Done(shown) = home.run(order).await else { panic!("it is done") };
+    let Outcome { ok: true, text: shown, .. } = home.run(order).await else { panic!("it is done") };
     assert!(shown.len() < 1_400, "{} bytes", shown.len());
     for part in ["stdout:\nfirst\n", "bytes cut", "last\n\nstderr:\nbad\n", "in .synod/output/7.txt]"] {
         assert!(shown.contains(part), "{shown} has {part}");
@@ -149,11 +149,11 @@ async fn a_flood_is_cut_in_the_middle_and_kept_for_people() {
 async fn an_endless_flood_is_ended() {
     let home = Home::new();
     match home.run(limited("yes", 60_000)).await {
-        Outcome::Failed(text) => {
+        Outcome { ok: false, text, .. } => {
             assert!(text.starts_with("ended because it printed more than"), "{}", &text[..100]);
             assert!(text.len() < 40_000, "{} bytes", text.len());
         }
-        Outcome::Done(text) => panic!("{text}"),
+        Outcome { ok: true, text, .. } => panic!("{text}"),
     }
     assert!(std::fs::metadata(home.path(".synod/output/7.txt")).unwrap().len() < 5 << 20);
 }
@@ -165,7 +165,7 @@ async fn commands_do_not_wait_for_each_other() {
     let one = home.run(limited("touch a; until test -e b; do :; done", 8_000));
     let two = home.run(limited("touch b; until test -e a; do :; done", 8_000));
     let (one, two) = tokio::join!(one, two);
-    assert!(matches!((&one, &two), (Outcome::Done(_), Outcome::Done(_))), "{one:?} {two:?}");
+    assert!(matches!((&one, &two), (Outcome { ok: true, .. }, Outcome { ok: true, .. })), "{one:?} {two:?}");
 }
 
 #[tokio::test]

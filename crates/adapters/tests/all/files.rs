@@ -22,7 +22,7 @@ async fn a_long_file_is_cut_and_says_so() {
     let mut order = order(1, "coder-001", read("memory/long.md"));
     order.output_bytes_max = 7;
     let expected = "äöä\n[cut: the first 6 of 400 bytes of memory/long.md]";
-    assert_eq!(home.run(order).await, Outcome::Done(expected.to_owned()));
+    assert_eq!(home.run(order).await, Outcome::done(expected.to_owned()));
 }
 
 #[tokio::test]
@@ -177,7 +177,7 @@ async fn two_effects_that_write_the_same_file_leave_one_of_them_whole() {
     let first = home.run(order(1, "coder-001", write("artifacts/a", &one)));
     let second = home.run(order(2, "coder-001", write("artifacts/a", &two)));
     let (first, second) = tokio::join!(first, second);
-    assert!(matches!((first, second), (Outcome::Done(_), Outcome::Done(_))));
+    assert!(matches!((first, second), (Outcome { ok: true, .. }, Outcome { ok: true, .. })));
     let found = home.read("artifacts/a");
     assert!(found == one || found == two);
 }
@@ -189,9 +189,9 @@ async fn what_takes_too_long_is_said_to() {
     let mut order = order(1, "coder-001", search("word", None));
     order.ms_max = 0;
     match home.run(order).await {
-        Outcome::Failed(text) => assert!(text.contains("longer than 0 ms"), "{text}"),
+        Outcome { ok: false, text, .. } => assert!(text.contains("longer than 0 ms"), "{text}"),
         // The work may be faster than the clock; it then says what it left out.
-        Outcome::Done(text) => assert!(text.contains("time did not suffice"), "{text}"),
+        Outcome { ok: true, text, .. } => assert!(text.contains("time did not suffice"), "{text}"),
     }
 }
 
@@ -236,11 +236,11 @@ async fn a_link_that_is_swapped_in_meanwhile_leads_nowhere() {
             read("workspaces/coder-001/folder/x.md")
         };
         match home.run(order(n, "coder-001", act)).await {
-            Outcome::Done(text) => {
+            Outcome { ok: true, text, .. } => {
                 assert!(!text.contains("outside"), "{text}");
                 done += 1;
             }
-            Outcome::Failed(_) => refused += 1,
+            Outcome { ok: false, .. } => refused += 1,
         }
         assert_eq!(home.read("policy/x.md"), "control");
         assert_eq!(home.read("../x.md"), "outside");

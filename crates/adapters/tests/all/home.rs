@@ -51,8 +51,8 @@ impl Home {
         let run = self.run(order(1, "coder-001", act));
         async move {
             match run.await {
-                Outcome::Done(text) => text,
-                Outcome::Failed(text) => panic!("{shown} failed: {text}"),
+                Outcome { ok: true, text, .. } => text,
+                Outcome { ok: false, text, .. } => panic!("{shown} failed: {text}"),
             }
         }
     }
@@ -62,8 +62,8 @@ impl Home {
         let run = self.run(order(1, "coder-001", act));
         async move {
             match run.await {
-                Outcome::Failed(text) => text,
-                Outcome::Done(text) => panic!("{shown} was done: {text}"),
+                Outcome { ok: false, text, .. } => text,
+                Outcome { ok: true, text, .. } => panic!("{shown} was done: {text}"),
             }
         }
     }

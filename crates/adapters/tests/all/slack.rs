@@ -23,7 +23,7 @@ async fn a_post_is_one_line_and_a_repetition_adds_none() {
     let home = Home::new();
     for _ in 0..3 {
         let outcome = home.run(order(5, "coder-001", send("done"))).await;
-        assert_eq!(outcome, Outcome::Done("posted to #ops".to_owned()));
+        assert_eq!(outcome, Outcome::done("posted to #ops".to_owned()));
     }
     assert_eq!(home.read(OUTBOX), line(5, "done"));
     home.run(order(6, "coder-001", send("done"))).await;
@@ -65,7 +65,7 @@ async fn posts_at_the_same_time_all_stand_there_once() {
         });
     }
     while let Some(outcome) = posts.join_next().await {
-        assert!(matches!(outcome.unwrap(), Outcome::Done(_)));
+        assert!(matches!(outcome.unwrap(), Outcome { ok: true, .. }));
     }
     let mut lines: Vec<String> = home.read(OUTBOX).lines().map(|l| format!("{l}\n")).collect();
     lines.sort();
@@ -99,7 +99,7 @@ async fn the_newest_messages_are_read_oldest_first() {
     let mut few = order(1, "coder-001", read(Some(3)));
     few.output_bytes_max = 30;
     let expected = format!("[cut: 1 older messages]\n{}", lines[48..].join("\n"));
-    assert_eq!(home.run(few).await, Outcome::Done(expected));
+    assert_eq!(home.run(few).await, Outcome::done(expected));
     home.write("inbox/slack-messages.jsonl", format!("{}\n{}\n", "x".repeat(2 << 20), lines[0]));
     assert_eq!(home.done(read(None)).await, lines[0]);
 }

@@ -95,7 +95,8 @@ fn cases(agent: &Spec, role: Option<&Role>, policy: &Policy) -> Vec<Case> {
     let mut cases = Vec::new();
     for facts in tool::ALL {
         let samples = samples(facts.name, &agent.id, policy).into_iter();
-        let judged = |(when, act)| Case { tool: facts.name, when, ruling: gate::judge(&asker, policy, &act) };
+        let judged =
+            |(when, act)| Case { tool: facts.name, when, ruling: gate::judge(&asker, policy, &act, None) };
         let mut found: Vec<Case> = samples.map(judged).collect();
         // An answer that does not depend on the arguments is given once.
         if found.windows(2).all(|pair| pair[0].ruling == pair[1].ruling) {

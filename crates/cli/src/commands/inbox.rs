@@ -40,11 +40,11 @@ pub fn run(home: &Path, out: &Out) -> anyhow::Result<Exit> {
 
 /// The ids of all approvals that wait, sorted.
 pub fn waiting(home: &Path) -> anyhow::Result<Vec<String>> {
-    Ok(view::approvals(home).waiting.into_iter().map(|w| w.detail.id.to_string()).collect())
+    Ok(view::approvals(home).waiting.into_iter().map(|w| w.request.id.to_string()).collect())
 }
 
 fn show(waiting: &Waiting, out: &Out) {
-    let d = &waiting.detail;
+    let d = &waiting.request;
     let task = d.task.as_ref().map_or_else(String::new, |task| format!(" for {task}"));
     let waits = text::duration(view::now().ms_since(d.created));
     out.line(out.bold(&format!("{}  {}", d.id, d.risk.as_str())));
@@ -77,7 +77,7 @@ fn show(waiting: &Waiting, out: &Out) {
 }
 
 fn how_to_answer(waiting: &[Waiting], out: &Out) {
-    let first = waiting.first().map_or("", |w| w.detail.id.as_str());
+    let first = waiting.first().map_or("", |w| w.request.id.as_str());
     out.line(format!("{} for you. To answer:", waits(waiting.len())));
     out.line(format!("  synod approve {first}"));
     out.line(format!("  synod reject {first} --reason \"…\""));
@@ -134,7 +134,7 @@ pub fn act_line(wanted: &Act) -> String {
 
 /// An approval for programs.
 pub fn json(waiting: &Waiting) -> Value {
-    let d = &waiting.detail;
+    let d = &waiting.request;
     json!({
         "id": d.id,
         "risk": d.risk.as_str(),
@@ -145,6 +145,8 @@ pub fn json(waiting: &Waiting) -> Value {
         "call": d.call,
         "act": d.act,
         "digest": d.digest,
+        "permit": d.permit,
+        "seen": d.seen,
         "why": d.why,
         "created": formats::time::print(d.created),
         "expires": d.expires.map(formats::time::print),

@@ -71,7 +71,7 @@ fn approvals(overview: &Overview, out: &Out) {
     out.line("");
     out.line(out.bold(&format!("Waits for you: {} (`synod inbox` shows all of it)", count(n, "approval"))));
     for w in waiting {
-        let d = &w.detail;
+        let d = &w.request;
         let task = d.task.as_ref().map_or_else(String::new, |task| format!(" for {task}"));
         let act = text::line(&inbox::act_line(&d.act));
         out.line(text::fit(&format!("  {}  {}  {}{task}: {act}", d.id, d.risk.as_str(), d.agent)));

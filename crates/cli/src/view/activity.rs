@@ -98,7 +98,7 @@ impl Overview {
     }
 
     fn state(&self, session: &Session) -> Lifecycle {
-        let asks = |w: &Waiting| w.detail.session == session.head.session;
+        let asks = |w: &Waiting| w.request.session == session.head.session;
         let task = session.head.task.as_ref().and_then(|id| self.tasks.find(id.as_str()));
         let task = task.map(|index| &self.tasks.list[index]);
         match session.status {

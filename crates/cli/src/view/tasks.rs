@@ -151,8 +151,9 @@ impl Tasks {
             Mark::Done | Mark::Failed | Mark::Cancelled => None,
             Mark::Open => self.why_not_begun(task, around),
             Mark::Running | Mark::Asking => {
-                let asked = around.approvals.iter().filter(|w| w.detail.task.as_ref() == Some(&task.spec.id));
-                let asked: Vec<&str> = asked.map(|w| w.detail.id.as_str()).collect();
+                let asked =
+                    around.approvals.iter().filter(|w| w.request.task.as_ref() == Some(&task.spec.id));
+                let asked: Vec<&str> = asked.map(|w| w.request.id.as_str()).collect();
                 if !asked.is_empty() {
                     return Some(format!("waits for you: {}", asked.join(", ")));
                 }

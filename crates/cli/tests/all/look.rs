@@ -139,7 +139,10 @@ or in approvals/pending/approval-0001.approval.md, behind **Decision:**"
     assert_eq!(approval["id"], "approval-0001");
     assert_eq!(approval["risk"], "MEDIUM");
     assert_eq!(approval["session"], "executor-001-bbbbbb");
-    assert_eq!(approval["digest"], command("df -h /backup && echo done").digest());
+    assert_eq!(
+        approval["digest"],
+        command("df -h /backup && echo done").digest(None, domain::tool::Permit::NONE)
+    );
     assert_eq!(approval["file"], "approvals/pending/approval-0001.approval.md");
 }
 

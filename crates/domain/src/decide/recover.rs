@@ -11,7 +11,7 @@ use crate::lifecycle::Lifecycle;
 use crate::refused::Refused;
 use crate::session::{Head, Status};
 use crate::state::{Deadline, Pending, Session, Stage, State, Step};
-use crate::tool::{Nature, Want};
+use crate::tool::{Act, Call, Nature, Seen, Want};
 
 /// A process begins to work: what was under way is taken up, or reported as unknown.
 pub(super) fn started(state: &State, at: Time) -> Vec<Event> {
@@ -96,7 +96,13 @@ pub(super) fn session(
     if state.sessions.contains_key(&head.session) || !state.agents.contains_key(&head.agent) {
         return Vec::new();
     }
-    let tail = &told_apart(tail);
+    let mut tail = told_apart(tail);
+    if let Tail::Calls { calls, .. } = &mut tail {
+        for found in calls {
+            found.call.seen = request_for(&found.call, approvals).and_then(|r| r.seen.clone());
+        }
+    }
+    let tail = &tail;
     let lifecycle = match (status, tail) {
         (Status::Completed | Status::Error, _) => Lifecycle::Complete,
         (Status::Sleeping, Tail::Answered | Tail::Unanswered) | (Status::Active, Tail::Answered) => {
@@ -128,6 +134,11 @@ fn told_apart(tail: &Tail) -> Tail {
     tail
 }
 
+/// The approval that was asked for exactly this call. One for other words is for nothing.
+fn request_for<'a>(call: &Call, approvals: &'a [Request]) -> Option<&'a Request> {
+    approvals.iter().find(|r| r.call == call.id && call.want == Want::Act(r.act.clone()))
+}
+
 /// What becomes of calls that were found in a file: those that may have run, and must not run twice, are unknown.
 fn resume(
     state: &State,
@@ -149,11 +160,11 @@ fn resume(
             let message = result(at, &call.id, text);
             events.push(Event::CallFinished { session: id.clone(), finish, message });
         };
-        let ruling = act.map(|act| judge(state, agent, act));
+        let ruling = act.map(|act| judge(state, agent, act, call.seen.as_ref()));
         match found.found {
             Found::Finished => {}
             Found::Pending => {
-                if let Some(request) = approvals.iter().find(|r| r.call == call.id) {
+                if let Some(request) = request_for(call, approvals) {
                     events.push(Event::CallAsked { request: Box::new(request.clone()) });
                 }
             }
@@ -175,11 +186,11 @@ fn resume(
     events
 }
 
-fn judge(state: &State, agent: &AgentId, act: &crate::tool::Act) -> gate::Ruling {
+fn judge(state: &State, agent: &AgentId, act: &Act, seen: Option<&Seen>) -> gate::Ruling {
     let spec = state.agents.get(agent).map(|a| a.spec.clone());
     let spec = spec.unwrap_or_else(|| crate::agent::Spec::new(agent.clone(), "", ""));
     let role = state.role(&spec.role);
-    gate::judge(&Asker { spec: &spec, role, approval_required: false }, &state.policy, act)
+    gate::judge(&Asker { spec: &spec, role, approval_required: false }, &state.policy, act, seen)
 }
 
 /// A person cut messages off a session: what was under way no longer counts.

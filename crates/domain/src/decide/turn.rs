@@ -3,7 +3,7 @@
 use crate::approval::Request;
 use crate::decide::{finish, inside, intake, moves, moves_from, said};
 use crate::event::{Event, Finish};
-use crate::gate::{self, Asker, Verdict};
+use crate::gate::{self, Asker, Ruling, Verdict};
 use crate::id::{ApprovalId, CallId, SessionId, Ticket, Time};
 use crate::lifecycle::Lifecycle;
 use crate::refused::Refused;
@@ -103,9 +103,10 @@ fn gate_call(
     let role = state.role(&agent.spec.role);
     let approval_required =
         session.task.as_ref().and_then(|t| state.tasks.get(t)).is_some_and(|t| t.spec.approval_required);
-    let ruling = gate::judge(&Asker { spec: &agent.spec, role, approval_required }, &state.policy, act);
+    let asker = Asker { spec: &agent.spec, role, approval_required };
+    let ruling = gate::judge(&asker, &state.policy, act, pending.call.seen.as_ref());
     let approved_by = match &pending.step {
-        Step::Approved { approval } => Some(approval),
+        Step::Approved { approval, permit } => Some((approval, *permit)),
         Step::New | Step::Asking { .. } | Step::Running { .. } | Step::Finished => None,
     };
     match (ruling.verdict, approved_by) {
@@ -122,11 +123,17 @@ fn gate_call(
             settle(events, id, session, rest, None)
         }
         (Verdict::Allow, None) => {
-            events.push(cleared(id, &pending.call.id, ruling.rule, ruling.nature));
+            let Ruling { rule, nature, permit, .. } = ruling;
+            let (session, call) = (id.clone(), pending.call.id.clone());
+            events.push(Event::CallCleared { session, call, rule, nature, permit });
             events
         }
-        (Verdict::Allow | Verdict::Ask { .. }, Some(approval)) => {
-            events.push(cleared(id, &pending.call.id, format!("approved in {approval}"), ruling.nature));
+        (Verdict::Allow | Verdict::Ask { .. }, Some((approval, shown))) => {
+            let rule = format!("approved in {approval}");
+            // What the person saw, and no more than the policy still gives.
+            let permit = shown.both(ruling.permit);
+            let (session, call, nature) = (id.clone(), pending.call.id.clone(), ruling.nature);
+            events.push(Event::CallCleared { session, call, rule, nature, permit });
             events
         }
         (Verdict::Ask { risk, factors }, None) => {
@@ -137,7 +144,9 @@ fn gate_call(
                 call: pending.call.id.clone(),
                 task: session.task.clone(),
                 act: act.clone(),
-                digest: act.digest(),
+                seen: pending.call.seen.clone(),
+                permit: ruling.permit,
+                digest: act.digest(pending.call.seen.as_ref(), ruling.permit),
                 why: said.to_owned(),
                 risk,
                 factors: factors.into_iter().chain([format!("rule: {}", ruling.rule)]).collect(),
@@ -149,10 +158,6 @@ fn gate_call(
             settle(events, id, session, rest, Some(approval))
         }
     }
-}
-
-fn cleared(session: &SessionId, call: &CallId, rule: String, nature: tool::Nature) -> Event {
-    Event::CallCleared { session: session.clone(), call: call.clone(), rule, nature }
 }
 
 /// If, with its calls at these `steps` and perhaps one just `asked` for, only people can bring the session on, it

@@ -11,7 +11,7 @@ fn spec(role: &str) -> agent::Spec {
 
 fn judge_as(spec: &agent::Spec, policy: &Policy, act: &Act) -> Ruling {
     let roles = builtin();
-    judge(&Asker { spec, role: roles.get(&spec.role), approval_required: false }, policy, act)
+    judge(&Asker { spec, role: roles.get(&spec.role), approval_required: false }, policy, act, None)
 }
 
 fn word(ruling: &Ruling) -> &'static str {
@@ -198,9 +198,9 @@ fn a_task_that_requires_approval_asks_for_every_effect_but_not_for_reading() {
     let asker = Asker { spec: &spec, role: roles.get("executor"), approval_required: true };
     let policy = Policy::default();
     let write = Act::WriteFile { path: "workspaces/executor-001/a".to_owned(), content: String::new() };
-    assert_eq!(judge(&asker, &policy, &write).rule, "approval_required");
-    assert_eq!(word(&judge(&asker, &policy, &sample("read_file"))), "allow");
-    assert_eq!(word(&judge(&asker, &policy, &sample("create_task"))), "allow");
+    assert_eq!(judge(&asker, &policy, &write, None).rule, "approval_required");
+    assert_eq!(word(&judge(&asker, &policy, &sample("read_file"), None)), "allow");
+    assert_eq!(word(&judge(&asker, &policy, &sample("create_task"), None)), "allow");
 }
 
 #[test]

@@ -163,7 +163,7 @@ fn an_approval_shows_exactly_what_would_be_done() {
     let home = asking(&["make deploy"]);
     let request = home.state.approvals.values().next().unwrap();
     assert_eq!(request.act, run("make deploy"));
-    assert_eq!(request.digest, run("make deploy").digest());
+    assert_eq!(request.digest, run("make deploy").digest(None, request.permit));
     assert_eq!((request.why.as_str(), request.call.as_str()), ("I need this", "c-1"));
     assert_eq!(request.expires, Some(request.created.plus_ms(5_000)));
 }

@@ -103,7 +103,15 @@ fn input(home: &Home, deed: &Deed, number: usize) -> Option<Input> {
         }
         Deed::Tool(ok) => {
             let (session, call, ticket) = pick(home.calls_to_tools(agent).iter(), number)?;
-            Input::ToolFinished { session, call, ticket, ok: *ok, text: "x".to_owned() }
+            Input::ToolFinished {
+                session,
+                call,
+                ticket,
+                ok: *ok,
+                text: "x".to_owned(),
+                read: Vec::new(),
+                wrote: Vec::new(),
+            }
         }
         Deed::Answer(yes) => {
             let id = pick(state.approvals.keys().chain(state.decided.keys()), number)?;

@@ -155,7 +155,7 @@ impl Home {
     /// All tool calls of an agent that are under way.
     pub fn calls_to_tools(&self, agent: &str) -> Vec<(SessionId, CallId, Ticket)> {
         let of = |effect| match effect {
-            Effect::RunTool { ticket, session, agent: whose, call } if whose.as_str() == agent => {
+            Effect::RunTool { ticket, session, agent: whose, call, .. } if whose.as_str() == agent => {
                 Some((session, call.id, ticket))
             }
             _ => None,
@@ -188,7 +188,15 @@ impl Home {
             .into_iter()
             .next()
             .unwrap_or_else(|| panic!("{agent} has no tool under way"));
-        self.give(Input::ToolFinished { session, call, ticket, ok, text: text.to_owned() })
+        self.give(Input::ToolFinished {
+            session,
+            call,
+            ticket,
+            ok,
+            text: text.to_owned(),
+            read: Vec::new(),
+            wrote: Vec::new(),
+        })
     }
 
     /// A person answers an approval.
@@ -290,6 +298,7 @@ pub fn reply(session: SessionId, ticket: Ticket, text: &str, acts: &[Act]) -> In
         id: CallId::new(format!("c-{}", n + 1)),
         arguments: serde_json::to_string(act).unwrap(),
         want: Want::Act(act.clone()),
+        seen: None,
     };
     let calls = acts.iter().enumerate().map(call).collect();
     Input::Replied { session, ticket, text: text.to_owned(), calls, tokens_in: 10, tokens_out: 5 }

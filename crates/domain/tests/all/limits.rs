@@ -127,7 +127,12 @@ fn a_restart_is_not_a_failure_of_the_model() {
 fn two_calls_of_one_turn_never_share_an_id() {
     let mut home = limited(|limits| limits.same_call_max = 9);
     let (session, ticket) = home.thinking("executor-001");
-    let call = |id: &str| Call { id: CallId::new(id), arguments: String::new(), want: Want::Act(read(id)) };
+    let call = |id: &str| Call {
+        id: CallId::new(id),
+        arguments: String::new(),
+        want: Want::Act(read(id)),
+        seen: None,
+    };
     let calls = ["x", "x-3", "x", "x", "x-3"].map(call).to_vec();
     home.give(Input::Replied { session, ticket, text: String::new(), calls, tokens_in: 1, tokens_out: 1 });
     let mut ids: Vec<CallId> =
@@ -227,7 +232,7 @@ fn a_call_that_does_not_fit_its_schema_is_refused_with_what_to_do_better() {
     let mut home = limited(|_| {});
     let (session, ticket) = home.thinking("executor-001");
     let want = Want::Invalid { tool: "fly".to_owned(), error: "there is no tool fly".to_owned() };
-    let calls = vec![Call { id: CallId::new("x"), arguments: "{}".to_owned(), want }];
+    let calls = vec![Call { id: CallId::new("x"), arguments: "{}".to_owned(), want, seen: None }];
     let input = Input::Replied { session, ticket, text: String::new(), calls, tokens_in: 1, tokens_out: 1 };
     assert_eq!(line(&home.give(input)), "replied call_finished:refused turn_begun");
     assert_eq!(home.results("executor-001"), ["there is no tool fly"]);

@@ -8,7 +8,7 @@ use domain::input::Input;
 use domain::lifecycle::Lifecycle;
 use domain::session::{Head, Status};
 use domain::task::{End, Mark, Spec};
-use domain::tool::{Act, Call, Want};
+use domain::tool::{Act, Call, Permit, Want};
 
 use crate::home::{Home, line, read, run};
 
@@ -44,7 +44,15 @@ fn calls_that_may_be_repeated_are_repeated_under_the_next_number() {
         assert_eq!((call, old.effect, old.attempt + 1), (same, new.effect, new.attempt));
     }
     let (session, call, ticket) = first[0].clone();
-    let late = Input::ToolFinished { session, call, ticket, ok: true, text: "late".to_owned() };
+    let late = Input::ToolFinished {
+        session,
+        call,
+        ticket,
+        ok: true,
+        text: "late".to_owned(),
+        read: Vec::new(),
+        wrote: Vec::new(),
+    };
     assert!(home.refusal(late).contains("came too late"));
     home.tool_ends("executor-001", true, "a");
     assert_eq!(line(&home.tool_ends("executor-001", true, "b")), "call_finished:done turn_begun");
@@ -64,7 +72,15 @@ fn a_model_call_without_an_answer_is_asked_again_and_its_late_answer_refused() {
 fn an_outcome_seen_twice_counts_once() {
     let mut home = working(&[read("a"), read("b")]);
     let (session, call, ticket) = home.calls_to_tools("executor-001")[0].clone();
-    let outcome = Input::ToolFinished { session, call, ticket, ok: true, text: "a".to_owned() };
+    let outcome = Input::ToolFinished {
+        session,
+        call,
+        ticket,
+        ok: true,
+        text: "a".to_owned(),
+        read: Vec::new(),
+        wrote: Vec::new(),
+    };
     home.give(outcome.clone());
     assert!(home.refusal(outcome).contains("came too late"));
 }
@@ -116,8 +132,16 @@ fn a_cut_makes_what_is_under_way_count_no_more() {
         home.give(Input::SessionCut { session: session.clone(), next_message: 2, tail: Tail::Unanswered });
     assert_eq!(line(&events), "approval_ended:withdrawn waiting session_cut working turn_begun");
     assert!(
-        home.refusal(Input::ToolFinished { session, call, ticket, ok: true, text: String::new() })
-            .contains("too late")
+        home.refusal(Input::ToolFinished {
+            session,
+            call,
+            ticket,
+            ok: true,
+            text: String::new(),
+            read: Vec::new(),
+            wrote: Vec::new()
+        })
+        .contains("too late")
     );
     let said = home.says("executor-001", "from here");
     let Event::Replied { message, .. } = &said[0] else { panic!("it replied") };
@@ -134,7 +158,12 @@ fn a_cut_result_of_a_call_that_must_not_run_twice_is_unknown() {
             home.tool_ends("executor-001", true, "done");
         }
         let (session, _) = home.session_of("executor-001");
-        let call = Call { id: CallId::new("c-1"), arguments: String::new(), want: Want::Act(act.clone()) };
+        let call = Call {
+            id: CallId::new("c-1"),
+            arguments: String::new(),
+            want: Want::Act(act.clone()),
+            seen: None,
+        };
         let calls = vec![FoundCall { call, found: Found::Nothing }];
         let tail = Tail::Calls { said: "I need this".to_owned(), calls };
         home.give(Input::SessionCut { session, next_message: 3, tail });
@@ -158,6 +187,7 @@ fn found(calls: Vec<(Act, Found)>, approvals: Vec<Request>, status: Status) -> I
             id: CallId::new(format!("c-{}", n + 1)),
             arguments: String::new(),
             want: Want::Act(act),
+            seen: None,
         },
         found,
     };
@@ -216,7 +246,9 @@ fn from_the_files_alone_an_approval_goes_on_waiting_under_its_own_id() {
         call: CallId::new("c-1"),
         task: None,
         act: run("make"),
-        digest: run("make").digest(),
+        seen: None,
+        permit: Permit::NONE,
+        digest: run("make").digest(None, Permit::NONE),
         why: String::new(),
         risk: Risk::Medium,
         factors: Vec::new(),

@@ -109,6 +109,8 @@ fn tool_finished(case: &Case, ok: bool) -> Input {
         ticket: ticket(case),
         ok,
         text: "x".to_owned(),
+        read: Vec::new(),
+        wrote: Vec::new(),
     }
 }
 
@@ -122,7 +124,8 @@ fn cut(case: &Case, tail: Tail) -> Input {
 }
 
 fn some_calls() -> Tail {
-    let call = Call { id: CallId::new("c-1"), arguments: String::new(), want: Want::Act(run("df -h")) };
+    let call =
+        Call { id: CallId::new("c-1"), arguments: String::new(), want: Want::Act(run("df -h")), seen: None };
     Tail::Calls { said: "I look".to_owned(), calls: vec![FoundCall { call, found: Found::Nothing }] }
 }
 

@@ -43,7 +43,7 @@ fn opening() -> Vec<Input> {
 fn command(effect: Effect) -> Input {
     let Effect::CallModel { ticket, session, .. } = effect else { panic!("not a model call: {effect:?}") };
     let act = Act::ExecuteCommand { command: "make".to_owned() };
-    let call = Call { id: CallId::new("c-1"), arguments: String::new(), want: Want::Act(act) };
+    let call = Call { id: CallId::new("c-1"), arguments: String::new(), want: Want::Act(act), seen: None };
     Input::Replied { session, ticket, text: String::new(), calls: vec![call], tokens_in: 1, tokens_out: 1 }
 }
 

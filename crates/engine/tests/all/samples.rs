@@ -12,7 +12,7 @@ use domain::session::{Head, Message, Speaker};
 use domain::settings::{CommandRule, CommandVerdict, ModelRef, Policy, Provider, Settings};
 use domain::state::Requester;
 use domain::task::{Change, End, Mark, Priority, Spec};
-use domain::tool::{Act, Call, Nature, Want};
+use domain::tool::{Act, Call, Nature, Permit, Want};
 
 /// All samples, by kind. The compiler asks for a new arm in `after` when a kind is added.
 pub fn all() -> Vec<(&'static str, Vec<Event>)> {
@@ -274,7 +274,7 @@ fn moves() -> Vec<Event> {
 
 fn call(act: Act) -> Call {
     let json = serde_json::to_value(&act).expect("an act is JSON");
-    Call { id: call_id(), arguments: json["arguments"].to_string(), want: Want::Act(act) }
+    Call { id: call_id(), arguments: json["arguments"].to_string(), want: Want::Act(act), seen: None }
 }
 
 fn acts() -> Vec<Act> {
@@ -314,7 +314,7 @@ fn acts() -> Vec<Act> {
 
 fn replies() -> Vec<Event> {
     let invalid = Want::Invalid { tool: "fly".to_owned(), error: "there is no tool fly".to_owned() };
-    let invalid = Call { id: CallId::new("call_10"), arguments: "{".to_owned(), want: invalid };
+    let invalid = Call { id: CallId::new("call_10"), arguments: "{".to_owned(), want: invalid, seen: None };
     let calls: Vec<Call> = acts().into_iter().map(call).chain([invalid]).collect();
     [Vec::new(), calls]
         .map(|calls| Event::Replied {
@@ -329,6 +329,7 @@ fn replies() -> Vec<Event> {
 fn clearances() -> Vec<Event> {
     [Nature::Read, Nature::Idempotent, Nature::Once]
         .map(|nature| Event::CallCleared {
+            permit: Permit::NONE,
             session: session(),
             call: call_id(),
             rule: "its own workspace".to_owned(),
@@ -345,7 +346,9 @@ fn request() -> Request {
         session: session(),
         call: call_id(),
         task: Some(task_id()),
-        digest: act.digest(),
+        seen: None,
+        permit: Permit::NONE,
+        digest: act.digest(None, Permit::NONE),
         act,
         why: "I need this".to_owned(),
         risk: Risk::Critical,

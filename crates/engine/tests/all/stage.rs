@@ -164,7 +164,7 @@ pub fn blank(line: u64) -> Input {
 pub fn answer(effect: &Effect, acts: bool) -> Input {
     let Effect::CallModel { ticket, session, .. } = effect else { panic!("not a model call: {effect:?}") };
     let act = Act::ExecuteCommand { command: "touch counter".to_owned() };
-    let call = Call { id: CallId::new("c-1"), arguments: String::new(), want: Want::Act(act) };
+    let call = Call { id: CallId::new("c-1"), arguments: String::new(), want: Want::Act(act), seen: None };
     Input::Replied {
         session: session.clone(),
         ticket: *ticket,
@@ -179,6 +179,8 @@ pub fn answer(effect: &Effect, acts: bool) -> Input {
 pub fn done(effect: &Effect) -> Input {
     let Effect::RunTool { ticket, session, call, .. } = effect else { panic!("not a tool call: {effect:?}") };
     Input::ToolFinished {
+        read: Vec::new(),
+        wrote: Vec::new(),
         session: session.clone(),
         call: call.id.clone(),
         ticket: *ticket,

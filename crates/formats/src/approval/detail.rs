@@ -69,18 +69,7 @@ pub fn read_detail(path: &str, text: &str) -> Read<Detail> {
             Decision::Approved { by } => approved(text, &r, by, &mut notes),
             other => other,
         },
-        id: r.id,
-        agent: r.agent,
-        task: r.task,
-        session: r.session,
-        call: r.call,
-        digest: r.digest,
-        act: r.act,
-        why: r.why,
-        risk: r.risk,
-        factors: r.factors,
-        created: r.created,
-        expires: r.expires,
+        request: r,
     });
     notes.finish(value)
 }
@@ -96,7 +85,9 @@ fn record(text: &str, notes: &mut Notes<'_>) -> Option<Request> {
     };
     let changed = Some("put it back as it was: an approval is for exactly what was asked".to_owned());
     match serde_json::from_str::<Request>(text[fence.inner.clone()].trim()) {
-        Ok(request) if request.digest == request.act.digest() => Some(request),
+        Ok(request) if request.digest == request.act.digest(request.seen.as_ref(), request.permit) => {
+            Some(request)
+        }
         Ok(_) => {
             notes.error_with(fence.inner.clone(), "the record was changed: its digest is another", changed);
             None

@@ -3,7 +3,7 @@
 use domain::approval::{Answer, Outcome, Request, Risk};
 use domain::id::{AgentId, ApprovalId, CallId, SessionId, TaskId, Time};
 use domain::task::Mark;
-use domain::tool::Act;
+use domain::tool::{Act, Permit};
 use formats::approval::{Decision, close_detail, print_detail, queue_item, read_detail, read_queue};
 use formats::task::TaskFile;
 use proptest::prelude::*;
@@ -15,7 +15,9 @@ fn request(act: Act, why: &str) -> Request {
         session: SessionId::new("executor-001-ab12cd"),
         call: CallId::new("call_1"),
         task: Some(TaskId::new("task-003")),
-        digest: act.digest(),
+        seen: None,
+        permit: Permit::NONE,
+        digest: act.digest(None, Permit::NONE),
         act,
         why: why.to_owned(),
         risk: Risk::Low,
@@ -299,7 +301,7 @@ proptest! {
         prop_assert_eq!(&read.diagnostics, &[]);
         let detail = read.value.unwrap();
         prop_assert_eq!(detail.decision, Decision::None);
-        let again = Request { id: detail.id, agent: detail.agent, session: detail.session, call: detail.call, task: detail.task, act: detail.act, digest: detail.digest, why: detail.why, risk: detail.risk, factors: detail.factors, created: detail.created, expires: detail.expires };
+        let again = detail.request;
         prop_assert_eq!(again, r);
     }
 

@@ -122,6 +122,7 @@ fn a_message_is_appended_above_keys_that_follow() {
 fn a_new_file_reads_like_this() {
     let mut m = say(1, "one\ntwo");
     m.calls = vec![Call {
+        seen: None,
         id: CallId::new("call_1"),
         arguments: "{\"path\":\"a\"}".to_owned(),
         want: Want::Act(Act::ReadFile { path: "a".to_owned() }),
@@ -307,6 +308,7 @@ fn any_message() -> impl Strategy<Value = Message> {
         Just(Speaker::System)
     ];
     let call = (any_text(), any_text(), any_text()).prop_map(|(id, tool, arguments)| Call {
+        seen: None,
         id: CallId::new(format!("c{id}")),
         arguments,
         want: Want::Invalid { tool: format!("t{tool}"), error: String::new() },

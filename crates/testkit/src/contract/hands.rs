@@ -6,7 +6,7 @@ use domain::event::Event;
 use domain::id::{AgentId, CallId, Seq, SessionId, Ticket, Time};
 use domain::input::Input;
 use domain::state::State;
-use domain::tool::{Act, Call, Want};
+use domain::tool::{Act, Call, Permit, Want};
 use ports::hands::Hands;
 
 /// The agent whose effects are carried out.
@@ -36,8 +36,15 @@ pub fn ask(session: &SessionId, attempt: u32) -> Effect {
 /// A tool call that only looks.
 pub fn look(session: &SessionId) -> Effect {
     let act = Act::ListDirectory { path: ".".to_owned() };
-    let call = Call { id: CallId::new("call-1"), arguments: "{}".to_owned(), want: Want::Act(act) };
-    Effect::RunTool { ticket: ticket(1), session: session.clone(), agent: AgentId::new(AGENT), call }
+    let call =
+        Call { id: CallId::new("call-1"), arguments: "{}".to_owned(), want: Want::Act(act), seen: None };
+    Effect::RunTool {
+        ticket: ticket(1),
+        session: session.clone(),
+        agent: AgentId::new(AGENT),
+        call,
+        permit: Permit::NONE,
+    }
 }
 
 /// `next` waits for one input, with a limit; `none` says that none came and none is on its way.

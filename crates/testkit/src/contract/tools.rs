@@ -208,15 +208,15 @@ async fn a_dropped_act_harms_no_other(tools: &dyn Tools) {
 async fn done(tools: &dyn Tools, order: Order) -> String {
     let shown = format!("{:?}", order.act);
     match tools.run(order).await {
-        Outcome::Done(text) => text,
-        Outcome::Failed(text) => panic!("{shown} failed: {text}"),
+        Outcome { ok: true, text, .. } => text,
+        Outcome { ok: false, text, .. } => panic!("{shown} failed: {text}"),
     }
 }
 
 async fn failed(tools: &dyn Tools, order: Order) -> String {
     let shown = format!("{:?}", order.act);
     match tools.run(order).await {
-        Outcome::Failed(text) => text,
-        Outcome::Done(text) => panic!("{shown} was done: {text}"),
+        Outcome { ok: false, text, .. } => text,
+        Outcome { ok: true, text, .. } => panic!("{shown} was done: {text}"),
     }
 }

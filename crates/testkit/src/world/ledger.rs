@@ -67,7 +67,7 @@ impl Ledger {
                 return Err(Broken(format!("{source} became two tasks")));
             }
             Event::TaskEnded { task, .. } => self.check_ending(before, task)?,
-            Event::CallCleared { session, call, nature, rule } => {
+            Event::CallCleared { session, call, nature, rule, permit: _ } => {
                 self.causes.insert(seq);
                 self.natures.insert(seq, *nature);
                 // A person who approves it once more knows what they do.
@@ -349,7 +349,7 @@ fn check_approvals(state: &State) -> Result<(), Broken> {
             return Err(Broken(format!("{id} waits, but its call {} does not", request.call)));
         }
         if pending.is_some_and(|p| p.call.want != Want::Act(request.act.clone()))
-            || request.digest != request.act.digest()
+            || request.digest != request.act.digest(request.seen.as_ref(), request.permit)
         {
             return Err(Broken(format!("{id} shows another act than its call")));
         }

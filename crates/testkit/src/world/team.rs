@@ -62,6 +62,7 @@ pub(super) fn calls(rng: &mut Rng) -> Vec<Call> {
             id: CallId::new(format!("call-{n}")),
             arguments: format!("{{{}}}", rng.below(3)),
             want: want(rng),
+            seen: None,
         })
         .collect()
 }

@@ -23,7 +23,7 @@ fn assistant(text: &str) -> Message {
 }
 
 fn calling(id: &str, act: Act) -> Message {
-    let call = Call { id: CallId::new(id), arguments: String::new(), want: Want::Act(act) };
+    let call = Call { id: CallId::new(id), arguments: String::new(), want: Want::Act(act), seen: None };
     Message { calls: vec![call], ..assistant("") }
 }
 

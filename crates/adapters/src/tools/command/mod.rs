@@ -48,25 +48,25 @@ pub(super) fn end_left_over(root: &Root) -> usize {
 pub(super) async fn execute(root: Arc<Root>, order: &Order, command: &str) -> Outcome {
     let workspace = match workspace(Arc::clone(&root), order).await {
         Ok(workspace) => workspace,
-        Err(error) => return Outcome::Failed(error),
+        Err(error) => return Outcome::failed(error),
     };
     let mark = group::new_mark(root.identity());
     let (mut child, program) = match spawn(command, &workspace, &mark) {
         Ok(started) => started,
-        Err(error) => return Outcome::Failed(error),
+        Err(error) => return Outcome::failed(error),
     };
     let group = Group::of(child.id(), mark);
     let mut streams = Streams { out: Capture::default(), err: Capture::default() };
     let end = watch(&mut child, group, &mut streams, order.ms_max).await;
     let text = report(&root, order, &streams).await;
     match end {
-        End::Exited(Ok(status)) => Outcome::Done(format!("{}\n{text}", status_words(status))),
-        End::Exited(Err(e)) => Outcome::Failed(format!("{program} was lost: {e}\n{text}")),
-        End::TimedOut => Outcome::Failed(format!(
+        End::Exited(Ok(status)) => Outcome::done(format!("{}\n{text}", status_words(status))),
+        End::Exited(Err(e)) => Outcome::failed(format!("{program} was lost: {e}\n{text}")),
+        End::TimedOut => Outcome::failed(format!(
             "ended after {} ms, with everything it started; what it did until then stands\n{text}",
             order.ms_max
         )),
-        End::Flooded => Outcome::Failed(format!(
+        End::Flooded => Outcome::failed(format!(
             "ended because it printed more than {FLOOD_BYTES_MAX} bytes; what it did until then stands\n{text}"
         )),
     }
