@@ -5,6 +5,7 @@ pub mod agent;
 mod apply;
 pub mod approval;
 mod brief;
+pub mod command;
 mod decide;
 pub mod effect;
 pub mod event;

@@ -11,5 +11,6 @@ mod laws;
 mod limits;
 mod messages;
 mod recovering;
+mod scripts;
 mod slots;
 mod tables;

@@ -1,0 +1,80 @@
+//! Programs that run other programs, and what they run. Used to find what is blocked however it is wrapped;
+//! no wrapper is ever allowed for what it wraps.
+
+use super::word::Loose;
+
+/// Programs whose arguments hold another command.
+const WRAPPERS: [&str; 33] = [
+    "sudo", "doas", "pkexec", "env", "nice", "nohup", "timeout", "time", "stdbuf", "setsid", "ionice",
+    "xargs", "exec", "command", "builtin", "watch", "strace", "ltrace", "flock", "chroot", "busybox",
+    "toybox", "parallel", "unshare", "nsenter", "taskset", "chrt", "runuser", "setarch", "script", "find",
+    "fd", "proot",
+];
+
+/// Programs that take a command as text.
+const SHELLS: [&str; 10] = ["sh", "bash", "dash", "zsh", "ksh", "mksh", "ash", "fish", "csh", "tcsh"];
+
+/// How many places of a wrapper's arguments are tried as the beginning of what it runs.
+const PLACES_MAX: usize = 8;
+
+/// A program's name without its folder.
+pub(super) fn base(program: &str) -> &str {
+    program.rsplit('/').next().unwrap_or(program)
+}
+
+/// Whether a program is a shell.
+pub(super) fn is_shell(program: &str) -> bool {
+    SHELLS.contains(&base(program))
+}
+
+/// Whether what the command reads is run as commands.
+pub(super) fn reads_commands(words: &[Loose]) -> bool {
+    words.first().is_some_and(|program| is_shell(&program.text))
+}
+
+/// Texts among the arguments that are commands themselves: `sh -c '…'`, `eval …`.
+pub(super) fn texts(words: &[Loose]) -> Vec<String> {
+    let Some((program, arguments)) = words.split_first() else { return Vec::new() };
+    let name = base(&program.text);
+    if name == "eval" || name == "trap" || name == "ssh" {
+        let joined: Vec<&str> = arguments.iter().map(|word| word.text.as_str()).collect();
+        return vec![joined.join(" ")];
+    }
+    let takes_text = SHELLS.contains(&name) || ["su", "script", "runuser", "watch", "flock"].contains(&name);
+    if !takes_text {
+        return Vec::new();
+    }
+    let is_command = |word: &Loose| {
+        word.text == "--command"
+            || (word.text.starts_with('-') && !word.text.starts_with("--") && word.text.contains('c'))
+    };
+    match arguments.iter().position(is_command) {
+        Some(at) => arguments[at + 1..].iter().take(1).map(|word| word.text.clone()).collect(),
+        None => Vec::new(),
+    }
+}
+
+/// The commands that a wrapper might run, each from a place where its program could stand.
+pub(super) fn commands(words: &[Loose]) -> Vec<Vec<Loose>> {
+    let Some((program, arguments)) = words.split_first() else { return Vec::new() };
+    let name = base(&program.text);
+    if !WRAPPERS.contains(&name) {
+        return Vec::new();
+    }
+    let runs = |word: &&str| {
+        ["-exec", "-execdir", "-ok", "-okdir", "-x", "-X", "--exec", "--exec-batch"].contains(word)
+    };
+    let starts: Vec<usize> = match name {
+        "find" | "fd" => {
+            let places = arguments.iter().enumerate().filter(|(_, word)| runs(&word.text.as_str()));
+            places.map(|(at, _)| at + 1).collect()
+        }
+        // One that wraps a wrapper is found again by the inner one.
+        _ => {
+            let places = arguments.iter().enumerate();
+            let programs = places.filter(|(_, word)| !word.text.starts_with('-') && !word.text.contains('='));
+            programs.map(|(at, _)| at).take(PLACES_MAX).collect()
+        }
+    };
+    starts.into_iter().filter(|at| *at < arguments.len()).map(|at| arguments[at..].to_vec()).collect()
+}
