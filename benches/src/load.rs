@@ -12,6 +12,7 @@ use domain::settings::{CommandRule, CommandVerdict, Limits, Policy, Settings};
 use domain::state::State;
 use domain::task;
 use domain::tool::{Act, Call, Nature, Want};
+use domain::usage::Usage;
 use domain::{play, react};
 use testkit::rng::Rng;
 
@@ -90,7 +91,14 @@ impl World {
                 Some(Effect::CallModel { ticket, session, agent, turn }) => {
                     let calls = self.calls(&agent, turn);
                     let text = words(300, turn);
-                    return Input::Replied { session, ticket, text, calls, tokens_in: 900, tokens_out: 80 };
+                    return Input::Replied {
+                        session,
+                        ticket,
+                        text,
+                        calls,
+                        model: String::new(),
+                        usage: Usage::of(900, 80),
+                    };
                 }
                 Some(Effect::RunTool { ticket, session, call, .. }) => {
                     let ok = !self.rng.chance(1, 20);

@@ -10,7 +10,7 @@ use domain::agent;
 use domain::effect::Effect;
 use domain::gate::{Asker, may_use};
 use domain::id::{SessionId, Ticket};
-use domain::input::Input;
+use domain::input::{Failure, Input};
 use domain::settings::{Limits, ModelRef, Provider};
 use domain::state::State;
 use domain::tool::{self, Call, Permit, Want};
@@ -110,6 +110,8 @@ impl LocalHands {
         agent: &agent::Spec,
         turn: u32,
     ) {
+        let falls_back = state.sessions.get(&session).is_some_and(|s| s.fallback_until.is_some());
+        let model = agent.model.fallback.as_ref().filter(|_| falls_back).unwrap_or(&agent.model.primary);
         let role = state.role(&agent.role);
         let asker = Asker { spec: agent, role, approval_required: false };
         let names: Vec<&str> =
@@ -121,12 +123,15 @@ impl LocalHands {
             session: session.clone(),
             request: Request {
                 agent: agent.id.clone(),
-                model: agent.model.primary.clone(),
+                model: model.clone(),
                 system: String::new(),
                 messages: Vec::new(),
                 tools: self.tools.describe(&names),
                 turn,
-                max_tokens: agent.permissions.max_tokens_per_call.or(agent.model.max_tokens),
+                max_tokens: least(agent.permissions.max_tokens_per_call, agent.model.max_tokens),
+                temperature: agent.model.temperature,
+                thinking: agent.model.thinking.clone(),
+                schema: None,
             },
             ms_max: state.settings.limits.model_ms_max,
         };
@@ -175,8 +180,12 @@ impl Hands for LocalHands {
                 Some(agent) => self.call_model(state, ticket, session, &agent.spec, turn),
                 None => {
                     let reason = format!("there is no agent {agent} any more");
-                    let failed =
-                        Input::ModelFailed { session: session.clone(), ticket, reason, retry_after_ms: None };
+                    let failed = Input::ModelFailed {
+                        session: session.clone(),
+                        ticket,
+                        reason,
+                        failure: Failure::GiveUp,
+                    };
                     self.start(session, true, async move { failed });
                 }
             },
@@ -216,19 +225,15 @@ struct Ask {
 impl Ask {
     async fn run(self, ticket: Ticket) -> Input {
         let Self { files, models, tools, session, mut request, ms_max } = self;
-        let failed = |session: SessionId, reason: String, retry_after_ms: Option<u64>| Input::ModelFailed {
-            session,
-            ticket,
-            reason,
-            retry_after_ms,
-        };
+        let failed = |session, reason, failure| Input::ModelFailed { session, ticket, reason, failure };
         let Some(conversation) = files.conversation(&session).await else {
             let reason = format!("sessions/{session}.session.yaml is gone");
-            return failed(session, reason, None);
+            return failed(session, reason, Failure::GiveUp);
         };
         let agent = request.agent.clone();
         request.system = conversation.system;
         request.messages = conversation.messages;
+        let model = request.model.clone();
         match tokio::time::timeout(Duration::from_millis(ms_max), models.ask(request)).await {
             Ok(Ok(reply)) => {
                 let mut calls = Vec::with_capacity(reply.calls.len());
@@ -239,20 +244,26 @@ impl Ask {
                     }
                     calls.push(call);
                 }
-                Input::Replied {
-                    session,
-                    ticket,
-                    text: reply.text,
-                    calls,
-                    tokens_in: reply.tokens_in,
-                    tokens_out: reply.tokens_out,
-                }
+                Input::Replied { session, ticket, text: reply.text, calls, model, usage: reply.usage }
             }
-            Ok(Err(ModelError { kind: ErrorKind::Retry { after_ms }, message })) => {
-                failed(session, message, Some(after_ms))
+            Ok(Err(ModelError { kind, message })) => failed(session, message, failure(kind)),
+            Err(_) => {
+                let reason = format!("no answer within {ms_max} ms (limits.model_ms_max)");
+                failed(session, reason, Failure::Retry { after_ms: 0 })
             }
-            Ok(Err(ModelError { kind: ErrorKind::GiveUp, message })) => failed(session, message, None),
-            Err(_) => failed(session, format!("no answer within {ms_max} ms (limits.model_ms_max)"), Some(0)),
         }
     }
+}
+
+fn failure(kind: ErrorKind) -> Failure {
+    match kind {
+        ErrorKind::Retry { after_ms } => Failure::Retry { after_ms },
+        ErrorKind::Down => Failure::Down,
+        ErrorKind::GiveUp => Failure::GiveUp,
+    }
+}
+
+/// The smaller of two bounds, each of which may be absent.
+fn least(one: Option<u32>, other: Option<u32>) -> Option<u32> {
+    one.into_iter().chain(other).min()
 }

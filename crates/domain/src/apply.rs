@@ -2,7 +2,7 @@
 //! An event about something unknown changes nothing; decide never makes one.
 
 use crate::agent;
-use crate::event::{Event, Found, Tail};
+use crate::event::{Bill, Event, Found, Tail};
 use crate::id::{AgentId, SessionId, TaskId, Ticket, Time};
 use crate::lifecycle::Lifecycle;
 use crate::session::{Head, Message};
@@ -10,9 +10,13 @@ use crate::state::{
     Agent, Deadline, Pending, Rank, Requester, Session, Stage, State, Step, Task, TaskStage, Work,
 };
 use crate::task::{self, Priority};
+use crate::usage::{Spent, Usage};
 
 /// What is due, and when.
 type Deadlines = std::collections::BTreeSet<(Time, Deadline)>;
+
+/// How long a fallback is asked before the primary model is tried once more.
+const FALLBACK_MS: u64 = 60_000;
 
 /// Results are kept in the state up to this size; the session has all of it.
 pub const RESULT_BYTES_MAX: usize = 4096;
@@ -50,10 +54,15 @@ impl State {
             }
             Event::MessageEdited { .. } => {}
             Event::Moved { session, to, failed, .. } => self.move_session(at, session, *to, *failed),
-            Event::TurnBegun { session, turn } => self.begin_turn(session, *turn),
-            Event::TurnFailed { session, due, .. } => self.fail_turn(session, *due),
+            Event::TurnBegun { session, turn } => self.begin_turn(at, session, *turn),
+            Event::TurnFailed { session, due, fallback, .. } => {
+                self.fail_turn(at, session, *due, fallback.is_some())
+            }
             Event::TurnRetried { session, .. } => self.retry_turn(session),
-            Event::Replied { session, message, .. } => self.take_reply(session, message),
+            Event::Replied { session, message, tokens_in, tokens_out, spent } => {
+                self.spend(session, Usage::of(*tokens_in, *tokens_out), spent.as_ref());
+                self.take_reply(session, message);
+            }
             Event::CallCleared { session, call, nature, permit, rule: _ } => {
                 let ticket = Ticket { effect: self.seq, attempt: 1 };
                 self.step(session, call.as_str(), Step::Running { ticket, nature: *nature, permit: *permit });
@@ -246,6 +255,8 @@ impl State {
             turns: 0,
             turns_total: 0,
             failures: 0,
+            fallback_until: None,
+            spent: Spent::default(),
             next_message: 1,
             unread: false,
             askers: Default::default(),
@@ -395,7 +406,7 @@ impl State {
         self.refresh_agent(&agent_id);
     }
 
-    fn begin_turn(&mut self, id: &SessionId, turn: u32) {
+    fn begin_turn(&mut self, at: Time, id: &SessionId, turn: u32) {
         let ticket = Ticket { effect: self.seq, attempt: 1 };
         self.change_session(id, |session| {
             session.stage = Stage::Thinking { ticket };
@@ -403,14 +414,19 @@ impl State {
             session.turns += 1;
             session.turns_total = turn;
             session.failures = 0;
+            session.fallback_until = session.fallback_until.filter(|until| at < *until);
         });
     }
 
-    fn fail_turn(&mut self, id: &SessionId, due: Time) {
+    fn fail_turn(&mut self, at: Time, id: &SessionId, due: Time, falls_back: bool) {
         let Some(session) = self.sessions.get_mut(id) else { return };
         if let Stage::Thinking { ticket } = session.stage {
             session.stage = Stage::Retrying { ticket, due };
             session.failures = session.failures.saturating_add(1);
+            if falls_back {
+                session.failures = 0;
+                session.fallback_until = Some(at.plus_ms(FALLBACK_MS));
+            }
             self.deadlines.insert((due, Deadline::Retry(id.clone())));
         }
     }
@@ -424,6 +440,15 @@ impl State {
             session.stage =
                 Stage::Thinking { ticket: Ticket { effect: ticket.effect, attempt: ticket.attempt + 1 } };
         }
+    }
+
+    fn spend(&mut self, id: &SessionId, usage: Usage, bill: Option<&Bill>) {
+        let (Some(session), Some(bill)) = (self.sessions.get_mut(id), bill) else { return };
+        let (cache_read, cache_write) = (bill.cache_read, bill.cache_write);
+        let usage = Usage { cache_read, cache_write, reasoning: bill.reasoning, ..usage };
+        session.spent.add(usage, bill.cost);
+        let by_model = self.spent.entry(session.agent.clone()).or_default();
+        by_model.entry(bill.model.clone()).or_default().add(usage, bill.cost);
     }
 
     fn take_reply(&mut self, id: &SessionId, message: &Message) {

@@ -89,11 +89,11 @@ fn follow(state: &State, at: Time, input: &Input) -> Result<Vec<Event>, Refused>
         Input::Answered { approval, answer, by, via } => {
             finish::answered(state, at, approval, answer, by, via)
         }
-        Input::Replied { session, ticket, text, calls, tokens_in, tokens_out } => {
-            turn::replied(state, at, session, *ticket, text, calls, *tokens_in, *tokens_out)
+        Input::Replied { session, ticket, text, calls, model, usage } => {
+            turn::replied(state, at, session, *ticket, text, calls, model, *usage)
         }
-        Input::ModelFailed { session, ticket, reason, retry_after_ms } => {
-            turn::failed(state, at, session, *ticket, reason, *retry_after_ms)
+        Input::ModelFailed { session, ticket, reason, failure } => {
+            turn::failed(state, at, session, *ticket, reason, *failure)
         }
         Input::ToolFinished { session, call, ticket, ok, text, read: _, wrote: _ } => {
             turn::tool_finished(state, at, session, call, *ticket, *ok, text)

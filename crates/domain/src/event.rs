@@ -179,6 +179,9 @@ pub enum Event {
         reason: String,
         /// When it is asked again.
         due: Time,
+        /// The model that is asked from now on, in place of the one that failed.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        fallback: Option<String>,
     },
     /// The model is asked again.
     TurnRetried {
@@ -197,6 +200,9 @@ pub enum Event {
         tokens_in: u64,
         /// Tokens that came out.
         tokens_out: u64,
+        /// Who was asked, and more of what it took; absent in old journals.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        spent: Option<Bill>,
     },
     /// The gate let a call through.
     CallCleared {
@@ -240,6 +246,29 @@ pub enum Event {
         /// How.
         outcome: Outcome,
     },
+}
+
+/// Who answered, and what it took beside the tokens in and out.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Bill {
+    /// The model's alias.
+    pub model: String,
+    /// Tokens read from the provider's cache, a part of those that went in.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub cache_read: u64,
+    /// Tokens written into the provider's cache, a part of those that went in.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub cache_write: u64,
+    /// Tokens of thinking, a part of those that came out.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub reasoning: u64,
+    /// In millionths; absent if the price was unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost: Option<u64>,
+}
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 /// How a call came to its result.

@@ -8,6 +8,7 @@ use crate::session::{Head, Status};
 use crate::settings::{Policy, Settings};
 use crate::task::{self, Mark};
 use crate::tool::Call;
+use crate::usage::Usage;
 
 /// Something that wants a decision.
 #[derive(Debug, Clone, PartialEq)]
@@ -137,10 +138,10 @@ pub enum Input {
         text: String,
         /// What it asks for.
         calls: Vec<Call>,
-        /// Tokens that went in.
-        tokens_in: u64,
-        /// Tokens that came out.
-        tokens_out: u64,
+        /// The alias of the model that was asked.
+        model: String,
+        /// What it took.
+        usage: Usage,
     },
     /// A model did not answer.
     ModelFailed {
@@ -150,8 +151,8 @@ pub enum Input {
         ticket: Ticket,
         /// Why.
         reason: String,
-        /// Not before so many milliseconds; `None` if trying again is of no use.
-        retry_after_ms: Option<u64>,
+        /// What can be done about it.
+        failure: Failure,
     },
     /// A tool is finished.
     ToolFinished {
@@ -171,4 +172,18 @@ pub enum Input {
         /// The places it changed, likewise.
         wrote: Vec<String>,
     },
+}
+
+/// What can be done when a model does not answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Failure {
+    /// Ask it again, not before so many milliseconds.
+    Retry {
+        /// What the provider asked for; 0 if it did not say.
+        after_ms: u64,
+    },
+    /// This model does not serve; another may.
+    Down,
+    /// No model would answer this.
+    GiveUp,
 }

@@ -23,6 +23,7 @@ pub mod settings;
 pub mod state;
 pub mod task;
 pub mod tool;
+pub mod usage;
 
 pub use apply::{RESULT_BYTES_MAX, cut};
 pub use decide::{STEPS_MAX, decide, play};

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::id::AgentId;
 use crate::role::Role;
 use crate::tool::Nature;
+use crate::usage::Price;
 
 /// `synod.yaml`. Every part has a default, so an empty file is a valid one.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -16,6 +17,9 @@ pub struct Settings {
     pub providers: BTreeMap<String, Provider>,
     /// Model aliases.
     pub models: BTreeMap<String, ModelRef>,
+    /// What models cost, by alias or by the model's own name.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub prices: BTreeMap<String, Price>,
     /// Bounds on what is done.
     pub limits: Limits,
     /// Who gets what comes in.
@@ -24,6 +28,19 @@ pub struct Settings {
     pub approvals: Approvals,
     /// Roles beside the built-in ones.
     pub roles: BTreeMap<String, Role>,
+}
+
+impl Settings {
+    /// The files with rules that providers name.
+    pub fn scripts(&self) -> impl Iterator<Item = &str> {
+        self.providers.values().filter_map(|provider| match provider {
+            Provider::Scripted { script } => Some(script.as_str()),
+            Provider::OpenAi(_)
+            | Provider::Anthropic(_)
+            | Provider::Record { .. }
+            | Provider::Replay { .. } => None,
+        })
+    }
 }
 
 /// A way to reach models.
@@ -35,6 +52,96 @@ pub enum Provider {
         /// The rules, relative to the home.
         script: String,
     },
+    /// OpenAI's chat completions, by whoever speaks them: OpenAI, Ollama, llama.cpp, vLLM, gateways.
+    #[serde(rename = "openai")]
+    OpenAi(Endpoint),
+    /// Anthropic's messages.
+    Anthropic(Endpoint),
+    /// Asks another provider and keeps what it said on a tape.
+    Record {
+        /// The file, relative to the home.
+        tape: String,
+        /// A name of `providers`.
+        of: String,
+    },
+    /// Answers from a tape: no key, no network.
+    Replay {
+        /// The file, relative to the home.
+        tape: String,
+    },
+}
+
+/// Where and how a provider is asked over HTTP.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Endpoint {
+    /// Everything before `/chat/completions` or `/messages`.
+    pub base_url: String,
+    /// Where the key is; absent: none is sent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key: Option<KeySource>,
+    /// Sent along with every request.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub headers: BTreeMap<String, String>,
+    /// Whether answers come in pieces.
+    pub stream: bool,
+    /// `anthropic-version`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
+    /// `OpenAI-Organization`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub organization: Option<String>,
+    /// A proxy; those of the environment are not used.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub proxy: Option<String>,
+    /// How long to wait for what.
+    #[serde(default)]
+    pub timeouts: Timeouts,
+}
+
+impl Endpoint {
+    /// A place to ask, with defaults for all else.
+    pub fn new(base_url: impl Into<String>) -> Self {
+        Self {
+            base_url: base_url.into(),
+            key: None,
+            headers: BTreeMap::new(),
+            stream: true,
+            version: None,
+            organization: None,
+            proxy: None,
+            timeouts: Timeouts::default(),
+        }
+    }
+}
+
+/// Where a key is. The key itself is never part of the settings.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum KeySource {
+    /// In this variable of the environment.
+    Env(String),
+    /// In this file, which only its owner may read.
+    File(String),
+    /// In the keyring of the system, under this name.
+    Keyring(String),
+}
+
+/// How long a provider may take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Timeouts {
+    /// To be reached.
+    pub connect_ms: u64,
+    /// To begin its answer.
+    pub first_byte_ms: u64,
+    /// Between two pieces of its answer.
+    pub idle_ms: u64,
+}
+
+impl Default for Timeouts {
+    fn default() -> Self {
+        Self { connect_ms: 10_000, first_byte_ms: 60_000, idle_ms: 30_000 }
+    }
 }
 
 /// What an alias stands for.

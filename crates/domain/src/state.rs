@@ -13,6 +13,7 @@ use crate::session::Status;
 use crate::settings::{Policy, Settings};
 use crate::task::{self, Mark, Priority};
 use crate::tool::{Call, Nature, Permit};
+use crate::usage::{ByModel, Spent};
 
 /// Everything Synod knows of a home, but for the words of conversations, which live in session files.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -43,6 +44,9 @@ pub struct State {
     pub busy: u32,
     /// Tasks that have not ended.
     pub open_tasks: u32,
+    /// What each agent used and spent, as far back as the journal goes.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub spent: BTreeMap<AgentId, ByModel>,
     /// Sessions in which the domain has a next step to take.
     pub(crate) agenda: BTreeSet<SessionId>,
     /// For each agent with a free slot and something to do: the first in its queue.
@@ -182,6 +186,12 @@ pub struct Session {
     pub turns_total: u32,
     /// How often the model failed in this turn; a restart makes a new try, but is no failure.
     pub failures: u32,
+    /// Until when the agent's fallback is asked in place of its primary model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fallback_until: Option<Time>,
+    /// What was used and spent here.
+    #[serde(default, skip_serializing_if = "Spent::is_nothing")]
+    pub spent: Spent,
     /// The number of the next message.
     pub next_message: u32,
     /// Whether somebody spoke since the last turn began.

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use domain::agent::Spec;
 use domain::mode::Mode;
-use domain::settings::{Provider, Settings};
+use domain::settings::Settings;
 
 use crate::approval::{self, Decision};
 use crate::diagnostic::{Diagnostic, Notes};
@@ -105,7 +105,7 @@ pub fn check(files: &[SourceFile<'_>]) -> Vec<Diagnostic> {
 fn script_paths(files: &[SourceFile<'_>]) -> BTreeSet<String> {
     let settings = files.iter().find(|f| kind(f.path) == Some(FileKind::Settings));
     let settings = settings.and_then(|f| settings::read(f.path, f.text).value).unwrap_or_default();
-    settings.providers.into_values().map(|Provider::Scripted { script }| script).collect()
+    settings.scripts().map(str::to_owned).collect()
 }
 
 /// Reads one file into the home and gives its own findings.

@@ -4,10 +4,13 @@ use std::collections::BTreeMap;
 
 use domain::id::AgentId;
 use domain::role::{Permission, Role};
-use domain::settings::{Approvals, Limits, ModelRef, Provider, Routing, Settings};
+use domain::settings::{
+    Approvals, Endpoint, KeySource, Limits, ModelRef, Provider, Routing, Settings, Timeouts,
+};
+use domain::usage::Price;
 
 use crate::diagnostic::{Notes, Read};
-use crate::shape::{INT_MAX, Shape, TEXTS, may, must};
+use crate::shape::{INT_MAX, Key, Shape, TEXTS, may, must};
 use crate::time;
 use crate::yaml::{self, Node};
 
@@ -21,14 +24,68 @@ const PERMISSIONS: Shape = Shape::List(&Shape::Word(&[
     "approve_work",
 ]));
 
+const PRICE: Shape = Shape::Number(0.0, 1_000_000.0);
+
+const KEY: Shape = Shape::Place(&[
+    may("env", Shape::Text, "a variable of the environment"),
+    may("file", Shape::Text, "a file that only its owner may read (mode 0600), relative to the home"),
+    may("keyring", Shape::Text, "a name in the system's keyring"),
+]);
+const HEADERS: Shape = Shape::Map(&Shape::Text);
+const TIMEOUTS: Shape = Shape::Record(&[
+    may("connect", Shape::Duration, "to be reached (10s)"),
+    may("first_byte", Shape::Duration, "to begin the answer (60s)"),
+    may("idle", Shape::Duration, "between two pieces of the answer (30s)"),
+]);
+
+const SCRIPTED: &[Key] = &[
+    must("kind", Shape::Word(&["scripted"]), "answers from rules in a file: no key, no network"),
+    must("script", Shape::Text, "the file with the rules, relative to the home"),
+];
+const OPENAI: &[Key] = &[
+    must("kind", Shape::Word(&["openai"]), "OpenAI's chat completions, by whoever speaks them"),
+    may("base_url", Shape::Text, "what stands before /chat/completions (https://api.openai.com/v1)"),
+    may("key", KEY, "where the key is; none is sent if left out"),
+    may("organization", Shape::Text, "sent as OpenAI-Organization"),
+    may("headers", HEADERS, "sent along with every request"),
+    may("stream", Shape::Bool, "whether answers come in pieces (true)"),
+    may("proxy", Shape::Text, "the address of a proxy; those of the environment are not used"),
+    may("timeouts", TIMEOUTS, "how long to wait for what"),
+];
+const ANTHROPIC: &[Key] = &[
+    must("kind", Shape::Word(&["anthropic"]), "Anthropic's messages"),
+    may("base_url", Shape::Text, "what stands before /messages (https://api.anthropic.com/v1)"),
+    may("key", KEY, "where the key is; none is sent if left out"),
+    may("version", Shape::Text, "sent as anthropic-version (2023-06-01)"),
+    may("headers", HEADERS, "sent along with every request"),
+    may("stream", Shape::Bool, "whether answers come in pieces (true)"),
+    may("proxy", Shape::Text, "the address of a proxy; those of the environment are not used"),
+    may("timeouts", TIMEOUTS, "how long to wait for what"),
+];
+const RECORD: &[Key] = &[
+    must("kind", Shape::Word(&["record"]), "asks another provider and keeps its answers on a tape"),
+    must("tape", Shape::Text, "the file, relative to the home, such as tapes/team.jsonl"),
+    must("of", Shape::Text, "the name of the provider that is asked"),
+];
+const REPLAY: &[Key] = &[
+    must("kind", Shape::Word(&["replay"]), "answers from a tape: no key, no network"),
+    must("tape", Shape::Text, "the file, relative to the home, such as tapes/team.jsonl"),
+];
+
 /// All that `synod.yaml` may say.
 pub(crate) const SHAPE: Shape = Shape::Record(&[
     may(
         "providers",
-        Shape::Map(&Shape::Record(&[
-            must("kind", Shape::Word(&["scripted"]), "how models are reached"),
-            must("script", Shape::Text, "for `scripted`: the file with the rules, relative to the home"),
-        ])),
+        Shape::Map(&Shape::Kinds(
+            "kind",
+            &[
+                ("scripted", SCRIPTED),
+                ("openai", OPENAI),
+                ("anthropic", ANTHROPIC),
+                ("record", RECORD),
+                ("replay", REPLAY),
+            ],
+        )),
         "ways to reach models, by name",
     ),
     may(
@@ -38,6 +95,16 @@ pub(crate) const SHAPE: Shape = Shape::Record(&[
             must("model", Shape::Text, "the model's name there"),
         ])),
         "model aliases",
+    ),
+    may(
+        "prices",
+        Shape::Map(&Shape::Record(&[
+            must("input", PRICE, "a million tokens in"),
+            must("output", PRICE, "a million tokens out"),
+            may("cache_read", PRICE, "a million tokens read from the cache; as `input` if left out"),
+            may("cache_write", PRICE, "a million tokens written into the cache; as `input` if left out"),
+        ])),
+        "what models cost, by alias or by the model's own name; unknown if left out",
     ),
     may(
         "limits",
@@ -90,6 +157,7 @@ pub fn read(path: &str, source: &str) -> Read<Settings> {
             return Some(Settings::default());
         }
         SHAPE.check(&root, &mut notes);
+        check_endpoints(&root, &mut notes);
         if notes.failed() { None } else { settings(&root) }
     });
     notes.finish(value)
@@ -99,7 +167,7 @@ fn settings(root: &Node) -> Option<Settings> {
     let entries = |key: &str| root.get(key).map(Node::entries).unwrap_or_default();
     let mut providers = BTreeMap::new();
     for entry in entries("providers") {
-        providers.insert(entry.key.clone(), Provider::Scripted { script: entry.value.get_text("script")? });
+        providers.insert(entry.key.clone(), provider(&entry.value)?);
     }
     let mut models = BTreeMap::new();
     for entry in entries("models") {
@@ -112,11 +180,97 @@ fn settings(root: &Node) -> Option<Settings> {
     Some(Settings {
         providers,
         models,
+        prices: entries("prices").iter().map(|e| (e.key.clone(), price(&e.value))).collect(),
         limits: root.get("limits").map(limits).unwrap_or_default(),
         routing: root.get("routing").map(routing).unwrap_or_default(),
         approvals: Approvals { expire_ms: expire_ms.and_then(time::parse_duration) },
         roles,
     })
+}
+
+fn provider(node: &Node) -> Option<Provider> {
+    Some(match node.get("kind")?.text()? {
+        "openai" => Provider::OpenAi(endpoint(node, "https://api.openai.com/v1")),
+        "anthropic" => Provider::Anthropic(endpoint(node, "https://api.anthropic.com/v1")),
+        "record" => Provider::Record { tape: node.get_text("tape")?, of: node.get_text("of")? },
+        "replay" => Provider::Replay { tape: node.get_text("tape")? },
+        _ => Provider::Scripted { script: node.get_text("script")? },
+    })
+}
+
+fn endpoint(node: &Node, base_url: &str) -> Endpoint {
+    let place = |key: &Node| {
+        let env = key.get_text("env").map(KeySource::Env);
+        let file = || key.get_text("file").map(KeySource::File);
+        env.or_else(file).or_else(|| key.get_text("keyring").map(KeySource::Keyring))
+    };
+    let default = Timeouts::default();
+    let timeouts = node.get("timeouts");
+    let ms = |key: &str, default: u64| {
+        timeouts
+            .and_then(|t| t.get(key))
+            .and_then(Node::text)
+            .and_then(time::parse_duration)
+            .unwrap_or(default)
+    };
+    let headers = node.get("headers").map(Node::entries).unwrap_or_default();
+    Endpoint {
+        key: node.get("key").and_then(place),
+        headers: headers.iter().filter_map(|e| Some((e.key.clone(), e.value.text()?.to_owned()))).collect(),
+        stream: node.get("stream").and_then(Node::bool).unwrap_or(true),
+        version: node.get_text("version"),
+        organization: node.get_text("organization"),
+        proxy: node.get_text("proxy"),
+        timeouts: Timeouts {
+            connect_ms: ms("connect", default.connect_ms),
+            first_byte_ms: ms("first_byte", default.first_byte_ms),
+            idle_ms: ms("idle", default.idle_ms),
+        },
+        ..Endpoint::new(node.get_text("base_url").unwrap_or_else(|| base_url.to_owned()))
+    }
+}
+
+/// Headers that would carry a key.
+const SECRET_HEADERS: [&str; 5] = ["authorization", "proxy-authorization", "x-api-key", "api-key", "cookie"];
+
+fn check_endpoints(root: &Node, notes: &mut Notes<'_>) {
+    for provider in root.get("providers").map(Node::entries).unwrap_or_default() {
+        for key in ["base_url", "proxy"] {
+            let Some(url) = provider.value.get(key) else { continue };
+            let text = url.text().unwrap_or_default();
+            let rest = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
+            let host = rest.map_or("", |rest| rest.split('/').next().unwrap_or_default());
+            if host.is_empty() || text.contains(char::is_whitespace) {
+                let message = format!("`{key}` begins with https:// or http:// and a host");
+                notes.error(url.span.clone(), message);
+            } else if host.contains('@') {
+                let message =
+                    format!("line {}: `{key}` has a password in it", notes.position(url.span.start).0);
+                notes.error_with(0..0, message, Some("name the key under `key`".to_owned()));
+            }
+        }
+        for header in provider.value.get("headers").map(Node::entries).unwrap_or_default() {
+            if SECRET_HEADERS.contains(&header.key.to_lowercase().as_str()) {
+                let line = notes.position(header.key_span.start).0;
+                let message = format!("line {line}: the header `{}` would carry a secret", header.key);
+                notes.error_with(0..0, message, Some("name where the key is under `key`".to_owned()));
+            }
+        }
+    }
+}
+
+fn price(node: &Node) -> Price {
+    let millionths = |key: &str| {
+        let number = node.get(key).and_then(Node::number)?;
+        // The shape bounds it, so it fits.
+        Some((number * 1_000_000.0).round() as u64)
+    };
+    Price {
+        input: millionths("input").unwrap_or_default(),
+        output: millionths("output").unwrap_or_default(),
+        cache_read: millionths("cache_read"),
+        cache_write: millionths("cache_write"),
+    }
 }
 
 fn limits(node: &Node) -> Limits {

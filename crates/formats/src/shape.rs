@@ -36,6 +36,10 @@ pub(crate) enum Shape {
     Record(&'static [Key]),
     /// Known keys beside free ones.
     Open(&'static [Key]),
+    /// Known keys that depend on the word under the first key: the key, then each word with all its keys.
+    Kinds(&'static str, &'static [(&'static str, &'static [Key])]),
+    /// Known keys that say where a secret is. A secret itself is refused without being shown.
+    Place(&'static [Key]),
     /// The first whose kind (scalar, list, map) fits.
     Either(&'static [Shape]),
 }
@@ -74,6 +78,8 @@ impl Shape {
                 }
             }
             Self::Record(keys) | Self::Open(keys) => self.check_record(keys, node, notes),
+            Self::Kinds(tag, kinds) => self.check_kinds(tag, kinds, node, notes),
+            Self::Place(keys) => self.check_place(keys, node, notes),
             Self::List(shape) => match &node.kind {
                 Kind::List { items, .. } => items.iter().for_each(|i| shape.check(i, notes)),
                 Kind::Scalar { .. } | Kind::Map { .. } => self.refuse(node, notes, None),
@@ -122,6 +128,52 @@ impl Shape {
         }
     }
 
+    fn check_kinds(
+        &self,
+        tag: &str,
+        kinds: &[(&'static str, &'static [Key])],
+        node: &Node,
+        notes: &mut Notes<'_>,
+    ) {
+        if !matches!(node.kind, Kind::Map { .. }) {
+            return self.refuse(node, notes, None);
+        }
+        let words = || kinds.iter().map(|(word, _)| format!("`{word}`")).collect::<Vec<_>>().join(", ");
+        let Some(given) = node.get(tag) else {
+            let at = node.span.start..node.span.start;
+            let help = Some(format!("one of {}", words()));
+            return notes.error_with(at, format!("the key `{tag}` is missing"), help);
+        };
+        match kinds.iter().find(|(word, _)| given.text() == Some(word)) {
+            Some((_, keys)) => self.check_record(keys, node, notes),
+            None => {
+                let found = given.text().unwrap_or("something else");
+                let help = suggest(found, kinds.iter().map(|(word, _)| *word));
+                let message = format!("expected one of {}, found `{found}`", words());
+                notes.error_with(given.span.clone(), message, help);
+            }
+        }
+    }
+
+    /// A complaint about a secret must not point at it: the line would be shown.
+    fn check_place(&self, keys: &[Key], node: &Node, notes: &mut Notes<'_>) {
+        let line = notes.position(node.span.start).0;
+        let places = names(keys);
+        let given = match &node.kind {
+            Kind::Map { entries, .. } => entries.iter().filter(|e| keys.iter().any(|k| k.name == e.key)),
+            Kind::Scalar { .. } | Kind::List { .. } => {
+                let message = format!("line {line}: a secret does not belong into a file of the home");
+                let help = format!("say where it is, with one of {places}: `{{{}: NAME}}`", keys[0].name);
+                return notes.error_with(0..0, message, Some(help));
+            }
+        };
+        if given.count() != 1 {
+            let message = format!("line {line}: expected exactly one of {places}");
+            return notes.error_with(0..0, message, None);
+        }
+        self.check_record(keys, node, notes);
+    }
+
     /// Whether the value itself fits; of collections and either, whether the kind does.
     fn takes(&self, node: &Node) -> bool {
         match self {
@@ -135,7 +187,9 @@ impl Shape {
             Self::Duration => node.text().is_some_and(|t| time::parse_duration(t).is_some()),
             Self::Word(words) => node.text().is_some_and(|t| words.contains(&t)),
             Self::List(_) => matches!(node.kind, Kind::List { .. }),
-            Self::Map(_) | Self::Record(_) | Self::Open(_) => matches!(node.kind, Kind::Map { .. }),
+            Self::Map(_) | Self::Record(_) | Self::Open(_) | Self::Kinds(..) | Self::Place(_) => {
+                matches!(node.kind, Kind::Map { .. })
+            }
             Self::Either(shapes) => shapes.iter().any(|s| s.takes(node)),
         }
     }
@@ -144,8 +198,12 @@ impl Shape {
     fn is_for(&self, node: &Node) -> bool {
         match (self, &node.kind) {
             (Self::List(_), Kind::List { .. })
-            | (Self::Map(_) | Self::Record(_) | Self::Open(_), Kind::Map { .. }) => true,
-            (Self::List(_) | Self::Map(_) | Self::Record(_) | Self::Open(_), _) => false,
+            | (
+                Self::Map(_) | Self::Record(_) | Self::Open(_) | Self::Kinds(..) | Self::Place(_),
+                Kind::Map { .. },
+            ) => true,
+            (Self::List(_) | Self::Map(_) | Self::Record(_), _) => false,
+            (Self::Open(_) | Self::Kinds(..) | Self::Place(_), _) => false,
             (Self::Either(shapes), _) => shapes.iter().any(|s| s.is_for(node)),
             (_, Kind::Scalar { .. }) => !node.is_null(),
             (_, Kind::List { .. } | Kind::Map { .. }) => false,
@@ -196,7 +254,9 @@ impl Shape {
                 .replacen("", "one of ", 1),
             Self::Any => "a value".to_owned(),
             Self::List(_) => "a list".to_owned(),
-            Self::Map(_) | Self::Record(_) | Self::Open(_) => "a map".to_owned(),
+            Self::Map(_) | Self::Record(_) | Self::Open(_) | Self::Kinds(..) | Self::Place(_) => {
+                "a map".to_owned()
+            }
             Self::Either(shapes) => shapes.iter().map(Self::name).collect::<Vec<_>>().join(" or "),
         }
     }
@@ -229,6 +289,15 @@ impl Shape {
             Self::Map(shape) => json!({"type": "object", "additionalProperties": shape.schema()}),
             Self::Record(keys) => record_schema(keys, false),
             Self::Open(keys) => record_schema(keys, true),
+            Self::Kinds(_, kinds) => {
+                json!({"anyOf": kinds.iter().map(|(_, keys)| record_schema(keys, false)).collect::<Vec<_>>()})
+            }
+            Self::Place(keys) => {
+                let mut schema = record_schema(keys, false);
+                schema["minProperties"] = json!(1);
+                schema["maxProperties"] = json!(1);
+                schema
+            }
             Self::Either(shapes) => json!({"anyOf": shapes.iter().map(Self::schema).collect::<Vec<_>>()}),
         }
     }

@@ -3,6 +3,7 @@
 use async_trait::async_trait;
 use domain::id::AgentId;
 use domain::session::Message;
+use domain::usage::Usage;
 
 /// What a model is asked.
 #[derive(Debug, Clone, PartialEq)]
@@ -21,6 +22,21 @@ pub struct Request {
     pub turn: u32,
     /// Longest answer.
     pub max_tokens: Option<u32>,
+    /// As the provider takes it.
+    pub temperature: Option<f64>,
+    /// How hard to think, in the provider's words.
+    pub thinking: Option<String>,
+    /// What the whole answer must be, if it must be JSON.
+    pub schema: Option<Schema>,
+}
+
+/// What an answer must be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Schema {
+    /// A name for it, of letters, digits, `_` and `-`.
+    pub name: String,
+    /// JSON Schema, as text.
+    pub schema: String,
 }
 
 /// A tool as a model sees it.
@@ -52,10 +68,8 @@ pub struct Reply {
     pub text: String,
     /// What it asks for.
     pub calls: Vec<RawCall>,
-    /// Tokens that went in.
-    pub tokens_in: u64,
-    /// Tokens that came out.
-    pub tokens_out: u64,
+    /// What it took.
+    pub usage: Usage,
 }
 
 /// Why there is no answer.
@@ -76,7 +90,9 @@ pub enum ErrorKind {
         /// What the provider asked for; 0 if it did not say.
         after_ms: u64,
     },
-    /// Trying again will not help.
+    /// This model does not serve: trying it again will not help, another model may.
+    Down,
+    /// No model would answer this.
     GiveUp,
 }
 

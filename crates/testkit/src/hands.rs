@@ -5,6 +5,7 @@ use std::sync::Arc;
 use domain::effect::Effect;
 use domain::input::Input;
 use domain::state::State;
+use domain::usage::Usage;
 use ports::hands::Hands;
 use ports::inputs::Inputs;
 
@@ -27,9 +28,14 @@ impl Hands for Puppets {
     fn perform(&mut self, _: &State, effect: Effect) {
         let text = self.says.clone();
         let outcome = match effect {
-            Effect::CallModel { ticket, session, .. } if !self.winding_down => {
-                Input::Replied { session, ticket, text, calls: Vec::new(), tokens_in: 1, tokens_out: 1 }
-            }
+            Effect::CallModel { ticket, session, .. } if !self.winding_down => Input::Replied {
+                session,
+                ticket,
+                text,
+                calls: Vec::new(),
+                model: String::new(),
+                usage: Usage::of(1, 1),
+            },
             Effect::RunTool { ticket, session, call, .. } if !self.aborted => Input::ToolFinished {
                 session,
                 call: call.id,

@@ -6,6 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use async_trait::async_trait;
 use domain::id::{AgentId, CallId, MessageId, Time};
 use domain::session::{Message, Speaker};
+use domain::usage::Usage;
 use ports::model::{ErrorKind, Model, ModelError, RawCall, Reply, Request};
 
 type Answer = dyn FnMut(&Request) -> Result<Reply, ModelError> + Send;
@@ -58,7 +59,7 @@ impl Model for Puppet {
 
 /// An answer of words only.
 pub fn says(text: &str) -> Reply {
-    Reply { text: text.to_owned(), calls: Vec::new(), tokens_in: 10, tokens_out: 5 }
+    Reply { text: text.to_owned(), calls: Vec::new(), usage: Usage::of(10, 5) }
 }
 
 /// An answer that asks for one tool.
@@ -88,6 +89,9 @@ pub fn request(agent: &str, messages: Vec<Message>) -> Request {
         tools: Vec::new(),
         turn: u32::try_from(turns).unwrap_or(u32::MAX).saturating_add(1),
         max_tokens: None,
+        temperature: None,
+        thinking: None,
+        schema: None,
     }
 }
 

@@ -8,9 +8,10 @@ mod team;
 use domain::approval::Answer;
 use domain::effect::Effect;
 use domain::id::{Ticket, Time};
-use domain::input::Input;
+use domain::input::{Failure, Input};
 use domain::state::State;
 use domain::task::Mark;
+use domain::usage::Usage;
 
 pub use ledger::{Broken, Ledger};
 use ledger::{OF_TRY, name_try};
@@ -204,14 +205,21 @@ impl World {
                         ticket,
                         text: String::new(),
                         calls: Vec::new(),
-                        tokens_in: 1,
-                        tokens_out: 0,
+                        model: String::new(),
+                        usage: Usage::of(1, 0),
                     },
                     _ => {
                         let ending = self.model_calls > MODEL_CALLS_MAX;
                         let calls = if ending { Vec::new() } else { team::calls(&mut self.rng) };
                         let text = format!("I say {}{OF_TRY}{}", self.rng.below(100), name_try(ticket));
-                        Input::Replied { session, ticket, text, calls, tokens_in: 10, tokens_out: 5 }
+                        Input::Replied {
+                            session,
+                            ticket,
+                            text,
+                            calls,
+                            model: String::new(),
+                            usage: Usage::of(10, 5),
+                        }
                     }
                 })
             }
@@ -235,7 +243,12 @@ impl World {
 }
 
 fn model_failed(session: domain::id::SessionId, ticket: Ticket, retry_after_ms: Option<u64>) -> Input {
-    Input::ModelFailed { session, ticket, reason: "overloaded".to_owned(), retry_after_ms }
+    Input::ModelFailed {
+        session,
+        ticket,
+        reason: "overloaded".to_owned(),
+        failure: retry_after_ms.map_or(Failure::GiveUp, |after_ms| Failure::Retry { after_ms }),
+    }
 }
 
 fn session_of(effect: &Effect) -> Option<&domain::id::SessionId> {

@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use domain::settings::Provider;
 use formats::check::SourceFile;
 use formats::{Diagnostic, Severity, render};
 use serde_json::{Value, json};
@@ -109,12 +108,11 @@ fn missing_scripts(home: &Path, texts: &BTreeMap<String, String>) -> Vec<Diagnos
     const PATH: &str = "synod.yaml";
     let Some(text) = texts.get(PATH) else { return Vec::new() };
     let Some(settings) = formats::settings::read(PATH, text).value else { return Vec::new() };
-    let named = settings.providers.into_values().map(|Provider::Scripted { script }| script);
-    let missing = named.filter(|script| !home.join(script).exists());
+    let missing = settings.scripts().filter(|script| !home.join(script).exists());
     missing
         .map(|script| {
             let at =
-                text.find("script:").and_then(|from| Some(from + text[from..].find(&script)?)).unwrap_or(0);
+                text.find("script:").and_then(|from| Some(from + text[from..].find(script)?)).unwrap_or(0);
             let start = text[..at].rfind('\n').map_or(0, |i| i + 1);
             Diagnostic {
                 severity: Severity::Error,

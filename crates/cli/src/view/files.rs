@@ -6,7 +6,6 @@ use std::io::{self, Read};
 use std::path::Path;
 
 use adapters::files::disk::{FILE_BYTES_MAX, is_passing};
-use domain::settings::Provider;
 
 /// Why a file has no text.
 #[derive(Debug)]
@@ -105,7 +104,8 @@ pub fn all(home: &Path) -> Vec<String> {
         found.extend(list(home, folder, ".approval.md"));
     }
     found.extend(list(home, "inbox", ".jsonl").into_iter().filter(|path| !path.ends_with("-outbox.jsonl")));
-    let scripts = super::settings(home).providers.into_values().map(|Provider::Scripted { script }| script);
+    let settings = super::settings(home);
+    let scripts = settings.scripts().map(str::to_owned);
     found.extend(scripts.filter(|path| home.join(path).exists()));
     found.sort();
     found.dedup();

@@ -2,17 +2,23 @@
 
 use crate::approval::Request;
 use crate::decide::{finish, inside, intake, moves, moves_from, said};
-use crate::event::{Event, Finish};
+use crate::event::{Bill, Event, Finish};
 use crate::gate::{self, Asker, Ruling, Verdict};
 use crate::id::{ApprovalId, CallId, SessionId, Ticket, Time};
+use crate::input::Failure;
 use crate::lifecycle::Lifecycle;
 use crate::refused::Refused;
 use crate::session::{Message, Speaker};
 use crate::state::{Pending, Session, Stage, State, Step};
 use crate::tool::{self, Act, Call, Want};
+use crate::usage::{self, Usage};
 
 /// How long to wait before a failed model call is tried again, doubled each time.
 const RETRY_MS: u64 = 500;
+/// Nobody waits longer than this for a model, whatever its provider asks for.
+const RETRY_MS_MAX: u64 = 3_600_000;
+/// A provider that asks for a longer wait than this is passed over if there is a fallback.
+const FALLBACK_AFTER_MS: u64 = 30_000;
 
 /// A session that has something to answer, or calls to go on with, gets a slot.
 pub(super) fn wake(state: &State, at: Time, id: &SessionId) -> Vec<Event> {
@@ -202,17 +208,27 @@ pub(super) fn replied(
     ticket: Ticket,
     text: &str,
     calls: &[Call],
-    tokens_in: u64,
-    tokens_out: u64,
+    model: &str,
+    usage: Usage,
 ) -> Result<Vec<Event>, Refused> {
     thinking(state, id, ticket)?;
     if text.trim().is_empty() && calls.is_empty() {
-        return failed(state, at, id, ticket, "the model gave an empty answer", Some(0));
+        return failed(
+            state,
+            at,
+            id,
+            ticket,
+            "the model gave an empty answer",
+            Failure::Retry { after_ms: 0 },
+        );
     }
     let mut calls = calls.to_vec();
     unique_ids(calls.iter_mut());
     let message = Message { speaker: Speaker::Assistant, calls, ..said(at, "", text.to_owned()) };
-    Ok(vec![Event::Replied { session: id.clone(), message, tokens_in, tokens_out }])
+    let Usage { tokens_in, tokens_out, cache_read, cache_write, reasoning } = usage;
+    let cost = usage::cost(&state.settings, model, &usage);
+    let bill = Bill { model: model.to_owned(), cache_read, cache_write, reasoning, cost };
+    Ok(vec![Event::Replied { session: id.clone(), message, tokens_in, tokens_out, spent: Some(bill) }])
 }
 
 /// Some models use one id for two calls of a turn, and people copy lines: results would then go to the wrong one.
@@ -234,25 +250,57 @@ pub(super) fn failed(
     id: &SessionId,
     ticket: Ticket,
     reason: &str,
-    retry_after_ms: Option<u64>,
+    failure: Failure,
 ) -> Result<Vec<Event>, Refused> {
     let session = thinking(state, id, ticket)?;
     let most = state.settings.limits.model_attempts_max;
-    match retry_after_ms {
-        Some(after_ms) if session.failures + 1 < most => {
-            let back_off = RETRY_MS << (session.failures + 1).min(6);
-            let due = at.plus_ms(after_ms.max(back_off));
-            Ok(vec![Event::TurnFailed { session: id.clone(), reason: reason.to_owned(), due }])
+    let fallback = fallback(state, session);
+    let again = |wait_ms: u64, reason: String, fallback: Option<String>| {
+        let due = at.plus_ms(wait_ms);
+        vec![Event::TurnFailed { session: id.clone(), reason, due, fallback }]
+    };
+    let wait_ms = |after_ms: u64| {
+        let back_off = RETRY_MS << (session.failures + 1).min(6);
+        // Many fail at the same time and must not come back at the same time.
+        after_ms.clamp(back_off / 2, RETRY_MS_MAX) + jitter(id, ticket) % (back_off / 2 + 1)
+    };
+    Ok(match (failure, fallback) {
+        (Failure::Retry { after_ms }, Some(other)) if after_ms > FALLBACK_AFTER_MS => {
+            let reason = format!("{reason}; {other} is asked, because that is too long to wait");
+            again(0, reason, Some(other))
         }
-        Some(_) => {
+        (Failure::Retry { after_ms }, _) if session.failures + 1 < most => {
+            again(wait_ms(after_ms), reason.to_owned(), None)
+        }
+        (Failure::Retry { .. }, Some(other)) => {
+            let reason = format!("{reason}; {other} is asked after {} failures", session.failures + 1);
+            again(0, reason, Some(other))
+        }
+        (Failure::Down, Some(other)) => again(0, format!("{reason}; {other} is asked"), Some(other)),
+        (Failure::Retry { .. }, None) => {
             let reason = format!(
                 "limits.model_attempts_max: the model failed {} times, the last time: {reason}",
                 session.failures + 1
             );
-            Ok(finish::fail(state, at, id, session, &reason))
+            finish::fail(state, at, id, session, &reason)
         }
-        None => Ok(finish::fail(state, at, id, session, &format!("the model cannot answer: {reason}"))),
-    }
+        (Failure::Down | Failure::GiveUp, None) | (Failure::GiveUp, Some(_)) => {
+            finish::fail(state, at, id, session, &format!("the model cannot answer: {reason}"))
+        }
+    })
+}
+
+/// The model that can be asked in place of the one that is asked now.
+fn fallback(state: &State, session: &Session) -> Option<String> {
+    let model = &state.agents.get(&session.agent)?.spec.model;
+    model.fallback.clone().filter(|_| session.fallback_until.is_none())
+}
+
+/// A number that differs from session to session and from try to try, and is the same in every replay (FNV-1a).
+fn jitter(id: &SessionId, ticket: Ticket) -> u64 {
+    let ticket = [ticket.effect.0.to_le_bytes(), u64::from(ticket.attempt).to_le_bytes()];
+    let bytes = id.as_str().bytes().chain(ticket.into_iter().flatten());
+    bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
 fn thinking<'a>(state: &'a State, id: &SessionId, ticket: Ticket) -> Result<&'a Session, Refused> {

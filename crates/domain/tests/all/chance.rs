@@ -4,7 +4,7 @@ use domain::approval::Answer;
 use domain::effect::Effect;
 use domain::event::{Event, Tail};
 use domain::id::{AgentId, ApprovalId, SessionId, TaskId};
-use domain::input::Input;
+use domain::input::{Failure, Input};
 use domain::lifecycle::Lifecycle;
 use domain::pending;
 use domain::state::State;
@@ -98,8 +98,8 @@ fn input(home: &Home, deed: &Deed, number: usize) -> Option<Input> {
         }
         Deed::Busy(again) => {
             let (session, ticket) = pick(home.calls_to_model(agent).iter(), number)?;
-            let retry_after_ms = again.then_some(10);
-            Input::ModelFailed { session, ticket, reason: "busy".to_owned(), retry_after_ms }
+            let failure = if *again { Failure::Retry { after_ms: 10 } } else { Failure::GiveUp };
+            Input::ModelFailed { session, ticket, reason: "busy".to_owned(), failure }
         }
         Deed::Tool(ok) => {
             let (session, call, ticket) = pick(home.calls_to_tools(agent).iter(), number)?;

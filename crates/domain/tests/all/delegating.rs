@@ -2,7 +2,7 @@
 
 use domain::event::Event;
 use domain::id::{AgentId, TaskId};
-use domain::input::Input;
+use domain::input::{Failure, Input};
 use domain::state::TaskStage;
 use domain::task::{End, Mark, Spec};
 
@@ -66,7 +66,7 @@ fn a_parent_is_told_once_and_of_all_when_its_parts_have_ended() {
 #[test]
 fn a_parent_is_told_at_once_when_a_part_does_not_work_out() {
     let mut home = planned();
-    home.model_fails("executor-001", None);
+    home.model_fails("executor-001", Failure::GiveUp);
     assert_eq!(
         home.heard("planner-001")[1..],
         ["synod: - task-002 (@executor-001) \"look\" is failed:\n  the model cannot answer: overloaded\n\
@@ -165,7 +165,7 @@ fn an_old_conversation_does_not_end_a_task_that_is_worked_on_elsewhere() {
     assert_eq!((home.end(&task), home.calls_to_model("executor-002").len()), (None, 1));
 
     home.give(written(Some(&old), "executor-001", "really?"));
-    assert_eq!(line(&home.model_fails("executor-001", None)), "waiting failed");
+    assert_eq!(line(&home.model_fails("executor-001", Failure::GiveUp)), "waiting failed");
     assert_eq!((home.end(&task), home.calls_to_model("executor-002").len()), (None, 1));
 }
 
@@ -190,7 +190,7 @@ fn a_reopened_task_begins_anew_and_holds_its_dependents_back_again() {
 fn a_person_may_change_their_mind_about_how_a_task_ended() {
     let mut home = Home::new(&TEAM);
     let task = home.task("look", "executor-001");
-    home.model_fails("executor-001", None);
+    home.model_fails("executor-001", Failure::GiveUp);
     assert_eq!(line(&home.mark(&task, Mark::Done)), "task-001:done");
     assert_eq!((home.end(&task), home.get(&task).result.as_str()), (Some(End::Done), "marked done by dana"));
     assert_eq!(home.mark(&task, Mark::Done), []);

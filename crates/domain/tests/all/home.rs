@@ -7,13 +7,14 @@ use domain::approval::Answer;
 use domain::effect::Effect;
 use domain::event::{Event, Finish};
 use domain::id::{AgentId, ApprovalId, CallId, SessionId, TaskId, Ticket, Time};
-use domain::input::Input;
+use domain::input::{Failure, Input};
 use domain::lifecycle::Lifecycle;
 use domain::session::Message;
 use domain::settings::{CommandRule, CommandVerdict, Policy, Settings};
 use domain::state::{Session, State, Task};
 use domain::task::{End, Mark, Spec};
 use domain::tool::{Act, Call, Nature, Want};
+use domain::usage::Usage;
 use domain::{Refused, decide, pending, play, react};
 
 /// A home that has started, with all agents that a test names.
@@ -176,9 +177,9 @@ impl Home {
     }
 
     /// The agent's model fails.
-    pub fn model_fails(&mut self, agent: &str, retry_after_ms: Option<u64>) -> Vec<Event> {
+    pub fn model_fails(&mut self, agent: &str, failure: Failure) -> Vec<Event> {
         let (session, ticket) = self.thinking(agent);
-        self.give(Input::ModelFailed { session, ticket, reason: "overloaded".to_owned(), retry_after_ms })
+        self.give(Input::ModelFailed { session, ticket, reason: "overloaded".to_owned(), failure })
     }
 
     /// The first of the agent's tools that is under way comes to its end.
@@ -301,7 +302,14 @@ pub fn reply(session: SessionId, ticket: Ticket, text: &str, acts: &[Act]) -> In
         seen: None,
     };
     let calls = acts.iter().enumerate().map(call).collect();
-    Input::Replied { session, ticket, text: text.to_owned(), calls, tokens_in: 10, tokens_out: 5 }
+    Input::Replied {
+        session,
+        ticket,
+        text: text.to_owned(),
+        calls,
+        model: "sonnet".to_owned(),
+        usage: Usage::of(10, 5),
+    }
 }
 
 /// A person's answer.

@@ -2,10 +2,11 @@
 
 use domain::event::Event;
 use domain::id::CallId;
-use domain::input::Input;
+use domain::input::{Failure, Input};
 use domain::settings::Limits;
 use domain::task::End;
 use domain::tool::{Act, Call, Want};
+use domain::usage::Usage;
 
 use crate::home::{Home, create, line, no, read, run, written};
 
@@ -98,13 +99,16 @@ fn no_more_than_tasks_max_are_open_for_people_and_agents_alike() {
 #[test]
 fn a_model_that_fails_is_asked_again_later_and_later_up_to_model_attempts_max() {
     let mut home = limited(|limits| limits.model_attempts_max = 3);
-    assert_eq!(line(&home.model_fails("executor-001", Some(0))), "turn_failed");
-    assert_eq!(home.pass(999), [], "it waits before it asks again");
-    assert_eq!(line(&home.pass(1)), "turn_retried");
-    assert_eq!(line(&home.model_fails("executor-001", Some(3_000))), "turn_failed");
+    assert_eq!(line(&home.model_fails("executor-001", Failure::Retry { after_ms: 0 })), "turn_failed");
+    assert_eq!(home.pass(499), [], "it waits before it asks again");
+    assert_eq!(line(&home.pass(501)), "turn_retried");
+    assert_eq!(line(&home.model_fails("executor-001", Failure::Retry { after_ms: 3_000 })), "turn_failed");
     assert_eq!(home.pass(2_999), [], "it waits as long as the provider wants");
-    assert_eq!(line(&home.pass(1)), "turn_retried");
-    assert_eq!(line(&home.model_fails("executor-001", Some(0))), "task-001:failed waiting failed");
+    assert_eq!(line(&home.pass(1_001)), "turn_retried");
+    assert_eq!(
+        line(&home.model_fails("executor-001", Failure::Retry { after_ms: 0 })),
+        "task-001:failed waiting failed"
+    );
     let task = home.state.tasks.values().next().unwrap();
     assert_eq!(task.result, "limits.model_attempts_max: the model failed 3 times, the last time: overloaded");
 }
@@ -115,10 +119,13 @@ fn a_restart_is_not_a_failure_of_the_model() {
     for _ in 0..5 {
         home.give(Input::Started);
     }
-    assert_eq!(line(&home.model_fails("executor-001", Some(0))), "turn_failed");
+    assert_eq!(line(&home.model_fails("executor-001", Failure::Retry { after_ms: 0 })), "turn_failed");
     home.pass(1_000);
     home.give(Input::Started);
-    assert_eq!(line(&home.model_fails("executor-001", Some(0))), "task-001:failed waiting failed");
+    assert_eq!(
+        line(&home.model_fails("executor-001", Failure::Retry { after_ms: 0 })),
+        "task-001:failed waiting failed"
+    );
     let task = home.state.tasks.values().next().unwrap();
     assert!(task.result.contains("failed 2 times"), "{}", task.result);
 }
@@ -134,7 +141,14 @@ fn two_calls_of_one_turn_never_share_an_id() {
         seen: None,
     };
     let calls = ["x", "x-3", "x", "x", "x-3"].map(call).to_vec();
-    home.give(Input::Replied { session, ticket, text: String::new(), calls, tokens_in: 1, tokens_out: 1 });
+    home.give(Input::Replied {
+        session,
+        ticket,
+        text: String::new(),
+        calls,
+        model: String::new(),
+        usage: Usage::of(1, 1),
+    });
     let mut ids: Vec<CallId> =
         home.calls_to_tools("executor-001").into_iter().map(|(_, call, _)| call).collect();
     ids.sort();
@@ -173,7 +187,7 @@ fn an_empty_answer_counts_as_a_failure_of_the_model() {
 fn an_answer_of_an_earlier_try_is_refused() {
     let mut home = limited(|_| {});
     let (session, ticket) = home.thinking("executor-001");
-    home.model_fails("executor-001", Some(0));
+    home.model_fails("executor-001", Failure::Retry { after_ms: 0 });
     let late = crate::home::reply(session, ticket, "late", &[]);
     assert!(home.refusal(late.clone()).ends_with("came too late: its call is no longer under way"));
     home.pass(60_000);
@@ -233,7 +247,14 @@ fn a_call_that_does_not_fit_its_schema_is_refused_with_what_to_do_better() {
     let (session, ticket) = home.thinking("executor-001");
     let want = Want::Invalid { tool: "fly".to_owned(), error: "there is no tool fly".to_owned() };
     let calls = vec![Call { id: CallId::new("x"), arguments: "{}".to_owned(), want, seen: None }];
-    let input = Input::Replied { session, ticket, text: String::new(), calls, tokens_in: 1, tokens_out: 1 };
+    let input = Input::Replied {
+        session,
+        ticket,
+        text: String::new(),
+        calls,
+        model: String::new(),
+        usage: Usage::of(1, 1),
+    };
     assert_eq!(line(&home.give(input)), "replied call_finished:refused turn_begun");
     assert_eq!(home.results("executor-001"), ["there is no tool fly"]);
 }

@@ -10,6 +10,7 @@ mod delegating;
 mod laws;
 mod limits;
 mod messages;
+mod models;
 mod recovering;
 mod scripts;
 mod slots;

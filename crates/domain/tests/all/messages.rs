@@ -2,7 +2,7 @@
 
 use domain::event::Tail;
 use domain::id::{AgentId, SessionId, TaskId};
-use domain::input::Input;
+use domain::input::{Failure, Input};
 use domain::lifecycle::Lifecycle;
 use domain::state::Requester;
 use domain::task::Mark;
@@ -146,7 +146,7 @@ fn who_asked_for_a_task_is_not_told_its_end_twice() {
         home.wants("planner-001", &[tell("executor-001", "be quick")]);
         home.says("planner-001", "I wait");
         if fails {
-            home.model_fails("executor-001", None);
+            home.model_fails("executor-001", Failure::GiveUp);
         } else {
             home.says("executor-001", "fine");
             home.says("executor-001", "fine");
@@ -200,7 +200,7 @@ fn who_asked_gets_the_answer_also_after_a_person_cut_the_conversation() {
 #[test]
 fn nobody_speaks_to_who_is_stopped_in_the_same_moment() {
     let mut home = parts_that_talk();
-    home.model_fails("planner-001", None);
+    home.model_fails("planner-001", Failure::GiveUp);
     assert_eq!((home.heard("retriever-001").len(), home.heard("executor-001").len()), (1, 2));
     assert!(home.state.is_idle());
 }
@@ -208,7 +208,7 @@ fn nobody_speaks_to_who_is_stopped_in_the_same_moment() {
 #[test]
 fn who_asked_is_told_when_no_answer_will_come() {
     let mut home = asked();
-    home.model_fails("executor-001", None);
+    home.model_fails("executor-001", Failure::GiveUp);
     assert_eq!(
         home.heard("planner-001")[1..],
         ["agent:executor-001: executor-001 cannot answer: the model cannot answer: overloaded"]

@@ -5,7 +5,7 @@ use domain::Refused;
 use domain::approval::Answer;
 use domain::event::{Found, FoundCall, Tail};
 use domain::id::{AgentId, CallId, Seq, SessionId, TaskId, Ticket};
-use domain::input::Input;
+use domain::input::{Failure, Input};
 use domain::task::{Mark, Priority, Spec};
 use domain::tool::{Call, Want};
 
@@ -61,7 +61,7 @@ const SESSIONS: [Stage; 13] = [
         case
     }),
     ("thinking, at a task", || at_work(|_| {})),
-    ("retrying", || at_work(|home| _ = home.model_fails(ME, Some(0)))),
+    ("retrying", || at_work(|home| _ = home.model_fails(ME, Failure::Retry { after_ms: 0 }))),
     ("running a call that only reads", || at_work(|home| _ = home.wants(ME, &[read("a")]))),
     ("running a call that must not run twice", || {
         at_work(|home| _ = home.wants(ME, &[run("touch counter")]))
@@ -116,7 +116,12 @@ fn tool_finished(case: &Case, ok: bool) -> Input {
 
 fn model_failed(case: &Case, retry_after_ms: Option<u64>) -> Input {
     let (session, ticket) = (case.session.clone(), ticket(case));
-    Input::ModelFailed { session, ticket, reason: "overloaded".to_owned(), retry_after_ms }
+    Input::ModelFailed {
+        session,
+        ticket,
+        reason: "overloaded".to_owned(),
+        failure: retry_after_ms.map_or(Failure::GiveUp, |after_ms| Failure::Retry { after_ms }),
+    }
 }
 
 fn cut(case: &Case, tail: Tail) -> Input {
@@ -189,7 +194,7 @@ const TASKS: [Stage; 9] = [
         })
     }),
     ("done", || at_work(|home| _ = home.says(ME, "fine"))),
-    ("failed", || at_work(|home| _ = home.model_fails(ME, None))),
+    ("failed", || at_work(|home| _ = home.model_fails(ME, Failure::GiveUp))),
     ("cancelled", || at_work(|home| _ = home.mark(&TaskId::new("task-001"), Mark::Cancelled))),
 ];
 

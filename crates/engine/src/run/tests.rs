@@ -6,6 +6,7 @@ use domain::id::{AgentId, CallId, TaskId, Time};
 use domain::settings::{CommandRule, CommandVerdict, Policy};
 use domain::task::Spec;
 use domain::tool::{Act, Call, Nature, Want};
+use domain::usage::Usage;
 use testkit::clock::Virtual;
 use testkit::journal::Disk;
 use testkit::printer::Paper;
@@ -44,7 +45,14 @@ fn command(effect: Effect) -> Input {
     let Effect::CallModel { ticket, session, .. } = effect else { panic!("not a model call: {effect:?}") };
     let act = Act::ExecuteCommand { command: "make".to_owned() };
     let call = Call { id: CallId::new("c-1"), arguments: String::new(), want: Want::Act(act), seen: None };
-    Input::Replied { session, ticket, text: String::new(), calls: vec![call], tokens_in: 1, tokens_out: 1 }
+    Input::Replied {
+        session,
+        ticket,
+        text: String::new(),
+        calls: vec![call],
+        model: String::new(),
+        usage: Usage::of(1, 1),
+    }
 }
 
 /// A loop with a tool under way that never ends.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use domain::agent;
 use domain::approval::{Answer, Outcome, Request, Risk};
-use domain::event::{Event, Finish, Found, FoundCall, Tail};
+use domain::event::{Bill, Event, Finish, Found, FoundCall, Tail};
 use domain::id::{AgentId, ApprovalId, CallId, MessageId, SessionId, TaskId, Time};
 use domain::lifecycle::Lifecycle;
 use domain::role::{Permission, Role};
@@ -59,11 +59,20 @@ fn after(event: Option<&Event>) -> Option<Vec<Event>> {
         Some(Event::MessageEdited { .. }) => moves(),
         Some(Event::Moved { .. }) => vec![Event::TurnBegun { session: session(), turn: 2 }],
         Some(Event::TurnBegun { .. }) => {
-            vec![Event::TurnFailed {
-                session: session(),
-                reason: "429".to_owned(),
-                due: Time(1_700_000_001_000),
-            }]
+            vec![
+                Event::TurnFailed {
+                    session: session(),
+                    reason: "429".to_owned(),
+                    due: Time(1_700_000_001_000),
+                    fallback: None,
+                },
+                Event::TurnFailed {
+                    session: session(),
+                    reason: "429; haiku is asked".to_owned(),
+                    due: Time(1_700_000_000_000),
+                    fallback: Some("haiku".to_owned()),
+                },
+            ]
         }
         Some(Event::TurnFailed { .. }) => {
             vec![Event::TurnRetried { session: session(), reason: "the time to wait is over".to_owned() }]
@@ -316,14 +325,24 @@ fn replies() -> Vec<Event> {
     let invalid = Want::Invalid { tool: "fly".to_owned(), error: "there is no tool fly".to_owned() };
     let invalid = Call { id: CallId::new("call_10"), arguments: "{".to_owned(), want: invalid, seen: None };
     let calls: Vec<Call> = acts().into_iter().map(call).chain([invalid]).collect();
-    [Vec::new(), calls]
-        .map(|calls| Event::Replied {
-            session: session(),
-            message: Message { calls, ..message(Speaker::Assistant, "", "I look") },
-            tokens_in: 120,
-            tokens_out: 34,
-        })
-        .into()
+    let bill =
+        |cost| Bill { model: "sonnet".to_owned(), cache_read: 80, cache_write: 20, reasoning: 7, cost };
+    let plain = Bill { cache_read: 0, cache_write: 0, reasoning: 0, ..bill(Some(0)) };
+    [
+        (Vec::new(), None),
+        (calls, None),
+        (Vec::new(), Some(bill(Some(1_234)))),
+        (Vec::new(), Some(bill(None))),
+        (Vec::new(), Some(plain)),
+    ]
+    .map(|(calls, spent)| Event::Replied {
+        session: session(),
+        message: Message { calls, ..message(Speaker::Assistant, "", "I look") },
+        tokens_in: 120,
+        tokens_out: 34,
+        spent,
+    })
+    .into()
 }
 
 fn clearances() -> Vec<Event> {

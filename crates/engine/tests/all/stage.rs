@@ -10,6 +10,7 @@ use domain::settings::{CommandRule, CommandVerdict, Policy};
 use domain::state::State;
 use domain::task::Spec;
 use domain::tool::{Act, Call, Nature, Want};
+use domain::usage::Usage;
 use engine::Parts;
 use ports::hands::Hands;
 use ports::journal::{Entry, Journal, JournalError, Snapshot};
@@ -170,8 +171,8 @@ pub fn answer(effect: &Effect, acts: bool) -> Input {
         ticket: *ticket,
         text: "words".to_owned(),
         calls: if acts { vec![call] } else { Vec::new() },
-        tokens_in: 1,
-        tokens_out: 1,
+        model: String::new(),
+        usage: Usage::of(1, 1),
     }
 }
 

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use domain::agent::Spec;
 use domain::id::TaskId;
-use domain::settings::Settings;
+use domain::settings::{Provider, Settings};
 
 use super::{Home, SourceFile, cycle, stem};
 use crate::diagnostic::{Notes, suggest};
@@ -91,6 +91,15 @@ pub(super) fn span(root: Option<&Node>, keys: &[&str]) -> Range<usize> {
     node.map_or(0..0, |n| n.span.clone())
 }
 
+/// The span of a key in the map below a node.
+fn key_span(root: Option<&Node>, keys: &[&str], key: &str) -> Range<usize> {
+    let mut node = root;
+    for key in keys {
+        node = node.and_then(|n| n.get(key));
+    }
+    node.and_then(|n| n.entry(key)).map_or(0..0, |entry| entry.key_span.clone())
+}
+
 fn agents(home: &Home, files: &[SourceFile<'_>], notes: &mut [Notes<'_>], known: &Known) {
     let mut seen: BTreeMap<&str, &str> = BTreeMap::new();
     for (index, spec) in &home.agents {
@@ -135,6 +144,10 @@ fn agent(spec: &Spec, root: Option<&Node>, notes: &mut Notes<'_>, known: &Known)
             notes.error_with(at, format!("synod.yaml has no model `{name}`"), help);
         }
     }
+    if spec.model.fallback.as_ref() == Some(&spec.model.primary) {
+        let message = "the fallback is the primary model itself, so it helps nobody";
+        notes.warning(span(root, &["model", "fallback"]), message.to_owned(), None);
+    }
     let permissions = root.and_then(|r| r.get("permissions"));
     for key in ["allow", "deny"] {
         let list = permissions.and_then(|p| p.get("tools")).and_then(|t| t.get(key));
@@ -160,6 +173,27 @@ fn check_settings(settings: &Settings, file: &SourceFile<'_>, notes: &mut Notes<
             let at = span(root.as_ref(), &["models", alias, "provider"]);
             notes.error_with(at, format!("there is no provider `{}`", model.provider), help);
         }
+    }
+    for (name, provider) in &settings.providers {
+        let Provider::Record { of, .. } = provider else { continue };
+        let at = || span(root.as_ref(), &["providers", name, "of"]);
+        match settings.providers.get(of) {
+            None => {
+                let help = suggest(of, settings.providers.keys().map(String::as_str));
+                notes.error_with(at(), format!("there is no provider `{of}`"), help);
+            }
+            Some(Provider::Record { .. } | Provider::Replay { .. }) => {
+                notes.error(at(), format!("`{of}` is a tape itself: name the provider that answers"));
+            }
+            Some(Provider::Scripted { .. } | Provider::OpenAi(_) | Provider::Anthropic(_)) => {}
+        }
+    }
+    let priced: BTreeSet<&str> =
+        settings.models.iter().flat_map(|(alias, model)| [alias.as_str(), &model.model]).collect();
+    for name in settings.prices.keys().filter(|name| !priced.contains(name.as_str())) {
+        let help = suggest(name, priced.iter().copied());
+        let at = key_span(root.as_ref(), &["prices"], name);
+        notes.warning(at, format!("no model is called `{name}`, so its price is never used"), help);
     }
     for (inbox, agent) in &settings.routing.inbox {
         known.agent(agent.as_str(), span(root.as_ref(), &["routing", "inbox", inbox]), notes);

@@ -6,8 +6,11 @@ use domain::agent::{Concurrency, Delegation, Model, Permissions, Spec, Tools, Wo
 use domain::id::{AgentId, Time};
 use domain::mode::{Member, Mode, RunMode};
 use domain::role::{Permission, Role};
-use domain::settings::{CommandRule, CommandVerdict, Limits, ModelRef, Provider, Settings};
+use domain::settings::{
+    CommandRule, CommandVerdict, Endpoint, KeySource, Limits, ModelRef, Provider, Settings, Timeouts,
+};
 use domain::tool::Nature;
+use domain::usage::Price;
 use formats::{agent, inbox, policy, run_mode, script, settings};
 
 pub(crate) fn text(path: &str) -> String {
@@ -101,6 +104,98 @@ fn both_spellings_of_an_agent_mean_the_same() {
 }
 
 #[test]
+fn providers_and_prices_are_read_whole() {
+    let read = settings::read(
+        "synod.yaml",
+        "\
+providers:
+  open:
+    kind: openai
+    base_url: http://127.0.0.1:11434/v1
+    key: {env: OPENAI_API_KEY}
+    organization: org-1
+    headers: {X-Title: synod}
+    stream: false
+    proxy: http://proxy:3128
+    timeouts: {connect: 2s, first_byte: 500ms}
+  claude: {kind: anthropic, key: {file: .synod/key}, version: 2024-01-01}
+  plain: {kind: openai, key: {keyring: openai}}
+  taped: {kind: record, tape: tapes/a.jsonl, of: open}
+  again: {kind: replay, tape: tapes/a.jsonl}
+models:
+  big: {provider: open, model: gpt}
+prices:
+  gpt: {input: 2.5, output: 10, cache_read: 1.25}
+",
+    );
+    assert_eq!(read.diagnostics, []);
+    let read = read.value.unwrap();
+    let text = str::to_owned;
+    let open = Endpoint {
+        key: Some(KeySource::Env(text("OPENAI_API_KEY"))),
+        organization: Some(text("org-1")),
+        headers: [(text("X-Title"), text("synod"))].into(),
+        stream: false,
+        proxy: Some(text("http://proxy:3128")),
+        timeouts: Timeouts { connect_ms: 2_000, first_byte_ms: 500, ..Timeouts::default() },
+        ..Endpoint::new("http://127.0.0.1:11434/v1")
+    };
+    let claude = Endpoint {
+        key: Some(KeySource::File(text(".synod/key"))),
+        version: Some(text("2024-01-01")),
+        ..Endpoint::new("https://api.anthropic.com/v1")
+    };
+    let plain = Endpoint {
+        key: Some(KeySource::Keyring(text("openai"))),
+        ..Endpoint::new("https://api.openai.com/v1")
+    };
+    let expected = BTreeMap::from([
+        (text("open"), Provider::OpenAi(open)),
+        (text("claude"), Provider::Anthropic(claude)),
+        (text("plain"), Provider::OpenAi(plain)),
+        (text("taped"), Provider::Record { tape: text("tapes/a.jsonl"), of: text("open") }),
+        (text("again"), Provider::Replay { tape: text("tapes/a.jsonl") }),
+    ]);
+    assert_eq!(read.providers, expected);
+    let price =
+        Price { input: 2_500_000, output: 10_000_000, cache_read: Some(1_250_000), cache_write: None };
+    assert_eq!(read.prices, BTreeMap::from([(text("gpt"), price)]));
+}
+
+#[test]
+fn a_provider_says_what_is_wrong_and_never_shows_a_secret() {
+    for (yaml, said) in [
+        (
+            "{kind: openia}",
+            "expected one of `scripted`, `openai`, `anthropic`, `record`, `replay`, found `openia`",
+        ),
+        ("{}", "the key `kind` is missing"),
+        ("{kind: openai, script: x}", "unknown key `script`"),
+        ("{kind: scripted}", "the key `script` is missing"),
+        ("{kind: openai, base_url: localhost}", "`base_url` begins with https:// or http:// and a host"),
+        ("{kind: openai, key: sk-secret}", "line 2: a secret does not belong into a file of the home"),
+        (
+            "{kind: openai, key: {env: A, file: b}}",
+            "line 2: expected exactly one of `env`, `file`, `keyring`",
+        ),
+        (
+            "{kind: openai, headers: {Authorization: sk-secret}}",
+            "line 2: the header `Authorization` would carry a secret",
+        ),
+        ("{kind: openai, base_url: 'https://me:sk-secret@host'}", "line 2: `base_url` has a password in it"),
+        ("{kind: openai, timeouts: {idle: soon}}", "expected a duration such as 24h or 500ms, found `soon`"),
+    ] {
+        let text = format!("providers:\n  p: {yaml}\n");
+        let read = settings::read("synod.yaml", &text);
+        let found: Vec<&str> = read.diagnostics.iter().map(|d| d.message.as_str()).collect();
+        assert_eq!(found, [said], "{yaml}");
+        for shown in read.diagnostics.iter().map(|d| formats::render(d, Some(&text), false)) {
+            assert!(!shown.contains("sk-secret"), "{shown}");
+        }
+    }
+}
+
+#[test]
 fn settings_are_read_whole() {
     let expected = Settings {
         providers: BTreeMap::from([(
@@ -117,6 +212,7 @@ fn settings_are_read_whole() {
                 ModelRef { provider: "script".to_owned(), model: "scripted-small".to_owned() },
             ),
         ]),
+        prices: BTreeMap::new(),
         limits: Limits { turns_max: 12, parallel_max: 4, ..Limits::default() },
         routing: domain::settings::Routing {
             inbox: BTreeMap::from([("slack-messages".to_owned(), AgentId::new("planner-001"))]),

@@ -14,6 +14,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
+use domain::usage::Usage;
 use formats::script::{Answer, Rule, Script};
 use ports::model::{ErrorKind, Model, ModelError, RawCall, Reply, Request};
 
@@ -186,7 +187,7 @@ fn reply(answer: &Answer, fill: &Fill<'_>, request: &Request) -> Reply {
     let said: usize =
         text.len() + calls.iter().map(|call| call.name.len() + call.arguments.len()).sum::<usize>();
     let heard: usize = request.system.len() + request.messages.iter().map(|m| m.content.len()).sum::<usize>();
-    Reply { text, calls, tokens_in: tokens(heard), tokens_out: tokens(said) }
+    Reply { text, calls, usage: Usage::of(tokens(heard), tokens(said)) }
 }
 
 /// A rough count, for budgets in demos: four bytes are about one token.

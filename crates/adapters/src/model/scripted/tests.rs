@@ -150,7 +150,7 @@ async fn calls_are_filled_and_have_ids_of_their_turn() {
             call("call-2-2", "read_file", "{broken"),
         ]
     );
-    assert!(reply.tokens_in > 0 && reply.tokens_out > 0);
+    assert!(reply.usage.tokens_in > 0 && reply.usage.tokens_out > 0);
 }
 
 #[tokio::test(start_paused = true)]
