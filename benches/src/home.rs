@@ -43,8 +43,15 @@ pub async fn open(home: &Path) -> anyhow::Result<Running> {
     let (printed, state) = (engine.printed()?, engine.state().clone());
     let mut made = None;
     let (handle, engine) = engine::spawn(engine, |handle| {
-        let setup =
-            Setup { home: home.to_owned(), state, inputs: Arc::new(handle), tools, printed, watch: true };
+        let setup = Setup {
+            home: home.to_owned(),
+            state,
+            inputs: Arc::new(handle),
+            tools,
+            printed,
+            watch: true,
+            uncommitted: Vec::new(),
+        };
         let (files, problems, desk) = files::spawn(setup)?;
         made = Some((files.clone(), problems, desk));
         Ok(Parts { hands: Box::new(NoHands), printer: Box::new(files), clock })

@@ -90,7 +90,15 @@ impl Desk {
         let seq = state.seq;
         let tools = Arc::new(Toolbox::new(home.to_owned(), Arc::new(SystemClock))?);
         let inputs = Arc::new(NoInputs);
-        let setup = Setup { home: home.to_owned(), state, inputs, tools, printed: seq, watch: false };
+        let setup = Setup {
+            home: home.to_owned(),
+            state,
+            inputs,
+            tools,
+            printed: seq,
+            watch: false,
+            uncommitted: Vec::new(),
+        };
         let (files, _, _) = files::spawn(setup)?;
         runtime.block_on(files.scan());
         Ok(Self { files, seq, sessions: all, added: 0 })

@@ -29,8 +29,12 @@ use ports::printer::{Printer, Recorded};
 use ports::tools::Tools;
 use tokio::sync::{mpsc, oneshot};
 
+pub(crate) use approvals::QUEUE;
 pub use desk::DEBOUNCE;
 pub use recent::STALE_SAVE;
+pub(crate) use sessions::path_of as path_of_session;
+
+use crate::git::history::History;
 
 /// Jobs that may wait for the desk; whoever gives more waits.
 const JOBS_MAX: usize = 256;
@@ -62,6 +66,8 @@ pub(crate) enum Job {
     Conversation(SessionId, oneshot::Sender<Conversation>),
     Scan(oneshot::Sender<()>),
     Flush(SyncSender<()>),
+    /// Puts a file that Synod wrote elsewhere into the history, with the reason.
+    Keep(String, String),
     Stop,
 }
 
@@ -86,6 +92,8 @@ pub struct Setup {
     pub printed: Seq,
     /// Whether to watch; commands that only leave a mark do not.
     pub watch: bool,
+    /// Events that are in the journal and perhaps not in the home's history yet.
+    pub uncommitted: Vec<Recorded>,
 }
 
 /// Starts the desk. Returns its handle, what it has to complain about, and its thread.
@@ -95,7 +103,8 @@ pub fn spawn(setup: Setup) -> std::io::Result<(Files, mpsc::Receiver<Problem>, J
     let printed = Arc::new(AtomicU64::new(setup.printed.0));
     let files = Files { jobs: jobs.clone(), printed: printed.clone() };
     let watcher = if setup.watch { Some(watch::start(&setup.home, jobs)?) } else { None };
-    let desk = desk::Desk::new(setup, printed, problems);
+    let history = History::spawn(&setup.home, problems.clone())?;
+    let desk = desk::Desk::new(setup, printed, problems, history);
     let thread = std::thread::Builder::new().name("synod-files".to_owned()).spawn(move || {
         desk.run(&receiver);
         drop(watcher);
@@ -123,6 +132,12 @@ impl Files {
         let (sender, receiver) = sync_channel(1);
         self.give(Job::Flush(sender)).await;
         _ = tokio::task::spawn_blocking(move || receiver.recv()).await;
+    }
+
+    /// Puts a file of the home that Synod wrote, such as a checkpoint of the audit log, into its history. `why` is
+    /// the first line of the commit if nothing weightier happened at the same time.
+    pub async fn keep(&self, path: &str, why: &str) {
+        self.give(Job::Keep(path.to_owned(), why.to_owned())).await;
     }
 
     /// Ends the desk once everything given so far is done.

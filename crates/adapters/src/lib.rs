@@ -3,6 +3,7 @@
 
 pub mod clock;
 pub mod files;
+pub mod git;
 pub mod hands;
 pub mod journal;
 pub mod lock;

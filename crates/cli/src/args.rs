@@ -40,6 +40,9 @@ pub enum Command {
         /// The folder; made if it does not exist.
         #[arg(default_value = ".")]
         dir: PathBuf,
+        /// Do not make it a git repository: no `synod history`, no `synod undo`.
+        #[arg(long)]
+        no_git: bool,
     },
     /// Watch four agents answer a question, with scripted models: no key, no network.
     #[command(after_help = "Example: synod demo --yes --home /tmp/my-demo")]
@@ -47,6 +50,9 @@ pub enum Command {
         /// Approve everything without asking.
         #[arg(long)]
         yes: bool,
+        /// Do not make the home a git repository.
+        #[arg(long)]
+        no_git: bool,
     },
     /// Work in the home until you stop it with Ctrl-C; reacts to every edit.
     #[command(after_help = "Example: synod up --home my-team")]
@@ -104,6 +110,32 @@ pub enum Command {
     /// See conversations and speak in them.
     #[command(subcommand)]
     Session(SessionCommand),
+    /// Show what changed in the home, who did it and why, newest first.
+    #[command(
+        after_help = "Example: synod history --task task-003\n         synod history policy/commands.yaml"
+    )]
+    History {
+        /// Only what touched this file or folder, relative to the home.
+        path: Option<String>,
+        /// Only what this agent did or took part in.
+        #[arg(long, value_name = "AGENT")]
+        agent: Option<String>,
+        /// Only what is about this task.
+        #[arg(long, value_name = "TASK")]
+        task: Option<String>,
+        /// At most so many.
+        #[arg(long, default_value_t = 20, value_name = "N")]
+        limit: usize,
+    },
+    /// Take one commit of the home back, with a new commit; a daemon that runs follows.
+    #[command(after_help = "Example: synod undo last --dry-run\n         synod undo 3f9a2c1b")]
+    Undo {
+        /// An id of `synod history`, or `last`.
+        commit: String,
+        /// Only show what would change.
+        #[arg(long)]
+        dry_run: bool,
+    },
     /// Read every file of the home and tell what is wrong with it.
     #[command(after_help = "Example: synod check --home my-team")]
     Check,

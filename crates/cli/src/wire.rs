@@ -26,6 +26,9 @@ use tokio::sync::{broadcast, mpsc};
 
 use crate::failure::{Exit, fail};
 
+/// Events that are looked at again for the home's history; of more, only the files that change later are committed.
+const UNCOMMITTED_MAX: usize = 65_536;
+
 /// A home in which Synod works.
 pub struct Running {
     /// Speaks to the loop.
@@ -81,6 +84,7 @@ pub async fn open(home: &Path, does: Does) -> anyhow::Result<Running> {
     }
     let tools: Arc<dyn Tools> = Arc::new(toolbox);
     let printed = engine.printed()?;
+    let uncommitted = uncommitted(home, &mut engine)?;
     let state = engine.state().clone();
     let before = state.seq;
     let reach = Reach::default();
@@ -95,6 +99,7 @@ pub async fn open(home: &Path, does: Does) -> anyhow::Result<Running> {
             tools: tools.clone(),
             printed,
             watch: does == Does::Work,
+            uncommitted,
         };
         let (files, problems, desk) = files::spawn(setup)?;
         let hands: Box<dyn Hands> = match does {
@@ -121,6 +126,19 @@ pub async fn open(home: &Path, does: Does) -> anyhow::Result<Running> {
     handle.look(|_| ()).await?;
     let unknown = calls_unknown(&mut events);
     Ok(Running { handle, problems, reach, before, unknown, files, engine: thread, desk, _lock: lock })
+}
+
+/// Events that may not be in the home's git history: a process that was killed had no time to commit them.
+fn uncommitted(home: &Path, engine: &mut Engine) -> anyhow::Result<Vec<Recorded>> {
+    let mut events: Vec<Recorded> = Vec::new();
+    let Some(mut reached) = adapters::git::history::committed(home) else { return Ok(events) };
+    while events.len() < UNCOMMITTED_MAX {
+        let more = engine.events_after(reached)?;
+        let Some(last) = more.last() else { break };
+        reached = last.seq;
+        events.extend_from_slice(&more);
+    }
+    Ok(events)
 }
 
 /// Calls that may have run when the journal was lost: whose, and what is known of them.

@@ -28,6 +28,31 @@ pub struct Settings {
     pub approvals: Approvals,
     /// Roles beside the built-in ones.
     pub roles: BTreeMap<String, Role>,
+    /// How the home's history is kept.
+    #[serde(skip_serializing_if = "Git::is_default")]
+    pub git: Git,
+}
+
+/// `git:`
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Git {
+    /// Whether Synod commits what changes in the home.
+    pub autocommit: bool,
+    /// How long changes are collected into one commit.
+    pub batch_ms: u64,
+}
+
+impl Default for Git {
+    fn default() -> Self {
+        Self { autocommit: true, batch_ms: 1_000 }
+    }
+}
+
+impl Git {
+    fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 impl Settings {

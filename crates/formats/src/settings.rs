@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use domain::id::AgentId;
 use domain::role::{Permission, Role};
 use domain::settings::{
-    Approvals, Endpoint, KeySource, Limits, ModelRef, Provider, Routing, Settings, Timeouts,
+    Approvals, Endpoint, Git, KeySource, Limits, ModelRef, Provider, Routing, Settings, Timeouts,
 };
 use domain::usage::Price;
 
@@ -71,6 +71,8 @@ const REPLAY: &[Key] = &[
     must("kind", Shape::Word(&["replay"]), "answers from a tape: no key, no network"),
     must("tape", Shape::Text, "the file, relative to the home, such as tapes/team.jsonl"),
 ];
+/// Changes that wait longer for their commit are no history any more.
+const BATCH_MS_MAX: u64 = 3_600_000;
 
 /// All that `synod.yaml` may say.
 pub(crate) const SHAPE: Shape = Shape::Record(&[
@@ -147,6 +149,18 @@ pub(crate) const SHAPE: Shape = Shape::Record(&[
         ])),
         "roles beside the built-in ones",
     ),
+    may(
+        "git",
+        Shape::Record(&[
+            may("autocommit", Shape::Bool, "whether Synod commits what changes in the home (true)"),
+            may(
+                "batch_ms",
+                Shape::Int(1, BATCH_MS_MAX),
+                "how long changes are collected into one commit, in milliseconds (1000)",
+            ),
+        ]),
+        "the home's history",
+    ),
 ]);
 
 /// Reads `synod.yaml`.
@@ -185,6 +199,7 @@ fn settings(root: &Node) -> Option<Settings> {
         routing: root.get("routing").map(routing).unwrap_or_default(),
         approvals: Approvals { expire_ms: expire_ms.and_then(time::parse_duration) },
         roles,
+        git: root.get("git").map(git).unwrap_or_default(),
     })
 }
 
@@ -270,6 +285,14 @@ fn price(node: &Node) -> Price {
         output: millionths("output").unwrap_or_default(),
         cache_read: millionths("cache_read"),
         cache_write: millionths("cache_write"),
+    }
+}
+
+fn git(node: &Node) -> Git {
+    let default = Git::default();
+    Git {
+        autocommit: node.get("autocommit").and_then(Node::bool).unwrap_or(default.autocommit),
+        batch_ms: node.get("batch_ms").and_then(Node::int).unwrap_or(default.batch_ms),
     }
 }
 

@@ -16,7 +16,7 @@ use super::desk::Desk;
 use super::disk;
 
 /// The queue's file.
-pub(super) const QUEUE: &str = "tasks/approvals.task.md";
+pub(crate) const QUEUE: &str = "tasks/approvals.task.md";
 
 /// A change to the approval files.
 #[derive(Debug, Clone)]

@@ -22,6 +22,9 @@ use super::recent::{Recent, STALE_SAVE};
 use super::sessions::{SessionOp, path_of};
 use super::tasks::TaskOp;
 use super::{Conversation, Job, Problem, Setup, owned, relative, stamps};
+use crate::git::history::{History, Notes};
+use crate::git::reason::{Reason, Reasons, Weight, Who};
+use crate::git::undo;
 
 /// How long a file must be quiet before it is looked at.
 pub const DEBOUNCE: Duration = Duration::from_millis(15);
@@ -85,6 +88,13 @@ pub(super) struct Desk {
     printed: Arc<AtomicU64>,
     /// The last event that was taken over.
     taken: Seq,
+    history: History,
+    reasons: Reasons,
+    /// What the history is told when all of it stands in the files.
+    notes: Notes,
+    uncommitted: Vec<Recorded>,
+    /// The last of those, which are not told again when they are printed again.
+    uncommitted_last: Seq,
 }
 
 /// A file to look at.
@@ -105,8 +115,18 @@ struct Todo {
 }
 
 impl Desk {
-    pub(super) fn new(setup: Setup, printed: Arc<AtomicU64>, tell: mpsc::Sender<Problem>) -> Self {
+    pub(super) fn new(
+        setup: Setup,
+        printed: Arc<AtomicU64>,
+        tell: mpsc::Sender<Problem>,
+        history: History,
+    ) -> Self {
         Self {
+            history,
+            reasons: Reasons::of(&setup.state),
+            notes: Notes::default(),
+            uncommitted_last: setup.uncommitted.last().map_or(Seq(0), |recorded| recorded.seq),
+            uncommitted: setup.uncommitted,
             home: setup.home,
             state: setup.state,
             tools: setup.tools,
@@ -204,12 +224,17 @@ impl Desk {
                     self.settle();
                 }
                 self.miss_agents();
+                for recorded in std::mem::take(&mut self.uncommitted) {
+                    self.notes.reasons.extend(self.reasons.take(&self.state, &recorded));
+                }
+                self.tell_history();
                 self.scans.push((Instant::now(), reply));
             }
             Job::Flush(reply) => {
                 self.settle();
                 self.reply(&reply);
             }
+            Job::Keep(path, why) => self.keep(path, why),
             Job::Stop => {
                 self.settle();
                 self.keep_stamps();
@@ -247,6 +272,10 @@ impl Desk {
             self.todo.sessions.entry(session).or_default().push(op);
         }
         self.todo.approvals.extend(Self::approval_op(at, event));
+        let reason = self.reasons.take(&self.state, recorded);
+        if recorded.seq > self.uncommitted_last {
+            self.notes.reasons.extend(reason);
+        }
         // Events that were printed again after a crash are in the state already.
         if recorded.seq == self.state.next_seq() {
             self.state.apply(at, event);
@@ -296,9 +325,53 @@ impl Desk {
                 self.todo.held =
                     Some(todo.held.unwrap_or_else(|| Seq(self.printed.load(Ordering::Relaxed))).min(seq))
             }
-            None => self.printed.store(reached.0, Ordering::Release),
+            None => {
+                self.printed.store(reached.0, Ordering::Release);
+                self.tell_history();
+            }
         }
         self.replaying = false;
+    }
+
+    /// Tells the history what stands in the files now, and why.
+    fn tell_history(&mut self) {
+        if self.notes.through == self.taken && self.notes.reasons.is_empty() && self.notes.read.is_empty() {
+            return;
+        }
+        let mut notes = std::mem::take(&mut self.notes);
+        self.notes.through = self.taken;
+        let named =
+            notes.reasons.iter().flat_map(|reason| &reason.files).chain(notes.read.iter().map(|(p, _)| p));
+        let known = named.filter_map(|path| Some((path.clone(), self.known.get(path)?.signature())));
+        notes.known = known.collect();
+        notes.through = self.taken;
+        notes.settings = self.state.settings.git.clone();
+        self.history.note(notes);
+    }
+
+    /// A person may have changed the file: its new content goes into the history too, also if nothing followed from
+    /// it. Not a file that does not read, and of an inbox only what was taken.
+    fn noticed(&mut self, path: &str) {
+        let broken = |d: &Diagnostic| d.severity == Severity::Error;
+        if path.starts_with("inbox/") || self.problems.get(path).is_some_and(|all| all.iter().any(broken)) {
+            return;
+        }
+        let who = if self.known.contains_key(path) { Who::Person(None) } else { Who::Synod };
+        self.notes.read.push((path.to_owned(), who));
+    }
+
+    fn keep(&mut self, path: String, why: String) {
+        self.notes.reasons.push(Reason {
+            seq: self.taken,
+            at: crate::git::history::now(),
+            who: Who::Synod,
+            weight: Weight::Step,
+            text: why,
+            agent: None,
+            task: None,
+            files: vec![path],
+            lines: None,
+        });
     }
 
     /// Tells of an error with a file; says whether there was none.
@@ -339,6 +412,9 @@ impl Desk {
                 (Some(new), None) => new.is_empty(),
             };
             if same {
+                if fresh {
+                    self.noticed(path);
+                }
                 match found {
                     Some(found) => _ = self.known.insert(path.to_owned(), found.known),
                     None => _ = self.known.remove(path),
@@ -349,6 +425,9 @@ impl Desk {
             let flush = if attempt == 0 { Flush::Before } else { Flush::After };
             match disk::replace(&place, found.as_ref().map(|f| &f.known), &new, flush)? {
                 Replaced::Done { known, displaced } => {
+                    if fresh && found.is_some() {
+                        self.noticed(path);
+                    }
                     self.known.insert(path.to_owned(), known);
                     self.displaced.extend(displaced.map(|d| (Instant::now(), path.to_owned(), d)));
                     return Ok(());
@@ -420,6 +499,9 @@ impl Desk {
         let doubted = self.doubts.remove(path);
         self.confirmed = (doubted == Some(signature)).then(|| path.to_owned());
         self.current = Some((path.to_owned(), signature));
+        if undo::is_meant(&self.home, path, signature) {
+            self.forget_printed(path);
+        }
         if path == QUEUE {
             return self.settle_approvals(&[], forced);
         }
@@ -451,11 +533,26 @@ impl Desk {
             _ if path.starts_with("inbox/") => self.look_at_inbox(path, found.as_ref()),
             _ => {}
         }
+        if !unchanged {
+            self.noticed(path);
+        }
         match found {
             Some(found) => _ = self.known.insert(path.to_owned(), found.known),
             None => _ = self.known.remove(path),
         }
         Ok(())
+    }
+
+    /// What the file says is meant so, however short ago something else was printed.
+    fn forget_printed(&mut self, path: &str) {
+        if let Some(session) = session_of(path) {
+            self.recent.forget_session(&session);
+        }
+        let here =
+            self.state.tasks.iter().filter(|(_, task)| task.spec.file == path).map(|(id, _)| id.clone());
+        for task in here.collect::<Vec<_>>() {
+            self.recent.forget_task(&task);
+        }
     }
 
     /// Looks at a file when it has been quiet for a moment.

@@ -46,7 +46,7 @@ impl Known {
         self.len == 0
     }
 
-    /// A number that tells contents apart.
+    /// A number that tells contents apart, the same as `signature` of them.
     pub fn signature(&self) -> u64 {
         self.hasher.finish() ^ self.len
     }
@@ -56,6 +56,13 @@ impl Known {
             && self.len == metadata.len()
             && self.modified == (metadata.mtime(), metadata.mtime_nsec())
     }
+}
+
+/// A number that tells contents apart.
+pub fn signature(bytes: &[u8]) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    hasher.write(bytes);
+    hasher.finish() ^ bytes.len() as u64
 }
 
 /// What a file was when Synod last stopped, by its metadata alone.
@@ -406,6 +413,7 @@ mod tests {
         let known = read(&path).unwrap().unwrap().known;
         let Added::Done(known) = append(&path, &known, "two\n").unwrap() else { panic!("not added") };
         assert!(known.same_content(&read(&path).unwrap().unwrap().known));
+        assert_eq!(known.signature(), signature(b"one\ntwo\n"));
         fs::write(&path, "other\n").unwrap();
         assert!(matches!(append(&path, &known, "three\n").unwrap(), Added::Changed));
         assert_eq!(fs::read_to_string(&path).unwrap(), "other\n");

@@ -72,6 +72,13 @@ impl Recent {
         recent.filter(|(at, _)| is_recent(*at)).map(|(_, message)| message.clone()).collect()
     }
 
+    /// A person means what the file says of this task: what was printed of it no longer counts.
+    pub(super) fn forget_task(&mut self, task: &TaskId) {
+        self.added.remove(task);
+        self.marks.remove(task);
+        self.specs.remove(task);
+    }
+
     /// A person cut the session: what was printed there no longer counts.
     pub(super) fn forget_session(&mut self, session: &SessionId) {
         self.messages.remove(session);

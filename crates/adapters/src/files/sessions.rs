@@ -27,7 +27,7 @@ pub(super) enum SessionOp {
     Status(Status, Time),
 }
 
-pub(super) fn path_of(session: &SessionId) -> String {
+pub(crate) fn path_of(session: &SessionId) -> String {
     format!("sessions/{session}.session.yaml")
 }
 

@@ -20,7 +20,15 @@ use testkit::inputs::Tray;
 
 fn desk(home: &std::path::Path, state: State, inputs: Arc<dyn Inputs>) -> Files {
     let tools = Arc::new(Toolbox::new(home.to_owned(), Arc::new(SystemClock)).unwrap());
-    let setup = Setup { home: home.to_owned(), state, inputs, tools, printed: Seq(0), watch: false };
+    let setup = Setup {
+        home: home.to_owned(),
+        state,
+        inputs,
+        tools,
+        printed: Seq(0),
+        watch: false,
+        uncommitted: Vec::new(),
+    };
     files::spawn(setup).unwrap().0
 }
 

@@ -27,9 +27,9 @@ const INBOX: &str = "inbox/slack-messages.jsonl";
 const OUTBOX: &str = "inbox/slack-outbox.jsonl";
 const QUESTION: &str = "Is there enough disk space for the nightly backup?";
 
-pub fn run(given: Option<&Path>, yes: bool, out: &Out) -> anyhow::Result<Exit> {
+pub fn run(given: Option<&Path>, yes: bool, git: init::Git, out: &Out) -> anyhow::Result<Exit> {
     let home = place(given)?;
-    init::make_or_keep(&home)?;
+    init::make_or_keep(&home, git, out)?;
     let home = home.canonicalize()?;
     if !out.json {
         introduce(&home, yes, out);

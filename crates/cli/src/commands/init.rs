@@ -27,19 +27,39 @@ const FILES: [(&str, &str); 12] = [
 /// Folders that people look for, even while they are empty.
 const FOLDERS: [&str; 5] = ["tasks", "sessions", "inbox", "approvals/pending", "workspaces"];
 
-pub fn run(dir: &Path, out: &Out) -> anyhow::Result<Exit> {
+/// Whether a new home becomes a git repository.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Git {
+    /// It does, unless it is inside one.
+    Begin,
+    /// It does not.
+    Leave,
+}
+
+impl Git {
+    /// What a `--no-git` flag says.
+    pub fn unless(no_git: bool) -> Self {
+        if no_git { Self::Leave } else { Self::Begin }
+    }
+}
+
+pub fn run(dir: &Path, git: Git, out: &Out) -> anyhow::Result<Exit> {
     if dir.join("synod.yaml").exists() {
         let message = format!("{} is a home already", dir.display());
         return Err(fail(Exit::Failed, message, "go on with `synod up` in it, or choose another folder"));
     }
     let made = make(dir).map_err(|error| unmade(dir, error))?;
+    let kept = begin_history(dir, &made, git, out);
     if out.json {
-        out.value(json!({ "home": dir.display().to_string(), "files": made }));
+        out.value(json!({ "home": dir.display().to_string(), "files": made, "git": kept }));
         return Ok(Exit::Ok);
     }
     out.line(format!("{} is a home now:", dir.display()));
     for file in &made {
         out.line(format!("  {file}"));
+    }
+    if kept {
+        out.line("Its history is kept in git: `synod history` shows it, `synod undo` takes something back.");
     }
     let go = if dir == Path::new(".") { String::new() } else { format!("cd {} && ", dir.display()) };
     out.line("");
@@ -49,11 +69,26 @@ pub fn run(dir: &Path, out: &Out) -> anyhow::Result<Exit> {
 }
 
 /// Makes a home, or goes on with the one that is there.
-pub fn make_or_keep(dir: &Path) -> anyhow::Result<()> {
+pub fn make_or_keep(dir: &Path, git: Git, out: &Out) -> anyhow::Result<()> {
     if !dir.join("synod.yaml").exists() {
-        make(dir).map_err(|error| unmade(dir, error))?;
+        let made = make(dir).map_err(|error| unmade(dir, error))?;
+        begin_history(dir, &made, git, out);
     }
     Ok(())
+}
+
+/// Makes a new home a git repository; says whether its history is kept. A home without one works as well.
+fn begin_history(dir: &Path, made: &[String], git: Git, out: &Out) -> bool {
+    if git == Git::Leave {
+        return false;
+    }
+    match adapters::git::init::begin(dir, made) {
+        Ok(_) => true,
+        Err(why) => {
+            out.say(format!("warning: the history of the home is not kept: {why}"));
+            false
+        }
+    }
 }
 
 /// Names the folder in an error that only has the words of the system.

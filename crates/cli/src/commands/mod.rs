@@ -3,6 +3,7 @@
 mod agent;
 mod check;
 mod demo;
+mod history;
 mod inbox;
 mod init;
 mod mark;
@@ -13,6 +14,7 @@ mod session;
 mod status;
 mod story;
 mod task;
+mod undo;
 mod up;
 
 use crate::args::{AgentCommand, Args, Command, SessionCommand, TaskCommand};
@@ -24,8 +26,8 @@ use crate::out::Out;
 pub fn run(args: Args, out: &Out) -> anyhow::Result<Exit> {
     let given = args.home.as_deref();
     match args.command {
-        Command::Init { dir } => init::run(&dir, out),
-        Command::Demo { yes } => demo::run(given, yes, out),
+        Command::Init { dir, no_git } => init::run(&dir, init::Git::unless(no_git), out),
+        Command::Demo { yes, no_git } => demo::run(given, yes, init::Git::unless(no_git), out),
         Command::Schema { kind } => schema::run(kind.as_deref(), out),
         Command::Up => up::run(&home::find(given)?, out),
         Command::Pump { timeout } => pump::run(&home::find(given)?, timeout, out),
@@ -47,6 +49,11 @@ pub fn run(args: Args, out: &Out) -> anyhow::Result<Exit> {
         Command::Session(SessionCommand::Send { to, text }) => {
             mark::say(&home::find(given)?, &to, &text, out)
         }
+        Command::History { path, agent, task, limit } => {
+            let filter = adapters::git::log::Filter { agent, task, path, limit };
+            history::run(&home::find(given)?, &filter, out)
+        }
+        Command::Undo { commit, dry_run } => undo::run(&home::find(given)?, &commit, dry_run, out),
         Command::Check => check::run(&home::find(given)?, out),
     }
 }

@@ -230,6 +230,7 @@ fn settings_are_read_whole() {
                 tools: strings(&["read_file", "search_files"]),
             },
         )]),
+        git: domain::settings::Git { autocommit: false, ..domain::settings::Git::default() },
     };
     assert_eq!(good(settings::read("synod.yaml", &text("home/synod.yaml"))), expected);
 }

@@ -1,0 +1,250 @@
+//! One commit on top of whatever the branch points at: the tree before it with some files changed. What a person
+//! has staged stays staged; a branch that moved meanwhile is never overwritten.
+
+use std::fs::Metadata;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::Path;
+
+use git2::build::TreeUpdateBuilder;
+use git2::{
+    Commit, ErrorCode, FileMode, Index, IndexEntry, IndexTime, ObjectType, Oid, ReferenceType, Repository,
+    Signature, Tree,
+};
+
+use super::Unkept;
+
+/// How often a commit is made again because somebody else's came first.
+const RACES_MAX: usize = 32;
+const MODE_FILE: u32 = 0o100_644;
+const MODE_RUNNABLE: u32 = 0o100_755;
+const MODE_LINK: u32 = 0o120_000;
+
+/// What becomes of one path.
+pub(super) struct Change {
+    /// From the top of the repository.
+    pub(super) path: String,
+    /// `None`: the file is gone.
+    pub(super) new: Option<New>,
+}
+
+impl Change {
+    /// Whether the path is something else in `tree`.
+    pub(super) fn differs(&self, tree: &Tree<'_>) -> bool {
+        let id = |new: &New| Oid::hash_object(ObjectType::Blob, &new.bytes).ok().map(|id| (id, new.mode));
+        entry(tree, &self.path) != self.new.as_ref().and_then(id)
+    }
+}
+
+/// A file's new content.
+pub(super) struct New {
+    pub(super) bytes: Vec<u8>,
+    pub(super) mode: u32,
+    /// What the file is on the disk, if it is exactly this.
+    pub(super) stat: Option<Box<Metadata>>,
+}
+
+impl New {
+    /// A regular file that was read.
+    pub(super) fn file(bytes: Vec<u8>, metadata: Metadata) -> Self {
+        let runnable = metadata.permissions().mode() & 0o100 != 0;
+        Self { bytes, mode: if runnable { MODE_RUNNABLE } else { MODE_FILE }, stat: Some(Box::new(metadata)) }
+    }
+
+    /// Content that stands in no file.
+    pub(super) fn text(bytes: Vec<u8>) -> Self {
+        Self { bytes, mode: MODE_FILE, stat: None }
+    }
+}
+
+/// Who, when and why.
+pub(super) struct Words<'a> {
+    pub(super) author: Signature<'a>,
+    pub(super) committer: Signature<'a>,
+    pub(super) message: String,
+}
+
+/// The branch that `HEAD` stands for, and its last commit.
+pub(super) struct Head<'r> {
+    pub(super) branch: String,
+    pub(super) commit: Option<Commit<'r>>,
+}
+
+/// Where the next commit goes.
+pub(super) fn head(repo: &Repository) -> Result<Head<'_>, Unkept> {
+    let failed = |error: git2::Error| Unkept::Waits(format!("HEAD cannot be read: {}", error.message()));
+    let head = repo.find_reference("HEAD").map_err(failed)?;
+    if head.kind() != Some(ReferenceType::Symbolic) {
+        return Err(Unkept::Waits("HEAD is detached; check out a branch".to_owned()));
+    }
+    let Ok(Some(branch)) = head.symbolic_target() else {
+        return Err(Unkept::Waits("HEAD names a branch that is no UTF-8".to_owned()));
+    };
+    let commit = match repo.refname_to_id(branch) {
+        Ok(id) => Some(repo.find_commit(id).map_err(failed)?),
+        Err(error) if error.code() == ErrorCode::NotFound => None,
+        Err(error) => return Err(failed(error)),
+    };
+    Ok(Head { branch: branch.to_owned(), commit })
+}
+
+/// The tree of a commit; of none, the empty one.
+pub(super) fn tree_of<'r>(
+    repo: &'r Repository,
+    commit: Option<&Commit<'r>>,
+) -> Result<Tree<'r>, git2::Error> {
+    match commit {
+        Some(commit) => commit.tree(),
+        None => repo.find_tree(repo.treebuilder(None)?.write()?),
+    }
+}
+
+/// The blob or link at a path.
+pub(super) fn entry(tree: &Tree<'_>, path: &str) -> Option<(Oid, u32)> {
+    let entry = tree.get_path(Path::new(path)).ok()?;
+    let mode = u32::try_from(entry.filemode()).ok()?;
+    matches!(entry.kind(), Some(ObjectType::Blob | ObjectType::Commit)).then(|| (entry.id(), mode))
+}
+
+/// Adds a commit with these changes; `None` if they change nothing.
+pub(super) fn add(repo: &Repository, changes: &[Change], words: &Words<'_>) -> Result<Option<Oid>, Unkept> {
+    let mut blobs = Vec::with_capacity(changes.len());
+    for change in changes {
+        blobs.push(match &change.new {
+            Some(new) => Some((repo.blob(&new.bytes).map_err(|e| unwritten(&e))?, new.mode)),
+            None => None,
+        });
+    }
+    for _ in 0..RACES_MAX {
+        let head = head(repo)?;
+        let base = tree_of(repo, head.commit.as_ref()).map_err(|e| unwritten(&e))?;
+        let pairs = changes.iter().zip(&blobs);
+        let real: Vec<(&Change, Option<(Oid, u32)>)> =
+            pairs.filter(|(c, new)| entry(&base, &c.path) != **new).map(|(c, new)| (c, *new)).collect();
+        if real.is_empty() {
+            return Ok(None);
+        }
+        let tree = change_tree(repo, &base, &real).map_err(|e| unwritten(&e))?;
+        // The index goes first: were it last, a commit that a person makes in between would take ours back.
+        change_index(repo, &base, &real)?;
+        let tree = repo.find_tree(tree).map_err(|e| unwritten(&e))?;
+        let parents: Vec<&Commit<'_>> = head.commit.iter().collect();
+        let id = repo
+            .commit(None, &words.author, &words.committer, &words.message, &tree, &parents)
+            .map_err(|e| unwritten(&e))?;
+        let log = format!("commit: {}", words.message.lines().next().unwrap_or_default());
+        let moved = match &head.commit {
+            Some(parent) => repo.reference_matching(&head.branch, id, true, parent.id(), &log),
+            None => repo.reference(&head.branch, id, false, &log),
+        };
+        match moved {
+            Ok(_) => return Ok(Some(id)),
+            Err(error) if is_race(&error) => {}
+            Err(error) => return Err(unwritten(&error)),
+        }
+    }
+    Err(Unkept::Waits("the branch keeps moving".to_owned()))
+}
+
+fn is_race(error: &git2::Error) -> bool {
+    matches!(error.code(), ErrorCode::Modified | ErrorCode::Exists | ErrorCode::Locked | ErrorCode::NotFound)
+}
+
+fn change_tree(
+    repo: &Repository,
+    base: &Tree<'_>,
+    changes: &[(&Change, Option<(Oid, u32)>)],
+) -> Result<Oid, git2::Error> {
+    let mut update = TreeUpdateBuilder::new();
+    for (change, new) in changes {
+        match new {
+            Some((id, mode)) => update.upsert(change.path.as_str(), *id, file_mode(*mode)),
+            None => update.remove(change.path.as_str()),
+        };
+    }
+    update.create_updated(repo, base).or_else(|_| {
+        // A file that became a folder, or the other way round: an index can do that, at a higher price.
+        let mut index = Index::new()?;
+        index.read_tree(base)?;
+        for (change, new) in changes {
+            match new {
+                Some((id, mode)) => index.add(&index_entry(&change.path, *id, *mode, None))?,
+                None => index.remove(Path::new(&change.path), 0)?,
+            }
+        }
+        index.write_tree_to(repo)
+    })
+}
+
+fn file_mode(mode: u32) -> FileMode {
+    match mode {
+        MODE_RUNNABLE => FileMode::BlobExecutable,
+        MODE_LINK => FileMode::Link,
+        _ => FileMode::Blob,
+    }
+}
+
+/// Brings the index in line, but for files of which a person has staged something else.
+fn change_index(
+    repo: &Repository,
+    base: &Tree<'_>,
+    changes: &[(&Change, Option<(Oid, u32)>)],
+) -> Result<(), Unkept> {
+    let mut index = repo.index().map_err(|error| unindexed(&error))?;
+    index.read(true).map_err(|error| unindexed(&error))?;
+    let mut changed = false;
+    for (change, new) in changes {
+        let path = Path::new(&change.path);
+        let conflicted = (1..=3).any(|stage| index.get_path(path, stage).is_some());
+        let staged = index.get_path(path, 0).map(|entry| (entry.id, entry.mode));
+        let theirs = staged != entry(base, &change.path) && staged != *new;
+        if conflicted || theirs {
+            continue;
+        }
+        changed = true;
+        match (new, &change.new) {
+            (Some((id, mode)), Some(content)) => {
+                let entry = index_entry(&change.path, *id, *mode, content.stat.as_deref());
+                index.add(&entry).map_err(|error| unindexed(&error))?;
+            }
+            _ => {
+                if staged.is_some() {
+                    index.remove(path, 0).map_err(|error| unindexed(&error))?;
+                }
+            }
+        }
+    }
+    if changed { index.write().map_err(|error| unindexed(&error)) } else { Ok(()) }
+}
+
+fn index_entry(path: &str, id: Oid, mode: u32, stat: Option<&Metadata>) -> IndexEntry {
+    // Git keeps only the low bits of these; they tell files apart, nothing else.
+    let low = |number: u64| u32::try_from(number & u64::from(u32::MAX)).unwrap_or_default();
+    let time = |seconds: i64, nanos: i64| {
+        IndexTime::new(i32::try_from(seconds).unwrap_or_default(), u32::try_from(nanos).unwrap_or_default())
+    };
+    IndexEntry {
+        ctime: stat.map_or(IndexTime::new(0, 0), |s| time(s.ctime(), s.ctime_nsec())),
+        mtime: stat.map_or(IndexTime::new(0, 0), |s| time(s.mtime(), s.mtime_nsec())),
+        dev: stat.map_or(0, |s| low(s.dev())),
+        ino: stat.map_or(0, |s| low(s.ino())),
+        mode,
+        uid: stat.map_or(0, MetadataExt::uid),
+        gid: stat.map_or(0, MetadataExt::gid),
+        file_size: stat.map_or(0, |s| low(s.len())),
+        id,
+        flags: 0,
+        flags_extended: 0,
+        path: path.as_bytes().to_vec(),
+    }
+}
+
+fn unwritten(error: &git2::Error) -> Unkept {
+    Unkept::Waits(format!("the repository cannot be written: {}", error.message()))
+}
+
+fn unindexed(error: &git2::Error) -> Unkept {
+    match error.code() {
+        ErrorCode::Locked => Unkept::Locked,
+        _ => Unkept::Waits(format!("git's index cannot be used: {}", error.message())),
+    }
+}

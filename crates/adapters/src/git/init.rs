@@ -1,0 +1,57 @@
+//! Making a repository: for a new home, or for an agent's workspace. No template of the machine is used.
+
+use std::path::Path;
+
+use git2::{ErrorCode, Repository, RepositoryInitOptions};
+
+use super::commit::{self, Change, Words};
+use super::read::{self, Found};
+use super::reason::Who;
+use super::{HomeRepo, Unkept, history, plain};
+
+/// The branch that a new repository begins with.
+const BRANCH: &str = "main";
+
+/// What became of a new home's history.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Begun {
+    /// It has its own repository now, with a first commit.
+    Made,
+    /// It is inside a repository already, which keeps it; nothing was committed.
+    Inside,
+}
+
+/// Makes a home a git repository and commits `files`, unless it is inside one.
+pub fn begin(home: &Path, files: &[String]) -> Result<Begun, Unkept> {
+    match HomeRepo::open(home) {
+        Ok(_) => return Ok(Begun::Inside),
+        Err(Unkept::NoRepository | Unkept::Ignored { .. }) => {}
+        Err(other) => return Err(other),
+    }
+    make(home).map_err(|error| Unkept::Waits(format!("git init failed: {}", error.message())))?;
+    let kept = HomeRepo::open(home)?;
+    let change = |path: &String| match read::file(home, path) {
+        Found::File(new) if read::is_kept(path) => Some(Change { path: path.clone(), new: Some(new) }),
+        Found::File(_) | Found::Nothing | Found::Other => None,
+    };
+    let changes: Vec<Change> = files.iter().filter_map(change).collect();
+    let at = history::now();
+    let words = Words {
+        author: history::signature(&kept, &Who::Person(None), at)?,
+        committer: history::signature(&kept, &Who::Synod, at)?,
+        message: "home: begin\n".to_owned(),
+    };
+    commit::add(&kept.repo, &changes, &words)?;
+    Ok(Begun::Made)
+}
+
+/// Makes an empty repository in a folder that is none.
+pub(super) fn make(folder: &Path) -> Result<Repository, git2::Error> {
+    let mut options = RepositoryInitOptions::new();
+    options.external_template(false).no_reinit(true).initial_head(BRANCH);
+    match Repository::init_opts(folder, &options) {
+        Ok(repo) => plain(repo),
+        Err(error) if error.code() == ErrorCode::Exists => plain(Repository::open(folder)?),
+        Err(error) => Err(error),
+    }
+}
