@@ -82,14 +82,15 @@ impl Price {
 
 /// What an answer of the model with this alias costs, in millionths; `None` if the price is unknown.
 pub fn cost(settings: &Settings, alias: &str, usage: &Usage) -> Option<u64> {
-    let target = settings.models.get(alias);
+    let named = || settings.models.values().find(|target| target.model == alias);
+    let target = settings.models.get(alias).or_else(named);
     match target.and_then(|target| settings.providers.get(&target.provider)) {
         // Rules and tapes cost nothing.
         Some(Provider::Scripted { .. } | Provider::Replay { .. }) => return Some(0),
         Some(Provider::OpenAi(_) | Provider::Anthropic(_) | Provider::Record { .. }) | None => {}
     }
-    let named = settings.prices.get(alias);
-    let price = named.or_else(|| settings.prices.get(&target?.model))?;
+    let own = settings.prices.get(alias);
+    let price = own.or_else(|| settings.prices.get(&target?.model))?;
     Some(price.of(usage))
 }
 

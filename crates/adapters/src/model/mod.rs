@@ -1,18 +1,33 @@
 //! Ways to reach models, and the way from an agent's model to the one that answers: aliases and providers of
 //! `synod.yaml`.
 
+mod anthropic;
 mod conversation;
+mod draft;
+mod fault;
 mod fill;
+mod http;
+mod keys;
+mod lenient;
+mod openai;
 mod scripted;
+mod sse;
+mod structured;
+mod tape;
+mod turns;
 
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use domain::settings::{ModelRef, Provider, Settings};
+use domain::settings::{Endpoint, ModelRef, Provider, Settings};
 use formats::{Severity, script};
 use ports::model::{ErrorKind, Model, ModelError, Reply, Request};
+
+use http::{Api, Remote};
+use keys::Key;
+use tape::{Record, Replay};
 
 pub use scripted::{Scripted, Unused};
 
@@ -36,13 +51,7 @@ impl Models {
         let mut models =
             Self { aliases: settings.models.clone(), providers: BTreeMap::new(), scripts: Vec::new() };
         for (name, provider) in &settings.providers {
-            let way = match provider {
-                Provider::Scripted { script } => models.scripted(home, script),
-                Provider::OpenAi(_)
-                | Provider::Anthropic(_)
-                | Provider::Record { .. }
-                | Provider::Replay { .. } => Err("is not reached by this version".to_owned()),
-            };
+            let way = models.way(home, settings, provider);
             models.providers.insert(name.clone(), way.map_err(|e| format!("provider {name}: {e}")));
         }
         models
@@ -68,6 +77,24 @@ impl Models {
         self.scripts.iter().flat_map(|script| script.unmatched()).collect()
     }
 
+    fn way(&mut self, home: &Path, settings: &Settings, provider: &Provider) -> Way {
+        match provider {
+            Provider::Scripted { script } => self.scripted(home, script),
+            Provider::OpenAi(endpoint) => remote(home, Api::OpenAi, endpoint),
+            Provider::Anthropic(endpoint) => remote(home, Api::Anthropic, endpoint),
+            Provider::Replay { tape } => Ok(Arc::new(Replay::new(home, tape)?)),
+            Provider::Record { tape, of } => match settings.providers.get(of) {
+                Some(Provider::Record { .. } | Provider::Replay { .. }) => {
+                    Err(format!("{of} is a tape itself; name the provider that answers"))
+                }
+                Some(other) => Ok(Arc::new(Record::new(home, tape, self.way(home, settings, other)?)?)),
+                None => {
+                    Err(format!("synod.yaml has no provider {of:?}{}", help(of, settings.providers.keys())))
+                }
+            },
+        }
+    }
+
     fn scripted(&mut self, home: &Path, file: &str) -> Way {
         let path = home.join(file);
         let size = std::fs::metadata(&path).map_err(|e| format!("{file}: {e}"))?.len();
@@ -89,7 +116,9 @@ impl Models {
     }
 
     fn find(&self, alias: &str) -> Result<(&dyn Model, &str), String> {
-        let Some(target) = self.aliases.get(alias) else { return Err(self.no_alias(alias)) };
+        // An agent may also name a model as its provider does.
+        let named = || self.aliases.values().find(|target| target.model == alias);
+        let Some(target) = self.aliases.get(alias).or_else(named) else { return Err(self.no_alias(alias)) };
         match self.providers.get(&target.provider) {
             Some(Ok(model)) => Ok((model.as_ref(), &target.model)),
             Some(Err(error)) => Err(error.clone()),
@@ -112,11 +141,20 @@ impl Models {
 impl Model for Models {
     async fn ask(&self, request: Request) -> Result<Reply, ModelError> {
         let (model, name) = self.find(&request.model).map_err(|message| ModelError {
-            kind: ErrorKind::GiveUp,
+            kind: ErrorKind::Down,
             message: format!("{message} (asked by {})", request.agent),
         })?;
-        model.ask(Request { model: name.to_owned(), ..request }).await
+        let request = Request { model: name.to_owned(), ..request };
+        match request.schema.clone() {
+            Some(schema) => structured::ask(model, request, &schema).await,
+            None => model.ask(request).await,
+        }
     }
+}
+
+fn remote(home: &Path, api: Api, endpoint: &Endpoint) -> Way {
+    let key = endpoint.key.clone().map(|source| Key::new(home, source));
+    Ok(Arc::new(Remote::new(api, endpoint, key)?))
 }
 
 fn help<'a>(given: &str, known: impl Iterator<Item = &'a String>) -> String {

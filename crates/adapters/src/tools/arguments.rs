@@ -129,6 +129,11 @@ fn object(arguments: &str) -> Result<Map<String, Value>, String> {
         }
         Ok(Value::Array(_)) => Err("the arguments are a JSON array, give one JSON object".to_owned()),
         Ok(_) => Err("the arguments are a single JSON value, give one JSON object".to_owned()),
+        Err(e) if e.is_eof() => Err(
+            "the arguments are not whole: they end in the middle. An answer that grows too long is cut off; \
+             give one whole JSON object, or do it in smaller steps"
+                .to_owned(),
+        ),
         Err(e) => Err(format!("the arguments are not JSON: {}; give one JSON object", short(&e.to_string()))),
     }
 }

@@ -1,0 +1,355 @@
+//! A provider over HTTP: one client for both APIs, its time-outs and bounds. Dropping a question closes its
+//! connection.
+//!
+//! Proxies of the environment are not used, only the one that the settings name. Redirects are not followed: a key
+//! goes to the host that the owner named, and nowhere else.
+
+use std::sync::{Mutex, OnceLock, PoisonError};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use domain::settings::{Endpoint, Timeouts};
+use ports::model::{ErrorKind, Model, ModelError, Reply, Request};
+use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+use reqwest::{Client, Response, StatusCode, Url};
+use secrecy::{ExposeSecret as _, SecretString};
+use serde_json::Value;
+use tokio::time::{Instant, timeout};
+
+use super::draft::Draft;
+use super::fault::{self, again, down};
+use super::keys::Key;
+use super::{anthropic, openai, sse};
+
+/// A longer answer is not one.
+const REPLY_BYTES_MAX: usize = 16 << 20;
+/// So much is read of an answer that says what is wrong.
+const ERROR_BYTES_MAX: usize = 64 << 10;
+/// Waits for a provider's window are sat out up to here; longer ones go back to whoever plans the work.
+const HOLD_MAX: Duration = Duration::from_secs(30);
+/// Those who waited for the same window come back over this time.
+const SPREAD_MS: u64 = 250;
+const VERSION_DEFAULT: &str = "2023-06-01";
+
+/// Which API is spoken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Api {
+    OpenAi,
+    Anthropic,
+}
+
+/// A provider over HTTP.
+pub(super) struct Remote {
+    api: Api,
+    client: Client,
+    url: Url,
+    host: String,
+    /// What every request carries, without the key.
+    headers: HeaderMap,
+    stream: bool,
+    timeouts: Timeouts,
+    key: Option<Key>,
+    /// What `key` gave; forgotten when the provider refuses it, so that a new one is found without a restart.
+    secret: Mutex<Option<SecretString>>,
+    /// Until when the provider wants to be left alone.
+    closed_until: Mutex<Option<Instant>>,
+}
+
+/// One TLS for the whole process. It must be there before a client is built, whoever builds it.
+fn install_tls() {
+    static ONCE: OnceLock<()> = OnceLock::new();
+    ONCE.get_or_init(|| {
+        // An error means that somebody else has installed one, which is as good.
+        _ = rustls::crypto::ring::default_provider().install_default();
+    });
+}
+
+impl Remote {
+    /// The provider at an endpoint. Reads the key, so that a missing one is told at once.
+    pub(super) fn new(api: Api, endpoint: &Endpoint, key: Option<Key>) -> Result<Self, String> {
+        install_tls();
+        let path = match api {
+            Api::OpenAi => "chat/completions",
+            Api::Anthropic => "messages",
+        };
+        let base = endpoint.base_url.trim_end_matches('/');
+        let url = Url::parse(&format!("{base}/{path}")).map_err(|e| format!("base_url {base:?}: {e}"))?;
+        let host = url.host_str().unwrap_or_default().to_owned();
+        if key.is_some() && url.scheme() != "https" && !is_this_machine(&host) {
+            return Err(format!("a key would go to {host} for all to read; use https in base_url"));
+        }
+        let mut headers = HeaderMap::new();
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        let mut put = |name: &str, value: &str| {
+            let bad = || format!("the header {name:?} cannot be sent");
+            let name = HeaderName::from_bytes(name.as_bytes()).map_err(|_| bad())?;
+            headers.insert(name, HeaderValue::from_str(value).map_err(|_| bad())?);
+            Ok::<(), String>(())
+        };
+        match api {
+            Api::OpenAi => {
+                if let Some(organization) = &endpoint.organization {
+                    put("openai-organization", organization)?;
+                }
+            }
+            Api::Anthropic => {
+                put("anthropic-version", endpoint.version.as_deref().unwrap_or(VERSION_DEFAULT))?
+            }
+        }
+        for (name, value) in &endpoint.headers {
+            put(name, value)?;
+        }
+        let secret = key.as_ref().map(Key::read).transpose()?;
+        let client = client(endpoint)?;
+        Ok(Self {
+            api,
+            client,
+            url,
+            host,
+            headers,
+            stream: endpoint.stream,
+            timeouts: endpoint.timeouts,
+            key,
+            secret: Mutex::new(secret),
+            closed_until: Mutex::new(None),
+        })
+    }
+
+    async fn exchange(&self, request: &Request) -> Result<Reply, ModelError> {
+        self.wait_for_window(request).await?;
+        let body = match self.api {
+            Api::OpenAi => openai::body(request, &self.host, self.stream),
+            Api::Anthropic => anthropic::body(request, self.stream),
+        };
+        let response = self.send(body.to_string()).await?;
+        self.note_window(response.status(), response.headers());
+        if !response.status().is_success() {
+            return Err(self.refusal(response, &request.model).await);
+        }
+        let kind =
+            response.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+        let draft = if kind.contains("event-stream") {
+            self.read_stream(response).await?
+        } else {
+            self.read_whole(response).await?
+        };
+        draft.finish(&self.host)
+    }
+
+    async fn send(&self, body: String) -> Result<Response, ModelError> {
+        let mut headers = self.headers.clone();
+        if let Some(secret) = self.secret().await? {
+            let (name, text) = match self.api {
+                Api::OpenAi => (AUTHORIZATION, format!("Bearer {}", secret.expose_secret())),
+                Api::Anthropic => (HeaderName::from_static("x-api-key"), secret.expose_secret().to_owned()),
+            };
+            let mut value = HeaderValue::from_str(&text)
+                .map_err(|_| down("the key has characters that no key has".to_owned()))?;
+            value.set_sensitive(true);
+            headers.insert(name, value);
+        }
+        let sent = self.client.post(self.url.clone()).headers(headers).body(body).send();
+        let connect = Duration::from_millis(self.timeouts.connect_ms);
+        let first = Duration::from_millis(self.timeouts.first_byte_ms);
+        match timeout(connect + first, sent).await {
+            Ok(Ok(response)) => Ok(response),
+            Ok(Err(error)) => Err(fault::transport(&self.host, &error, connect)),
+            Err(_) => Err(self.silent(first)),
+        }
+    }
+
+    /// The key, read anew if the provider refused the last one.
+    async fn secret(&self) -> Result<Option<SecretString>, ModelError> {
+        let Some(key) = &self.key else { return Ok(None) };
+        if let Some(secret) = &*self.secret.lock().unwrap_or_else(PoisonError::into_inner) {
+            return Ok(Some(secret.clone()));
+        }
+        let key = key.clone();
+        let read = tokio::task::spawn_blocking(move || key.read()).await;
+        let secret = read.map_err(|_| down("the key cannot be read".to_owned()))?.map_err(down)?;
+        *self.secret.lock().unwrap_or_else(PoisonError::into_inner) = Some(secret.clone());
+        Ok(Some(secret))
+    }
+
+    async fn refusal(&self, response: Response, model: &str) -> ModelError {
+        let (status, headers) = (response.status(), response.headers().clone());
+        if status == StatusCode::UNAUTHORIZED {
+            *self.secret.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        }
+        // What is wrong is known already; the words are only for people.
+        let mut body = Vec::new();
+        let mut pieces = Pieces::new(self, response, ERROR_BYTES_MAX);
+        while let Ok(Some(piece)) = pieces.next().await {
+            body.extend(piece);
+        }
+        fault::status(&self.host, model, status, &headers, &body)
+    }
+
+    async fn read_whole(&self, response: Response) -> Result<Draft, ModelError> {
+        let mut body = Vec::new();
+        let mut pieces = Pieces::new(self, response, REPLY_BYTES_MAX);
+        while let Some(piece) = pieces.next().await? {
+            body.extend(piece);
+        }
+        let value: Value = match serde_json::from_slice(&body) {
+            Ok(value) => value,
+            Err(_) if body.trim_ascii_start().starts_with(b"<") => {
+                return Err(down(format!("{} answers with a web page; is base_url right?", self.host)));
+            }
+            Err(error) => {
+                return Err(again(format!("{} answers with something that is not JSON: {error}", self.host)));
+            }
+        };
+        let mut draft = Draft::default();
+        match self.api {
+            Api::OpenAi => openai::whole(&self.host, &value, &mut draft)?,
+            Api::Anthropic => anthropic::whole(&self.host, &value, &mut draft)?,
+        }
+        Ok(draft)
+    }
+
+    async fn read_stream(&self, response: Response) -> Result<Draft, ModelError> {
+        let mut reader = sse::Reader::default();
+        let mut draft = Draft::default();
+        let mut pieces = Pieces::new(self, response, REPLY_BYTES_MAX);
+        loop {
+            let piece = match pieces.next().await {
+                Ok(Some(piece)) => piece,
+                Ok(None) if reader.is_torn() && draft.stop.is_none() => {
+                    return Err(again(format!("{} breaks off in the middle of its answer", self.host)));
+                }
+                // Some servers leave out the last event; an answer that says why it stopped is whole.
+                Ok(None) => return Ok(draft),
+                Err(_) if draft.stop.is_some() => return Ok(draft),
+                Err(error) => return Err(error),
+            };
+            let events = reader.take(&piece).map_err(|what| again(format!("{}: {what}", self.host)))?;
+            for event in events {
+                let is_last = match self.api {
+                    Api::OpenAi => openai::event(&self.host, &event.data, &mut draft)?,
+                    Api::Anthropic => anthropic::event(&self.host, &event.data, &mut draft)?,
+                };
+                if is_last {
+                    pieces.drain().await;
+                    return Ok(draft);
+                }
+            }
+        }
+    }
+
+    fn silent(&self, waited: Duration) -> ModelError {
+        again(format!("{} says nothing for {} ms", self.host, waited.as_millis()))
+    }
+
+    /// Sits out a wait that the provider asked somebody else for: all share one account.
+    async fn wait_for_window(&self, request: &Request) -> Result<(), ModelError> {
+        let until = *self.closed_until.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(until) = until.filter(|until| *until > Instant::now()) else { return Ok(()) };
+        let wait = until - Instant::now();
+        if wait > HOLD_MAX {
+            let after_ms = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX);
+            let message = format!("{} wants no requests for {} s", self.host, wait.as_secs());
+            return Err(ModelError { kind: ErrorKind::Retry { after_ms }, message });
+        }
+        let spread =
+            request.agent.as_str().bytes().fold(0_u64, |n, b| n.wrapping_mul(31) + u64::from(b)) % SPREAD_MS;
+        tokio::time::sleep_until(until + Duration::from_millis(spread)).await;
+        Ok(())
+    }
+
+    /// Remembers what a provider says about its window: when it refuses, and when an answer uses up the last of it.
+    fn note_window(&self, status: StatusCode, headers: &HeaderMap) {
+        let now = jiff::Timestamp::now();
+        let wait_ms = match status {
+            StatusCode::TOO_MANY_REQUESTS => fault::after_ms(headers, now),
+            _ => fault::window_ms(headers, now).unwrap_or(0),
+        };
+        if wait_ms > 0 {
+            let until = Instant::now() + Duration::from_millis(wait_ms);
+            let mut closed = self.closed_until.lock().unwrap_or_else(PoisonError::into_inner);
+            *closed = Some(closed.map_or(until, |known| known.max(until)));
+        }
+    }
+
+    /// A provider may repeat a key in its complaint.
+    fn without_key(&self, error: ModelError) -> ModelError {
+        let secret = self.secret.lock().unwrap_or_else(PoisonError::into_inner);
+        match &*secret {
+            Some(secret) => {
+                ModelError { message: error.message.replace(secret.expose_secret(), "[key]"), ..error }
+            }
+            None => error,
+        }
+    }
+}
+
+#[async_trait]
+impl Model for Remote {
+    async fn ask(&self, request: Request) -> Result<Reply, ModelError> {
+        self.exchange(&request).await.map_err(|error| self.without_key(error))
+    }
+}
+
+/// The body of an answer, piece by piece, within its bounds of size and time.
+struct Pieces<'a> {
+    remote: &'a Remote,
+    response: Response,
+    left: usize,
+    bytes_max: usize,
+    /// How long the next piece may take.
+    wait: Duration,
+}
+
+impl<'a> Pieces<'a> {
+    fn new(remote: &'a Remote, response: Response, bytes_max: usize) -> Self {
+        let wait = Duration::from_millis(remote.timeouts.first_byte_ms);
+        Self { remote, response, left: bytes_max, bytes_max, wait }
+    }
+
+    async fn next(&mut self) -> Result<Option<Vec<u8>>, ModelError> {
+        let host = &self.remote.host;
+        let piece = match timeout(self.wait, self.response.chunk()).await {
+            Ok(Ok(Some(piece))) => piece,
+            Ok(Ok(None)) => return Ok(None),
+            Ok(Err(error)) => {
+                return Err(fault::transport(
+                    host,
+                    &error,
+                    Duration::from_millis(self.remote.timeouts.connect_ms),
+                ));
+            }
+            Err(_) => return Err(self.remote.silent(self.wait)),
+        };
+        self.wait = Duration::from_millis(self.remote.timeouts.idle_ms);
+        let Some(left) = self.left.checked_sub(piece.len()) else {
+            return Err(down(format!("{host} answers with more than {} bytes", self.bytes_max)));
+        };
+        self.left = left;
+        Ok(Some(piece.into()))
+    }
+
+    /// Reads what is left behind the last event, so that the connection can be used again; does not wait for it.
+    async fn drain(&mut self) {
+        const WAIT: Duration = Duration::from_millis(5);
+        _ = timeout(WAIT, async { while let Ok(Some(_)) = self.next().await {} }).await;
+    }
+}
+
+fn client(endpoint: &Endpoint) -> Result<Client, String> {
+    let mut builder = Client::builder()
+        .connect_timeout(Duration::from_millis(endpoint.timeouts.connect_ms))
+        .redirect(reqwest::redirect::Policy::none())
+        .no_proxy()
+        .tcp_nodelay(true)
+        .user_agent(concat!("synod/", env!("CARGO_PKG_VERSION")));
+    if let Some(proxy) = &endpoint.proxy {
+        builder =
+            builder.proxy(reqwest::Proxy::all(proxy).map_err(|_| format!("proxy {proxy:?} is no address"))?);
+    }
+    builder.build().map_err(|error| format!("no client can be made: {error}"))
+}
+
+fn is_this_machine(host: &str) -> bool {
+    let bare = host.trim_start_matches('[').trim_end_matches(']');
+    host == "localhost" || bare.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
+}
