@@ -117,6 +117,7 @@ pub fn head(session: &SessionId) -> Head {
 pub fn message(number: u32) -> Message {
     let asks = number % 2 == 1;
     Message {
+        label: Default::default(),
         id: MessageId::new(format!("m-{number:04}")),
         at: Time(1_768_000_000_000 + i64::from(number) * 1_000),
         speaker: if asks { Speaker::User } else { Speaker::Assistant },

@@ -98,6 +98,7 @@ impl World {
                         calls,
                         model: String::new(),
                         usage: Usage::of(900, 80),
+                        read: Vec::new(),
                     };
                 }
                 Some(Effect::RunTool { ticket, session, call, .. }) => {

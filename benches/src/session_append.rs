@@ -78,6 +78,7 @@ impl Desk {
             (1..=length).for_each(|number| text.push_str(&print_message(&home::message(number))));
             std::fs::write(home.join(path_of(&id)), text)?;
             let event = Event::SessionAdopted {
+                label: Default::default(),
                 head: Box::new(head),
                 lifecycle: Lifecycle::Waiting,
                 failed: false,

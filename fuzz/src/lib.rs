@@ -96,6 +96,7 @@ fn session(text: &str) {
     }
     for content in ["one", "two\n lines"] {
         file.append(&Message {
+            label: Default::default(),
             id: MessageId::new(format!("m-{}", content.len())),
             at: Time(0),
             speaker: Speaker::User,

@@ -11,6 +11,7 @@ use domain::effect::Effect;
 use domain::gate::{Asker, may_use};
 use domain::id::{SessionId, Ticket};
 use domain::input::{Failure, Input};
+use domain::label::Label;
 use domain::settings::{Limits, ModelRef, Provider};
 use domain::state::State;
 use domain::tool::{self, Call, Permit, Want};
@@ -113,7 +114,7 @@ impl LocalHands {
         let falls_back = state.sessions.get(&session).is_some_and(|s| s.fallback_until.is_some());
         let model = agent.model.fallback.as_ref().filter(|_| falls_back).unwrap_or(&agent.model.primary);
         let role = state.role(&agent.role);
-        let asker = Asker { spec: agent, role, approval_required: false };
+        let asker = Asker { spec: agent, role, approval_required: false, label: &Label::owner() };
         let names: Vec<&str> =
             tool::ALL.iter().filter(|f| may_use(&asker, f.name, f.needs).is_ok()).map(|f| f.name).collect();
         let ask = Ask {
@@ -244,7 +245,8 @@ impl Ask {
                     }
                     calls.push(call);
                 }
-                Input::Replied { session, ticket, text: reply.text, calls, model, usage: reply.usage }
+                let usage = reply.usage;
+                Input::Replied { session, ticket, text: reply.text, calls, model, usage, read: Vec::new() }
             }
             Ok(Err(ModelError { kind, message })) => failed(session, message, failure(kind)),
             Err(_) => {

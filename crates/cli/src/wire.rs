@@ -146,7 +146,7 @@ fn calls_unknown(events: &mut broadcast::Receiver<Recorded>) -> Vec<(String, Str
     let mut unknown = Vec::new();
     loop {
         match events.try_recv().map(|recorded| recorded.event) {
-            Ok(Event::CallFinished { session, finish: Finish::Unknown, message }) => {
+            Ok(Event::CallFinished { session, finish: Finish::Unknown, message, .. }) => {
                 let agent = session.as_str().rsplit_once('-').map_or("", |(agent, _)| agent);
                 unknown.push((agent.to_owned(), message.content));
             }

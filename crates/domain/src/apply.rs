@@ -2,14 +2,16 @@
 //! An event about something unknown changes nothing; decide never makes one.
 
 use crate::agent;
-use crate::event::{Bill, Event, Found, Tail};
+use crate::event::{Bill, Event, Finish, Found, Tail};
 use crate::id::{AgentId, SessionId, TaskId, Ticket, Time};
+use crate::label::{FILES_MAX, Label};
 use crate::lifecycle::Lifecycle;
 use crate::session::{Head, Message};
 use crate::state::{
     Agent, Deadline, Pending, Rank, Requester, Session, Stage, State, Step, Task, TaskStage, Work,
 };
 use crate::task::{self, Priority};
+use crate::tool::{Act, Want};
 use crate::usage::{Spent, Usage};
 
 /// What is due, and when.
@@ -40,8 +42,11 @@ impl State {
             Event::TaskEnded { task, end, result, by: _ } => self.end_task(task, *end, result),
             Event::TaskReopened { task, by: _ } => self.reopen_task(task),
             Event::SessionOpened { head } => self.open_session(head),
-            Event::SessionAdopted { head, lifecycle, failed, next_message, tail } => {
+            Event::SessionAdopted { head, lifecycle, failed, next_message, tail, label } => {
                 self.open_session(head);
+                if let Some(session) = self.sessions.get_mut(&head.session) {
+                    session.label = label.clone();
+                }
                 self.adopt_session(&head.session, *lifecycle, *failed, *next_message, tail);
             }
             Event::ApprovalsFound { next } => self.next_approval = self.next_approval.max(*next),
@@ -63,9 +68,12 @@ impl State {
                 self.spend(session, Usage::of(*tokens_in, *tokens_out), spent.as_ref());
                 self.take_reply(session, message);
             }
-            Event::CallCleared { session, call, nature, permit, rule: _ } => {
+            Event::CallCleared { session, call, nature, permit, approval, rule: _ } => {
                 let ticket = Ticket { effect: self.seq, attempt: 1 };
-                self.step(session, call.as_str(), Step::Running { ticket, nature: *nature, permit: *permit });
+                let approved = approval.is_some();
+                let step = Step::Running { ticket, nature: *nature, permit: *permit, approved };
+                self.step(session, call.as_str(), step);
+                self.label_reach(session, call);
             }
             Event::CallRetried { session, call } => self.retry_call(session, call.as_str()),
             Event::CallAsked { request } => {
@@ -80,7 +88,18 @@ impl State {
                 );
                 self.approvals.insert(request.id.clone(), (**request).clone());
             }
-            Event::CallFinished { session, message, .. } => self.finish_call(session, message),
+            Event::CallFinished { session, message, wrote, finish } => {
+                let pending =
+                    message.call.as_ref().and_then(|call| self.sessions.get(session)?.pending(call));
+                let approved =
+                    pending.is_some_and(|p| matches!(p.step, Step::Running { approved: true, .. }));
+                self.finish_call(session, message);
+                self.label_wrote(session, message.call.as_ref(), wrote, *finish == Finish::Done, approved);
+            }
+            Event::FileTrusted { path, .. } => _ = self.files.remove(path),
+            Event::LabelsFound { labels } => {
+                labels.iter().for_each(|(path, label)| self.label_file(path, label));
+            }
             Event::ApprovalEnded { approval, outcome } => self.end_approval(approval, outcome),
         }
     }
@@ -158,9 +177,11 @@ impl State {
             (named(|t, id| t.spec.parent.as_ref() == Some(id)), named(|t, id| t.spec.depends_on.contains(id)))
         };
         self.dangling.remove(&id);
+        let label = self.label_of_request(spec, by);
         let task = Task {
             spec: spec.clone(),
             by: by.clone(),
+            label,
             stage: TaskStage::Open,
             result: String::new(),
             children,
@@ -225,6 +246,9 @@ impl State {
             self.open_tasks = self.open_tasks.saturating_sub(1);
         }
         task.result = cut(result, RESULT_BYTES_MAX).to_owned();
+        if let Some(worker) = task.session().and_then(|id| self.sessions.get(id)) {
+            task.label.join(&worker.label);
+        }
         let dependents = task.dependents.clone();
         self.set_stage(id, TaskStage::Ended { end });
         for dependent in dependents {
@@ -261,6 +285,7 @@ impl State {
             unread: false,
             askers: Default::default(),
             repeated: None,
+            label: Default::default(),
             worked_ms: 0,
             working_since: None,
             work_due: None,
@@ -353,6 +378,7 @@ impl State {
             session.turns = 0;
             session.repeated = None;
             session.askers.extend(asker.cloned());
+            session.label.join(&message.label);
         });
     }
 
@@ -454,6 +480,7 @@ impl State {
     fn take_reply(&mut self, id: &SessionId, message: &Message) {
         self.change_session(id, |session| {
             session.next_message = session.next_message.max(number_in(message.id.as_str()).saturating_add(1));
+            session.label.join(&message.label);
             session.stage = if message.calls.is_empty() {
                 Stage::Concluding { said: message.content.clone() }
             } else {
@@ -484,6 +511,7 @@ impl State {
     fn finish_call(&mut self, id: &SessionId, message: &Message) {
         self.change_session(id, |session| {
             session.next_message = session.next_message.max(number_in(message.id.as_str()).saturating_add(1));
+            session.label.join(&message.label);
             if let Some(call) = &message.call {
                 take_step(session, call.as_str(), Step::Finished);
             }
@@ -503,6 +531,77 @@ impl State {
                 request.call.as_str(),
                 Step::Approved { approval: id.clone(), permit: request.permit },
             );
+        }
+    }
+
+    /// What a task was made from.
+    fn label_of_request(&self, spec: &task::Spec, by: &Requester) -> Label {
+        let written = spec.properties.get("label").and_then(|text| text.parse::<Label>().ok());
+        let mut label = written.unwrap_or_default();
+        match by {
+            Requester::Person { .. } => {}
+            Requester::Inbox { source } => label.join(&Label::outside(source)),
+            Requester::Session { session } => {
+                label.join(&self.sessions.get(session).map_or_else(Label::team, |s| s.label.clone()));
+            }
+        }
+        label
+    }
+
+    /// What a call that begins can change has its label before it changes anything: whether it ends or not.
+    fn label_reach(&mut self, id: &SessionId, call: &crate::id::CallId) {
+        let Some(session) = self.sessions.get(id).filter(|s| s.label.counts()) else { return };
+        let Some(Pending { call, step: Step::Running { permit, approved, .. } }) = session.pending(call)
+        else {
+            return;
+        };
+        let place = match &call.want {
+            Want::Act(Act::WriteFile { path, .. } | Act::CreateDirectory { path }) if !approved => {
+                path.clone()
+            }
+            Want::Act(Act::ExecuteCommand { .. }) if permit.writes => format!("workspaces/{}", session.agent),
+            Want::Act(_) | Want::Invalid { .. } => return,
+        };
+        let label = session.label.clone();
+        self.label_file(&place, &label);
+    }
+
+    /// What a call changed has the label of its session; what it wrote whole has no other.
+    fn label_wrote(
+        &mut self,
+        id: &SessionId,
+        call: Option<&crate::id::CallId>,
+        wrote: &[String],
+        is_done: bool,
+        approved: bool,
+    ) {
+        let Some(session) = self.sessions.get(id).filter(|_| !wrote.is_empty()) else { return };
+        let label = session.label.clone();
+        let pending = call.and_then(|call| session.pending(call));
+        let whole = pending.is_some_and(|p| matches!(p.call.want, Want::Act(Act::WriteFile { .. })));
+        // A person saw these very bytes and said yes: that is what makes a label better.
+        let vouched = whole && approved;
+        for place in wrote {
+            if whole && is_done {
+                self.files.remove(place);
+            }
+            if label.counts() && !vouched {
+                self.label_file(place, &label);
+            }
+        }
+    }
+
+    fn label_file(&mut self, place: &str, label: &Label) {
+        let place = place.trim_matches('/');
+        let is_full = self.files.len() >= FILES_MAX;
+        match self.files.get_mut(place) {
+            Some(known) => known.join(label),
+            None if !is_full => _ = self.files.insert(place.to_owned(), label.clone()),
+            // Too many to tell apart: the first two parts of the path stand for all beneath.
+            None => {
+                let folder = place.match_indices('/').nth(1).map_or(place, |(end, _)| &place[..end]);
+                self.files.entry(folder.to_owned()).or_default().join(label);
+            }
         }
     }
 

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::id::{AgentId, ApprovalId, CallId, SessionId, TaskId, Time};
+use crate::label::Label;
 use crate::tool::{Act, Permit, Seen};
 
 /// How much harm a wrong yes could do.
@@ -66,6 +67,12 @@ pub struct Request {
     pub risk: Risk,
     /// Why the risk is what it is, and which rule asked.
     pub factors: Vec<String>,
+    /// Where what led to it comes from.
+    #[serde(default, skip_serializing_if = "Label::is_plain")]
+    pub label: Label,
+    /// How it came here, from where it began: `inbox/slack.jsonl:3`, `task-001 of planner-001`, …
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub chain: Vec<String>,
     /// When it was asked.
     pub created: Time,
     /// When it lapses.

@@ -14,8 +14,9 @@ mod turn;
 use std::collections::BTreeMap;
 
 use crate::event::Event;
-use crate::id::{MessageId, SessionId, Time};
+use crate::id::{AgentId, MessageId, SessionId, Time};
 use crate::input::Input;
+use crate::label::{Label, Readers};
 use crate::lifecycle::Lifecycle;
 use crate::refused::Refused;
 use crate::session::{Message, Speaker};
@@ -24,8 +25,30 @@ use crate::state::{Session, State, Work};
 /// What follows from `input` at the time `at`.
 pub fn decide(state: &State, at: Time, input: &Input) -> Result<Vec<Event>, Refused> {
     let mut events = follow(state, at, input)?;
+    withhold(state, &mut events);
     number_messages(state, &mut events);
     Ok(events)
+}
+
+/// Words that an agent may not see do not reach it, whichever way they were to come. Done here and nowhere else,
+/// because there are many ways.
+fn withhold(state: &State, events: &mut [Event]) {
+    let mut opened: Vec<(SessionId, AgentId)> = Vec::new();
+    for event in events {
+        match event {
+            Event::SessionOpened { head } => opened.push((head.session.clone(), head.agent.clone())),
+            Event::MessageAdded { session, message, .. } if message.label.readers != Readers::Home => {
+                let new = opened.iter().find(|(id, _)| id == session).map(|(_, agent)| agent);
+                let agent = new.or_else(|| state.sessions.get(session).map(|s| &s.agent));
+                if agent.is_some_and(|agent| !message.label.readers.include(agent)) {
+                    message.content =
+                        format!("withheld: these words are for others to see ({})", message.label);
+                    message.label = Label::team();
+                }
+            }
+            _ => {}
+        }
+    }
 }
 
 /// Gives each message its place in its session. Done here and nowhere else, because one decision may say
@@ -73,8 +96,8 @@ fn follow(state: &State, at: Time, input: &Input) -> Result<Vec<Event>, Refused>
             next if next > state.next_approval => Ok(vec![Event::ApprovalsFound { next }]),
             _ => Ok(Vec::new()),
         },
-        Input::SessionRead { head, status, next_message, tail, approvals } => {
-            Ok(recover::session(state, at, head, *status, *next_message, tail, approvals))
+        Input::SessionRead { head, status, next_message, tail, label, approvals } => {
+            Ok(recover::session(state, at, head, *status, *next_message, tail, label, approvals))
         }
         Input::SessionCut { session, next_message, tail } => {
             recover::cut(state, at, session, *next_message, tail)
@@ -89,14 +112,19 @@ fn follow(state: &State, at: Time, input: &Input) -> Result<Vec<Event>, Refused>
         Input::Answered { approval, answer, by, via } => {
             finish::answered(state, at, approval, answer, by, via)
         }
-        Input::Replied { session, ticket, text, calls, model, usage } => {
-            turn::replied(state, at, session, *ticket, text, calls, model, *usage)
+        Input::Replied { session, ticket, text, calls, model, usage, read } => {
+            turn::replied(state, at, session, *ticket, text, calls, (model, *usage), read)
         }
+        Input::FileTrusted { path, digest, by } => {
+            Ok(vec![Event::FileTrusted { path: path.clone(), digest: digest.clone(), by: by.clone() }])
+        }
+        Input::LabelsFound { labels } => Ok(config::labels(state, labels)),
         Input::ModelFailed { session, ticket, reason, failure } => {
             turn::failed(state, at, session, *ticket, reason, *failure)
         }
-        Input::ToolFinished { session, call, ticket, ok, text, read: _, wrote: _ } => {
-            turn::tool_finished(state, at, session, call, *ticket, *ok, text)
+        Input::ToolFinished { session, call, ticket, ok, text, read, wrote } => {
+            let outcome = turn::Finished { ok: *ok, text, read, wrote };
+            turn::tool_finished(state, at, session, call, *ticket, &outcome)
         }
     }
 }
@@ -180,7 +208,7 @@ fn moves_from(
 }
 
 /// A message to an agent. Its id is given at the end of the decision.
-fn said(at: Time, from: &str, content: String) -> Message {
+fn said(at: Time, from: &str, content: String, label: Label) -> Message {
     Message {
         id: MessageId::new(""),
         at,
@@ -189,5 +217,6 @@ fn said(at: Time, from: &str, content: String) -> Message {
         content,
         calls: Vec::new(),
         call: None,
+        label,
     }
 }

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::agent;
 use crate::approval::{Outcome, Request};
 use crate::id::{AgentId, ApprovalId, CallId, MessageId, SessionId, TaskId, Time};
+use crate::label::Label;
 use crate::lifecycle::Lifecycle;
 use crate::session::{Head, Message};
 use crate::settings::{Policy, Settings};
@@ -109,6 +110,9 @@ pub enum Event {
         next_message: u32,
         /// Where it stands.
         tail: Tail,
+        /// The worst label of its messages.
+        #[serde(default, skip_serializing_if = "Label::is_plain")]
+        label: Label,
     },
     /// Approvals were found in files, without a journal; new ones get higher numbers.
     ApprovalsFound {
@@ -217,6 +221,9 @@ pub enum Event {
         /// What a command may do beyond reading.
         #[serde(default, skip_serializing_if = "Permit::is_none")]
         permit: Permit,
+        /// The approval that a person gave for exactly this.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        approval: Option<ApprovalId>,
     },
     /// A call that may be repeated is carried out again.
     CallRetried {
@@ -238,6 +245,23 @@ pub enum Event {
         finish: Finish,
         /// The result as the agent sees it; its `call` says which call.
         message: Message,
+        /// The places that it changed.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        wrote: Vec<String>,
+    },
+    /// A person vouches for what stands in a file, as it stands.
+    FileTrusted {
+        /// Relative to the home.
+        path: String,
+        /// SHA-256 of its content.
+        digest: String,
+        /// Who.
+        by: String,
+    },
+    /// Labels of files were found in their list, without a journal.
+    LabelsFound {
+        /// By path.
+        labels: std::collections::BTreeMap<String, Label>,
     },
     /// An approval was answered, lapsed or was withdrawn.
     ApprovalEnded {
@@ -364,6 +388,8 @@ impl Event {
             Self::CallAsked { .. } => "call_asked",
             Self::CallFinished { .. } => "call_finished",
             Self::ApprovalEnded { .. } => "approval_ended",
+            Self::FileTrusted { .. } => "file_trusted",
+            Self::LabelsFound { .. } => "labels_found",
         }
     }
 }

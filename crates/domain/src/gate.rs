@@ -3,6 +3,7 @@
 
 use crate::agent;
 use crate::approval::Risk;
+use crate::label::{Integrity, Label, Readers};
 use crate::role::{COORDINATION_TOOLS, Permission, Role, glob};
 use crate::settings::{CommandRule, CommandVerdict, Policy};
 use crate::tool::{self, Act, Nature, Permit, Seen};
@@ -48,6 +49,8 @@ pub struct Asker<'a> {
     pub role: Option<&'a Role>,
     /// Whether its task demands a person's yes for every effect.
     pub approval_required: bool,
+    /// The worst of what was read in the conversation.
+    pub label: &'a Label,
 }
 
 /// Folders and files that no tool ever writes: they are how people keep control.
@@ -120,6 +123,13 @@ pub fn judge(asker: &Asker<'_>, policy: &Policy, act: &Act, seen: Option<&Seen>)
             let factors = vec![format!("speaks to people outside the home, in {channel}")];
             (Verdict::Ask { risk: Risk::Medium, factors }, "slack_send always asks".to_owned())
         }
+        Act::SendMessage { to: other, .. } | Act::CreateTask { assignee: Some(other), .. }
+            if !asker.label.readers.include(other) =>
+        {
+            let advice =
+                format!("{other} may not see what was read here ({}); leave it to who may", asker.label);
+            return deny("trust.secret: readers".to_owned(), advice);
+        }
         Act::ReadFile { .. }
         | Act::ListDirectory { .. }
         | Act::SearchFiles { .. }
@@ -130,6 +140,9 @@ pub fn judge(asker: &Asker<'_>, policy: &Policy, act: &Act, seen: Option<&Seen>)
         | Act::SlackRead { .. } => (Verdict::Allow, format!("tool {} asks nobody", act.tool())),
     };
     let changes = nature != Nature::Read && !facts.is_some_and(|f| f.inside);
+    let is_outward = matches!(act, Act::SlackSend { .. });
+    let (verdict, rule) =
+        if changes { trusted(asker.label, is_outward, verdict, rule) } else { (verdict, rule) };
     if verdict == Verdict::Allow && changes && asker.approval_required {
         let factors = vec!["the task says approval_required: true".to_owned()];
         return Ruling {
@@ -145,6 +158,30 @@ pub fn judge(asker: &Asker<'_>, policy: &Policy, act: &Act, seen: Option<&Seen>)
         _ => Permit::NONE,
     };
     Ruling { verdict, rule, nature, permit }
+}
+
+/// What changes something is not done on the word of anybody, and what leaves the home is not what only some may
+/// see: text from outside may lead to reading and thinking, and to asking a person.
+fn trusted(label: &Label, is_outward: bool, verdict: Verdict, rule: String) -> (Verdict, String) {
+    let because = match label.integrity {
+        Integrity::Outside => "what was read here came from outside, where anybody may have written it",
+        Integrity::Owner | Integrity::Team if is_outward && label.readers != Readers::Home => {
+            "what was read here is not for everybody to see"
+        }
+        Integrity::Owner | Integrity::Team => return (verdict, rule),
+    };
+    let factor = format!("{because}: {label}");
+    match verdict {
+        Verdict::Allow => {
+            let rule = "trust: text from outside changes nothing by itself".to_owned();
+            (Verdict::Ask { risk: Risk::High, factors: vec![factor] }, rule)
+        }
+        Verdict::Ask { risk, mut factors } => {
+            factors.push(factor);
+            (Verdict::Ask { risk: risk.max(Risk::High), factors }, rule)
+        }
+        deny @ Verdict::Deny { .. } => (deny, rule),
+    }
 }
 
 /// Whether the agent has the tool at all: deny wins, then the list that is given, then the role.

@@ -1,9 +1,12 @@
 //! What comes from outside: people, files, outcomes, time. `decide` turns inputs into events.
 
+use std::collections::BTreeMap;
+
 use crate::agent;
 use crate::approval::{Answer, Request};
 use crate::event::Tail;
 use crate::id::{AgentId, ApprovalId, CallId, MessageId, SessionId, TaskId, Ticket};
+use crate::label::Label;
 use crate::session::{Head, Status};
 use crate::settings::{Policy, Settings};
 use crate::task::{self, Mark};
@@ -85,6 +88,8 @@ pub enum Input {
         next_message: u32,
         /// Where it stands.
         tail: Tail,
+        /// The worst label of its messages.
+        label: Label,
         /// Approvals of the last turn that still wait.
         approvals: Vec<Request>,
     },
@@ -142,6 +147,22 @@ pub enum Input {
         model: String,
         /// What it took.
         usage: Usage,
+        /// The places, beside the conversation, whose content the model was given.
+        read: Vec<String>,
+    },
+    /// A person vouches for what stands in a file, as it stands.
+    FileTrusted {
+        /// Relative to the home.
+        path: String,
+        /// SHA-256 of its content.
+        digest: String,
+        /// Who.
+        by: String,
+    },
+    /// Labels of files were found in their list.
+    LabelsFound {
+        /// By path.
+        labels: BTreeMap<String, Label>,
     },
     /// A model did not answer.
     ModelFailed {

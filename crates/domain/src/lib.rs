@@ -12,6 +12,7 @@ pub mod event;
 pub mod gate;
 pub mod id;
 pub mod input;
+pub mod label;
 pub mod lifecycle;
 pub mod mode;
 mod react;

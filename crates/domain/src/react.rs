@@ -40,6 +40,8 @@ pub fn react(state: &State, event: &Event) -> Option<Effect> {
         | Event::Replied { .. }
         | Event::CallAsked { .. }
         | Event::CallFinished { .. }
+        | Event::FileTrusted { .. }
+        | Event::LabelsFound { .. }
         | Event::ApprovalEnded { .. } => None,
     }
 }

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::id::{AgentId, CallId, MessageId, SessionId, TaskId, Time};
+use crate::label::Label;
 use crate::tool::Call;
 
 /// `status:` of a session file.
@@ -114,4 +115,7 @@ pub struct Message {
     /// The call this is the result of.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub call: Option<CallId>,
+    /// Where the words come from, and who may see them.
+    #[serde(default, skip_serializing_if = "Label::is_plain")]
+    pub label: Label,
 }

@@ -31,6 +31,9 @@ pub struct Settings {
     /// How the home's history is kept.
     #[serde(skip_serializing_if = "Git::is_default")]
     pub git: Git,
+    /// What is known of files by where they lie.
+    #[serde(skip_serializing_if = "Trust::is_empty")]
+    pub trust: Trust,
 }
 
 /// `git:`
@@ -52,6 +55,22 @@ impl Default for Git {
 impl Git {
     fn is_default(&self) -> bool {
         *self == Self::default()
+    }
+}
+
+/// `trust:`
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Trust {
+    /// Patterns of paths whose content anybody may have written.
+    pub outside: Vec<String>,
+    /// Patterns of paths whose content only these agents may see.
+    pub secret: BTreeMap<String, Vec<AgentId>>,
+}
+
+impl Trust {
+    fn is_empty(&self) -> bool {
+        self.outside.is_empty() && self.secret.is_empty()
     }
 }
 

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::agent;
 use crate::approval::{Outcome, Request};
 use crate::id::{AgentId, ApprovalId, CallId, Seq, SessionId, TaskId, Ticket, Time};
+use crate::label::Label;
 use crate::lifecycle::Lifecycle;
 use crate::role::{self, Role};
 use crate::session::Status;
@@ -34,6 +35,9 @@ pub struct State {
     pub approvals: BTreeMap<ApprovalId, Request>,
     /// Approvals that have ended, and how; so that a late answer can be told who was first.
     pub decided: BTreeMap<ApprovalId, Outcome>,
+    /// Files and folders that agents wrote from what is not to be trusted, or not for all.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub files: BTreeMap<String, Label>,
     /// How many lines of each inbox file were taken.
     pub inbox: BTreeMap<String, u64>,
     /// The number of the next task.
@@ -120,6 +124,9 @@ pub struct Task {
     pub stage: TaskStage,
     /// What came of it, cut to a bound; the whole text is in the session.
     pub result: String,
+    /// Where its words and its result come from.
+    #[serde(default, skip_serializing_if = "Label::is_plain")]
+    pub label: Label,
     /// Tasks that are a part of it.
     pub children: BTreeSet<TaskId>,
     /// Tasks that wait for it.
@@ -200,6 +207,9 @@ pub struct Session {
     pub askers: BTreeSet<SessionId>,
     /// The last act and how often it came in a row.
     pub repeated: Option<(String, u32)>,
+    /// The worst of all that was read in it: whatever is made here has this label.
+    #[serde(default, skip_serializing_if = "Label::is_plain")]
+    pub label: Label,
     /// Working time so far.
     pub worked_ms: u64,
     /// Since when it works now.
@@ -281,6 +291,9 @@ pub enum Step {
         /// What a command may do beyond reading.
         #[serde(default, skip_serializing_if = "Permit::is_none")]
         permit: Permit,
+        /// Whether a person said yes to exactly this.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        approved: bool,
     },
     /// There is a result.
     Finished,

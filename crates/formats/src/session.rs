@@ -9,6 +9,7 @@ mod tail;
 use std::ops::Range;
 
 use domain::id::{CallId, MessageId, Time};
+use domain::label::Label;
 use domain::session::{Head, Speaker, Status};
 
 use crate::shape::{Shape, may, must};
@@ -40,6 +41,8 @@ pub struct MessageItem {
     pub speaker: Speaker,
     /// Where it came from.
     pub from: String,
+    /// Where the words come from, and who may see them.
+    pub label: Label,
     /// What is said.
     pub content: String,
     /// Tools that are asked for.
@@ -107,6 +110,7 @@ const MESSAGE: Shape = Shape::Record(&[
     may("id", Shape::Id, "unique in the session; added if left out"),
     must("role", Shape::Word(&["system", "user", "assistant", "tool_result", "tool"]), "who speaks"),
     may("from", Shape::Text, "where it came from, such as person:dana"),
+    may("label", Shape::Text, "how far its words are to be trusted; written by Synod"),
     may("content", Shape::Text, "what is said"),
     may("tool_calls", Shape::List(&CALL), "tools that are asked for"),
     may("tool_call_id", Shape::Text, "of a tool_result: the call it answers"),

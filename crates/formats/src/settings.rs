@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use domain::id::AgentId;
 use domain::role::{Permission, Role};
 use domain::settings::{
-    Approvals, Endpoint, Git, KeySource, Limits, ModelRef, Provider, Routing, Settings, Timeouts,
+    Approvals, Endpoint, Git, KeySource, Limits, ModelRef, Provider, Routing, Settings, Timeouts, Trust,
 };
 use domain::usage::Price;
 
@@ -161,6 +161,18 @@ pub(crate) const SHAPE: Shape = Shape::Record(&[
         ]),
         "the home's history",
     ),
+    may(
+        "trust",
+        Shape::Record(&[
+            may("outside", TEXTS, "patterns of paths whose content anybody may have written"),
+            may(
+                "secret",
+                Shape::Map(&Shape::List(&Shape::Id)),
+                "pattern of paths, to the agents that may see them",
+            ),
+        ]),
+        "what is known of files by where they lie",
+    ),
 ]);
 
 /// Reads `synod.yaml`.
@@ -200,6 +212,7 @@ fn settings(root: &Node) -> Option<Settings> {
         approvals: Approvals { expire_ms: expire_ms.and_then(time::parse_duration) },
         roles,
         git: root.get("git").map(git).unwrap_or_default(),
+        trust: root.get("trust").map(trust).unwrap_or_default(),
     })
 }
 
@@ -293,6 +306,15 @@ fn git(node: &Node) -> Git {
     Git {
         autocommit: node.get("autocommit").and_then(Node::bool).unwrap_or(default.autocommit),
         batch_ms: node.get("batch_ms").and_then(Node::int).unwrap_or(default.batch_ms),
+    }
+}
+
+fn trust(node: &Node) -> Trust {
+    let secret = node.get("secret").map(Node::entries).unwrap_or_default();
+    let agents = |value: &Node| value.items().iter().filter_map(|n| AgentId::parse(n.text()?).ok()).collect();
+    Trust {
+        outside: node.get_texts("outside").unwrap_or_default(),
+        secret: secret.iter().map(|e| (e.key.clone(), agents(&e.value))).collect(),
     }
 }
 

@@ -35,6 +35,7 @@ impl Hands for Puppets {
                 calls: Vec::new(),
                 model: String::new(),
                 usage: Usage::of(1, 1),
+                read: Vec::new(),
             },
             Effect::RunTool { ticket, session, call, .. } if !self.aborted => Input::ToolFinished {
                 session,

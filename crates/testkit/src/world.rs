@@ -207,6 +207,7 @@ impl World {
                         calls: Vec::new(),
                         model: String::new(),
                         usage: Usage::of(1, 0),
+                        read: Vec::new(),
                     },
                     _ => {
                         let ending = self.model_calls > MODEL_CALLS_MAX;
@@ -219,6 +220,7 @@ impl World {
                             calls,
                             model: String::new(),
                             usage: Usage::of(10, 5),
+                            read: Vec::new(),
                         }
                     }
                 })

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use domain::event::{Event, Found, FoundCall, Tail};
 use domain::id::{MessageId, SessionId, Time};
 use domain::input::Input;
+use domain::label::Label;
 use domain::session::{Head, Message, Speaker, Status};
 use domain::tool::Call;
 use formats::session::{MessageItem, SessionFile, print_head, print_message, torn_tail};
@@ -218,6 +219,7 @@ impl Desk {
             status: file.status(),
             next_message: last_number(file) + 1,
             tail,
+            label: file.messages().iter().fold(Label::owner(), |label, item| label.joined(&item.label)),
             approvals: pending.collect(),
         });
     }
@@ -273,6 +275,7 @@ impl Desk {
             content: item.content.clone(),
             calls: item.calls.iter().enumerate().map(|(index, raw)| self.read_call(raw, index)).collect(),
             call: item.call.clone(),
+            label: item.label.clone(),
         }
     }
 }

@@ -147,7 +147,7 @@ impl Reasons {
                 Told { task: request.task.clone(), ..told }
             }
             Event::ApprovalEnded { approval, outcome } => self.tell_outcome(approval, outcome),
-            Event::CallFinished { session, finish, message } => {
+            Event::CallFinished { session, finish, message, .. } => {
                 return self.tell_call(state, session, finish, message);
             }
             _ => return self.tell_session(state, event),
@@ -432,7 +432,12 @@ mod tests {
         let approved = reasons.take(&state, &recorded(1, ended)).unwrap();
         assert_eq!(approved.text, "task-003: dana approved: run \"df -h\"");
         assert_eq!(approved.who, Who::Person(Some("dana".to_owned())));
-        let finished = Event::CallFinished { session: key.0, finish: Finish::Done, message: message("c1") };
+        let finished = Event::CallFinished {
+            session: key.0,
+            finish: Finish::Done,
+            message: message("c1"),
+            wrote: Vec::new(),
+        };
         let ran = reasons.take(&state, &recorded(2, finished)).unwrap();
         assert_eq!(ran.text, "executor-001 ran \"df -h\" (approved by dana)");
         assert_eq!((ran.who, ran.weight), (Who::Agent("executor-001".to_owned()), Weight::Deed));

@@ -76,6 +76,7 @@ fn check(validator: &Validator, text: &str) -> Result<Value, String> {
 
 fn said(speaker: Speaker, content: String) -> Message {
     Message {
+        label: Default::default(),
         id: MessageId::new(""),
         at: Time(0),
         speaker,

@@ -19,9 +19,18 @@ const ENTRIES_READ_MAX: usize = 20_000;
 /// What the agent sees, or why it sees nothing.
 pub(super) type Answer = Result<String, String>;
 
+/// The same, with the place whose content it is.
+pub(super) type Found = Result<(String, String), String>;
+
+/// A real path as it is named in outcomes.
+pub(super) fn place_of(real: &std::path::Path) -> String {
+    real.to_string_lossy().into_owned()
+}
+
 /// Reads a text file.
-pub(super) fn read_file(root: &Root, path: &str, bytes_max: u64) -> Answer {
-    let (file, size) = root.file(path).map_err(|e| e.to_string())?;
+pub(super) fn read_file(root: &Root, path: &str, bytes_max: u64) -> Found {
+    let (file, size, real) = root.real_file(path).map_err(|e| e.to_string())?;
+    let real = place_of(&real);
     let mut bytes = Vec::new();
     let failed = |e: std::io::Error| format!("{path} cannot be read: {e}");
     file.take(bytes_max.saturating_add(1)).read_to_end(&mut bytes).map_err(failed)?;
@@ -33,19 +42,21 @@ pub(super) fn read_file(root: &Root, path: &str, bytes_max: u64) -> Answer {
         return Err(format!("{path} is not a text file in UTF-8 ({size} bytes)"));
     };
     if is_cut {
-        return Ok(format!("{text}\n[cut: the first {} of {size} bytes of {path}]", text.len()));
+        return Ok((format!("{text}\n[cut: the first {} of {size} bytes of {path}]", text.len()), real));
     }
     if text.is_empty() {
-        return Ok(format!("[{path} is empty]"));
+        return Ok((format!("[{path} is empty]"), real));
     }
-    Ok(text.to_owned())
+    Ok((text.to_owned(), real))
 }
 
 /// Lists a folder.
-pub(super) fn list_directory(root: &Root, path: &str, bytes_max: u64) -> Answer {
+pub(super) fn list_directory(root: &Root, path: &str, bytes_max: u64) -> Found {
     let found = root.folder(path).map_err(|e| e.to_string())?;
     let failed = |e: Errno| format!("{path} cannot be listed: {}", std::io::Error::from(e));
     let is_home = found.real.as_os_str().is_empty();
+    // Only names are shown, and whoever made a file chose its name.
+    let real = format!("names:{}", place_of(&found.real));
     let mut names: Vec<String> = Vec::new();
     for entry in Dir::read_from(&found.fd).map_err(failed)? {
         let entry = entry.map_err(failed)?;
@@ -60,7 +71,7 @@ pub(super) fn list_directory(root: &Root, path: &str, bytes_max: u64) -> Answer 
     }
     names.sort_unstable();
     if names.is_empty() {
-        return Ok(format!("[{path} is empty]"));
+        return Ok((format!("[{path} is empty]"), real));
     }
     let mut lines: Vec<String> =
         names.iter().take(ENTRIES_SHOWN_MAX).map(|name| line(&found.fd, name)).collect();
@@ -68,7 +79,7 @@ pub(super) fn list_directory(root: &Root, path: &str, bytes_max: u64) -> Answer 
         let at_least = if names.len() == ENTRIES_READ_MAX { "at least " } else { "" };
         lines.push(format!("[cut: the first {ENTRIES_SHOWN_MAX} of {at_least}{} entries]", names.len()));
     }
-    Ok(text::head(lines.join("\n"), bytes_max))
+    Ok((text::head(lines.join("\n"), bytes_max), real))
 }
 
 fn line(folder: &OwnedFd, name: &str) -> String {

@@ -46,11 +46,11 @@ impl Toolbox {
     }
 
     /// Runs blocking work of one order that changes nothing, until its time is over or nobody waits for it.
-    async fn look(
+    async fn look_at<T: Send + 'static>(
         &self,
         ms_max: u64,
-        work: impl FnOnce(&Root, &Until) -> files::Answer + Send + 'static,
-    ) -> files::Answer {
+        work: impl FnOnce(&Root, &Until) -> Result<T, String> + Send + 'static,
+    ) -> Result<T, String> {
         let until = Until::ms(ms_max);
         let _guard = until.guard();
         let root = Arc::clone(&self.root);
@@ -86,23 +86,27 @@ impl Tools for Toolbox {
         let (ms_max, bytes_max, ticket) = (order.ms_max, order.output_bytes_max, order.ticket);
         let answer = match order.act.clone() {
             Act::ReadFile { path } => {
-                self.look(ms_max, move |root, _| files::read_file(root, &path, bytes_max)).await
+                let found =
+                    self.look_at(ms_max, move |root, _| files::read_file(root, &path, bytes_max)).await;
+                return shown(found);
             }
             Act::ListDirectory { path } => {
-                self.look(ms_max, move |root, _| files::list_directory(root, &path, bytes_max)).await
+                let found =
+                    self.look_at(ms_max, move |root, _| files::list_directory(root, &path, bytes_max)).await;
+                return shown(found);
             }
             Act::SearchFiles { query, path } => {
                 let path = path.unwrap_or_else(|| search::DEFAULT_FOLDER.to_owned());
                 let work = move |root: &Root, until: &Until| {
                     search::search_files(root, &query, &path, bytes_max, until)
                 };
-                self.look(ms_max, work).await
+                self.look_at(ms_max, work).await
             }
             Act::QueryTasks { sql } => {
-                self.look(ms_max, move |root, until| tasks_sql::answer(root, &sql, bytes_max, until)).await
+                self.look_at(ms_max, move |root, until| tasks_sql::answer(root, &sql, bytes_max, until)).await
             }
             Act::SlackRead { limit } => {
-                self.look(ms_max, move |root, _| slack::slack_read(root, limit, bytes_max)).await
+                self.look_at(ms_max, move |root, _| slack::slack_read(root, limit, bytes_max)).await
             }
             Act::WriteFile { path, content } => {
                 self.change(move |root| files::write_file(root, ticket, &path, &content)).await
@@ -127,10 +131,27 @@ impl Tools for Toolbox {
                 Err(format!("{} is carried out inside", order.act.tool()))
             }
         };
-        match answer {
+        let outcome = match answer {
             Ok(text) => Outcome::done(text),
             Err(text) => Outcome::failed(text),
+        };
+        match order.act {
+            Act::WriteFile { path, .. } | Act::CreateDirectory { path } => outcome.writing(path),
+            Act::SearchFiles { path, .. } => {
+                outcome.reading(path.unwrap_or_else(|| search::DEFAULT_FOLDER.to_owned()))
+            }
+            Act::QueryTasks { .. } => outcome.reading("tasks"),
+            Act::SlackRead { .. } => outcome.reading(slack::MESSAGES),
+            _ => outcome,
         }
+    }
+}
+
+/// What was found, with the place it was found in.
+fn shown(found: files::Found) -> Outcome {
+    match found {
+        Ok((text, place)) => Outcome::done(text).reading(place),
+        Err(text) => Outcome::failed(text),
     }
 }
 

@@ -11,7 +11,7 @@ use super::beneath::{PathRefused, Root, kind_words};
 use super::files::Answer;
 use super::text;
 
-const MESSAGES: &str = "inbox/slack-messages.jsonl";
+pub(super) const MESSAGES: &str = "inbox/slack-messages.jsonl";
 const OUTBOX: &str = "slack-outbox.jsonl";
 const MESSAGES_DEFAULT: u32 = 20;
 const MESSAGES_MAX: u32 = 200;

@@ -22,7 +22,7 @@ async fn a_long_file_is_cut_and_says_so() {
     let mut order = order(1, "coder-001", read("memory/long.md"));
     order.output_bytes_max = 7;
     let expected = "äöä\n[cut: the first 6 of 400 bytes of memory/long.md]";
-    assert_eq!(home.run(order).await, Outcome::done(expected.to_owned()));
+    assert_eq!(home.run(order).await, Outcome::done(expected.to_owned()).reading("memory/long.md"));
 }
 
 #[tokio::test]

@@ -99,7 +99,7 @@ async fn the_newest_messages_are_read_oldest_first() {
     let mut few = order(1, "coder-001", read(Some(3)));
     few.output_bytes_max = 30;
     let expected = format!("[cut: 1 older messages]\n{}", lines[48..].join("\n"));
-    assert_eq!(home.run(few).await, Outcome::done(expected));
+    assert_eq!(home.run(few).await, Outcome::done(expected).reading("inbox/slack-messages.jsonl"));
     home.write("inbox/slack-messages.jsonl", format!("{}\n{}\n", "x".repeat(2 << 20), lines[0]));
     assert_eq!(home.done(read(None)).await, lines[0]);
 }

@@ -91,7 +91,7 @@ struct Case {
 
 /// Asks the gate itself, with an act of each kind that it tells apart.
 fn cases(agent: &Spec, role: Option<&Role>, policy: &Policy) -> Vec<Case> {
-    let asker = Asker { spec: agent, role, approval_required: false };
+    let asker = Asker { spec: agent, role, approval_required: false, label: &domain::label::Label::owner() };
     let mut cases = Vec::new();
     for facts in tool::ALL {
         let samples = samples(facts.name, &agent.id, policy).into_iter();

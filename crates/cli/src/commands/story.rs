@@ -103,7 +103,7 @@ impl Story {
                     Outcome::Withdrawn { reason } => told("synod", format!("withdraws {approval}: {reason}")),
                 })
             }
-            Event::CallFinished { session, finish, message } => self.finished(session, finish, message),
+            Event::CallFinished { session, finish, message, .. } => self.finished(session, finish, message),
             Event::TaskEnded { task, end, result, by } => {
                 let who = by.rsplit(':').next().unwrap_or(by);
                 let word = match end {

@@ -132,6 +132,8 @@ fn request(id: &str, act: Act) -> Request {
         task: Some(TaskId::new("task-002")),
         seen: None,
         permit: domain::tool::Permit::NONE,
+        label: Default::default(),
+        chain: Vec::new(),
         digest: act.digest(None, domain::tool::Permit::NONE),
         act,
         why: "I look how much is free.".to_owned(),

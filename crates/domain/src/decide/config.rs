@@ -1,8 +1,11 @@
 //! What the owner's files say.
 
+use std::collections::BTreeMap;
+
 use crate::agent;
 use crate::event::Event;
 use crate::id::AgentId;
+use crate::label::Label;
 use crate::refused::Refused;
 use crate::settings::{Policy, Settings};
 use crate::state::State;
@@ -34,4 +37,14 @@ pub(super) fn agent_gone(state: &State, agent: &AgentId) -> Result<Vec<Event>, R
         Some(_) => Ok(Vec::new()),
         None => Err(Refused::NoAgent(agent.clone())),
     }
+}
+
+/// Labels that a list in the home knows and the journal does not: the journal was deleted.
+pub(super) fn labels(state: &State, labels: &BTreeMap<String, Label>) -> Vec<Event> {
+    let missing = |(path, label): &(&String, &Label)| {
+        state.files.get(*path).is_none_or(|known| known.clone().joined(label) != *known)
+    };
+    let labels: BTreeMap<String, Label> =
+        labels.iter().filter(missing).map(|(path, label)| (path.clone(), label.clone())).collect();
+    if labels.is_empty() { Vec::new() } else { vec![Event::LabelsFound { labels }] }
 }

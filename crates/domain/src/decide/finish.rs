@@ -8,6 +8,7 @@ use crate::decide::turn::{next_turn, result, unknown_text};
 use crate::decide::{moves, said};
 use crate::event::{Event, Finish};
 use crate::id::{ApprovalId, SessionId, TaskId, Time};
+use crate::label::Label;
 use crate::lifecycle::Lifecycle;
 use crate::refused::Refused;
 use crate::state::{Requester, Session, Stage, State, Step, TASK_DEPTH_MAX, Task, TaskStage};
@@ -60,7 +61,7 @@ fn tell_askers(
     open.filter(|(_, asker)| asker.lifecycle != Lifecycle::Complete)
         .map(|(id, _)| Event::MessageAdded {
             session: id.clone(),
-            message: said(at, &from, text.to_owned()),
+            message: said(at, &from, text.to_owned(), session.label.clone()),
             asker: None,
             in_file: false,
         })
@@ -210,13 +211,15 @@ fn tell_requester(
     if state.sessions.get(asker).is_none_or(|s| s.lifecycle == Lifecycle::Complete) {
         return Vec::new();
     }
-    let ended = Task { stage: TaskStage::Ended { end }, result: result.to_owned(), ..task.clone() };
+    let worker = task.session().and_then(|id| state.sessions.get(id));
+    let label = worker.map_or_else(|| task.label.clone(), |s| task.label.clone().joined(&s.label));
+    let ended = Task { stage: TaskStage::Ended { end }, result: result.to_owned(), label, ..task.clone() };
     let open_siblings = parent.is_some_and(|p| state.open_children(p).any(|id| *id != task.spec.id));
-    let text = if open_siblings {
+    let (text, label) = if open_siblings {
         match end {
             // The others go on, and the last of them brings all results.
             End::Done => return Vec::new(),
-            End::Failed | End::Cancelled => brief::trouble(task, end, result),
+            End::Failed | End::Cancelled => (brief::trouble(task, end, result), ended.label),
         }
     } else {
         let parts: Vec<&Task> = match parent {
@@ -226,10 +229,14 @@ fn tell_requester(
             }
             None => vec![&ended],
         };
-        brief::parts(&parts)
+        (brief::parts(&parts), label_of(&parts))
     };
-    let message = said(at, "synod", text);
+    let message = said(at, "synod", text, label);
     vec![Event::MessageAdded { session: asker.clone(), message, asker: None, in_file: false }]
+}
+
+fn label_of(parts: &[&Task]) -> Label {
+    parts.iter().fold(Label::owner(), |label, task| label.joined(&task.label))
 }
 
 /// A parent that waits although all its parts have ended was not told; the sweep on start tells it.
@@ -243,7 +250,7 @@ pub(super) fn missed_parents(state: &State, at: Time) -> Vec<Event> {
             session.lifecycle == Lifecycle::Waiting && session.stage == Stage::Resting && !session.unread;
         if waits && !task.children.is_empty() && state.open_children(task).next().is_none() {
             let parts: Vec<&Task> = task.children.iter().filter_map(|id| state.tasks.get(id)).collect();
-            let message = said(at, "synod", brief::parts(&parts));
+            let message = said(at, "synod", brief::parts(&parts), label_of(&parts));
             events.push(Event::MessageAdded { session: id.clone(), message, asker: None, in_file: false });
         }
     }
@@ -292,7 +299,7 @@ fn drop_calls(session: &Session, at: Time, id: &SessionId, reason: &str) -> Vec<
             }
         };
         let message = result(at, &pending.call.id, text);
-        events.push(Event::CallFinished { session: id.clone(), finish, message });
+        events.push(Event::CallFinished { session: id.clone(), finish, message, wrote: Vec::new() });
     }
     events
 }
@@ -342,7 +349,12 @@ pub(super) fn answered(
         let text = format!("rejected by {by}: {why}");
         let message = result(at, &request.call, text);
         let finish = Finish::Refused { rule: format!("{id} was rejected") };
-        events.push(Event::CallFinished { session: request.session.clone(), finish, message });
+        events.push(Event::CallFinished {
+            session: request.session.clone(),
+            finish,
+            message,
+            wrote: Vec::new(),
+        });
     }
     Ok(events)
 }
@@ -355,7 +367,12 @@ pub(super) fn expired(state: &State, at: Time, id: &ApprovalId) -> Vec<Event> {
         let text = format!("not carried out: {id} was not answered in time (approvals.expire_after)");
         let message = result(at, &request.call, text);
         let finish = Finish::Refused { rule: "approvals.expire_after".to_owned() };
-        events.push(Event::CallFinished { session: request.session.clone(), finish, message });
+        events.push(Event::CallFinished {
+            session: request.session.clone(),
+            finish,
+            message,
+            wrote: Vec::new(),
+        });
     }
     events
 }

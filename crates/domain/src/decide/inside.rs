@@ -94,6 +94,9 @@ fn create(
     spec.depends_on.clone_from(depends_on);
     spec.approval_required = *approval_required;
     spec.properties.insert("requested_by".to_owned(), id.to_string());
+    if session.label.counts() {
+        spec.properties.insert("label".to_owned(), session.label.to_string());
+    }
     if spec.assignee.is_none() {
         let (agent, _) = route(state, &spec, None).ok_or_else(|| Refused::NoRoute.to_string())?;
         spec.assignee = Some(agent);
@@ -190,7 +193,15 @@ fn send(
     }
     let receiver = state.employed(to).ok_or_else(|| no_agent(state, to.as_str()))?;
     let from = format!("agent:{}", session.agent);
-    let events = intake::tell_agent(state, at, receiver, session.task.as_ref(), &from, content, Some(id));
+    let events = intake::tell_agent(
+        state,
+        at,
+        receiver,
+        session.task.as_ref(),
+        (&from, session.label.clone()),
+        content,
+        Some(id),
+    );
     Ok((events, format!("sent to {to}; an answer comes as a message")))
 }
 

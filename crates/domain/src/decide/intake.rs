@@ -5,6 +5,7 @@ use crate::brief;
 use crate::decide::{finish, moves, said};
 use crate::event::Event;
 use crate::id::{AgentId, SessionId, TaskId, Time};
+use crate::label::Label;
 use crate::lifecycle::Lifecycle;
 use crate::refused::Refused;
 use crate::route::route;
@@ -194,14 +195,14 @@ pub(super) fn message(
     let from = format!("person:{by}");
     let Some(id) = session else {
         let known = state.employed(agent).ok_or_else(|| Refused::NoAgent(agent.clone()))?;
-        return Ok(tell_agent(state, at, known, None, &from, text, None));
+        return Ok(tell_agent(state, at, known, None, (&from, Label::owner()), text, None));
     };
     let session = state.sessions.get(id).ok_or_else(|| Refused::NoSession(id.clone()))?;
     let mut events = Vec::new();
     if session.lifecycle == Lifecycle::Complete {
         events.push(Event::SessionReopened { session: id.clone() });
     }
-    let message = said(at, &from, text.to_owned());
+    let message = said(at, &from, text.to_owned(), Label::owner());
     events.push(Event::MessageAdded { session: id.clone(), message, asker: None, in_file });
     Ok(events)
 }
@@ -213,7 +214,7 @@ pub(super) fn tell_agent(
     at: Time,
     agent: &Agent,
     about: Option<&TaskId>,
-    from: &str,
+    (from, label): (&str, Label),
     text: &str,
     asker: Option<&SessionId>,
 ) -> Vec<Event> {
@@ -229,7 +230,7 @@ pub(super) fn tell_agent(
         }
     }
     if let Some(id) = related.or(conversation) {
-        let message = said(at, from, text.to_owned());
+        let message = said(at, from, text.to_owned(), label);
         return vec![Event::MessageAdded {
             session: id.clone(),
             message,
@@ -239,7 +240,7 @@ pub(super) fn tell_agent(
     }
     let head = head_for(state, at, agent, None);
     let session = head.session.clone();
-    let message = said(at, from, text.to_owned());
+    let message = said(at, from, text.to_owned(), label);
     vec![
         Event::SessionOpened { head: Box::new(head) },
         Event::MessageAdded { session, message, asker: asker.cloned(), in_file: false },
@@ -262,7 +263,9 @@ pub(super) fn start_task(state: &State, at: Time, id: &TaskId) -> Vec<Event> {
         }
         Requester::Inbox { source } => source.clone(),
     };
-    let message = said(at, &from, brief::task(state, task));
+    let on = task.spec.depends_on.iter().filter_map(|id| state.tasks.get(id));
+    let label = on.fold(task.label.clone(), |label, other| label.joined(&other.label));
+    let message = said(at, &from, brief::task(state, task), label);
     vec![
         Event::TaskStarted { task: id.clone(), session: session.clone() },
         Event::SessionOpened { head: Box::new(head) },

@@ -7,6 +7,7 @@ use crate::decide::turn::{result, settle, unique_ids, unknown_text};
 use crate::event::{Event, Finish, Found, Tail};
 use crate::gate::{self, Asker, Verdict};
 use crate::id::{AgentId, SessionId, Time};
+use crate::label::Label;
 use crate::lifecycle::Lifecycle;
 use crate::refused::Refused;
 use crate::session::{Head, Status};
@@ -49,7 +50,12 @@ fn take_up(at: Time, id: &SessionId, session: &Session, calls: &[Pending]) -> Ve
                 };
                 let message = result(at, &call, unknown_text(act));
                 steps.pop();
-                events.push(Event::CallFinished { session: id.clone(), finish: Finish::Unknown, message });
+                events.push(Event::CallFinished {
+                    session: id.clone(),
+                    finish: Finish::Unknown,
+                    message,
+                    wrote: Vec::new(),
+                });
             }
         }
     }
@@ -91,6 +97,7 @@ pub(super) fn session(
     status: Status,
     next_message: u32,
     tail: &Tail,
+    label: &Label,
     approvals: &[Request],
 ) -> Vec<Event> {
     if state.sessions.contains_key(&head.session) || !state.agents.contains_key(&head.agent) {
@@ -118,6 +125,7 @@ pub(super) fn session(
         failed: status == Status::Error,
         next_message,
         tail: tail.clone(),
+        label: label.clone(),
     }];
     if lifecycle != Lifecycle::Complete {
         events.extend(resume(state, at, &head.session, &head.agent, tail, approvals));
@@ -158,7 +166,7 @@ fn resume(
         };
         let mut finish = |finish: Finish, text: String| {
             let message = result(at, &call.id, text);
-            events.push(Event::CallFinished { session: id.clone(), finish, message });
+            events.push(Event::CallFinished { session: id.clone(), finish, message, wrote: Vec::new() });
         };
         let ruling = act.map(|act| judge(state, agent, act, call.seen.as_ref()));
         match found.found {
@@ -190,7 +198,8 @@ fn judge(state: &State, agent: &AgentId, act: &Act, seen: Option<&Seen>) -> gate
     let spec = state.agents.get(agent).map(|a| a.spec.clone());
     let spec = spec.unwrap_or_else(|| crate::agent::Spec::new(agent.clone(), "", ""));
     let role = state.role(&spec.role);
-    gate::judge(&Asker { spec: &spec, role, approval_required: false }, &state.policy, act, seen)
+    let asker = Asker { spec: &spec, role, approval_required: false, label: &Label::owner() };
+    gate::judge(&asker, &state.policy, act, seen)
 }
 
 /// A person cut messages off a session: what was under way no longer counts.

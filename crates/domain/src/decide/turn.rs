@@ -6,10 +6,11 @@ use crate::event::{Bill, Event, Finish};
 use crate::gate::{self, Asker, Ruling, Verdict};
 use crate::id::{ApprovalId, CallId, SessionId, Ticket, Time};
 use crate::input::Failure;
+use crate::label::{self, Label};
 use crate::lifecycle::Lifecycle;
 use crate::refused::Refused;
 use crate::session::{Message, Speaker};
-use crate::state::{Pending, Session, Stage, State, Step};
+use crate::state::{Pending, Requester, Session, Stage, State, Step, TASK_DEPTH_MAX};
 use crate::tool::{self, Act, Call, Want};
 use crate::usage::{self, Usage};
 
@@ -74,6 +75,7 @@ fn gate_call(
         session: id.clone(),
         finish: Finish::Refused { rule },
         message: result(at, &pending.call.id, text),
+        wrote: Vec::new(),
     };
     let act = match &pending.call.want {
         Want::Act(act) => act,
@@ -109,29 +111,30 @@ fn gate_call(
     let role = state.role(&agent.spec.role);
     let approval_required =
         session.task.as_ref().and_then(|t| state.tasks.get(t)).is_some_and(|t| t.spec.approval_required);
-    let asker = Asker { spec: &agent.spec, role, approval_required };
+    let asker = Asker { spec: &agent.spec, role, approval_required, label: &session.label };
     let ruling = gate::judge(&asker, &state.policy, act, pending.call.seen.as_ref());
     let approved_by = match &pending.step {
         Step::Approved { approval, permit } => Some((approval, *permit)),
         Step::New | Step::Asking { .. } | Step::Running { .. } | Step::Finished => None,
     };
+    let is_inside = tool::facts(act.tool()).is_some_and(|f| f.inside);
     match (ruling.verdict, approved_by) {
         (Verdict::Deny { advice }, _) => {
             events
                 .push(refuse(ruling.rule.clone(), format!("denied by the rule: {}\n{advice}", ruling.rule)));
             settle(events, id, session, rest, None)
         }
-        (Verdict::Allow, None) if tool::facts(act.tool()).is_some_and(|f| f.inside) => {
+        (Verdict::Allow, None) | (Verdict::Allow | Verdict::Ask { .. }, Some(_)) if is_inside => {
             let (more, finish, text) = inside::perform(state, at, id, session, act);
             events.extend(more);
             let message = result(at, &pending.call.id, text);
-            events.push(Event::CallFinished { session: id.clone(), finish, message });
+            events.push(Event::CallFinished { session: id.clone(), finish, message, wrote: Vec::new() });
             settle(events, id, session, rest, None)
         }
         (Verdict::Allow, None) => {
             let Ruling { rule, nature, permit, .. } = ruling;
             let (session, call) = (id.clone(), pending.call.id.clone());
-            events.push(Event::CallCleared { session, call, rule, nature, permit });
+            events.push(Event::CallCleared { session, call, rule, nature, permit, approval: None });
             events
         }
         (Verdict::Allow | Verdict::Ask { .. }, Some((approval, shown))) => {
@@ -139,7 +142,8 @@ fn gate_call(
             // What the person saw, and no more than the policy still gives.
             let permit = shown.both(ruling.permit);
             let (session, call, nature) = (id.clone(), pending.call.id.clone(), ruling.nature);
-            events.push(Event::CallCleared { session, call, rule, nature, permit });
+            let approval = Some(approval.clone());
+            events.push(Event::CallCleared { session, call, rule, nature, permit, approval });
             events
         }
         (Verdict::Ask { risk, factors }, None) => {
@@ -156,6 +160,8 @@ fn gate_call(
                 why: said.to_owned(),
                 risk,
                 factors: factors.into_iter().chain([format!("rule: {}", ruling.rule)]).collect(),
+                label: session.label.clone(),
+                chain: chain(state, session),
                 created: at,
                 expires: state.settings.approvals.expire_ms.map(|ms| at.plus_ms(ms)),
             };
@@ -164,6 +170,37 @@ fn gate_call(
             settle(events, id, session, rest, Some(approval))
         }
     }
+}
+
+/// How what a session does came to it: where it began, and whose hands it went through.
+fn chain(state: &State, session: &Session) -> Vec<String> {
+    let mut steps = Vec::new();
+    let mut task = session.task.as_ref().and_then(|id| state.tasks.get(id));
+    for _ in 0..TASK_DEPTH_MAX {
+        let Some(at) = task else { break };
+        let who = at.spec.assignee.as_ref().map_or_else(String::new, |agent| format!(" of {agent}"));
+        steps.push(format!("{}{who}", at.spec.id));
+        task = match &at.by {
+            Requester::Session { session } => {
+                let asked = state.sessions.get(session).and_then(|s| s.task.as_ref());
+                asked.and_then(|id| state.tasks.get(id)).filter(|next| next.spec.id != at.spec.id)
+            }
+            Requester::Person { name } if name.is_empty() => {
+                steps.push("a person".to_owned());
+                None
+            }
+            Requester::Person { name } => {
+                steps.push(name.clone());
+                None
+            }
+            Requester::Inbox { source } => {
+                steps.push(source.clone());
+                None
+            }
+        };
+    }
+    steps.reverse();
+    steps
 }
 
 /// If, with its calls at these `steps` and perhaps one just `asked` for, only people can bring the session on, it
@@ -197,7 +234,7 @@ fn others(calls: &[Pending], index: usize) -> impl Iterator<Item = &Step> + Clon
 
 /// A tool's result as a message.
 pub(super) fn result(at: Time, call: &CallId, text: String) -> Message {
-    Message { speaker: Speaker::ToolResult, call: Some(call.clone()), ..said(at, "", text) }
+    Message { speaker: Speaker::ToolResult, call: Some(call.clone()), ..said(at, "", text, Label::owner()) }
 }
 
 #[expect(clippy::too_many_arguments, reason = "the parts of one input")]
@@ -208,10 +245,10 @@ pub(super) fn replied(
     ticket: Ticket,
     text: &str,
     calls: &[Call],
-    model: &str,
-    usage: Usage,
+    (model, usage): (&str, Usage),
+    read: &[String],
 ) -> Result<Vec<Event>, Refused> {
-    thinking(state, id, ticket)?;
+    let session = thinking(state, id, ticket)?;
     if text.trim().is_empty() && calls.is_empty() {
         return failed(
             state,
@@ -224,7 +261,10 @@ pub(super) fn replied(
     }
     let mut calls = calls.to_vec();
     unique_ids(calls.iter_mut());
-    let message = Message { speaker: Speaker::Assistant, calls, ..said(at, "", text.to_owned()) };
+    // What a model says is made of all it was given.
+    let given = read.iter().map(|place| label::of_place(state, place));
+    let label = given.fold(session.label.clone().joined(&Label::team()), |label, of| label.joined(&of));
+    let message = Message { speaker: Speaker::Assistant, calls, ..said(at, "", text.to_owned(), label) };
     let Usage { tokens_in, tokens_out, cache_read, cache_write, reasoning } = usage;
     let cost = usage::cost(&state.settings, model, &usage);
     let bill = Bill { model: model.to_owned(), cache_read, cache_write, reasoning, cost };
@@ -311,14 +351,21 @@ fn thinking<'a>(state: &'a State, id: &SessionId, ticket: Ticket) -> Result<&'a 
     }
 }
 
+/// What came of a tool call.
+pub(super) struct Finished<'a> {
+    pub(super) ok: bool,
+    pub(super) text: &'a str,
+    pub(super) read: &'a [String],
+    pub(super) wrote: &'a [String],
+}
+
 pub(super) fn tool_finished(
     state: &State,
     at: Time,
     id: &SessionId,
     call: &CallId,
     ticket: Ticket,
-    ok: bool,
-    text: &str,
+    outcome: &Finished<'_>,
 ) -> Result<Vec<Event>, Refused> {
     let session = state.sessions.get(id).ok_or_else(|| Refused::NoSession(id.clone()))?;
     let stale = || Refused::Stale { session: id.clone() };
@@ -327,9 +374,19 @@ pub(super) fn tool_finished(
         p.call.id == *call && matches!(p.step, Step::Running { ticket: current, .. } if current == ticket)
     };
     let index = calls.iter().position(running).ok_or_else(stale)?;
-    let finish = if ok { Finish::Done } else { Finish::Failed };
-    let message = result(at, call, text.to_owned());
-    let events = vec![Event::CallFinished { session: id.clone(), finish, message }];
+    let places = outcome.read.iter().map(|place| label::of_place(state, place));
+    let label = places.fold(Label::owner(), |label, of| label.joined(&of));
+    let (finish, text, label) = if label.readers.include(&session.agent) {
+        let finish = if outcome.ok { Finish::Done } else { Finish::Failed };
+        (finish, outcome.text.to_owned(), label)
+    } else {
+        // Found only once it was read, behind a link or in a search: it still does not reach the agent.
+        let text = format!("withheld: {} is for others to see ({label})", outcome.read.join(", "));
+        (Finish::Refused { rule: "trust.secret".to_owned() }, text, Label::owner())
+    };
+    let message = Message { label, ..result(at, call, text) };
+    let wrote = outcome.wrote.to_vec();
+    let events = vec![Event::CallFinished { session: id.clone(), finish, message, wrote }];
     Ok(settle(events, id, session, others(calls, index), None))
 }
 

@@ -11,7 +11,12 @@ fn spec(role: &str) -> agent::Spec {
 
 fn judge_as(spec: &agent::Spec, policy: &Policy, act: &Act) -> Ruling {
     let roles = builtin();
-    judge(&Asker { spec, role: roles.get(&spec.role), approval_required: false }, policy, act, None)
+    judge(
+        &Asker { spec, role: roles.get(&spec.role), approval_required: false, label: &Label::owner() },
+        policy,
+        act,
+        None,
+    )
 }
 
 fn word(ruling: &Ruling) -> &'static str {
@@ -195,7 +200,8 @@ fn control_files_are_never_written_whatever_the_spelling() {
 fn a_task_that_requires_approval_asks_for_every_effect_but_not_for_reading() {
     let roles = builtin();
     let spec = spec("executor");
-    let asker = Asker { spec: &spec, role: roles.get("executor"), approval_required: true };
+    let asker =
+        Asker { spec: &spec, role: roles.get("executor"), approval_required: true, label: &Label::owner() };
     let policy = Policy::default();
     let write = Act::WriteFile { path: "workspaces/executor-001/a".to_owned(), content: String::new() };
     assert_eq!(judge(&asker, &policy, &write, None).rule, "approval_required");

@@ -309,6 +309,7 @@ pub fn reply(session: SessionId, ticket: Ticket, text: &str, acts: &[Act]) -> In
         calls,
         model: "sonnet".to_owned(),
         usage: Usage::of(10, 5),
+        read: Vec::new(),
     }
 }
 

@@ -148,6 +148,7 @@ fn two_calls_of_one_turn_never_share_an_id() {
         calls,
         model: String::new(),
         usage: Usage::of(1, 1),
+        read: Vec::new(),
     });
     let mut ids: Vec<CallId> =
         home.calls_to_tools("executor-001").into_iter().map(|(_, call, _)| call).collect();
@@ -254,6 +255,7 @@ fn a_call_that_does_not_fit_its_schema_is_refused_with_what_to_do_better() {
         calls,
         model: String::new(),
         usage: Usage::of(1, 1),
+        read: Vec::new(),
     };
     assert_eq!(line(&home.give(input)), "replied call_finished:refused turn_begun");
     assert_eq!(home.results("executor-001"), ["there is no tool fly"]);

@@ -15,3 +15,4 @@ mod recovering;
 mod scripts;
 mod slots;
 mod tables;
+mod trust;

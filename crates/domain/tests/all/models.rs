@@ -135,6 +135,7 @@ fn tokens_and_cost_are_added_up_by_agent_model_and_session() {
         let (session, ticket) = home.thinking(ME);
         let model = model.to_owned();
         home.give(Input::Replied {
+            read: Vec::new(),
             session: session.clone(),
             ticket,
             text: "fine".to_owned(),

@@ -195,7 +195,14 @@ fn found(calls: Vec<(Act, Found)>, approvals: Vec<Request>, status: Status) -> I
         said: "I need this".to_owned(),
         calls: calls.into_iter().enumerate().map(call).collect(),
     };
-    Input::SessionRead { head: Box::new(head), status, next_message: 3, tail, approvals }
+    Input::SessionRead {
+        head: Box::new(head),
+        status,
+        next_message: 3,
+        tail,
+        label: Default::default(),
+        approvals,
+    }
 }
 
 /// A home whose journal is gone: the task is read from its file.
@@ -248,6 +255,8 @@ fn from_the_files_alone_an_approval_goes_on_waiting_under_its_own_id() {
         act: run("make"),
         seen: None,
         permit: Permit::NONE,
+        label: Default::default(),
+        chain: Vec::new(),
         digest: run("make").digest(None, Permit::NONE),
         why: String::new(),
         risk: Risk::Medium,
@@ -278,14 +287,20 @@ fn calls_that_share_an_id_in_a_file_are_told_apart() {
     let mut home = from_files();
     let input =
         found(vec![(read("a"), Found::Nothing), (run("make"), Found::Nothing)], Vec::new(), Status::Active);
-    let Input::SessionRead { head, status, next_message, tail: Tail::Calls { said, mut calls }, approvals } =
-        input
+    let Input::SessionRead {
+        head,
+        status,
+        next_message,
+        tail: Tail::Calls { said, mut calls },
+        label,
+        approvals,
+    } = input
     else {
         unreachable!("a session with calls is read")
     };
     calls[1].call.id = calls[0].call.id.clone();
     let tail = Tail::Calls { said, calls };
-    home.give(Input::SessionRead { head, status, next_message, tail: tail.clone(), approvals });
+    home.give(Input::SessionRead { head, status, next_message, tail: tail.clone(), label, approvals });
     home.live = true;
     home.give(Input::Started);
     assert_eq!((home.calls_to_tools("executor-001").len(), home.state.approvals.len()), (1, 1));
@@ -316,6 +331,7 @@ fn a_parent_that_was_not_told_is_told_on_the_next_start() {
         unreachable!("a session is read")
     };
     home.give(Input::SessionRead {
+        label: Default::default(),
         head,
         status: Status::Sleeping,
         next_message,

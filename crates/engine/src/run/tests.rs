@@ -52,6 +52,7 @@ fn command(effect: Effect) -> Input {
         calls: vec![call],
         model: String::new(),
         usage: Usage::of(1, 1),
+        read: Vec::new(),
     }
 }
 

@@ -92,6 +92,7 @@ fn story() -> (Disk, Engine) {
                 Event::SessionAdopted { head, next_message, tail, .. } if kind == "session_adopted" => {
                     let status = domain::session::Status::Active;
                     _ = give(&[Input::SessionRead {
+                        label: Default::default(),
                         head,
                         status,
                         next_message,

@@ -6,6 +6,7 @@ use domain::agent;
 use domain::approval::{Answer, Outcome, Request, Risk};
 use domain::event::{Bill, Event, Finish, Found, FoundCall, Tail};
 use domain::id::{AgentId, ApprovalId, CallId, MessageId, SessionId, TaskId, Time};
+use domain::label::Label;
 use domain::lifecycle::Lifecycle;
 use domain::role::{Permission, Role};
 use domain::session::{Head, Message, Speaker};
@@ -83,7 +84,16 @@ fn after(event: Option<&Event>) -> Option<Vec<Event>> {
         Some(Event::CallRetried { .. }) => vec![Event::CallAsked { request: Box::new(request()) }],
         Some(Event::CallAsked { .. }) => finishes(),
         Some(Event::CallFinished { .. }) => outcomes(),
-        Some(Event::ApprovalEnded { .. }) => return None,
+        Some(Event::ApprovalEnded { .. }) => {
+            let (path, by) = ("memory/a.md".to_owned(), "dana".to_owned());
+            vec![Event::FileTrusted { path, digest: "00ff".to_owned(), by }]
+        }
+        Some(Event::FileTrusted { .. }) => {
+            let label = Label::outside("inbox/slack.jsonl:7");
+            let labels = std::collections::BTreeMap::from([("workspaces/a/b.md".to_owned(), label)]);
+            vec![Event::LabelsFound { labels }]
+        }
+        Some(Event::LabelsFound { .. }) => return None,
     })
 }
 
@@ -228,6 +238,7 @@ fn adoptions() -> Vec<Event> {
     let found = [Found::Finished, Found::Nothing, Found::Pending, Found::Approved, Found::Rejected]
         .map(|found| FoundCall { call: call(Act::ReadFile { path: "a".to_owned() }), found });
     let adopted = |lifecycle, failed, tail| Event::SessionAdopted {
+        label: Label::default(),
         head: Box::new(head(None)),
         lifecycle,
         failed,
@@ -250,6 +261,7 @@ fn message(speaker: Speaker, from: &str, content: &str) -> Message {
         content: content.to_owned(),
         calls: Vec::new(),
         call: None,
+        label: Default::default(),
     }
 }
 
@@ -348,6 +360,7 @@ fn replies() -> Vec<Event> {
 fn clearances() -> Vec<Event> {
     [Nature::Read, Nature::Idempotent, Nature::Once]
         .map(|nature| Event::CallCleared {
+            approval: None,
             permit: Permit::NONE,
             session: session(),
             call: call_id(),
@@ -367,6 +380,8 @@ fn request() -> Request {
         task: Some(task_id()),
         seen: None,
         permit: Permit::NONE,
+        label: Default::default(),
+        chain: Vec::new(),
         digest: act.digest(None, Permit::NONE),
         act,
         why: "I need this".to_owned(),
@@ -386,6 +401,7 @@ fn finishes() -> Vec<Event> {
         Finish::Dropped,
     ]
     .map(|finish| Event::CallFinished {
+        wrote: Vec::new(),
         session: session(),
         finish,
         message: Message { call: Some(call_id()), ..message(Speaker::ToolResult, "", "92 %") },

@@ -167,6 +167,7 @@ pub fn answer(effect: &Effect, acts: bool) -> Input {
     let act = Act::ExecuteCommand { command: "touch counter".to_owned() };
     let call = Call { id: CallId::new("c-1"), arguments: String::new(), want: Want::Act(act), seen: None };
     Input::Replied {
+        read: Vec::new(),
         session: session.clone(),
         ticket: *ticket,
         text: "words".to_owned(),

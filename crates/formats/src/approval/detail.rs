@@ -42,6 +42,31 @@ pub fn print_detail(r: &Request) -> String {
     for factor in &r.factors {
         let _ = writeln!(out, "- {}", visible(factor).replace('\n', " "));
     }
+    if r.act.tool() == "execute_command" {
+        let words = match (r.permit.writes, r.permit.network) {
+            (false, false) => "it can read its workspace, and neither write nor reach the network",
+            (true, false) => "it can read and write its workspace, and not reach the network",
+            (false, true) => "it can read its workspace and reach the network",
+            (true, true) => "it can read and write its workspace, and reach the network",
+        };
+        let _ = write!(out, "\n**With a yes:** {words}\n");
+    }
+    if !r.chain.is_empty() || r.label.counts() {
+        let _ = write!(
+            out,
+            "\n**Where it comes from:** {}\n\n",
+            visible(&r.label.to_string()).replace('\n', " ")
+        );
+        for (index, step) in r.chain.iter().enumerate() {
+            let _ = writeln!(out, "{}. {}", index + 1, visible(step).replace('\n', " "));
+        }
+    }
+    if let Some(seen) = r.seen.as_ref().filter(|seen| !seen.parts.is_empty()) {
+        out.push_str("\n**For exactly this; if anything of it changes, the yes is void:**\n\n");
+        for part in &seen.parts {
+            let _ = writeln!(out, "- {}: {}", visible(&part.what).replace('\n', " "), part.digest);
+        }
+    }
     let record = serde_json::to_string(r).unwrap_or_default();
     let _ = write!(
         out,

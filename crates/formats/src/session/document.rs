@@ -231,6 +231,11 @@ fn item_of(message: &Message, line: usize, span: Range<usize>) -> MessageItem {
         at: time::parse(&time::print(message.at)),
         speaker: message.speaker,
         from: message.from.clone(),
+        label: if message.label.counts() {
+            message.label.to_string().parse().unwrap_or_default()
+        } else {
+            Default::default()
+        },
         content: message.content.clone(),
         calls: message.calls.iter().map(call).collect(),
         call: message.call.clone(),

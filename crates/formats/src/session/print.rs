@@ -44,6 +44,9 @@ pub(super) fn print_at(m: &Message, dash: usize) -> String {
     if !m.from.is_empty() {
         put(key, "from", &scalar::print(&m.from, key));
     }
+    if m.label.counts() {
+        put(key, "label", &scalar::print(&m.label.to_string(), key));
+    }
     put(key, "content", &scalar::print(&m.content, key));
     if !m.calls.is_empty() {
         put(key, "tool_calls", "");
@@ -76,6 +79,9 @@ pub(super) fn print_flow(m: &Message) -> String {
         .collect();
     if !m.from.is_empty() {
         object["from"] = m.from.clone().into();
+    }
+    if m.label.counts() {
+        object["label"] = m.label.to_string().into();
     }
     if !calls.is_empty() {
         object["tool_calls"] = calls.into();

@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::ops::Range;
 
 use domain::id::{AgentId, CallId, MessageId, SessionId, TaskId};
+use domain::label::Label;
 use domain::session::{Head, Speaker, Status};
 
 use super::{List, MessageItem, Places, RawCall, SessionFile, print};
@@ -55,12 +56,19 @@ fn message(node: &Node) -> Option<MessageItem> {
         at: node.get("timestamp").and_then(Node::text).and_then(time::parse),
         speaker: Speaker::parse(node.get("role")?.text()?)?,
         from: node.get_text("from").unwrap_or_default(),
+        label: node.get("label").map(label).unwrap_or_default(),
         content: node.get_text("content").unwrap_or_default(),
         calls: calls.iter().map(call).collect::<Option<Vec<_>>>()?,
         call: node.get_text("tool_call_id").map(CallId::new),
         line: node.line,
         span: node.span.clone(),
     })
+}
+
+/// A label that cannot be read says the worst.
+fn label(node: &Node) -> Label {
+    let text = node.text().unwrap_or_default();
+    text.parse().unwrap_or_else(|_| Label::outside("a label that cannot be read"))
 }
 
 fn check(nodes: &[Node], messages: &[MessageItem], notes: &mut Notes<'_>) {

@@ -17,6 +17,8 @@ fn request(act: Act, why: &str) -> Request {
         task: Some(TaskId::new("task-003")),
         seen: None,
         permit: Permit::NONE,
+        label: Default::default(),
+        chain: Vec::new(),
         digest: act.digest(None, Permit::NONE),
         act,
         why: why.to_owned(),
@@ -95,6 +97,8 @@ docker ps
 
 - only reads
 - by `docker ps: ask`
+
+**With a yes:** it can read its workspace, and neither write nor reach the network
 
 ## Record
 

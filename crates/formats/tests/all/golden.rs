@@ -198,6 +198,7 @@ fn a_provider_says_what_is_wrong_and_never_shows_a_secret() {
 #[test]
 fn settings_are_read_whole() {
     let expected = Settings {
+        trust: Default::default(),
         providers: BTreeMap::from([(
             "script".to_owned(),
             Provider::Scripted { script: "scripts/demo.yaml".to_owned() },

@@ -118,6 +118,8 @@ fn records_and_lines_fit_their_schemas() {
         task: None,
         seen: None,
         permit: domain::tool::Permit::NONE,
+        label: Default::default(),
+        chain: Vec::new(),
         digest: act.digest(None, domain::tool::Permit::NONE),
         act,
         why: String::new(),

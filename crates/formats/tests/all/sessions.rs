@@ -35,6 +35,7 @@ fn say(id: usize, content: &str) -> Message {
         content: content.to_owned(),
         calls: Vec::new(),
         call: None,
+        label: Default::default(),
     }
 }
 
@@ -60,6 +61,7 @@ fn expected(m: &Message) -> MessageItem {
         at: Some(m.at),
         speaker: m.speaker,
         from: m.from.clone(),
+        label: m.label.clone(),
         content: m.content.clone(),
         calls: m.calls.iter().map(call).collect(),
         call: m.call.clone(),
@@ -329,6 +331,7 @@ fn any_message() -> impl Strategy<Value = Message> {
             content,
             calls,
             call: call.map(CallId::new),
+            label: Default::default(),
         })
 }
 

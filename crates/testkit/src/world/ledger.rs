@@ -67,7 +67,7 @@ impl Ledger {
                 return Err(Broken(format!("{source} became two tasks")));
             }
             Event::TaskEnded { task, .. } => self.check_ending(before, task)?,
-            Event::CallCleared { session, call, nature, rule, permit: _ } => {
+            Event::CallCleared { session, call, nature, rule, permit: _, approval: _ } => {
                 self.causes.insert(seq);
                 self.natures.insert(seq, *nature);
                 // A person who approves it once more knows what they do.

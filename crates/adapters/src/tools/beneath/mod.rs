@@ -131,6 +131,11 @@ impl Root {
 
     /// Opens a regular file for reading. Never blocks, whatever the path names.
     pub(crate) fn file(&self, path: &str) -> Result<(File, u64), PathRefused> {
+        self.real_file(path).map(|(file, size, _)| (file, size))
+    }
+
+    /// The same, with where it really lies.
+    pub(crate) fn real_file(&self, path: &str) -> Result<(File, u64, PathBuf), PathRefused> {
         let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY;
         let found = self.reach(path, flags)?;
         let stat = fs::fstat(&found.fd).map_err(|e| system(path, e))?;
@@ -142,7 +147,7 @@ impl Root {
                 wanted: "a file",
             });
         }
-        Ok((File::from(found.fd), u64::try_from(stat.st_size).unwrap_or(0)))
+        Ok((File::from(found.fd), u64::try_from(stat.st_size).unwrap_or(0), found.real))
     }
 
     /// Opens a folder.
