@@ -8,6 +8,7 @@ pub mod inputs;
 pub mod journal;
 pub mod model;
 pub mod printer;
+pub mod provider;
 pub mod rng;
 pub mod tools;
 pub mod world;

@@ -29,23 +29,31 @@ impl Reader {
     /// Takes the next bytes and gives the events that they complete.
     pub(super) fn take(&mut self, bytes: &[u8]) -> Result<Vec<Event>, String> {
         let mut events = Vec::new();
-        for &byte in bytes {
-            let follows_return = std::mem::replace(&mut self.after_return, byte == b'\r');
-            match byte {
-                b'\n' if follows_return => {}
-                b'\n' | b'\r' => {
-                    let line = std::mem::take(&mut self.line);
-                    events.extend(self.end_line(&line)?);
-                }
-                other => {
-                    if self.line.len() >= LINE_BYTES_MAX {
-                        return Err(format!("a line of the stream has more than {LINE_BYTES_MAX} bytes"));
-                    }
-                    self.line.push(other);
-                }
+        let mut rest = bytes;
+        while let Some(first) = rest.first() {
+            if std::mem::take(&mut self.after_return) && *first == b'\n' {
+                rest = &rest[1..];
+                continue;
             }
+            let Some(at) = rest.iter().position(|byte| matches!(byte, b'\n' | b'\r')) else {
+                self.push(rest)?;
+                break;
+            };
+            self.push(&rest[..at])?;
+            self.after_return = rest[at] == b'\r';
+            rest = &rest[at + 1..];
+            let line = std::mem::take(&mut self.line);
+            events.extend(self.end_line(&line)?);
         }
         Ok(events)
+    }
+
+    fn push(&mut self, bytes: &[u8]) -> Result<(), String> {
+        if self.line.len() + bytes.len() > LINE_BYTES_MAX {
+            return Err(format!("a line of the stream has more than {LINE_BYTES_MAX} bytes"));
+        }
+        self.line.extend(bytes);
+        Ok(())
     }
 
     /// Whether the stream ended in the middle of an event.

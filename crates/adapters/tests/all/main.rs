@@ -10,5 +10,6 @@ mod journal;
 mod lock;
 mod models;
 mod ports;
+mod providers;
 mod slack;
 mod tasks_sql;
