@@ -7,6 +7,7 @@ mod approvals;
 mod desk;
 pub mod disk;
 mod inbox;
+mod labels;
 mod owned;
 mod recent;
 mod sessions;

@@ -136,6 +136,9 @@ pub enum Command {
         #[arg(long)]
         dry_run: bool,
     },
+    /// See which files are not to be trusted, and vouch for one.
+    #[command(subcommand)]
+    Trust(TrustCommand),
     /// Read every file of the home and tell what is wrong with it.
     #[command(after_help = "Example: synod check --home my-team")]
     Check,
@@ -144,6 +147,20 @@ pub enum Command {
     Schema {
         /// Which kind; without it, all kinds are listed.
         kind: Option<String>,
+    },
+}
+
+/// `synod trust …`
+#[derive(Debug, Subcommand)]
+pub enum TrustCommand {
+    /// List files that agents wrote from what came from outside, or that not all may see.
+    #[command(after_help = "Example: synod trust list")]
+    List,
+    /// Say that you read a file and stand for it, exactly as it is now.
+    #[command(after_help = "Example: synod trust vouch memory/notes.md")]
+    Vouch {
+        /// Relative to the home.
+        path: String,
     },
 }
 

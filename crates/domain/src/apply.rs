@@ -4,7 +4,7 @@
 use crate::agent;
 use crate::event::{Bill, Event, Finish, Found, Tail};
 use crate::id::{AgentId, SessionId, TaskId, Ticket, Time};
-use crate::label::{FILES_MAX, Label};
+use crate::label::{FILES_MAX, Label, folder_for};
 use crate::lifecycle::Lifecycle;
 use crate::session::{Head, Message};
 use crate::state::{
@@ -599,8 +599,7 @@ impl State {
             None if !is_full => _ = self.files.insert(place.to_owned(), label.clone()),
             // Too many to tell apart: the first two parts of the path stand for all beneath.
             None => {
-                let folder = place.match_indices('/').nth(1).map_or(place, |(end, _)| &place[..end]);
-                self.files.entry(folder.to_owned()).or_default().join(label);
+                self.files.entry(folder_for(place).to_owned()).or_default().join(label);
             }
         }
     }

@@ -217,6 +217,11 @@ pub fn of_place(state: &State, place: &str) -> Label {
     label
 }
 
+/// The folder whose label stands for a file's when there are too many files.
+pub fn folder_for(place: &str) -> &str {
+    place.match_indices('/').nth(1).map_or(place, |(end, _)| &place[..end])
+}
+
 /// What is known of files by who wrote them: the path itself, the folders above it and all beneath it.
 fn of_files(state: &State, path: &str) -> Label {
     let mut label = Label::owner();

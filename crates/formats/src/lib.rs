@@ -11,6 +11,7 @@ pub mod diagnostic;
 pub mod document;
 pub mod inbox;
 mod json;
+pub mod labels;
 mod lines;
 pub mod policy;
 pub mod run_mode;

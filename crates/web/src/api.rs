@@ -39,6 +39,15 @@ pub enum Request {
         /// Who adds it.
         by: String,
     },
+    /// Vouch for what stands in a file, as it stands.
+    Vouch {
+        /// Relative to the home.
+        path: String,
+        /// SHA-256 of what was read there.
+        digest: String,
+        /// Who vouches.
+        by: String,
+    },
     /// Wait until a task has ended or nothing more can be done without somebody outside.
     Await {
         /// The task; without one, only the second.

@@ -88,6 +88,12 @@ pub(super) struct Desk {
     printed: Arc<AtomicU64>,
     /// The last event that was taken over.
     taken: Seq,
+    /// Lines for the list of labels that are not in it yet.
+    pub(super) label_lines: String,
+    /// Places that have a line in it.
+    pub(super) labelled: BTreeSet<String>,
+    /// Whether there was no journal when the home was opened.
+    is_new: bool,
     history: History,
     reasons: Reasons,
     /// What the history is told when all of it stands in the files.
@@ -122,6 +128,9 @@ impl Desk {
         history: History,
     ) -> Self {
         Self {
+            label_lines: String::new(),
+            labelled: setup.state.files.keys().cloned().collect(),
+            is_new: setup.state.seq == Seq(0),
             history,
             reasons: Reasons::of(&setup.state),
             notes: Notes::default(),
@@ -210,6 +219,9 @@ impl Desk {
             Job::Scan(reply) => {
                 self.settle();
                 self.count_approvals();
+                if self.is_new {
+                    self.find_labels();
+                }
                 let stamps = stamps::take(&self.home);
                 for path in self.all_files() {
                     let place = self.home.join(&path);
@@ -280,6 +292,7 @@ impl Desk {
         if recorded.seq == self.state.next_seq() {
             self.state.apply(at, event);
         }
+        self.note_labels(event);
         self.taken = recorded.seq;
     }
 
@@ -311,6 +324,10 @@ impl Desk {
                 self.todo.approvals.extend(todo.approvals);
                 held = todo.held.or(Some(reached));
             }
+        }
+        let done = self.settle_labels();
+        if !self.note(formats::labels::PATH, done) {
+            held = held.or(todo.held).or(Some(reached));
         }
         let touched = std::mem::take(&mut self.touched);
         for path in touched {

@@ -125,7 +125,12 @@ pub fn add_task(home: &Path, add: TaskCommand, out: &Out) -> anyhow::Result<Exit
 }
 
 /// Leaves one mark, through the daemon if there is one. Gives the id of a task that was added.
-fn leave(home: &Path, request: &Request, input: Input, help: &str) -> anyhow::Result<Option<String>> {
+pub(super) fn leave(
+    home: &Path,
+    request: &Request,
+    input: Input,
+    help: &str,
+) -> anyhow::Result<Option<String>> {
     if wire::is_running(home) {
         return match web::client::ask(&wire::socket(home), request) {
             Ok(Response::Done { task, .. }) => Ok(task),

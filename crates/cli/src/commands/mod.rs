@@ -14,10 +14,11 @@ mod session;
 mod status;
 mod story;
 mod task;
+mod trust;
 mod undo;
 mod up;
 
-use crate::args::{AgentCommand, Args, Command, SessionCommand, TaskCommand};
+use crate::args::{AgentCommand, Args, Command, SessionCommand, TaskCommand, TrustCommand};
 use crate::failure::Exit;
 use crate::home;
 use crate::out::Out;
@@ -54,6 +55,8 @@ pub fn run(args: Args, out: &Out) -> anyhow::Result<Exit> {
             history::run(&home::find(given)?, &filter, out)
         }
         Command::Undo { commit, dry_run } => undo::run(&home::find(given)?, &commit, dry_run, out),
+        Command::Trust(TrustCommand::List) => trust::list(&home::find(given)?, out),
+        Command::Trust(TrustCommand::Vouch { path }) => trust::vouch(&home::find(given)?, &path, out),
         Command::Check => check::run(&home::find(given)?, out),
     }
 }
