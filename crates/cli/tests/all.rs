@@ -15,6 +15,8 @@ mod demo;
 mod files_alone;
 #[path = "all/home.rs"]
 mod home;
+#[path = "all/injection.rs"]
+mod injection;
 #[path = "all/look.rs"]
 mod look;
 #[path = "all/people.rs"]
