@@ -133,6 +133,8 @@ pub fn judge(asker: &Asker<'_>, policy: &Policy, act: &Act, seen: Option<&Seen>)
         Act::ReadFile { .. }
         | Act::ListDirectory { .. }
         | Act::SearchFiles { .. }
+        | Act::GitCommit { .. }
+        | Act::GitDiff { .. }
         | Act::CreateTask { .. }
         | Act::UpdateTask { .. }
         | Act::QueryTasks { .. }

@@ -157,6 +157,23 @@ pub enum Act {
         /// As one would type it.
         command: String,
     },
+    /// Commit what changed in the agent's workspace.
+    GitCommit {
+        /// Why it changed.
+        message: String,
+        /// Only these files and folders, from the top of the workspace; all if left out.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        paths: Vec<String>,
+    },
+    /// Show what changed in the agent's workspace.
+    GitDiff {
+        /// Only this file or folder, from the top of the workspace.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        path: Option<String>,
+        /// A branch, tag or commit to compare with; the last commit if left out.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        against: Option<String>,
+    },
     /// Add a task.
     CreateTask {
         /// One line.
@@ -259,13 +276,16 @@ pub struct Facts {
 }
 
 /// Every tool of this version, in the order of the documentation.
-pub const ALL: [Facts; 12] = [
+pub const ALL: [Facts; 14] = [
     fact("read_file", Some(Permission::ReadFiles), Nature::Read),
     fact("list_directory", Some(Permission::ReadFiles), Nature::Read),
     fact("search_files", Some(Permission::ReadFiles), Nature::Read),
     fact("write_file", Some(Permission::WriteFiles), Nature::Idempotent),
     fact("create_directory", Some(Permission::WriteFiles), Nature::Idempotent),
     fact("execute_command", Some(Permission::ExecuteTools), Nature::Once),
+    // The commit carries the effect's id, and is looked for before it is made again.
+    fact("git_commit", Some(Permission::ExecuteTools), Nature::Idempotent),
+    fact("git_diff", Some(Permission::ExecuteTools), Nature::Read),
     inside("create_task"),
     inside("update_task"),
     fact("query_tasks", None, Nature::Read),
@@ -298,6 +318,8 @@ impl Act {
             Self::WriteFile { .. } => "write_file",
             Self::CreateDirectory { .. } => "create_directory",
             Self::ExecuteCommand { .. } => "execute_command",
+            Self::GitCommit { .. } => "git_commit",
+            Self::GitDiff { .. } => "git_diff",
             Self::CreateTask { .. } => "create_task",
             Self::UpdateTask { .. } => "update_task",
             Self::QueryTasks { .. } => "query_tasks",

@@ -100,6 +100,8 @@ pub(crate) fn show(act: &Act) -> Shown {
         Act::ReadFile { .. }
         | Act::ListDirectory { .. }
         | Act::SearchFiles { .. }
+        | Act::GitCommit { .. }
+        | Act::GitDiff { .. }
         | Act::CreateTask { .. }
         | Act::UpdateTask { .. }
         | Act::QueryTasks { .. }

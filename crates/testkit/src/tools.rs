@@ -144,6 +144,9 @@ impl Inner {
             }
             Act::CreateDirectory { path } => Outcome::done(format!("made {path}")),
             Act::ExecuteCommand { command } => Outcome::done(format!("exit code: 0\nstdout:\n{command}\n")),
+            // The real one names the effect in the commit; the fake has no workspace, so it only answers the same.
+            Act::GitCommit { .. } => Outcome::done(format!("committed {}", order.ticket.effect)),
+            Act::GitDiff { .. } => Outcome::done("nothing differs"),
             Act::QueryTasks { .. } | Act::SlackRead { .. } => Outcome::done(String::new()),
             Act::SlackSend { channel, text } => {
                 self.outbox.entry(order.ticket.effect).or_insert((channel, text));

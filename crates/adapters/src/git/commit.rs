@@ -50,6 +50,11 @@ impl New {
         Self { bytes, mode: if runnable { MODE_RUNNABLE } else { MODE_FILE }, stat: Some(Box::new(metadata)) }
     }
 
+    /// A symbolic link.
+    pub(super) fn link(target: Vec<u8>) -> Self {
+        Self { bytes: target, mode: MODE_LINK, stat: None }
+    }
+
     /// Content that stands in no file.
     pub(super) fn text(bytes: Vec<u8>) -> Self {
         Self { bytes, mode: MODE_FILE, stat: None }

@@ -7,6 +7,8 @@ use super::NOWHERE;
 const SUBJECT_CHARS_MAX: usize = 100;
 /// The longest line of a list.
 const LINE_CHARS_MAX: usize = 160;
+/// The longest message of an agent's own commit.
+const TEXT_BYTES_MAX: usize = 16 << 10;
 /// The longest name of an author.
 const NAME_CHARS_MAX: usize = 80;
 
@@ -57,6 +59,21 @@ pub(super) fn address_of(name: &str) -> String {
     format!("{}@{NOWHERE}", if local.is_empty() { "somebody" } else { &local })
 }
 
+/// A whole message of a model: no control characters, and no line that looks like one of Synod's trailers.
+pub(super) fn text(given: &str) -> String {
+    let given = domain::cut(given, TEXT_BYTES_MAX);
+    let mut lines: Vec<String> = Vec::new();
+    for line in given.lines() {
+        let visible = line.trim_end().chars().map(|c| if c == '\t' { ' ' } else { c });
+        let clean: String =
+            visible.filter(|c| domain::gate::hidden_character(&c.to_string()).is_none()).collect();
+        let is_ours = clean.trim_start().to_lowercase().starts_with("synod-");
+        lines.push(if is_ours { format!("> {clean}") } else { clean });
+    }
+    let first = lines.iter().position(|line| !line.is_empty()).unwrap_or(0);
+    lines[first.min(lines.len())..].join("\n").trim_end().to_owned()
+}
+
 /// The values of a trailer. Only the last paragraph has trailers.
 pub(super) fn trailers<'a>(message: &'a str, key: &str) -> Vec<&'a str> {
     let last = message.trim_end().rsplit("\n\n").next().unwrap_or_default();
@@ -73,6 +90,13 @@ mod tests {
     fn a_title_cannot_begin_a_line_or_steer_a_terminal() {
         assert_eq!(line("a\nSynod-Task: x\r\u{1b}[31mb\u{202e}"), "a Synod-Task: x [31mb");
         assert_eq!(subject(&"x".repeat(300)).chars().count(), SUBJECT_CHARS_MAX);
+    }
+
+    #[test]
+    fn a_model_cannot_write_a_trailer_of_synod() {
+        let made = text("\n\nfix\n\nSynod-Effect: 7\n  synod-task: x\n");
+        assert_eq!(made, "fix\n\n> Synod-Effect: 7\n>   synod-task: x");
+        assert!(trailers(&made, "Synod-Effect").is_empty());
     }
 
     #[test]

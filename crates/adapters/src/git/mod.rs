@@ -2,6 +2,7 @@
 //! brings along (hooks, filters, drivers, helpers, aliases) ever runs. Working files are read and written by
 //! Synod itself, as plain bytes.
 
+mod changes;
 mod commit;
 pub mod history;
 pub mod init;
@@ -9,7 +10,9 @@ pub mod log;
 mod message;
 mod read;
 pub(crate) mod reason;
+pub(crate) mod tools;
 pub mod undo;
+pub mod workspace;
 
 use std::ffi::OsStr;
 use std::path::Path;

@@ -396,6 +396,13 @@ fn act_words(act: &Act, tense: Tense) -> String {
         Act::WriteFile { path, .. } => format!("{} {path}", say("wrote", "write")),
         Act::CreateDirectory { path } => format!("{} the folder {path}", say("made", "make")),
         Act::ReadFile { path } => format!("read {path}"),
+        Act::GitCommit { message, .. } => {
+            format!(
+                "{} in its workspace: {}",
+                say("committed", "commit"),
+                message.lines().next().unwrap_or_default()
+            )
+        }
         Act::SlackSend { channel, .. } => format!("{} to {channel}", say("wrote", "write")),
         _ => format!("{} {}", say("used", "use"), act.tool()),
     }

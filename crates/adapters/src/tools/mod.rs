@@ -10,22 +10,22 @@ mod search;
 mod slack;
 pub mod tasks_sql;
 mod text;
-mod until;
+pub(crate) mod until;
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
 use domain::id::AgentId;
-use domain::tool::{Act, Call, Permit, Seen};
+use domain::tool::{Act, Call, Seen};
 use ports::clock::Clock;
 use ports::model::{RawCall, Tool};
 use ports::tools::{Order, Outcome, Tools};
 
+use crate::git;
+use crate::git::workspace::{Workspace, Workspaces};
 use beneath::Root;
 use until::Until;
-
-use crate::sandbox::Sandbox;
 
 /// All tools of one home.
 pub struct Toolbox {
@@ -33,26 +33,21 @@ pub struct Toolbox {
     clock: Arc<dyn Clock>,
     /// Looking into the outbox and adding to it is one step.
     outbox: Arc<Mutex<()>>,
-    sandbox: Option<Arc<Sandbox>>,
+    workspaces: Arc<Workspaces>,
 }
 
 impl Toolbox {
     /// The tools of a home; the clock stamps what goes out.
     pub fn new(home: PathBuf, clock: Arc<dyn Clock>) -> std::io::Result<Self> {
-        Ok(Self { root: Arc::new(Root::open(&home)?), clock, outbox: Arc::default(), sandbox: None })
+        let root = Arc::new(Root::open(&home)?);
+        let workspaces = Arc::new(Workspaces::of(root.path()));
+        Ok(Self { root, clock, outbox: Arc::default(), workspaces })
     }
 
-    /// The same tools, with a sandbox; without one, no command is run.
-    #[must_use]
-    pub fn caged(self, sandbox: Arc<Sandbox>) -> Self {
-        Self { sandbox: Some(sandbox), ..self }
-    }
-
-    async fn command(&self, order: &Order, command: &str, permit: Permit) -> Outcome {
-        let Some(sandbox) = self.sandbox.clone() else {
-            return Outcome::failed("no commands are run here, because nothing was set up to run them in");
-        };
-        command::execute(Arc::clone(&self.root), sandbox, order, command, permit).await
+    /// The agent's workspace, made on first use. The error tells the agent and people what is wrong.
+    pub async fn workspace(&self, agent: &AgentId) -> Result<Workspace, String> {
+        let (workspaces, agent) = (Arc::clone(&self.workspaces), agent.clone());
+        blocking(move || workspaces.ensure(&agent)).await
     }
 
     /// Ends what commands of this home left running when its daemon was killed, and says how much it was. For
@@ -94,23 +89,17 @@ impl Tools for Toolbox {
         arguments::read(raw, number)
     }
 
-    async fn look(&self, agent: &AgentId, act: &Act) -> Option<Seen> {
-        let command = match act {
-            Act::ExecuteCommand { command } => command.clone(),
-            _ => return None,
-        };
-        let (root, sandbox, agent) = (Arc::clone(&self.root), self.sandbox.clone()?, agent.clone());
-        // What cannot be looked at is asked for, and fails when it runs.
-        let unseen = |why| Seen { parts: vec![], notes: vec![why], sandbox: false };
-        Some(
-            blocking(move || command::look::look(&root, &sandbox, &agent, &command))
-                .await
-                .unwrap_or_else(unseen),
-        )
+    async fn look(&self, _agent: &AgentId, _act: &Act) -> Option<Seen> {
+        None
     }
 
     async fn run(&self, order: Order) -> Outcome {
         let (ms_max, bytes_max, ticket) = (order.ms_max, order.output_bytes_max, order.ticket);
+        if uses_workspace(&order)
+            && let Err(error) = self.workspace(&order.agent).await
+        {
+            return Outcome::failed(error);
+        }
         let answer = match order.act.clone() {
             Act::ReadFile { path } => {
                 let found =
@@ -152,7 +141,23 @@ impl Tools for Toolbox {
                 .await
             }
             Act::ExecuteCommand { command } => {
-                return self.command(&order, &command, order.permit).await;
+                return command::execute(Arc::clone(&self.root), &order, &command).await;
+            }
+            Act::GitCommit { message, paths } => {
+                let (agent, workspaces) = (order.agent.clone(), Arc::clone(&self.workspaces));
+                let work = move |_: &Root| {
+                    let place = workspaces.ensure(&agent)?;
+                    git::tools::commit(&place, &agent, ticket.effect, &message, &paths, &Until::ms(ms_max))
+                };
+                self.change(work).await
+            }
+            Act::GitDiff { path, against } => {
+                let (agent, workspaces) = (order.agent.clone(), Arc::clone(&self.workspaces));
+                let work = move |_: &Root, until: &Until| {
+                    let place = workspaces.ensure(&agent)?;
+                    git::tools::diff(&place, path.as_deref(), against.as_deref(), bytes_max, until)
+                };
+                self.look_at(ms_max, work).await
             }
             Act::CreateTask { .. } | Act::UpdateTask { .. } | Act::SendMessage { .. } => {
                 Err(format!("{} is carried out inside", order.act.tool()))
@@ -169,6 +174,10 @@ impl Tools for Toolbox {
             }
             Act::QueryTasks { .. } => outcome.reading("tasks"),
             Act::SlackRead { .. } => outcome.reading(slack::MESSAGES),
+            // Even a commit answers with the names of files.
+            Act::GitCommit { .. } | Act::GitDiff { .. } => {
+                outcome.reading(format!("workspaces/{}", order.agent))
+            }
             _ => outcome,
         }
     }
@@ -179,6 +188,19 @@ fn shown(found: files::Found) -> Outcome {
     match found {
         Ok((text, place)) => Outcome::done(text).reading(place),
         Err(text) => Outcome::failed(text),
+    }
+}
+
+/// Whether an act begins in the agent's workspace, which must be what it should be before anything is put into it.
+fn uses_workspace(order: &Order) -> bool {
+    let own = format!("workspaces/{}/", order.agent);
+    match &order.act {
+        Act::ExecuteCommand { .. } => true,
+        Act::WriteFile { path, .. } | Act::CreateDirectory { path } => {
+            let parts: Vec<&str> = path.split('/').filter(|part| !matches!(*part, "" | ".")).collect();
+            parts.join("/").starts_with(&own)
+        }
+        _ => false,
     }
 }
 

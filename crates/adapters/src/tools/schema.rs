@@ -8,7 +8,7 @@ pub(super) struct Described {
 }
 
 /// Every tool of this version.
-pub(super) const TABLE: [Described; 12] = [
+pub(super) const TABLE: [Described; 14] = [
     Described {
         name: "read_file",
         description: "Read a text file. Long files are cut at the end, with a note that says so. Binary files are refused.",
@@ -80,6 +80,31 @@ pub(super) const TABLE: [Described; 12] = [
                 "command": {"type": "string", "minLength": 1, "maxLength": 65536, "description": "The command as one would type it, such as df -h"}
             },
             "required": ["command"],
+            "additionalProperties": false
+        }"#,
+    },
+    Described {
+        name: "git_commit",
+        description: "Commit what changed in your workspace, on your branch. Files that .gitignore names are left out.",
+        schema: r#"{
+            "type": "object",
+            "properties": {
+                "message": {"type": "string", "minLength": 1, "maxLength": 10000, "description": "One line that says what changes, then why"},
+                "paths": {"type": "array", "items": {"type": "string", "minLength": 1, "maxLength": 4096}, "maxItems": 1000, "description": "Only these files and folders, from the top of your workspace; everything if left out"}
+            },
+            "required": ["message"],
+            "additionalProperties": false
+        }"#,
+    },
+    Described {
+        name: "git_diff",
+        description: "Show what differs between the files of your workspace and your last commit, or another one, as a patch. New files count.",
+        schema: r#"{
+            "type": "object",
+            "properties": {
+                "path": {"type": "string", "minLength": 1, "maxLength": 4096, "description": "Only this file or folder, from the top of your workspace"},
+                "against": {"type": "string", "minLength": 1, "maxLength": 200, "description": "A branch, tag or commit to compare with, such as main"}
+            },
             "additionalProperties": false
         }"#,
     },

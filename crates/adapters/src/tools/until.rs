@@ -6,14 +6,14 @@ use std::time::{Duration, Instant};
 
 /// Looked at by blocking work between its steps. Clones are the same limit.
 #[derive(Debug, Clone)]
-pub(super) struct Until {
+pub(crate) struct Until {
     at: Instant,
     dropped: Arc<AtomicBool>,
 }
 
 impl Until {
     /// A limit of `ms` from now.
-    pub(super) fn ms(ms: u64) -> Self {
+    pub(crate) fn ms(ms: u64) -> Self {
         let now = Instant::now();
         // A limit beyond what the clock can say is none: a century stands for it.
         let at =
@@ -22,18 +22,18 @@ impl Until {
     }
 
     /// Whether to stop.
-    pub(super) fn is_over(&self) -> bool {
+    pub(crate) fn is_over(&self) -> bool {
         self.dropped.load(Ordering::Relaxed) || Instant::now() >= self.at
     }
 
     /// Ends the work when it is dropped.
-    pub(super) fn guard(&self) -> Guard {
+    pub(crate) fn guard(&self) -> Guard {
         Guard(Arc::clone(&self.dropped))
     }
 }
 
 /// Held by the future that waits for the work.
-pub(super) struct Guard(Arc<AtomicBool>);
+pub(crate) struct Guard(Arc<AtomicBool>);
 
 impl Drop for Guard {
     fn drop(&mut self) {

@@ -135,6 +135,8 @@ fn samples(tool: &str, agent: &AgentId, policy: &Policy) -> Vec<(String, Act)> {
             let rest = Act::ExecuteCommand { command: "(any other command)".to_owned() };
             listed.chain([("any other command".to_owned(), rest)]).collect()
         }
+        "git_commit" => anything(Act::GitCommit { message: "a change".to_owned(), paths: Vec::new() }),
+        "git_diff" => anything(Act::GitDiff { path: None, against: None }),
         "create_task" => anything(Act::CreateTask {
             title: "a task".to_owned(),
             description: String::new(),

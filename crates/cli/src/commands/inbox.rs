@@ -102,6 +102,8 @@ fn act(act: &Act) -> (String, String) {
         Act::ReadFile { .. }
         | Act::ListDirectory { .. }
         | Act::SearchFiles { .. }
+        | Act::GitCommit { .. }
+        | Act::GitDiff { .. }
         | Act::CreateTask { .. }
         | Act::UpdateTask { .. }
         | Act::QueryTasks { .. }
@@ -124,6 +126,8 @@ pub fn act_line(wanted: &Act) -> String {
         | Act::ReadFile { .. }
         | Act::ListDirectory { .. }
         | Act::SearchFiles { .. }
+        | Act::GitCommit { .. }
+        | Act::GitDiff { .. }
         | Act::CreateTask { .. }
         | Act::UpdateTask { .. }
         | Act::QueryTasks { .. }

@@ -171,6 +171,8 @@ pub fn act_words(act: &Act) -> String {
         Act::WriteFile { path, .. } => format!("write {path}"),
         Act::CreateDirectory { path } => format!("make the folder {path}"),
         Act::ExecuteCommand { command } => format!("run `{command}`"),
+        Act::GitCommit { message, .. } => format!("commit in its workspace: {}", one_line(message)),
+        Act::GitDiff { .. } => "look at what changed in its workspace".to_owned(),
         Act::CreateTask { title, .. } => format!("make a task \"{title}\""),
         Act::UpdateTask { id, .. } => format!("change {id}"),
         Act::QueryTasks { .. } => "look through the tasks with SQL".to_owned(),

@@ -27,6 +27,8 @@ pub(super) fn perform(
         | Act::WriteFile { .. }
         | Act::CreateDirectory { .. }
         | Act::ExecuteCommand { .. }
+        | Act::GitCommit { .. }
+        | Act::GitDiff { .. }
         | Act::QueryTasks { .. }
         | Act::SlackRead { .. }
         | Act::SlackSend { .. } => Err(format!("{} is not carried out inside", act.tool())),

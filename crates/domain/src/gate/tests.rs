@@ -34,6 +34,8 @@ fn sample(tool: &str) -> Act {
         "write_file" => r#"{"path":"memory/a.md","content":"x"}"#,
         "create_directory" => r#"{"path":"memory/x"}"#,
         "execute_command" => r#"{"command":"make"}"#,
+        "git_commit" => r#"{"message":"x"}"#,
+        "git_diff" => "{}",
         "create_task" => r#"{"title":"x"}"#,
         "update_task" => r#"{"id":"task-001"}"#,
         "query_tasks" => r#"{"sql":"select 1"}"#,
@@ -49,18 +51,18 @@ fn sample(tool: &str) -> Act {
 fn every_role_gets_what_its_row_says_of_every_tool() {
     // One letter a tool, in the order of `tool::ALL`: allow, ask (?), deny.
     let table = [
-        ("coordinator", "dda", "ddd", "aaa", "aa?"),
-        ("planner", "aaa", "ddd", "aaa", "aad"),
-        ("coder", "aaa", "??d", "aaa", "add"),
-        ("reviewer", "add", "ddd", "aaa", "add"),
-        ("retriever", "aaa", "ddd", "aaa", "add"),
-        ("executor", "aad", "?d?", "aaa", "add"),
-        ("evaluator", "add", "ddd", "aaa", "add"),
-        ("builder", "aaa", "??d", "aaa", "add"),
-        ("critic", "aaa", "ddd", "aaa", "add"),
-        ("domain_specialist", "aaa", "ddd", "aaa", "add"),
-        ("orchestrator", "aaa", "ddd", "aaa", "add"),
-        ("voter", "aaa", "ddd", "aaa", "add"),
+        ("coordinator", "dda", "ddddd", "aaa", "aa?"),
+        ("planner", "aaa", "ddddd", "aaa", "aad"),
+        ("coder", "aaa", "??daa", "aaa", "add"),
+        ("reviewer", "add", "ddddd", "aaa", "add"),
+        ("retriever", "aaa", "ddddd", "aaa", "add"),
+        ("executor", "aad", "?d?dd", "aaa", "add"),
+        ("evaluator", "add", "ddddd", "aaa", "add"),
+        ("builder", "aaa", "??ddd", "aaa", "add"),
+        ("critic", "aaa", "ddddd", "aaa", "add"),
+        ("domain_specialist", "aaa", "ddddd", "aaa", "add"),
+        ("orchestrator", "aaa", "ddddd", "aaa", "add"),
+        ("voter", "aaa", "ddddd", "aaa", "add"),
     ];
     for (role, read, change, tasks, talk) in table {
         let expected: String = [read, change, tasks, talk].concat();

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Range;
 
-use domain::agent::Spec;
-use domain::id::TaskId;
+use domain::agent::{Spec, Workspace};
+use domain::id::{AgentId, TaskId};
 use domain::settings::{Provider, Settings};
 
 use super::{Home, SourceFile, cycle, stem};
@@ -102,6 +102,7 @@ fn key_span(root: Option<&Node>, keys: &[&str], key: &str) -> Range<usize> {
 
 fn agents(home: &Home, files: &[SourceFile<'_>], notes: &mut [Notes<'_>], known: &Known) {
     let mut seen: BTreeMap<&str, &str> = BTreeMap::new();
+    let mut places = BTreeMap::new();
     for (index, spec) in &home.agents {
         let (file, notes) = (&files[*index], &mut notes[*index]);
         let root = tree(file);
@@ -123,7 +124,50 @@ fn agents(home: &Home, files: &[SourceFile<'_>], notes: &mut [Notes<'_>], known:
             );
         }
         agent(spec, root.as_ref(), notes, known);
+        if let Some(workspace) = &spec.workspace {
+            check_workspace(spec, workspace, root.as_ref(), notes, &mut places);
+        }
     }
+}
+
+/// Two agents never work in one place: the same branch of the same repository, or one in the other's folder.
+fn check_workspace(
+    spec: &Spec,
+    workspace: &Workspace,
+    root: Option<&Node>,
+    notes: &mut Notes<'_>,
+    places: &mut BTreeMap<(String, String), AgentId>,
+) {
+    let Some(repo) = &workspace.repo else { return };
+    let mut parts: Vec<&str> = Vec::new();
+    for part in repo.split('/') {
+        match part {
+            "" | "." => {}
+            ".." if parts.last().is_some_and(|last| *last != "..") => _ = parts.pop(),
+            part => parts.push(part),
+        }
+    }
+    let at = span(root, &["workspace", "repo"]);
+    let help = Some("give it a repository outside the home, such as ../service".to_owned());
+    if !repo.starts_with('/') && parts.is_empty() {
+        notes.error_with(at, format!("`{repo}` is the home itself, which no agent works in"), help);
+        return;
+    }
+    if !repo.starts_with('/') && parts.first() == Some(&"workspaces") {
+        notes.error_with(at, format!("`{repo}` is the workspace of an agent; two never share one"), help);
+        return;
+    }
+    let branch = workspace.branch.clone().unwrap_or_else(|| format!("agent/{}", spec.id));
+    let absolute = if repo.starts_with('/') { "/" } else { "" };
+    let key = (format!("{absolute}{}", parts.join("/")), branch);
+    if let Some(other) = places.get(&key) {
+        let inner = span(root, &["workspace", "branch"]);
+        let at = if inner.is_empty() { at } else { inner };
+        let message = format!("the branch `{}` of {repo} is already the one of {other}", key.1);
+        notes.error_with(at, message, Some("two agents never share a branch; name another".to_owned()));
+        return;
+    }
+    places.insert(key, spec.id.clone());
 }
 
 fn agent(spec: &Spec, root: Option<&Node>, notes: &mut Notes<'_>, known: &Known) {

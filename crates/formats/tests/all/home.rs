@@ -138,3 +138,31 @@ fn an_id_that_is_used_twice_is_shown_where_it_stands() {
         ["tasks/twice.task.md:4:7 the id `task-1` is already used in line 1"]
     );
 }
+
+#[test]
+fn two_agents_never_share_a_branch_or_a_workspace() {
+    let agent =
+        |id: &str, workspace: &str| format!("id: {id}\ntype: coder\nmodel: m\nworkspace: {workspace}\n");
+    let files = [
+        ("a", "{repo: ../service, branch: work}"),
+        ("b", "{repo: ../x/../service/, branch: work}"),
+        ("c", "{repo: ../service}"),
+        ("d", "{repo: ../service, branch: agent/c}"),
+        ("e", "{repo: workspaces/a}"),
+        ("f", "{repo: ./}"),
+        ("g", "{branch: work}"),
+    ]
+    .map(|(id, workspace)| (format!("agents/{id}.agent.yaml"), agent(id, workspace)));
+    let sources: Vec<SourceFile<'_>> = files.iter().map(|(path, text)| SourceFile { path, text }).collect();
+    let found: Vec<String> =
+        check(&sources).iter().map(|d| format!("{}:{}:{} {}", d.path, d.line, d.column, d.message)).collect();
+    assert_eq!(
+        found,
+        [
+            "agents/b.agent.yaml:4:45 the branch `work` of ../x/../service/ is already the one of a",
+            "agents/d.agent.yaml:4:39 the branch `agent/c` of ../service is already the one of c",
+            "agents/e.agent.yaml:4:19 `workspaces/a` is the workspace of an agent; two never share one",
+            "agents/f.agent.yaml:4:19 `./` is the home itself, which no agent works in",
+        ]
+    );
+}

@@ -63,6 +63,12 @@ pub fn good() -> Vec<(&'static str, &'static str, Act)> {
         ("create_directory", r#"{"path":"artifacts/x"}"#, Act::CreateDirectory { path: text("artifacts/x") }),
         ("execute_command", r#"{"command":"df -h"}"#, Act::ExecuteCommand { command: text("df -h") }),
         (
+            "git_commit",
+            r#"{"message":"fix","paths":["src"]}"#,
+            Act::GitCommit { message: text("fix"), paths: vec![text("src")] },
+        ),
+        ("git_diff", r#"{"against":"main"}"#, Act::GitDiff { path: None, against: Some(text("main")) }),
+        (
             "create_task",
             r#"{"title":"Look","assignee":"retriever-001","depends_on":["task-001"],"priority":"A","tags":["x"]}"#,
             Act::CreateTask {

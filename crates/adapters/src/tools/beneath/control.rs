@@ -34,6 +34,11 @@ pub(super) fn is_hidden(real: &Path) -> bool {
     real.components().next().is_some_and(|first| is_named(first, HIDDEN))
 }
 
+/// Whether some file system takes a name for git's own folder.
+pub(crate) fn is_git_name(name: &str) -> bool {
+    is_name(name, ".git") || is_name(name, "git~1")
+}
+
 fn is_named(component: Component<'_>, name: &str) -> bool {
     component.as_os_str().to_str().is_some_and(|text| is_name(text, name))
 }

@@ -11,6 +11,8 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{self, AtFlags, CWD, FileType, Mode, OFlags};
 use rustix::io::Errno;
 
+pub(crate) use control::is_git_name;
+
 /// The longest path that is looked at.
 const PATH_BYTES_MAX: usize = 4096;
 

@@ -1,0 +1,268 @@
+//! What differs between a commit and the files of a workspace. The folder is walked by handle: no link is followed,
+//! nothing that could hold up a reader is opened, and git's own folder is never entered.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::Read;
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+use git2::{Index, ObjectType, Oid, Repository, Tree, TreeWalkMode, TreeWalkResult};
+use rustix::fs::{self, AtFlags, CWD, Dir, FileType, Mode, OFlags};
+
+use super::commit::New;
+use super::log::shown;
+use crate::tools::beneath::is_git_name;
+use crate::tools::until::Until;
+
+/// So many entries of a workspace are looked at.
+const ENTRIES_MAX: usize = 200_000;
+/// The largest file that is looked into.
+const FILE_BYTES_MAX: u64 = 16 << 20;
+/// All changed files together.
+const BYTES_MAX: u64 = 128 << 20;
+/// The deepest folder.
+const DEPTH_MAX: usize = 128;
+const MODE_SUBMODULE: u32 = 0o160_000;
+
+/// One file that differs.
+pub(super) struct Changed {
+    pub(super) path: String,
+    pub(super) old: Option<Oid>,
+    pub(super) new: Option<New>,
+}
+
+/// All that differs, and what was passed over.
+#[derive(Default)]
+pub(super) struct Changes {
+    pub(super) files: Vec<Changed>,
+    /// Why something was left alone, in words.
+    pub(super) notes: Vec<String>,
+}
+
+struct Walk<'a> {
+    repo: &'a Repository,
+    base: BTreeMap<String, (Oid, u32)>,
+    /// What the index knows of files that are as in `base`.
+    index: Option<(Index, (i64, i64))>,
+    paths: &'a [String],
+    until: &'a Until,
+    found: Changes,
+    entries: usize,
+    bytes: u64,
+}
+
+/// What differs from `tree`, in or beneath `paths`; all if there are none.
+pub(super) fn find(
+    repo: &Repository,
+    folder: &Path,
+    tree: &Tree<'_>,
+    paths: &[String],
+    until: &Until,
+) -> Result<Changes, String> {
+    let base = flatten(tree)?;
+    let index = repo.index().ok().zip(index_time(repo));
+    let mut walk = Walk { repo, base, index, paths, until, found: Changes::default(), entries: 0, bytes: 0 };
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let top =
+        fs::openat(CWD, folder, flags, Mode::empty()).map_err(|error| format!("the workspace: {error}"))?;
+    walk.folder(&top, "", 0)?;
+    // What was not met on the way is gone.
+    let gone: Vec<(String, (Oid, u32))> = std::mem::take(&mut walk.base).into_iter().collect();
+    for (path, (id, mode)) in gone {
+        if walk.is_wanted(&path) && mode != MODE_SUBMODULE {
+            walk.found.files.push(Changed { path, old: Some(id), new: None });
+        }
+    }
+    walk.found.files.sort_by(|a, b| a.path.cmp(&b.path));
+    Ok(walk.found)
+}
+
+/// When the index was written: a file of that moment may have changed since without its time telling.
+fn index_time(repo: &Repository) -> Option<(i64, i64)> {
+    let metadata = std::fs::metadata(repo.path().join("index")).ok()?;
+    Some((metadata.mtime(), metadata.mtime_nsec()))
+}
+
+fn flatten(tree: &Tree<'_>) -> Result<BTreeMap<String, (Oid, u32)>, String> {
+    let mut all = BTreeMap::new();
+    let walked = tree.walk(TreeWalkMode::PreOrder, |folder, entry| {
+        let is_file = entry.kind() != Some(ObjectType::Tree);
+        // A name that is no UTF-8 stays as it is in every commit.
+        if let (true, Ok(name), Ok(mode)) = (is_file, entry.name(), u32::try_from(entry.filemode())) {
+            all.insert(format!("{folder}{name}"), (entry.id(), mode));
+        }
+        if all.len() > ENTRIES_MAX { TreeWalkResult::Abort } else { TreeWalkResult::Ok }
+    });
+    match walked {
+        Ok(()) if all.len() <= ENTRIES_MAX => Ok(all),
+        Ok(()) => Err(format!("the repository has more than {ENTRIES_MAX} files")),
+        Err(error) => Err(format!("the repository cannot be read: {}", error.message())),
+    }
+}
+
+impl Walk<'_> {
+    fn is_wanted(&self, path: &str) -> bool {
+        let within = |wanted: &String| {
+            path == wanted || path.strip_prefix(wanted.as_str()).is_some_and(|rest| rest.starts_with('/'))
+        };
+        self.paths.is_empty() || self.paths.iter().any(within)
+    }
+
+    /// Whether something that is wanted may be beneath a folder.
+    fn may_hold(&self, folder: &str) -> bool {
+        let above = |wanted: &String| wanted.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'));
+        self.is_wanted(folder) || self.paths.iter().any(above)
+    }
+
+    fn note(&mut self, path: &str, why: &str) {
+        self.found.notes.push(format!("{} {why}", shown(path.as_bytes())));
+    }
+
+    fn folder(&mut self, fd: &OwnedFd, prefix: &str, depth: usize) -> Result<(), String> {
+        let failed =
+            |error: rustix::io::Errno| format!("{} cannot be listed: {error}", shown(prefix.as_bytes()));
+        let mut names = Vec::new();
+        for entry in Dir::read_from(fd).map_err(failed)? {
+            let name = entry.map_err(failed)?.file_name().to_bytes().to_vec();
+            if name != b"." && name != b".." {
+                names.push(name);
+            }
+            self.entries += 1;
+            if self.entries > ENTRIES_MAX {
+                return Err(format!("the workspace has more than {ENTRIES_MAX} entries"));
+            }
+        }
+        if self.until.is_over() {
+            return Err("it took too long to look at the workspace".to_owned());
+        }
+        names.sort_unstable();
+        for name in names {
+            let Ok(name) = String::from_utf8(name.clone()) else {
+                self.note(prefix, &format!("has {}, whose name is no UTF-8: left alone", shown(&name)));
+                continue;
+            };
+            let path = format!("{prefix}{name}");
+            let stat = match fs::statat(fd, name.as_str(), AtFlags::SYMLINK_NOFOLLOW) {
+                Ok(stat) => stat,
+                Err(rustix::io::Errno::NOENT) => continue,
+                Err(error) => return Err(format!("{} cannot be looked at: {error}", shown(path.as_bytes()))),
+            };
+            self.entry(fd, &name, path, FileType::from_raw_mode(stat.st_mode), depth)?;
+        }
+        Ok(())
+    }
+
+    fn entry(
+        &mut self,
+        fd: &OwnedFd,
+        name: &str,
+        path: String,
+        kind: FileType,
+        depth: usize,
+    ) -> Result<(), String> {
+        if name == ".git" {
+            return Ok(());
+        }
+        if is_git_name(name) {
+            self.note(&path, "is named like git's own folder: left alone");
+            return Ok(());
+        }
+        if name == ".gitignore" && kind != FileType::RegularFile {
+            return Err(format!("{} is no plain file; remove it", shown(path.as_bytes())));
+        }
+        match kind {
+            FileType::Directory => self.enter(fd, name, &path, depth),
+            FileType::RegularFile | FileType::Symlink => self.file(fd, name, path, kind),
+            _ => {
+                self.note(&path, "is no file: left alone");
+                Ok(())
+            }
+        }
+    }
+
+    fn enter(&mut self, fd: &OwnedFd, name: &str, path: &str, depth: usize) -> Result<(), String> {
+        if self.base.get(path).is_some_and(|(_, mode)| *mode == MODE_SUBMODULE) {
+            self.base.remove(path);
+            return Ok(());
+        }
+        let beneath = format!("{path}/");
+        let tracked = self.base.range(beneath.clone()..).next().is_some_and(|(p, _)| p.starts_with(&beneath));
+        if !self.may_hold(path) || (!tracked && self.is_ignored(&beneath)) {
+            return Ok(());
+        }
+        if depth >= DEPTH_MAX {
+            self.note(path, "is too deep: left alone");
+            return Ok(());
+        }
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let inner = match fs::openat(fd, name, flags, Mode::empty()) {
+            Ok(inner) => inner,
+            Err(error) => {
+                self.note(path, &format!("cannot be opened ({error}): left alone"));
+                return Ok(());
+            }
+        };
+        if fs::statat(&inner, ".git", AtFlags::SYMLINK_NOFOLLOW).is_ok() {
+            self.note(path, "is a repository of its own: left alone");
+            return Ok(());
+        }
+        self.folder(&inner, &beneath, depth + 1)
+    }
+
+    fn is_ignored(&self, path: &str) -> bool {
+        self.repo.is_path_ignored(path).unwrap_or(false)
+    }
+
+    fn file(&mut self, fd: &OwnedFd, name: &str, path: String, kind: FileType) -> Result<(), String> {
+        let old = self.base.remove(&path);
+        if !self.is_wanted(&path) || (old.is_none() && self.is_ignored(&path)) {
+            return Ok(());
+        }
+        let lost =
+            |error: &dyn std::fmt::Display| format!("{} cannot be read: {error}", shown(path.as_bytes()));
+        let new = if kind == FileType::Symlink {
+            let target = fs::readlinkat(fd, name, Vec::new()).map_err(|error| lost(&error))?;
+            New::link(target.into_bytes())
+        } else {
+            let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+            let opened = fs::openat(fd, name, flags, Mode::empty()).map_err(|error| lost(&error))?;
+            let mut file = File::from(opened);
+            let metadata = file.metadata().map_err(|error| lost(&error))?;
+            if !metadata.is_file() || old.is_some_and(|old| self.is_as_indexed(&path, old, &metadata)) {
+                return Ok(());
+            }
+            if metadata.len() > FILE_BYTES_MAX {
+                self.note(&path, &format!("has more than {FILE_BYTES_MAX} bytes: left alone"));
+                return Ok(());
+            }
+            let mut bytes = Vec::new();
+            (&mut file).take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes).map_err(|error| lost(&error))?;
+            New::file(bytes, metadata)
+        };
+        let id =
+            Oid::hash_object(ObjectType::Blob, &new.bytes).map_err(|error| error.message().to_owned())?;
+        if old == Some((id, new.mode)) {
+            return Ok(());
+        }
+        self.bytes += new.bytes.len() as u64;
+        if self.bytes > BYTES_MAX {
+            return Err(format!("more than {BYTES_MAX} bytes changed; give paths"));
+        }
+        self.found.files.push(Changed { path, old: old.map(|(id, _)| id), new: Some(new) });
+        Ok(())
+    }
+
+    /// Whether the index saw this very file with the content of `old`, by its metadata alone.
+    fn is_as_indexed(&self, path: &str, old: (Oid, u32), metadata: &std::fs::Metadata) -> bool {
+        let Some((index, written)) = &self.index else { return false };
+        let Some(entry) = index.get_path(Path::new(path), 0) else { return false };
+        let time = (i64::from(entry.mtime.seconds()), i64::from(entry.mtime.nanoseconds()));
+        (entry.id, entry.mode) == old
+            && time == (metadata.mtime(), metadata.mtime_nsec())
+            && time < *written
+            && u64::from(entry.file_size) == metadata.len()
+            && u64::from(entry.ino) == metadata.ino() & u64::from(u32::MAX)
+    }
+}

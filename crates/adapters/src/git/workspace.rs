@@ -1,0 +1,369 @@
+//! Where an agent works: `workspaces/<agent>/`, a repository of its own or a worktree of a given one on the agent's
+//! branch. Made on first use. Two agents never share a folder or a branch, and a workspace that points elsewhere is
+//! refused, whoever made it so.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use domain::agent;
+use domain::id::AgentId;
+use git2::build::CheckoutBuilder;
+use git2::{Branch, ErrorCode, Repository, RepositoryOpenFlags};
+use sha2::{Digest, Sha256};
+
+use super::{init, plain};
+use crate::files::disk::{self, Stamp};
+
+/// Stands in the folder that git keeps of a worktree until all its files are there.
+const UNFINISHED: &str = "synod-unfinished";
+/// Files of a repository that are read, and must be files.
+const READ: [&str; 9] = [
+    "HEAD",
+    "config",
+    "index",
+    "packed-refs",
+    "shallow",
+    "info/exclude",
+    "info/attributes",
+    "config.worktree",
+    "objects/info/alternates",
+];
+
+/// A workspace that is there and is what it should be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Workspace {
+    /// The folder, without links.
+    pub path: PathBuf,
+    /// What git keeps of it alone.
+    pub git_dir: PathBuf,
+    /// What it shares with the repository that it is a worktree of; else the same.
+    pub common_dir: PathBuf,
+    /// The branch that the agent works on; none says that it is free.
+    pub branch: Option<String>,
+}
+
+/// The workspaces of a home.
+#[derive(Debug)]
+pub struct Workspaces {
+    home: PathBuf,
+    specs: Mutex<BTreeMap<AgentId, Said>>,
+    /// Making one is one step.
+    making: Mutex<()>,
+}
+
+/// What an agent's file said when it last could be read.
+#[derive(Debug, Clone)]
+struct Said {
+    stamp: Option<Stamp>,
+    spec: Option<agent::Workspace>,
+}
+
+impl Workspaces {
+    /// Of the home at `home`.
+    pub fn of(home: &Path) -> Self {
+        Self { home: home.to_owned(), specs: Mutex::default(), making: Mutex::default() }
+    }
+
+    /// The agent's workspace, made if it is not there. Blocks; cheap once it is there. The error is for the agent
+    /// and for people.
+    pub fn ensure(&self, agent: &AgentId) -> Result<Workspace, String> {
+        domain::id::check(agent.as_str()).map_err(|error| error.to_string())?;
+        let spec = self.spec(agent)?;
+        // The lock guards no data that a panic could leave half changed.
+        let _one = self.making.lock().unwrap_or_else(PoisonError::into_inner);
+        ensure(&self.home, agent, spec.as_ref())
+    }
+
+    /// What the agent's file says of its workspace; while it does not read, what it said before.
+    fn spec(&self, agent: &AgentId) -> Result<Option<agent::Workspace>, String> {
+        let places = [format!("agents/{agent}.agent.yaml"), format!("agents/{agent}/agent.json")];
+        let mut specs = self.specs.lock().unwrap_or_else(PoisonError::into_inner);
+        for path in places {
+            let place = self.home.join(&path);
+            let stamp = Stamp::of(&place);
+            if stamp.is_none() {
+                continue;
+            }
+            if let Some(said) = specs.get(agent).filter(|said| said.stamp == stamp) {
+                return Ok(said.spec.clone());
+            }
+            let read = disk::read(&place)
+                .ok()
+                .flatten()
+                .and_then(|found| formats::agent::read(&path, &found.text).value);
+            match (read, specs.get(agent)) {
+                (Some(spec), _) => {
+                    specs.insert(agent.clone(), Said { stamp, spec: spec.workspace.clone() });
+                    return Ok(spec.workspace);
+                }
+                (None, Some(before)) => return Ok(before.spec.clone()),
+                (None, None) => {
+                    return Err(format!("{path} does not read, so the workspace of {agent} is not known"));
+                }
+            }
+        }
+        // An agent without a file works in a repository of its own.
+        Ok(None)
+    }
+}
+
+/// The workspace of an agent, made if it is not there. Blocks.
+pub fn ensure(home: &Path, agent: &AgentId, spec: Option<&agent::Workspace>) -> Result<Workspace, String> {
+    let words = |what: &str, error: std::io::Error| format!("{what} cannot be used: {error}");
+    let home = home.canonicalize().map_err(|error| words("the home", error))?;
+    let name = format!("workspaces/{agent}");
+    let path = home.join(&name);
+    for folder in [home.join("workspaces"), path.clone()] {
+        fs::create_dir(&folder).or_else(exists).map_err(|error| words(&name, error))?;
+        if !fs::symlink_metadata(&folder).is_ok_and(|metadata| metadata.is_dir()) {
+            return Err(format!("{name} is a link or a file; a workspace is a folder of its own"));
+        }
+    }
+    match spec.and_then(|spec| spec.repo.as_deref()) {
+        None => own(&name, path, spec.and_then(|spec| spec.branch.as_deref())),
+        Some(repo) => {
+            let branch =
+                spec.and_then(|spec| spec.branch.clone()).unwrap_or_else(|| format!("agent/{agent}"));
+            Worktree { home: &home, agent, name: &name, path, repo, branch }.ensure()
+        }
+    }
+}
+
+fn exists(error: std::io::Error) -> std::io::Result<()> {
+    if error.kind() == std::io::ErrorKind::AlreadyExists { Ok(()) } else { Err(error) }
+}
+
+/// A repository of the agent's own.
+fn own(name: &str, path: PathBuf, branch: Option<&str>) -> Result<Workspace, String> {
+    let git_dir = path.join(".git");
+    match fs::symlink_metadata(&git_dir) {
+        Err(_) => {
+            let repo =
+                init::make(&path).map_err(|error| format!("{name}: git init failed: {}", error.message()))?;
+            if let Some(branch) = branch {
+                let head = format!("refs/heads/{}", valid(branch)?);
+                repo.set_head(&head).map_err(|error| format!("{name}: {}", error.message()))?;
+            }
+        }
+        Ok(metadata) if metadata.is_dir() => {}
+        Ok(_) => {
+            return Err(format!(
+                "{name}/.git points to another repository; a workspace without `repo:` has its own. Move {name} away and it is made anew"
+            ));
+        }
+    }
+    are_files(name, &git_dir)?;
+    if fs::symlink_metadata(git_dir.join("objects/info/alternates")).is_ok_and(|metadata| metadata.len() > 0)
+    {
+        return Err(format!(
+            "{name}/.git borrows objects from elsewhere (objects/info/alternates); remove that file"
+        ));
+    }
+    for folder in ["objects", "refs", "refs/heads"] {
+        if !fs::symlink_metadata(git_dir.join(folder)).is_ok_and(|metadata| metadata.is_dir()) {
+            return Err(format!("{name}/.git/{folder} is no folder; move {name} away and it is made anew"));
+        }
+    }
+    let repo = open(name, &path)?;
+    points_here(name, &repo, &path, &git_dir, &git_dir)?;
+    Ok(Workspace { path, git_dir: git_dir.clone(), common_dir: git_dir, branch: None })
+}
+
+/// A worktree of a given repository.
+struct Worktree<'a> {
+    home: &'a Path,
+    agent: &'a AgentId,
+    name: &'a str,
+    path: PathBuf,
+    repo: &'a str,
+    branch: String,
+}
+
+impl Worktree<'_> {
+    fn ensure(self) -> Result<Workspace, String> {
+        let head = format!("refs/heads/{}", valid(&self.branch)?);
+        let (source, common) = self.source()?;
+        let admin = common.join("worktrees").join(self.id());
+        let link = self.path.join(".git");
+        match fs::symlink_metadata(&link) {
+            Ok(metadata) if metadata.is_file() => {}
+            Ok(_) => return Err(self.not_ours("its .git is no file")),
+            Err(_) => {
+                let empty = fs::read_dir(&self.path).is_ok_and(|mut entries| entries.next().is_none());
+                if !empty {
+                    return Err(self.not_ours("it has files already"));
+                }
+                self.make(&source, &common, &admin, &head)?;
+            }
+        }
+        let target = fs::read_to_string(&link).unwrap_or_default();
+        if target.strip_prefix("gitdir: ").map(|rest| Path::new(rest.trim_end())) != Some(admin.as_path()) {
+            return Err(self.not_ours("its .git points elsewhere"));
+        }
+        if !admin.is_dir() {
+            return Err(self.not_ours("the repository does not know it any more (pruned or moved)"));
+        }
+        are_files(self.name, &admin)?;
+        let repo = open(self.name, &self.path)?;
+        points_here(self.name, &repo, &self.path, &admin, &common)?;
+        if admin.join(UNFINISHED).exists() {
+            self.check_out(&repo, &admin)?;
+        }
+        let at = repo.find_reference("HEAD").ok();
+        let at = at.as_ref().and_then(|head| head.symbolic_target().ok().flatten());
+        if at != Some(head.as_str()) {
+            let at = at.unwrap_or("no branch");
+            return Err(format!("{} is on {at}, not on {}; check that out in it", self.name, self.branch));
+        }
+        Ok(Workspace { path: self.path, git_dir: admin, common_dir: common, branch: Some(self.branch) })
+    }
+
+    /// The repository that the file names, and its common folder.
+    fn source(&self) -> Result<(Repository, PathBuf), String> {
+        let wrong = |why: &str| format!("the repo {:?} of {} {why}", self.repo, self.agent);
+        let place = self.home.join(self.repo);
+        let real = place.canonicalize().map_err(|error| wrong(&format!("cannot be opened: {error}")))?;
+        if self.home.starts_with(&real) || real.starts_with(self.home.join("workspaces")) {
+            return Err(wrong("is the home or a workspace; give it a repository outside"));
+        }
+        let nothing: [&std::ffi::OsStr; 0] = [];
+        let opened = Repository::open_ext(&real, RepositoryOpenFlags::NO_SEARCH, nothing).and_then(plain);
+        let repo =
+            opened.map_err(|error| wrong(&format!("is no repository to work with: {}", error.message())))?;
+        let common = repo.commondir().canonicalize().map_err(|error| wrong(&error.to_string()))?;
+        Ok((repo, common))
+    }
+
+    /// The name under which the repository knows the worktree. Two homes may have agents of the same name.
+    fn id(&self) -> String {
+        let digest = Sha256::digest(self.path.as_os_str().as_bytes());
+        let hex: String = digest.iter().take(4).map(|byte| format!("{byte:02x}")).collect();
+        format!("{}-{hex}", self.agent)
+    }
+
+    fn not_ours(&self, why: &str) -> String {
+        format!("{} is no worktree of {}: {why}. Move it away and it is made anew", self.name, self.repo)
+    }
+
+    fn make(&self, source: &Repository, common: &Path, admin: &Path, head: &str) -> Result<(), String> {
+        let failed = |error: git2::Error| format!("{}: {}", self.name, error.message());
+        if admin.exists() {
+            // The folder of the worktree was deleted; what git kept of it is of no use any more.
+            fs::remove_dir_all(admin)
+                .map_err(|error| format!("{} cannot be removed: {error}", admin.display()))?;
+        }
+        if let Some(place) = checked_out_at(source, common, head) {
+            return Err(format!(
+                "the branch {} of {} is checked out in {place}; two never share one: give {} its own `branch:`",
+                self.branch, self.repo, self.agent
+            ));
+        }
+        match source.find_reference(head) {
+            Ok(_) => {}
+            Err(error) if error.code() == ErrorCode::NotFound => {
+                let tip = source.head().and_then(|head| head.peel_to_commit());
+                let tip = tip.map_err(|_| {
+                    format!("the repo {} has no commit to begin {} from", self.repo, self.branch)
+                })?;
+                source.branch(&self.branch, &tip, false).map_err(failed)?;
+            }
+            Err(error) => return Err(failed(error)),
+        }
+        let link = self.path.join(".git");
+        let write = |place: &Path, text: String| fs::write(place, text);
+        let made = fs::create_dir_all(admin)
+            .and_then(|()| write(&admin.join(UNFINISHED), String::new()))
+            .and_then(|()| write(&admin.join("HEAD"), format!("ref: {head}\n")))
+            .and_then(|()| write(&admin.join("commondir"), "../..\n".to_owned()))
+            .and_then(|()| write(&admin.join("gitdir"), format!("{}\n", link.display())))
+            .and_then(|()| write(&link, format!("gitdir: {}\n", admin.display())));
+        made.map_err(|error| format!("{} cannot be made: {error}", self.name))
+    }
+
+    /// Puts the branch's files in place, as plain bytes: no filter is asked.
+    fn check_out(&self, repo: &Repository, admin: &Path) -> Result<(), String> {
+        let mut options = CheckoutBuilder::new();
+        options.force().disable_filters(true);
+        let done = repo.checkout_head(Some(&mut options));
+        done.map_err(|error| format!("{} cannot be checked out: {}", self.name, error.message()))?;
+        fs::remove_file(admin.join(UNFINISHED)).map_err(|error| format!("{}: {error}", self.name))
+    }
+}
+
+fn valid(branch: &str) -> Result<&str, String> {
+    match Branch::name_is_valid(branch) {
+        Ok(true) if branch != "HEAD" => Ok(branch),
+        Ok(_) | Err(_) => Err(format!("{branch:?} is no name of a branch")),
+    }
+}
+
+/// Where a branch is checked out, by what git keeps of each worktree.
+fn checked_out_at(source: &Repository, common: &Path, head: &str) -> Option<String> {
+    let wanted = format!("ref: {head}");
+    let is_at =
+        |place: &Path| fs::read_to_string(place.join("HEAD")).is_ok_and(|text| text.trim_end() == wanted);
+    if !source.is_bare() && is_at(common) {
+        return Some(common.parent().unwrap_or(common).display().to_string());
+    }
+    for entry in fs::read_dir(common.join("worktrees")).ok()?.flatten() {
+        let link = fs::read_to_string(entry.path().join("gitdir")).unwrap_or_default();
+        let link = Path::new(link.trim_end());
+        // Of a worktree whose folder is gone, the branch is free.
+        if is_at(&entry.path()) && link.exists() {
+            return Some(link.parent().unwrap_or(link).display().to_string());
+        }
+    }
+    None
+}
+
+fn open(name: &str, path: &Path) -> Result<Repository, String> {
+    let nothing: [&std::ffi::OsStr; 0] = [];
+    let opened = Repository::open_ext(path, RepositoryOpenFlags::NO_SEARCH, nothing).and_then(plain);
+    opened.map_err(|error| format!("{name} is no repository to work with: {}", error.message()))
+}
+
+/// Opens a workspace that was made sure of.
+pub(super) fn repository(workspace: &Workspace) -> Result<Repository, String> {
+    let name = workspace.path.display().to_string();
+    let repo = open(&name, &workspace.path)?;
+    points_here(&name, &repo, &workspace.path, &workspace.git_dir, &workspace.common_dir)?;
+    Ok(repo)
+}
+
+/// What a repository says of itself may lead anywhere; only this folder is worked in.
+fn points_here(
+    name: &str,
+    repo: &Repository,
+    path: &Path,
+    git_dir: &Path,
+    common: &Path,
+) -> Result<(), String> {
+    let is = |found: Option<&Path>, wanted: &Path| {
+        found.and_then(|p| p.canonicalize().ok()).as_deref() == Some(wanted)
+    };
+    if !is(repo.workdir(), path) {
+        return Err(format!(
+            "the git settings of {name} put its files elsewhere (core.worktree or core.bare); remove that"
+        ));
+    }
+    if !is(Some(repo.path()), git_dir) || !is(Some(repo.commondir()), common) {
+        return Err(format!("{name}/.git leads to another repository; move {name} away and it is made anew"));
+    }
+    Ok(())
+}
+
+/// A pipe or a device in place of a file would hold up whoever reads it.
+fn are_files(name: &str, git_dir: &Path) -> Result<(), String> {
+    let odd = READ
+        .iter()
+        .find(|file| fs::symlink_metadata(git_dir.join(file)).is_ok_and(|metadata| !metadata.is_file()));
+    match odd {
+        Some(file) => Err(format!(
+            "{file} in what git keeps of {name} is no plain file; move {name} away and it is made anew"
+        )),
+        None => Ok(()),
+    }
+}
