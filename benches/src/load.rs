@@ -61,8 +61,9 @@ pub fn record(agents: u32, events_min: usize) -> anyhow::Result<Run> {
 fn opening(agents: u32) -> Vec<Input> {
     let limits = Limits { parallel_max: PARALLEL, tasks_max: u32::MAX, ..Limits::default() };
     let settings = Settings { limits, ..Settings::default() };
-    let rule = CommandRule { verdict: CommandVerdict::Allow, nature: Nature::Read };
-    let policy = Policy { commands: [("df -h".to_owned(), rule), ("make test".to_owned(), rule)].into() };
+    let rule = CommandRule { nature: Nature::Read, ..CommandRule::new(CommandVerdict::Allow) };
+    let policy =
+        Policy { commands: [("df -h".to_owned(), rule.clone()), ("make test".to_owned(), rule)].into() };
     let mut inputs = vec![Input::SettingsRead(Box::new(settings)), Input::PolicyRead(policy)];
     for n in 0..agents {
         let mut spec = agent::Spec::new(agent_id(n), ROLES[n as usize % ROLES.len()], "team");

@@ -3,9 +3,10 @@
 
 use crate::agent;
 use crate::approval::Risk;
+use crate::command::{self, Judgement, Place};
 use crate::label::{Integrity, Label, Readers};
 use crate::role::{COORDINATION_TOOLS, Permission, Role, glob};
-use crate::settings::{CommandRule, CommandVerdict, Policy};
+use crate::settings::{CommandVerdict, Policy};
 use crate::tool::{self, Act, Nature, Permit, Seen};
 
 /// What the gate says.
@@ -68,6 +69,7 @@ pub const PRINTED: [(&str, &str); 3] =
 pub fn judge(asker: &Asker<'_>, policy: &Policy, act: &Act, seen: Option<&Seen>) -> Ruling {
     let facts = tool::facts(act.tool());
     let mut nature = facts.map_or(Nature::Once, |f| f.nature);
+    let mut wants_network = false;
     let deny = |rule: String, advice: String| Ruling {
         verdict: Verdict::Deny { advice },
         rule,
@@ -101,23 +103,11 @@ pub fn judge(asker: &Asker<'_>, policy: &Policy, act: &Act, seen: Option<&Seen>)
             }
         }
         Act::ExecuteCommand { command } => {
-            let (verdict, rule, of_command) = judge_command(policy, command);
-            nature = of_command;
-            match (verdict, seen.map_or(&[][..], |seen| &seen.notes)) {
-                // What was found in the world beats what the words promise.
-                (Verdict::Allow, notes) if !notes.is_empty() => {
-                    let factors = notes.to_vec();
-                    (
-                        Verdict::Ask { risk: Risk::High, factors },
-                        "what was found in the world asks".to_owned(),
-                    )
-                }
-                (Verdict::Ask { risk, mut factors }, notes) => {
-                    factors.extend_from_slice(notes);
-                    (Verdict::Ask { risk, factors }, rule)
-                }
-                (verdict, _) => (verdict, rule),
-            }
+            let place = Place { notes: seen.map_or(&[], |seen| &seen.notes) };
+            let judgement = command::judge(policy, &place, command);
+            nature = judgement.nature;
+            wants_network = judgement.wants_network;
+            (of_command(&judgement, command), judgement.rule)
         }
         Act::SlackSend { channel, .. } => {
             let factors = vec![format!("speaks to people outside the home, in {channel}")];
@@ -142,7 +132,7 @@ pub fn judge(asker: &Asker<'_>, policy: &Policy, act: &Act, seen: Option<&Seen>)
         | Act::SlackRead { .. } => (Verdict::Allow, format!("tool {} asks nobody", act.tool())),
     };
     let changes = nature != Nature::Read && !facts.is_some_and(|f| f.inside);
-    let is_outward = matches!(act, Act::SlackSend { .. });
+    let is_outward = wants_network || matches!(act, Act::SlackSend { .. });
     let (verdict, rule) =
         if changes { trusted(asker.label, is_outward, verdict, rule) } else { (verdict, rule) };
     if verdict == Verdict::Allow && changes && asker.approval_required {
@@ -156,7 +146,7 @@ pub fn judge(asker: &Asker<'_>, policy: &Policy, act: &Act, seen: Option<&Seen>)
     }
     let asked = matches!(verdict, Verdict::Ask { .. });
     let permit = match act {
-        Act::ExecuteCommand { .. } if asked => Permit { writes: true, network: false },
+        Act::ExecuteCommand { .. } if asked => Permit { writes: true, network: wants_network },
         _ => Permit::NONE,
     };
     Ruling { verdict, rule, nature, permit }
@@ -231,36 +221,12 @@ pub fn may_use(asker: &Asker<'_>, name: &str, needs: Option<Permission>) -> Resu
     ))
 }
 
-/// Literal entries only: anything that the owner did not write down word by word is asked.
-fn judge_command(policy: &Policy, command: &str) -> (Verdict, String, Nature) {
-    let shown = command.trim();
-    if let Some(bad) = hidden_character(command) {
-        let advice =
-            format!("the command has the hidden character U+{:04X}; write it without", u32::from(bad));
-        return (Verdict::Deny { advice }, "hidden characters are denied".to_owned(), Nature::Read);
-    }
-    if shown.is_empty() {
-        let advice = "the command is empty".to_owned();
-        return (Verdict::Deny { advice }, "empty commands are denied".to_owned(), Nature::Read);
-    }
-    let rule_name = |word: &str| format!("policy/commands.yaml has {shown:?}: {word}");
-    match policy.commands.get(shown) {
-        Some(CommandRule { verdict: CommandVerdict::Allow, nature }) => {
-            (Verdict::Allow, rule_name("allow"), *nature)
-        }
-        Some(CommandRule { verdict: CommandVerdict::Ask, nature }) => {
-            let factors = vec!["the owner wants to be asked for this command".to_owned()];
-            (Verdict::Ask { risk: Risk::Low, factors }, rule_name("ask"), *nature)
-        }
-        Some(CommandRule { verdict: CommandVerdict::Deny, .. }) => {
-            let advice = format!("{shown:?} is denied by policy/commands.yaml; find another way");
-            (Verdict::Deny { advice }, rule_name("deny"), Nature::Read)
-        }
-        None => {
-            let factors = vec!["runs a command that policy/commands.yaml does not list".to_owned()];
-            let rule = "commands that policy/commands.yaml does not list are asked".to_owned();
-            (Verdict::Ask { risk: Risk::Medium, factors }, rule, Nature::Once)
-        }
+/// A judgement of the command policy as a verdict of the gate.
+fn of_command(judgement: &Judgement, command: &str) -> Verdict {
+    match judgement.verdict {
+        CommandVerdict::Allow => Verdict::Allow,
+        CommandVerdict::Ask => Verdict::Ask { risk: judgement.risk, factors: judgement.factors.clone() },
+        CommandVerdict::Deny => Verdict::Deny { advice: judgement.advice(command) },
     }
 }
 
@@ -344,13 +310,13 @@ fn beneath(path: &str, folder: &str) -> bool {
 }
 
 /// A path as the least careful file system compares it: without case, where `ſ` is `s` and `ß` is `ss`.
-fn folded(path: &str) -> String {
+pub(crate) fn folded(path: &str) -> String {
     if path.is_ascii() { path.to_ascii_lowercase() } else { path.to_uppercase().to_lowercase() }
 }
 
 /// The parts of a folded path without dots and spaces at the end, which some file systems drop. Dots at the
 /// beginning count: `.synod` is not `synod`.
-fn parts(path: &str) -> impl Iterator<Item = &str> {
+pub(crate) fn parts(path: &str) -> impl Iterator<Item = &str> {
     path.split('/').map(|part| part.trim_end_matches(['.', ' ']))
 }
 

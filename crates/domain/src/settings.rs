@@ -257,25 +257,38 @@ pub struct Approvals {
     pub expire_ms: Option<u64>,
 }
 
-/// `policy/commands.yaml`: literal commands and what they get.
+/// `policy/commands.yaml`: patterns of commands and what they get.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Policy {
-    /// The command exactly as it is given to `execute_command`.
+    /// By pattern: words as a shell reads them, in which `*` stands for anything; at the end, for any rest.
     pub commands: BTreeMap<String, CommandRule>,
 }
 
-/// What one command gets.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+/// What the commands of one pattern get.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CommandRule {
     /// Run it, ask first, or never.
     pub verdict: CommandVerdict,
     /// What repeating it would do; `once` unless the owner says that it only reads.
     pub nature: Nature,
+    /// Whether it needs the network; an approval then shows and grants it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub network: bool,
+    /// Why, for whoever is asked or refused.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
 }
 
-/// `allow`, `ask` or `deny` (`true` and `false` are read as `allow` and `deny`).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+impl CommandRule {
+    /// A rule that says only this, for commands that must not run twice.
+    pub fn new(verdict: CommandVerdict) -> Self {
+        Self { verdict, nature: Nature::Once, network: false, reason: None }
+    }
+}
+
+/// `allow`, `ask` or `deny` (`true` and `false` are read as `allow` and `deny`), from mild to strict.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CommandVerdict {
     /// Run it.
@@ -284,4 +297,15 @@ pub enum CommandVerdict {
     Ask,
     /// Never.
     Deny,
+}
+
+impl CommandVerdict {
+    /// The word in files.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Allow => "allow",
+            Self::Ask => "ask",
+            Self::Deny => "deny",
+        }
+    }
 }

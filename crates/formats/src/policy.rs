@@ -1,5 +1,6 @@
-//! `policy/commands.yaml`: literal commands and what they get.
+//! `policy/commands.yaml`: patterns of commands and what they get.
 
+use domain::command;
 use domain::settings::{CommandRule, CommandVerdict, Policy};
 use domain::tool::Nature;
 
@@ -16,10 +17,12 @@ pub(crate) const SHAPE: Shape = Shape::Record(&[may(
         Shape::Record(&[
             must("verdict", VERDICT, "run it, ask first, or never"),
             may("effect", Shape::Word(&["read", "idempotent", "once"]), "what repeating it would do (once)"),
+            may("network", Shape::Bool, "whether it needs the network; an approval then grants it (false)"),
+            may("reason", Shape::Text, "why, for whoever is asked or refused"),
         ]),
         VERDICT,
     ])),
-    "a command exactly as it is given to execute_command, and what it gets",
+    "a command, word by word, and what it gets; `*` stands for a word or a part of one, at the end for any rest",
 )]);
 
 /// Reads the policy file. An empty one has no commands.
@@ -31,8 +34,15 @@ pub fn read(path: &str, text: &str) -> Read<Policy> {
         }
         SHAPE.check(&root, &mut notes);
         let commands = root.get("commands").map(Node::entries).unwrap_or_default();
-        let commands = commands.iter().filter_map(|e| Some((e.key.clone(), rule(&e.value)?))).collect();
-        Policy { commands }
+        let mut policy = Policy::default();
+        for entry in commands {
+            let Some(rule) = rule(&entry.value) else { continue };
+            if let Some(problem) = command::problem(&entry.key, rule.verdict) {
+                notes.warning(entry.key_span.clone(), problem.what, Some(problem.help.to_owned()));
+            }
+            policy.commands.insert(entry.key.clone(), rule);
+        }
+        policy
     });
     notes.finish(value)
 }
@@ -50,5 +60,7 @@ fn rule(node: &Node) -> Option<CommandRule> {
         Some("idempotent") => Nature::Idempotent,
         _ => Nature::Once,
     };
-    Some(CommandRule { verdict, nature })
+    let network = node.get("network").and_then(Node::bool).unwrap_or(false);
+    let reason = node.get("reason").and_then(Node::text).map(str::to_owned);
+    Some(CommandRule { verdict, nature, network, reason })
 }

@@ -132,8 +132,10 @@ fn samples(tool: &str, agent: &AgentId, policy: &Policy) -> Vec<(String, Act)> {
         "execute_command" => {
             let listed =
                 policy.commands.keys().map(|c| (c.clone(), Act::ExecuteCommand { command: c.clone() }));
+            let reads = Act::ExecuteCommand { command: "ls".to_owned() };
             let rest = Act::ExecuteCommand { command: "(any other command)".to_owned() };
-            listed.chain([("any other command".to_owned(), rest)]).collect()
+            let others = [("those that only read, as ls", reads), ("any other command", rest)];
+            listed.chain(others.map(|(when, act)| (when.to_owned(), act))).collect()
         }
         "git_commit" => anything(Act::GitCommit { message: "a change".to_owned(), paths: Vec::new() }),
         "git_diff" => anything(Act::GitDiff { path: None, against: None }),

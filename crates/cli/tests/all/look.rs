@@ -299,6 +299,7 @@ fn an_agent_is_shown_with_what_the_gate_says_to_each_tool_and_why() {
   execute_command   allow  df -h
                     ask    docker ps
                     deny   rm -rf /
+                    allow  those that only read, as ls
                     ask    any other command
   create_task       allow
   update_task       allow

@@ -17,7 +17,7 @@ const SCRIPT: &str = "\
 rules:
   - matches: \"Task *Count*\"
     text: I count.
-    calls: [{tool: execute_command, arguments: {command: echo 1 2 3}}]
+    calls: [{tool: execute_command, arguments: {command: env echo 1 2 3}}]
   - matches: \"Task *slow*\"
     text: That took a while.
     delay_ms: 200

@@ -51,6 +51,8 @@ pub(super) struct Found {
     pub pipeline: usize,
     /// The command whose words it stands in.
     pub parent: Option<usize>,
+    /// Whether what it prints becomes a part of that command.
+    pub is_substituted: bool,
 }
 
 /// A file in a redirect.
@@ -72,7 +74,7 @@ pub(super) fn parse(text: &str) -> Result<Parsed, TooDeep> {
         return Err(TooDeep);
     }
     let mut walk = Walk::default();
-    let pipelines = walk.text(text, Context { parent: None, depth: 0 });
+    let pipelines = walk.text(text, Context { parent: None, depth: 0, is_substituted: false });
     let mut parsed = walk.parsed;
     if parsed.found.len() >= FOUND_MAX {
         parsed.outside.push(format!("has {FOUND_MAX} commands or more"));
@@ -116,6 +118,7 @@ fn is_too_deep(text: &str) -> bool {
 struct Context {
     parent: Option<usize>,
     depth: usize,
+    is_substituted: bool,
 }
 
 #[derive(Default)]
@@ -306,7 +309,7 @@ impl Walk {
 
     fn inside(&mut self, inside: Inside, at: Context) {
         self.parsed.obfuscated |= inside.obfuscated;
-        let below = Context { depth: at.depth + 1, ..at };
+        let below = Context { depth: at.depth + 1, is_substituted: true, ..at };
         if below.depth > DEPTH_MAX {
             return self.outside("is nested too deep to be read");
         }
@@ -324,7 +327,12 @@ impl Walk {
             return None;
         }
         let own = self.parsed.found.len();
-        self.parsed.found.push(Found { pipeline, parent: at.parent, ..Found::default() });
+        self.parsed.found.push(Found {
+            pipeline,
+            parent: at.parent,
+            is_substituted: at.is_substituted,
+            ..Found::default()
+        });
         let at = Context { parent: Some(own), ..at };
         let mut command = Simple { words: Vec::new(), redirects: Vec::new() };
         for item in simple.prefix.iter().flat_map(|prefix| &prefix.0) {
@@ -374,7 +382,7 @@ impl Walk {
 
     fn process(&mut self, subshell: &SubshellCommand, at: Context) {
         self.outside("has a process substitution");
-        self.list(&subshell.list, at);
+        self.list(&subshell.list, Context { is_substituted: true, ..at });
     }
 
     fn assignment(&mut self, assignment: &Assignment, at: Context) {
@@ -416,7 +424,7 @@ impl Walk {
 
     /// A program that runs another: what it runs is looked at as well.
     fn unwrap(&mut self, own: usize, at: Context) {
-        let below = Context { parent: Some(own), depth: at.depth + 1 };
+        let below = Context { parent: Some(own), depth: at.depth + 1, is_substituted: false };
         if below.depth > DEPTH_MAX {
             return self.outside("is nested too deep to be read");
         }
@@ -489,7 +497,7 @@ impl Walk {
 
     /// What a shell is given to read is run by it.
     fn here(&mut self, own: usize, text: &str, at: Context) {
-        let below = Context { parent: Some(own), depth: at.depth + 1 };
+        let below = Context { parent: Some(own), depth: at.depth + 1, is_substituted: false };
         if super::wrapper::reads_commands(&self.parsed.found[own].words) && below.depth <= DEPTH_MAX {
             self.text(text, below);
         }

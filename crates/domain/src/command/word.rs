@@ -56,13 +56,12 @@ pub(super) fn read(raw: &str) -> Result<Word, &'static str> {
     if listed {
         return Err("has a brace expansion ({…})");
     }
-    if glob && (quoted_special || text.contains('\\')) {
+    if glob && !text.starts_with('-') && (quoted_special || text.contains('\\')) {
         return Err("has quotes inside a glob");
     }
-    if glob && text.starts_with('-') {
-        return Err("has a glob that begins with a dash");
-    }
-    Ok(Word { text, is_glob: glob })
+    // Nobody means files by `--include=*.rs`; taken as it is written, it is an option whatever files there are.
+    let is_glob = glob && !text.starts_with('-');
+    Ok(Word { text, is_glob })
 }
 
 /// The rest of a double-quoted part; whether it has what would be special in a glob.

@@ -27,6 +27,11 @@ pub(super) fn is_shell(program: &str) -> bool {
     SHELLS.contains(&base(program))
 }
 
+/// Whether a program runs what its arguments say.
+pub(super) fn is_wrapper(program: &str) -> bool {
+    WRAPPERS.contains(&base(program)) && base(program) != "find" || base(program) == "eval"
+}
+
 /// Whether what the command reads is run as commands.
 pub(super) fn reads_commands(words: &[Loose]) -> bool {
     words.first().is_some_and(|program| is_shell(&program.text))

@@ -3,6 +3,7 @@
 use super::*;
 use crate::id::AgentId;
 use crate::role::builtin;
+use crate::settings::CommandRule;
 use crate::tool::ALL;
 
 fn spec(role: &str) -> agent::Spec {
@@ -123,29 +124,31 @@ fn deny_beats_allow_and_a_list_only_narrows_the_role() {
 }
 
 #[test]
-fn only_literal_commands_are_allowed_and_all_others_are_asked() {
-    let rule = |verdict, nature| CommandRule { verdict, nature };
+fn the_command_policy_decides_on_commands() {
+    let rule = |verdict, nature| CommandRule { nature, ..CommandRule::new(verdict) };
     let policy = Policy {
         commands: [
             ("df -h".to_owned(), rule(CommandVerdict::Allow, Nature::Read)),
-            ("make test".to_owned(), rule(CommandVerdict::Ask, Nature::Once)),
-            ("rm -rf /".to_owned(), rule(CommandVerdict::Deny, Nature::Once)),
+            ("make *".to_owned(), rule(CommandVerdict::Ask, Nature::Once)),
+            ("docker *".to_owned(), rule(CommandVerdict::Deny, Nature::Once)),
         ]
         .into(),
     };
     let says = |command: &str| {
         let ruling =
             judge_as(&spec("executor"), &policy, &Act::ExecuteCommand { command: command.to_owned() });
-        (word(&ruling), ruling.nature)
+        (word(&ruling), ruling.nature, ruling.permit)
     };
-    assert_eq!(says("df -h"), ("allow", Nature::Read));
-    assert_eq!(says(" df -h\n"), ("allow", Nature::Read));
-    assert_eq!(says("make test"), ("ask", Nature::Once));
-    assert_eq!(says("rm -rf /").0, "deny");
-    for asked in ["df -h; id", "df  -h", "df -h\nid", "DF -h", "df", "df -h # x", "$(df -h)"] {
-        assert_eq!(says(asked), ("ask", Nature::Once), "{asked}");
-    }
-    for denied in ["", "  ", "df\u{200b} -h", "ls \u{202e}fr", "ls\r", "a\u{1b}[2J", "x\u{e0041}"] {
+    let asked = |network| ("ask", Nature::Once, Permit { writes: true, network });
+    assert_eq!(says(" df -h\n"), ("allow", Nature::Read, Permit::NONE));
+    assert_eq!(says("cat README.md | head"), ("allow", Nature::Read, Permit::NONE));
+    assert_eq!(says("make test"), asked(false));
+    assert_eq!(says("rm x"), asked(false));
+    assert_eq!(says("curl https://example.org"), asked(true));
+    assert_eq!(says("df -h; docker ps").0, "deny");
+    assert_eq!(says("$(df -h)"), asked(false));
+    for denied in ["", "  ", "df\u{200b} -h", "ls \u{202e}fr", "ls\r", "a\u{1b}[2J", "x\u{e0041}", "rm -rf /"]
+    {
         assert_eq!(says(denied).0, "deny", "{denied:?}");
     }
 }

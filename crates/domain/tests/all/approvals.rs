@@ -146,7 +146,7 @@ fn words_about_an_approval_approve_nothing() {
 fn the_gate_looks_again_after_a_yes_and_a_new_rule_wins() {
     let mut home = asking(&["make"]);
     let mut policy = home.state.policy.clone();
-    policy.commands.insert("make".to_owned(), home.state.policy.commands["rm -rf /"]);
+    policy.commands.insert("make".to_owned(), home.state.policy.commands["rm -rf /"].clone());
     home.give(Input::PolicyRead(policy));
     let events = home.answer("approval-0001", Answer::Approved);
     assert_eq!(line(&events), "approval_ended:approved working call_finished:refused turn_begun");

@@ -51,7 +51,7 @@ impl Home {
         let mut settings = Settings::default();
         settle(&mut settings);
         home.give(Input::SettingsRead(Box::new(settings)));
-        let rule = |verdict, nature| CommandRule { verdict, nature };
+        let rule = |verdict, nature| CommandRule { nature, ..CommandRule::new(verdict) };
         let commands = [
             ("df -h".to_owned(), rule(CommandVerdict::Allow, Nature::Read)),
             ("touch counter".to_owned(), rule(CommandVerdict::Allow, Nature::Once)),

@@ -6,6 +6,7 @@ mod home;
 
 mod approvals;
 mod chance;
+mod commands;
 mod delegating;
 mod laws;
 mod limits;

@@ -5,7 +5,7 @@ use domain::effect::Effect;
 use domain::id::{AgentId, CallId, TaskId, Time};
 use domain::settings::{CommandRule, CommandVerdict, Policy};
 use domain::task::Spec;
-use domain::tool::{Act, Call, Nature, Want};
+use domain::tool::{Act, Call, Want};
 use domain::usage::Usage;
 use testkit::clock::Virtual;
 use testkit::journal::Disk;
@@ -29,7 +29,7 @@ impl Hands for Idle {
 }
 
 fn opening() -> Vec<Input> {
-    let rule = CommandRule { verdict: CommandVerdict::Allow, nature: Nature::Once };
+    let rule = CommandRule::new(CommandVerdict::Allow);
     let mut spec = Spec::new(TaskId::new(""), "tasks/x.task.md", "look");
     spec.assignee = Some(AgentId::new("executor-001"));
     vec![

@@ -128,7 +128,7 @@ fn settings() -> Vec<Event> {
 }
 
 fn policies() -> Vec<Event> {
-    let rule = |verdict, nature| CommandRule { verdict, nature };
+    let rule = |verdict, nature| CommandRule { nature, ..CommandRule::new(verdict) };
     let commands = [
         ("df -h".to_owned(), rule(CommandVerdict::Allow, Nature::Read)),
         ("make".to_owned(), rule(CommandVerdict::Ask, Nature::Idempotent)),

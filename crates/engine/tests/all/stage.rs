@@ -9,7 +9,7 @@ use domain::input::Input;
 use domain::settings::{CommandRule, CommandVerdict, Policy};
 use domain::state::State;
 use domain::task::Spec;
-use domain::tool::{Act, Call, Nature, Want};
+use domain::tool::{Act, Call, Want};
 use domain::usage::Usage;
 use engine::Parts;
 use ports::hands::Hands;
@@ -137,7 +137,7 @@ impl Journal for Logged {
 
 /// A policy and one executor.
 pub fn opening() -> Vec<Input> {
-    let rule = CommandRule { verdict: CommandVerdict::Allow, nature: Nature::Once };
+    let rule = CommandRule::new(CommandVerdict::Allow);
     let policy = Policy { commands: [("touch counter".to_owned(), rule)].into() };
     let spec = agent::Spec::new(AgentId::new("executor-001"), "executor", "m");
     vec![Input::PolicyRead(policy), Input::AgentRead(Box::new(spec)), Input::Started]

@@ -248,7 +248,7 @@ fn an_empty_file_says_the_defaults() {
 #[test]
 fn the_policy_is_read_whole() {
     let commands = good(policy::read("policy/commands.yaml", &text("home/policy/commands.yaml"))).commands;
-    let rule = |verdict, nature| CommandRule { verdict, nature };
+    let rule = |verdict, nature| CommandRule { nature, ..CommandRule::new(verdict) };
     let expected = BTreeMap::from([
         ("df -h".to_owned(), rule(CommandVerdict::Allow, Nature::Read)),
         ("docker ps".to_owned(), rule(CommandVerdict::Ask, Nature::Once)),

@@ -29,7 +29,7 @@ pub(super) fn opening(rng: &mut Rng) -> Vec<Input> {
     let mut settings = Settings { limits, ..Settings::default() };
     settings.approvals.expire_ms = rng.chance(1, 3).then(|| 1_000 + rng.below(60_000));
     settings.routing.fallback = Some(agent_id(0));
-    let rule = |verdict, nature| CommandRule { verdict, nature };
+    let rule = |verdict, nature| CommandRule { nature, ..CommandRule::new(verdict) };
     let policy = Policy {
         commands: [
             ("df -h".to_owned(), rule(CommandVerdict::Allow, Nature::Read)),

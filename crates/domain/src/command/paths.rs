@@ -1,0 +1,246 @@
+//! Paths that a command names: beneath the workspace or not, secret or not, one of the home's control files or
+//! not. Decided by spelling alone; the runner resolves them again, by file handles.
+
+use super::finding::{Finding, ask, deny, rule};
+use crate::approval::Risk;
+use crate::gate;
+use crate::role::glob;
+
+/// Folders that hold credentials.
+const SECRET_FOLDERS: [&str; 9] =
+    [".ssh", ".aws", ".azure", ".gcloud", ".gnupg", ".kube", ".password-store", "keyrings", ".vault"];
+
+/// Names that are credentials wherever they stand.
+const SECRET_NAMES: [&str; 46] = [
+    ".env",
+    ".env.*",
+    "*.env",
+    ".envrc",
+    ".netrc",
+    "_netrc",
+    ".pgpass",
+    ".my.cnf",
+    ".npmrc",
+    ".pypirc",
+    ".yarnrc.yml",
+    ".git-credentials",
+    ".htpasswd",
+    ".dockercfg",
+    ".docker/config.json",
+    "gcloud/*",
+    "id_rsa",
+    "id_dsa",
+    "id_ecdsa",
+    "id_ed25519",
+    "*.pem",
+    "*.key",
+    "*.p12",
+    "*.pfx",
+    "*.jks",
+    "*.keystore",
+    "*.kdbx",
+    "*.ppk",
+    "*.asc.key",
+    ".vault-token",
+    ".s3cfg",
+    ".boto",
+    ".terraformrc",
+    "terraform.tfstate",
+    "*.tfvars",
+    "shadow",
+    "gshadow",
+    "shadow-",
+    "wallet.dat",
+    ".bash_history",
+    ".zsh_history",
+    ".python_history",
+    ".psql_history",
+    ".mysql_history",
+    "*.keychain-db",
+    "service-account*.json",
+];
+
+/// Words for secrets, if nothing but an extension of a data file follows.
+const SECRET_WORDS: [&str; 12] = [
+    "credential",
+    "credentials",
+    ".credentials",
+    "secret",
+    "secrets",
+    ".secrets",
+    "passwd",
+    "password",
+    "passwords",
+    "token",
+    ".token",
+    "tokens",
+];
+const DATA_EXTENSIONS: [&str; 13] =
+    ["json", "yml", "yaml", "toml", "txt", "ini", "cfg", "conf", "xml", "properties", "csv", "db", "enc"];
+
+/// Ends of names that only look like a secret's.
+const EXAMPLES: [&str; 7] = [".example", ".sample", ".template", ".dist", ".tmpl", ".pub", "-example"];
+
+/// The home's own files, by names that nothing else has.
+const CONTROL_NAMES: [&str; 8] = [
+    "synod.yaml",
+    "run_mode.yaml",
+    "approvals.task.md",
+    "*.approval.md",
+    "*.agent.yaml",
+    "policy/commands.yaml",
+    "log/audit.jsonl",
+    "*.acl.yaml",
+];
+
+/// What speaks against reading this path.
+pub(super) fn findings(path: &str, is_glob: bool) -> Vec<Finding> {
+    if path == "/dev/null" || path == "-" {
+        return Vec::new();
+    }
+    let mut found = Vec::new();
+    found.extend(secret(path).map(|what| deny(rule::SECRET, format!("credentials: {what}"))));
+    found.extend(control(path).map(|what| deny(rule::CONTROL, format!("control file of the home: {what}"))));
+    if !found.is_empty() {
+        return found;
+    }
+    found.extend(outside(path));
+    if is_glob && may_match_secret(path) {
+        found.push(ask(Risk::High, rule::MAYBE_SECRET, format!("may name credentials: {path}")));
+    }
+    if ends_with(&gate::folded(path), ".git/config") {
+        found.push(ask(Risk::Medium, rule::MAYBE_SECRET, format!("may hold credentials: {path}")));
+    }
+    found
+}
+
+/// What speaks against a path that is not beneath the workspace.
+pub(super) fn outside(path: &str) -> Option<Finding> {
+    let device =
+        ["/proc", "/dev", "/sys"].iter().any(|root| path == *root || path.starts_with(&format!("{root}/")));
+    if device {
+        return Some(ask(Risk::High, rule::OUTSIDE, format!("reads the system itself: {path}")));
+    }
+    let leaves = path.starts_with('/') || path.starts_with('~') || path.split('/').any(|part| part == "..");
+    if leaves || path.contains('\\') {
+        return Some(ask(Risk::Medium, rule::OUTSIDE, format!("leaves the workspace: {path}")));
+    }
+    None
+}
+
+/// The part of a path that makes it a secret's.
+pub(super) fn secret(path: &str) -> Option<&str> {
+    let folded = gate::folded(path);
+    is_secret(&folded).then_some(path)
+}
+
+/// The same for a word of which it is not known whether it is a path: plain words such as `secrets` are not.
+pub(super) fn secret_word(word: &str) -> Option<&str> {
+    let path = word.split_once('=').map_or(word, |(_, value)| value);
+    let path = path.rsplit_once(':').map_or(path, |(_, path)| path);
+    let path = path.trim_start_matches('@');
+    let looks_like_path = path.contains(['/', '.', '~']) || path.starts_with("id_");
+    (looks_like_path && !path.contains(char::is_whitespace)).then(|| secret(path)).flatten()
+}
+
+fn is_secret(folded: &str) -> bool {
+    let parts: Vec<&str> = gate::parts(folded).filter(|part| !part.is_empty()).collect();
+    let Some(last) = parts.last() else { return false };
+    if parts.iter().any(|part| SECRET_FOLDERS.contains(part)) {
+        return true;
+    }
+    if EXAMPLES.iter().any(|end| last.ends_with(end)) {
+        return false;
+    }
+    let two = parts[parts.len().saturating_sub(2)..].join("/");
+    if SECRET_NAMES.iter().any(|name| glob(name, if name.contains('/') { &two } else { last })) {
+        return true;
+    }
+    match last.rsplit_once('.') {
+        Some((stem, extension)) if !stem.is_empty() => {
+            SECRET_WORDS.contains(&stem) && DATA_EXTENSIONS.contains(&extension)
+        }
+        // `/etc/passwd` holds none; it is only outside.
+        _ => SECRET_WORDS.contains(last) && *last != "passwd" && *last != "password" && *last != "token",
+    }
+}
+
+/// Whether a pattern names secrets rather than files in general.
+fn may_match_secret(pattern: &str) -> bool {
+    const SAMPLES: [&str; 12] = [
+        ".env",
+        ".env.local",
+        ".netrc",
+        ".npmrc",
+        ".ssh",
+        ".aws",
+        "id_rsa",
+        "id_ed25519",
+        "server.pem",
+        "server.key",
+        ".git-credentials",
+        ".synod",
+    ];
+    let folded = gate::folded(pattern);
+    let parts = folded.split('/').filter(|part| part.contains(['*', '?', '[']));
+    parts.into_iter().any(|part| {
+        let letters = part.chars().filter(|c| c.is_alphanumeric()).count();
+        let telling = part.starts_with('.') || letters >= 2;
+        // A bracket stands for one letter, so that no spelling of it is missed.
+        telling && SAMPLES.iter().any(|name| glob_matches(part, name))
+    })
+}
+
+/// Whether a glob with `*`, `?` and brackets could match a name; a bracket is taken to match any letter.
+fn glob_matches(pattern: &str, name: &str) -> bool {
+    let mut simple = String::new();
+    let mut chars = pattern.chars();
+    while let Some(c) = chars.next() {
+        match c {
+            '[' => {
+                chars.by_ref().skip(1).find(|c| *c == ']');
+                simple.push('?');
+            }
+            c => simple.push(c),
+        }
+    }
+    let (pattern, name): (Vec<char>, Vec<char>) = (simple.chars().collect(), name.chars().collect());
+    // Row by row: which beginnings of the name the pattern so far can stand for.
+    let mut row = vec![false; name.len() + 1];
+    row[0] = true;
+    for p in pattern {
+        let mut next = vec![false; name.len() + 1];
+        next[0] = p == '*' && row[0];
+        for i in 0..name.len() {
+            next[i + 1] = match p {
+                '*' => row[i + 1] || next[i],
+                '?' => row[i],
+                c => row[i] && c == name[i],
+            };
+        }
+        row = next;
+    }
+    row[name.len()]
+}
+
+/// The part of a path that makes it one of the home's control files.
+pub(super) fn control(path: &str) -> Option<&str> {
+    let folded = gate::folded(path);
+    let parts: Vec<&str> = gate::parts(&folded).filter(|part| !part.is_empty()).collect();
+    let last = parts.last()?;
+    let two = parts[parts.len().saturating_sub(2)..].join("/");
+    let named = CONTROL_NAMES.iter().any(|name| glob(name, if name.contains('/') { &two } else { last }));
+    let climbs = path.split('/').any(|part| part == "..");
+    let folder = climbs && parts.iter().any(|part| gate::CONTROL.contains(part));
+    (named || folder || parts.contains(&".synod")).then_some(path)
+}
+
+/// Whether a path is in a folder whose files git runs.
+pub(super) fn runs_git(path: &str) -> bool {
+    let folded = gate::folded(path);
+    gate::parts(&folded).any(|part| gate::CONTROL_ANYWHERE.contains(&part))
+}
+
+fn ends_with(path: &str, end: &str) -> bool {
+    path == end || path.ends_with(&format!("/{end}"))
+}

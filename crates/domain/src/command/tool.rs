@@ -1,0 +1,210 @@
+//! How the options of a read-only program are read: against a list of those that only read, spelled out. An
+//! option that is not on the list, or is abbreviated, is asked for.
+
+use super::finding::{Finding, ask, rule};
+use super::paths;
+use super::script::Word;
+use crate::approval::Risk;
+
+/// A program and all that it may be given unasked.
+pub(super) struct Tool {
+    /// Its names.
+    pub names: &'static [&'static str],
+    /// Letters that take nothing; `#` stands for a number, as in `head -20`.
+    pub flags: &'static str,
+    /// Letters that take a value of no consequence.
+    pub values: &'static str,
+    /// Letters that take a path to read.
+    pub paths: &'static str,
+    /// Letters that take a pattern of names.
+    pub names_like: &'static str,
+    /// Long options: `all`; `width=` takes a value, `file=@` a path, `include=*` a pattern of names; `color?` may.
+    pub long: &'static [&'static str],
+    /// Words that begin with a dash and are taken whole.
+    pub whole: &'static [&'static str],
+    /// What the other words are.
+    pub operands: Operands,
+}
+
+/// What the words are that are no options.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Operands {
+    /// There may be none.
+    Nothing,
+    /// Text of no consequence.
+    Plain,
+    /// Paths to read.
+    Paths,
+    /// At most one path: a second one would be written.
+    OnePath,
+    /// A pattern, unless an option gave one; then paths.
+    Pattern,
+    /// Revisions and paths of git.
+    Git,
+    /// A pattern, then revisions and paths of git.
+    GitPattern,
+}
+
+/// What nothing is known of.
+pub(super) const NONE: Tool = Tool {
+    names: &[],
+    flags: "",
+    values: "",
+    paths: "",
+    names_like: "",
+    long: &[],
+    whole: &[],
+    operands: Operands::Nothing,
+};
+
+/// What a command line came apart into.
+#[derive(Default)]
+pub(super) struct Arguments<'a> {
+    /// Options by name, without dashes.
+    pub options: Vec<&'a str>,
+    /// Words that are no options.
+    pub operands: Vec<&'a Word>,
+    /// What spoke against it.
+    pub findings: Vec<Finding>,
+}
+
+impl Arguments<'_> {
+    /// Whether one of these options was given.
+    pub(super) fn has_any(&self, names: &[&str]) -> bool {
+        self.options.iter().any(|option| names.contains(option))
+    }
+}
+
+impl Tool {
+    /// What speaks against these arguments.
+    pub(super) fn findings(&self, arguments: &[Word]) -> Vec<Finding> {
+        let read = self.read(arguments);
+        let mut findings = self.judge_operands(&read);
+        findings.extend(read.findings);
+        findings
+    }
+
+    /// Takes options and operands apart; options and their values are judged on the way.
+    pub(super) fn read<'a>(&self, words: &'a [Word]) -> Arguments<'a> {
+        let mut read = Arguments::default();
+        let mut rest = words.iter();
+        let mut only_operands = false;
+        while let Some(word) = rest.next() {
+            let text = word.text.as_str();
+            if only_operands || text == "-" || !text.starts_with('-') {
+                read.operands.push(word);
+            } else if text == "--" {
+                only_operands = true;
+            } else if self.whole.contains(&text) {
+                read.options.push(text.trim_start_matches('-'));
+            } else if let Some(long) = text.strip_prefix("--") {
+                self.long(long, &mut rest, &mut read);
+            } else {
+                self.short(&text[1..], &mut rest, &mut read);
+            }
+        }
+        read
+    }
+
+    fn long<'a>(&self, text: &'a str, rest: &mut std::slice::Iter<'a, Word>, read: &mut Arguments<'a>) {
+        let (name, value) = text.split_once('=').map_or((text, None), |(name, value)| (name, Some(value)));
+        read.options.push(name);
+        let known = self.long.iter().find(|known| {
+            let end = known.find(['=', '?']).unwrap_or(known.len());
+            &known[..end] == name
+        });
+        let Some(known) = known else { return read.findings.push(unknown(&format!("--{name}"))) };
+        match (known.as_bytes().iter().position(|b| *b == b'='), value) {
+            (None, None) => {}
+            (None, Some(_)) if known.ends_with('?') => {}
+            (None, Some(_)) => read.findings.push(unknown(&format!("--{text}"))),
+            (Some(at), Some(value)) => self.value(&known[at + 1..], value, false, read),
+            (Some(at), None) => match rest.next() {
+                Some(word) => self.value(&known[at + 1..], &word.text, true, read),
+                None => read.findings.push(unknown(&format!("--{name} without a value"))),
+            },
+        }
+    }
+
+    fn short<'a>(&self, letters: &'a str, rest: &mut std::slice::Iter<'a, Word>, read: &mut Arguments<'a>) {
+        if self.flags.contains('#') && letters.bytes().all(|b| b.is_ascii_digit()) {
+            return;
+        }
+        for (at, letter) in letters.char_indices() {
+            let after = at + letter.len_utf8();
+            read.options.push(&letters[at..after]);
+            if letter != '#' && self.flags.contains(letter) {
+                continue;
+            }
+            let kind = [(self.values, ""), (self.paths, "@"), (self.names_like, "*")];
+            let Some((_, kind)) = kind.into_iter().find(|(known, _)| known.contains(letter)) else {
+                return read.findings.push(unknown(&format!("-{letters}")));
+            };
+            if after < letters.len() {
+                return self.value(kind, &letters[after..], false, read);
+            }
+            return match rest.next() {
+                Some(word) => self.value(kind, &word.text, true, read),
+                None => read.findings.push(unknown(&format!("-{letter} without a value"))),
+            };
+        }
+    }
+
+    fn value(&self, kind: &str, value: &str, is_own_word: bool, read: &mut Arguments<'_>) {
+        match kind {
+            "@" => read.findings.extend(paths::findings(value, false)),
+            "*" => {
+                let name = value.trim_start_matches('!');
+                let secret = paths::secret(name).filter(|_| !value.starts_with('!'));
+                read.findings.extend(secret.and_then(|_| paths::findings(name, false).into_iter().next()));
+            }
+            // Git reads some options in two ways; what might be a path after all is judged as one.
+            _ if is_own_word && matches!(self.operands, Operands::Git | Operands::GitPattern) => {
+                read.findings.extend(paths::findings(value, false));
+            }
+            _ => {}
+        }
+    }
+
+    fn judge_operands(&self, read: &Arguments<'_>) -> Vec<Finding> {
+        let as_path = |word: &&Word| paths::findings(&word.text, word.is_glob);
+        let as_git = |word: &&Word| git_operand(word);
+        let operands = &read.operands;
+        let has_pattern = read.has_any(&["e", "regexp", "f", "file", "files", "type-list"]);
+        let skip = usize::from(!has_pattern);
+        let mut findings: Vec<Finding> = match self.operands {
+            Operands::Nothing => operands.iter().map(|word| unknown(&word.text)).collect(),
+            // A glob becomes names of files, so it is held to the rule for paths.
+            Operands::Plain => operands.iter().filter(|word| word.is_glob).flat_map(as_path).collect(),
+            Operands::Paths => operands.iter().flat_map(as_path).collect(),
+            Operands::OnePath => operands.iter().flat_map(as_path).collect(),
+            Operands::Pattern => operands.iter().skip(skip).flat_map(as_path).collect(),
+            Operands::Git => operands.iter().flat_map(as_git).collect(),
+            Operands::GitPattern => operands.iter().skip(skip).flat_map(as_git).collect(),
+        };
+        let is_output =
+            self.operands == Operands::OnePath && (operands.len() > 1 || operands.iter().any(|w| w.is_glob));
+        if is_output {
+            let second = operands.last().map_or("", |word| word.text.as_str());
+            findings.push(ask(Risk::Medium, rule::OPTION, format!("writes a file: {second}")));
+        }
+        findings
+    }
+}
+
+/// A revision, a path, or both: `HEAD~2:src/main.rs`.
+fn git_operand(word: &Word) -> Vec<Finding> {
+    let text = word.text.as_str();
+    let mut findings = paths::findings(text, word.is_glob);
+    if let Some((_, path)) = text.rsplit_once(':')
+        && findings.is_empty()
+    {
+        findings.extend(paths::findings(path, word.is_glob));
+    }
+    findings
+}
+
+/// An option that is on no list.
+pub(super) fn unknown(option: &str) -> Finding {
+    ask(Risk::Medium, rule::OPTION, format!("unknown option or argument: {option}"))
+}
