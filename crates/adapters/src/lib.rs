@@ -8,4 +8,5 @@ pub mod hands;
 pub mod journal;
 pub mod lock;
 pub mod model;
+pub mod sandbox;
 pub mod tools;

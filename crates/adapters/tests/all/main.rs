@@ -11,6 +11,7 @@ mod lock;
 mod models;
 mod ports;
 mod providers;
+mod sandbox;
 mod slack;
 mod tasks_sql;
 mod workspaces;
