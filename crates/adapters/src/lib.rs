@@ -8,5 +8,4 @@ pub mod hands;
 pub mod journal;
 pub mod lock;
 pub mod model;
-pub mod sandbox;
 pub mod tools;

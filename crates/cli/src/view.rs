@@ -1,9 +1,10 @@
 //! What the files of a home say, for commands that only look. The files alone are enough: no daemon is needed
-//! and the journal stays closed. What cannot be read is left out here; `synod check` says what and why.
+//! and the journal stays closed, but for what was spent. What cannot be read is left out here; `synod check` says what and why.
 
 pub mod activity;
 pub mod files;
 pub mod sessions;
+pub mod spent;
 pub mod tasks;
 pub mod text;
 

@@ -23,6 +23,8 @@ mod look;
 mod people;
 #[path = "all/processes.rs"]
 mod processes;
+#[path = "all/providers.rs"]
+mod providers;
 #[path = "all/race.rs"]
 mod race;
 #[path = "all/team.rs"]

@@ -109,6 +109,11 @@ impl Provider {
         *lock(&self.shared.latency) = latency;
     }
 
+    /// How many requests came since it was told how to misbehave.
+    pub fn count(&self) -> usize {
+        self.shared.count.load(Ordering::SeqCst)
+    }
+
     /// Every request so far.
     pub fn seen(&self) -> Vec<Seen> {
         lock(&self.shared.seen).clone()

@@ -27,8 +27,8 @@ const REPLY_BYTES_MAX: usize = 16 << 20;
 const ERROR_BYTES_MAX: usize = 64 << 10;
 /// Waits for a provider's window are sat out up to here; longer ones go back to whoever plans the work.
 const HOLD_MAX: Duration = Duration::from_secs(30);
-/// Those who waited for the same window come back over this time.
-const SPREAD_MS: u64 = 250;
+/// Those who waited for the same window come back over at most this time.
+const SPREAD_MS_MAX: u64 = 250;
 const VERSION_DEFAULT: &str = "2023-06-01";
 
 /// Which API is spoken.
@@ -251,8 +251,10 @@ impl Remote {
             let message = format!("{} wants no requests for {} s", self.host, wait.as_secs());
             return Err(ModelError { kind: ErrorKind::Retry { after_ms }, message });
         }
+        let hash = request.agent.as_str().bytes().fold(0_u64, |n, b| n.wrapping_mul(31) + u64::from(b));
+        // A quarter of the wait is enough to come back one after the other.
         let spread =
-            request.agent.as_str().bytes().fold(0_u64, |n, b| n.wrapping_mul(31) + u64::from(b)) % SPREAD_MS;
+            hash % (u64::try_from(wait.as_millis()).unwrap_or(SPREAD_MS_MAX) / 4 + 1).min(SPREAD_MS_MAX);
         tokio::time::sleep_until(until + Duration::from_millis(spread)).await;
         Ok(())
     }

@@ -15,7 +15,7 @@ use crate::failure::Exit;
 use crate::out::Out;
 use crate::view::activity::Overview;
 use crate::view::tasks::Task;
-use crate::view::{self, text};
+use crate::view::{self, spent, text};
 
 /// So many commands of the policy are shown to people.
 const COMMANDS_MAX: usize = 20;
@@ -193,6 +193,9 @@ fn describe(overview: &Overview, agent: &Spec, role: Option<&Role>, settings: &S
         },
     );
     field("model", model(agent, settings));
+    for (model, spent) in overview.spending().agent(&agent.id).into_iter().flatten() {
+        field("spent", format!("{model}: {}", spent::line(spent)));
+    }
     let activity = overview.activity(&agent.id);
     let task = activity.task.map_or_else(String::new, |task| format!(" on {task}"));
     field("state", format!("{}{task}", state(activity.state)));
@@ -272,8 +275,12 @@ fn json(overview: &Overview, agent: &Spec, role: Option<&Role>, cases: &[Case]) 
         })
     });
     let open: Vec<&str> = overview.open_tasks(&agent.id).filter_map(Task::id).collect();
+    let spent = overview.spending().agent(&agent.id).into_iter().flatten();
+    let spent: serde_json::Map<String, Value> =
+        spent.map(|(model, s)| (model.clone(), spent::json(s))).collect();
     json!({
         "agent": agent,
+        "spent": spent,
         "permissions": role.map(permissions),
         "state": state(activity.state),
         "task": activity.task,

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use crate::failure::{Exit, fail};
 use crate::out::Out;
 use crate::view::sessions::{self, Tail};
+use crate::view::spent::{self, Spending};
 use crate::view::text::{self, count};
 use crate::view::{self, files};
 
@@ -65,6 +66,7 @@ pub fn show(home: &Path, id: &str, out: &Out) -> anyhow::Result<Exit> {
     let path = find(home, id)?;
     let (session, tail) = sessions::read(home, &path)
         .map_err(|error| fail(Exit::Failed, error, "`synod check` shows all that is wrong with the file"))?;
+    let spent = Spending::read(home).session(&session.head().session);
     if out.json {
         let messages: Vec<Value> = session.messages().iter().map(message_json).collect();
         let head = session.head();
@@ -80,6 +82,7 @@ pub fn show(home: &Path, id: &str, out: &Out) -> anyhow::Result<Exit> {
                 "created": formats::time::print(head.created),
                 "updated": session.updated().map(formats::time::print),
                 "file": path,
+                "spent": spent::json(&spent),
             },
             "messages": messages,
             "torn": tail == Tail::Torn,
@@ -87,6 +90,10 @@ pub fn show(home: &Path, id: &str, out: &Out) -> anyhow::Result<Exit> {
         return Ok(Exit::Ok);
     }
     converse(&session, out);
+    if !spent.is_nothing() {
+        out.line("");
+        out.line(out.dim(&format!("── models: {}", spent::line(&spent))));
+    }
     if tail == Tail::Torn {
         out.say("the last message was cut off while it was written; it is repaired when Synod works next");
     }

@@ -11,6 +11,7 @@ use super::{check, inbox};
 use crate::failure::Exit;
 use crate::out::Out;
 use crate::view::activity::{Daemon, Overview};
+use crate::view::spent;
 use crate::view::tasks::Task;
 use crate::view::text::{self, count};
 
@@ -33,6 +34,7 @@ pub fn run(home: &Path, out: &Out) -> anyhow::Result<Exit> {
     approvals(&overview, out);
     tasks(&overview, out);
     agents(&overview, out);
+    tell_spent(&overview, out);
     tell_problems(problems, out);
     Ok(Exit::Ok)
 }
@@ -146,6 +148,14 @@ fn agents(overview: &Overview, out: &Out) {
     }
 }
 
+fn tell_spent(overview: &Overview, out: &Out) {
+    let total = overview.spending().total();
+    if !total.is_nothing() {
+        out.line("");
+        out.line(format!("Models: {}.", spent::line(&total)));
+    }
+}
+
 /// A session that is over leaves its agent idle.
 pub fn state(state: Lifecycle) -> &'static str {
     match state {
@@ -207,6 +217,7 @@ fn json(home: &Path, overview: &Overview, problems: Option<(usize, usize)>) -> V
         "approvals": overview.approvals.waiting.iter().map(inbox::json).collect::<Vec<_>>(),
         "tasks": { "total": list.len(), "counts": counts, "open": open },
         "agents": agents.collect::<Vec<_>>(),
+        "spent": spent::json(&overview.spending().total()),
         "problems": problems.map(|(errors, warnings)| json!({ "errors": errors, "warnings": warnings })),
     })
 }

@@ -13,6 +13,7 @@ use web::client::{self, ClientError};
 
 use super::Waiting;
 use super::sessions::Session;
+use super::spent::Spending;
 use super::tasks::{Around, Task, Tasks};
 use crate::wire;
 
@@ -29,6 +30,7 @@ pub struct Overview {
     home: PathBuf,
     // Not every command asks for sessions, and there may be many.
     sessions: OnceCell<Vec<Session>>,
+    spending: OnceCell<Spending>,
 }
 
 /// The process that works in the home.
@@ -61,12 +63,18 @@ impl Overview {
             daemon: ask(home),
             home: home.to_owned(),
             sessions: OnceCell::new(),
+            spending: OnceCell::new(),
         }
     }
 
     /// All sessions whose heads can be read.
     pub fn sessions(&self) -> &[Session] {
         self.sessions.get_or_init(|| super::sessions::list(&self.home).0)
+    }
+
+    /// What was spent so far.
+    pub fn spending(&self) -> &Spending {
+        self.spending.get_or_init(|| Spending::read(&self.home))
     }
 
     /// What tasks are judged by.

@@ -163,6 +163,20 @@ prices:
 }
 
 #[test]
+fn the_settings_in_the_readme_can_be_used_as_they_stand() {
+    let readme = include_str!("../../../../README.md");
+    let models = readme.split("\n## ").find(|part| part.starts_with("Models\n")).unwrap();
+    let blocks: Vec<&str> =
+        models.split("```yaml\n").skip(1).filter_map(|rest| rest.split("```").next()).collect();
+    let kinds: Vec<bool> = blocks
+        .iter()
+        .flat_map(|block| good(settings::read("synod.yaml", block)).providers.into_values())
+        .map(|provider| matches!(provider, Provider::Anthropic(_)))
+        .collect();
+    assert_eq!(kinds, [false, true, false]);
+}
+
+#[test]
 fn a_provider_says_what_is_wrong_and_never_shows_a_secret() {
     for (yaml, said) in [
         (
