@@ -9,6 +9,7 @@ mod journal_append;
 mod load;
 mod measure;
 mod one_event;
+mod policy;
 mod raw;
 mod replay;
 mod report;
@@ -26,7 +27,7 @@ struct Figure {
     run: fn() -> anyhow::Result<Vec<Measurement>>,
 }
 
-const FIGURES: [Figure; 8] = [
+const FIGURES: [Figure; 9] = [
     Figure { name: "domain-events", run: domain_events::run },
     Figure { name: "journal-append", run: journal_append::run },
     Figure { name: "one-event", run: one_event::run },
@@ -35,6 +36,7 @@ const FIGURES: [Figure; 8] = [
     Figure { name: "idle-agent", run: idle_agent::run },
     Figure { name: "status-command", run: status_command::run },
     Figure { name: "edit-event", run: edit_event::run },
+    Figure { name: "policy", run: policy::run },
 ];
 
 /// What the command line asks for.
