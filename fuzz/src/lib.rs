@@ -2,8 +2,10 @@
 //! fuzzer makes up, and a test of `formats` with the texts in `corpus/`.
 
 use domain::approval::Outcome;
+use domain::command::{COMMAND_BYTES_MAX, Place, judge};
 use domain::id::{MessageId, Time};
 use domain::session::{Message, Speaker, Status};
+use domain::settings::{CommandVerdict, Policy};
 use formats::approval::{close_detail, read_detail};
 use formats::check::{SourceFile, check};
 use formats::document::{Document, Scalar, Value};
@@ -13,10 +15,11 @@ use formats::yaml::{Kind, Node};
 use formats::{Diagnostic, Read, Severity, agent, inbox, policy, render, run_mode, script, settings};
 
 /// The names of all targets.
-pub const TARGETS: [&str; 11] = [
+pub const TARGETS: [&str; 12] = [
     "agent_json",
     "agent_yaml",
     "approval",
+    "command",
     "document",
     "inbox",
     "policy",
@@ -33,6 +36,7 @@ pub fn run(target: &str, text: &str) {
         "agent_json" => holds("agents/a/agent.json", text, agent::read("agents/a/agent.json", text)),
         "agent_yaml" => holds("agents/a.agent.yaml", text, agent::read("agents/a.agent.yaml", text)),
         "approval" => approval(text),
+        "command" => command(text),
         "document" => {
             document("synod.yaml", text);
             document("agents/a/agent.json", text);
@@ -209,6 +213,33 @@ fn inbox(text: &str) {
         assert!(!printed.contains(['\n', '\r']));
     }
     holds("inbox/a.jsonl", text, read);
+}
+
+/// A command that is allowed is words alone, and another command beside it makes nothing milder.
+fn command(text: &str) {
+    let says = |text: &str| judge(&Policy::default(), &Place::default(), text);
+    let judged = says(text);
+    assert!(judged.verdict == CommandVerdict::Allow || !judged.factors.is_empty());
+    if judged.verdict == CommandVerdict::Allow {
+        let script = judged.script.as_ref().expect("what is allowed is a script");
+        let printed = script.to_string();
+        assert_eq!(domain::command::script(&printed).as_ref(), Some(script), "{text:?} as {printed:?}");
+    }
+    let is_list = !judged.factors.iter().any(|f| f.contains("cannot be read") || f.contains("is empty"));
+    if !is_list || text.len() > COMMAND_BYTES_MAX / 2 {
+        return;
+    }
+    for other in ["ls", "rm x", "cat .env"] {
+        for longer in [format!("{other}\n{text}"), format!("{text}\n{other}")] {
+            assert!(says(&longer).verdict >= judged.verdict, "{longer:?}");
+        }
+        if judged.script.is_some() {
+            for joint in ["&&", "||", ";", "|"] {
+                let longer = format!("{other} {joint} {text}");
+                assert!(says(&longer).verdict >= judged.verdict, "{longer:?}");
+            }
+        }
+    }
 }
 
 fn approval(text: &str) {

@@ -131,7 +131,7 @@ fn read(text: &str) -> Result<Parsed, Finding> {
         return Err(deny(rule::LONG, format!("longer than {COMMAND_BYTES_MAX} bytes")));
     }
     let Ok(parsed) = parse::parse(text) else {
-        return Err(deny(rule::LONG, "nested too deep to be read"));
+        return Err(deny(rule::LONG, "it has more levels or commands than can be checked"));
     };
     if parsed.script.is_none() && parsed.outside.is_empty() {
         return Err(deny(rule::EMPTY, "the command is empty"));
@@ -206,7 +206,10 @@ fn of_command(policy: &Policy, command: &Simple, whole: Option<Applied<'_>>) -> 
     };
     let known = programs::findings(program, arguments);
     let is_known = known.is_some();
-    let findings = known.unwrap_or_else(|| vec![danger::of_program(program)]);
+    let findings = known.unwrap_or_else(|| {
+        let arguments: Vec<&str> = arguments.iter().map(|word| word.text.as_str()).collect();
+        danger::of_command(program, &arguments)
+    });
     match applied {
         Some(applied) => {
             let mut said = Said::by_owner(applied);

@@ -629,7 +629,7 @@ const KINDS: [Kind; 15] = [
 ];
 
 /// What a program could do.
-pub(super) fn of_program(program: &str) -> Finding {
+fn of_program(program: &str) -> Finding {
     let name = base(program);
     if let Some(kind) =
         KINDS.iter().find(|kind| kind.programs.contains(&name) || is_version_of(name, kind.programs))
@@ -653,22 +653,23 @@ fn is_version_of(name: &str, programs: &[&str]) -> bool {
     plain.len() > 2 && plain != name && programs.contains(&plain)
 }
 
+/// What a program could do with these arguments.
+pub(super) fn of_command(program: &str, arguments: &[&str]) -> Vec<Finding> {
+    let mut findings = vec![of_program(program)];
+    findings.extend(aggravating(base(program), arguments));
+    findings
+}
+
 /// What speaks against a command that is not one of those that only read.
 pub(super) fn findings(found: &Found) -> Vec<Finding> {
     let mut findings = Vec::new();
-    if let Some(program) = found.words.first() {
-        match program.is_literal {
-            true => findings.push(of_program(&program.text)),
-            false => findings.push(ask(
-                Risk::High,
-                rule::GRAMMAR,
-                format!("runs a program that only a shell can name: {}", program.text),
-            )),
+    if let Some((program, arguments)) = found.words.split_first() {
+        let arguments: Vec<&str> = arguments.iter().map(|word| word.text.as_str()).collect();
+        if !program.is_literal {
+            let factor = format!("runs a program that only a shell can name: {}", program.text);
+            findings.push(ask(Risk::High, rule::GRAMMAR, factor));
         }
-        findings.extend(aggravating(
-            base(&program.text),
-            &found.words.iter().skip(1).map(|w| w.text.as_str()).collect::<Vec<_>>(),
-        ));
+        findings.extend(of_command(&program.text, &arguments));
     }
     findings.extend(found.variables.iter().map(|variable| of_variable(variable)));
     findings

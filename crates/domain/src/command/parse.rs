@@ -20,8 +20,8 @@ const BRACKETS_MAX: usize = 1_000;
 const KEYWORDS_MAX: usize = 200;
 /// How deep texts inside texts are looked into.
 const DEPTH_MAX: usize = 12;
-/// How many simple commands are looked at; more are not judged, and never allowed.
-pub(super) const FOUND_MAX: usize = 256;
+/// How many simple commands are looked at; a text with more is refused.
+const FOUND_MAX: usize = 1_024;
 
 /// What a text says.
 #[derive(Debug, Default)]
@@ -64,7 +64,7 @@ pub(super) struct File {
     pub is_written: bool,
 }
 
-/// Why a text was not even read.
+/// Why a text was not read to its end: it has more levels or commands than anybody could check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct TooDeep;
 
@@ -77,7 +77,7 @@ pub(super) fn parse(text: &str) -> Result<Parsed, TooDeep> {
     let pipelines = walk.text(text, Context { parent: None, depth: 0, is_substituted: false });
     let mut parsed = walk.parsed;
     if parsed.found.len() >= FOUND_MAX {
-        parsed.outside.push(format!("has {FOUND_MAX} commands or more"));
+        return Err(TooDeep);
     }
     if parsed.outside.is_empty() && !pipelines.is_empty() {
         parsed.script = Some(Script { pipelines });
@@ -152,8 +152,13 @@ impl Walk {
             }
             Err(_) => {
                 // Its parts may still show what is blocked.
-                let parts = text.split(['\n', ';', '&', '|']).filter(|part| !part.trim().is_empty());
-                let programs: Vec<_> = parts.filter_map(|part| read(part).ok()).collect();
+                let mut programs = Vec::new();
+                for part in text.split(['\n', ';']) {
+                    match read(part) {
+                        Ok(program) => programs.push(program),
+                        Err(_) => programs.extend(part.split(['&', '|']).filter_map(|part| read(part).ok())),
+                    }
+                }
                 for list in programs.iter().flat_map(|program| &program.complete_commands) {
                     self.list(list, at);
                 }
@@ -349,7 +354,8 @@ impl Walk {
             Some(program) if program.is_glob => self.outside("has a glob for a program"),
             Some(_) => {}
         }
-        self.unwrap(own, at);
+        self.unwrap_texts(own, at);
+        self.unwrap_words(own, at);
         Some(command)
     }
 
@@ -422,32 +428,31 @@ impl Walk {
         }
     }
 
-    /// A program that runs another: what it runs is looked at as well.
-    fn unwrap(&mut self, own: usize, at: Context) {
+    /// A program that is given commands as text: what it runs is looked at as well.
+    fn unwrap_texts(&mut self, own: usize, at: Context) {
         let below = Context { parent: Some(own), depth: at.depth + 1, is_substituted: false };
         if below.depth > DEPTH_MAX {
             return self.outside("is nested too deep to be read");
         }
-        let found = self.parsed.found[own].clone();
-        for text in super::wrapper::texts(&found.words) {
+        for text in super::wrapper::texts(&self.parsed.found[own].words) {
             if is_too_deep(&text) {
                 self.outside("is nested too deep to be read");
             } else {
                 self.text(&text, below);
             }
         }
-        for words in super::wrapper::commands(&found.words) {
-            if self.parsed.found.len() >= FOUND_MAX {
+    }
+
+    /// The same for one whose arguments are a command. A wrapper of wrappers shows all of them at once.
+    fn unwrap_words(&mut self, own: usize, at: Context) {
+        let Found { words, pipeline, .. } = self.parsed.found[own].clone();
+        for words in super::wrapper::commands(&words) {
+            let inner = self.parsed.found.len();
+            if inner >= FOUND_MAX {
                 return;
             }
-            let inner = self.parsed.found.len();
-            self.parsed.found.push(Found {
-                words,
-                pipeline: found.pipeline,
-                parent: Some(own),
-                ..Found::default()
-            });
-            self.unwrap(inner, below);
+            self.parsed.found.push(Found { words, pipeline, parent: Some(own), ..Found::default() });
+            self.unwrap_texts(inner, at);
         }
     }
 

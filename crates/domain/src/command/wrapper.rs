@@ -15,7 +15,7 @@ const WRAPPERS: [&str; 33] = [
 const SHELLS: [&str; 10] = ["sh", "bash", "dash", "zsh", "ksh", "mksh", "ash", "fish", "csh", "tcsh"];
 
 /// How many places of a wrapper's arguments are tried as the beginning of what it runs.
-const PLACES_MAX: usize = 8;
+const PLACES_MAX: usize = 16;
 
 /// A program's name without its folder.
 pub(super) fn base(program: &str) -> &str {
@@ -29,7 +29,8 @@ pub(super) fn is_shell(program: &str) -> bool {
 
 /// Whether a program runs what its arguments say.
 pub(super) fn is_wrapper(program: &str) -> bool {
-    WRAPPERS.contains(&base(program)) && base(program) != "find" || base(program) == "eval"
+    let name = base(program);
+    name == "eval" || (name != "find" && name != "fd" && WRAPPERS.contains(&name))
 }
 
 /// Whether what the command reads is run as commands.
@@ -74,7 +75,6 @@ pub(super) fn commands(words: &[Loose]) -> Vec<Vec<Loose>> {
             let places = arguments.iter().enumerate().filter(|(_, word)| runs(&word.text.as_str()));
             places.map(|(at, _)| at + 1).collect()
         }
-        // One that wraps a wrapper is found again by the inner one.
         _ => {
             let places = arguments.iter().enumerate();
             let programs = places.filter(|(_, word)| !word.text.starts_with('-') && !word.text.contains('='));

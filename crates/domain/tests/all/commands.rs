@@ -1,7 +1,13 @@
 //! The command policy against a corpus of commands, and laws that hold for all commands.
 
-use domain::command::{Judgement, Place, judge};
-use domain::settings::{CommandVerdict, Policy};
+use std::sync::LazyLock;
+
+use domain::approval::Risk;
+use domain::command::{COMMAND_BYTES_MAX, Judgement, Place, judge, script};
+use domain::settings::{CommandRule, CommandVerdict, Policy};
+use domain::tool::Nature;
+use proptest::prelude::{ProptestConfig, any, proptest};
+use proptest::sample::Index;
 
 const HARMLESS: &str = include_str!("../commands/harmless.txt");
 const DANGEROUS: &str = include_str!("../commands/dangerous.txt");
@@ -29,6 +35,10 @@ fn dangerous() -> Vec<(String, CommandVerdict)> {
     });
     judged.collect()
 }
+
+static CORPUS: LazyLock<Vec<String>> = LazyLock::new(|| {
+    harmless().into_iter().chain(dangerous().into_iter().map(|(command, _)| command)).collect()
+});
 
 fn says(text: &str) -> Judgement {
     judge(&Policy::default(), &Place::default(), text)
@@ -75,5 +85,178 @@ fn every_judgement_says_why() {
         let judged = says(&command);
         assert!(!judged.rule.is_empty() && !judged.factors.is_empty(), "{command}");
         assert!(judged.factors.iter().all(|factor| factor.len() > 5), "{command}: {:?}", judged.factors);
+    }
+}
+
+#[test]
+fn risk_follows_what_could_be_lost() {
+    for (command, risk) in [
+        ("ls", Risk::Low),
+        ("touch x", Risk::Medium),
+        ("frobnicate", Risk::Medium),
+        ("chmod +x x", Risk::High),
+        ("curl https://example.org", Risk::High),
+        ("rm -r build", Risk::High),
+        ("rm -rf build", Risk::Critical),
+        ("sudo ls", Risk::Critical),
+        ("cat .env", Risk::Critical),
+    ] {
+        assert_eq!(says(command).risk, risk, "{command}: {:?}", says(command).factors);
+    }
+}
+
+#[test]
+fn what_was_seen_in_the_workspace_makes_it_ask() {
+    let notes = ["git runs ./evil for every status".to_owned()];
+    let judged = judge(&Policy::default(), &Place { notes: &notes }, "git status");
+    assert_eq!((judged.verdict, judged.nature), (CommandVerdict::Ask, Nature::Once));
+    assert_eq!(judged.factors, notes);
+}
+
+#[test]
+fn the_network_is_wanted_by_what_needs_it() {
+    for (command, wants) in
+        [("ls", false), ("git push", true), ("curl x", true), ("rm x", false), ("npm ci", true)]
+    {
+        assert_eq!(says(command).wants_network, wants, "{command}");
+    }
+}
+
+fn policy(rules: &[(&str, CommandVerdict)]) -> Policy {
+    let rule =
+        |(pattern, verdict): &(&str, CommandVerdict)| ((*pattern).to_owned(), CommandRule::new(*verdict));
+    Policy { commands: rules.iter().map(rule).collect() }
+}
+
+#[test]
+fn the_owners_patterns_are_matched_on_words() {
+    use CommandVerdict::{Allow, Ask, Deny};
+    let policy = policy(&[
+        ("npm run test", Allow),
+        ("make *", Allow),
+        ("cargo test -p *", Allow),
+        ("echo \"a b\"", Ask),
+        ("docker *", Deny),
+        ("git log *", Ask),
+        ("ls | wc -l", Ask),
+        ("bash *", Allow),
+        ("cat *", Allow),
+        ("*", Allow),
+    ]);
+    for (command, verdict) in [
+        ("npm run test", Allow),
+        ("npm  run 'test'", Allow),
+        ("npm run test --watch", Ask),
+        ("npm run tests", Ask),
+        ("make", Allow),
+        ("make -j4 all && ls", Allow),
+        ("make all; frobnicate", Ask),
+        ("make all > log", Ask),
+        ("make -C /etc", Ask),
+        ("make -C/etc", Ask),
+        ("make DIR=../x", Ask),
+        ("X=1 make", Ask),
+        ("./make", Ask),
+        ("cargo test -p domain", Allow),
+        ("cargo test", Ask),
+        ("echo 'a b'", Ask),
+        ("echo a b", Allow),
+        ("docker", Deny),
+        ("/usr/bin/docker ps", Deny),
+        ("sudo docker ps", Deny),
+        ("echo $(docker ps)", Deny),
+        ("sh -c 'docker ps'", Deny),
+        ("git log -1", Ask),
+        ("git status", Allow),
+        ("ls | wc -l", Ask),
+        ("ls | wc -c", Allow),
+        ("bash x.sh", Ask),
+        ("frobnicate", Ask),
+        ("cat .env", Deny),
+        ("cat /etc/passwd", Ask),
+        ("cat --frobnicate x", Allow),
+    ] {
+        let judged = judge(&policy, &Place::default(), command);
+        assert_eq!(judged.verdict, verdict, "{command}: {:?} by {}", judged.factors, judged.rule);
+    }
+}
+
+#[test]
+fn an_effect_is_what_the_owner_says_it_is() {
+    let read = CommandRule { nature: Nature::Read, ..CommandRule::new(CommandVerdict::Allow) };
+    let policy = Policy { commands: [("mytool *".to_owned(), read)].into() };
+    let nature = |command: &str| judge(&policy, &Place::default(), command).nature;
+    assert_eq!(nature("mytool x"), Nature::Read);
+    assert_eq!(nature("mytool x | head"), Nature::Read);
+    assert_eq!(nature("mytool x; touch y"), Nature::Once);
+}
+
+#[test]
+fn one_more_command_never_makes_the_verdict_milder() {
+    for (number, base) in CORPUS.iter().enumerate() {
+        let judged = says(base);
+        if judged.factors.iter().any(|f| f.contains("cannot be read") || f.contains("is empty")) {
+            continue;
+        }
+        let joints: &[&str] =
+            if judged.script.is_some() { &["\n", "; ", " && ", " || ", " | "] } else { &["\n"] };
+        let other = ["ls", "rm x", "cat .env"][number % 3];
+        for joint in joints {
+            let longer = format!("{other}{joint}{base}");
+            assert!(says(&longer).verdict >= judged.verdict, "{longer}");
+        }
+        let longer = format!("{base}\n{other}");
+        let both = says(&longer).verdict;
+        assert!(both >= judged.verdict, "{longer}");
+        assert!(both >= says(other).verdict || base.contains("<<"), "{longer}");
+    }
+}
+
+#[test]
+fn bounds_never_allow() {
+    let long = format!("ls {}", "a".repeat(COMMAND_BYTES_MAX));
+    for (text, verdict) in [
+        (long, CommandVerdict::Deny),
+        ("ls; ".repeat(40) + "ls", CommandVerdict::Ask),
+        ("ls; ".repeat(4_000) + "ls", CommandVerdict::Deny),
+        ("$(".repeat(2_000), CommandVerdict::Deny),
+        ("(".repeat(5_000), CommandVerdict::Deny),
+        ("if ".repeat(5_000), CommandVerdict::Deny),
+        ("! ".repeat(5_000) + "ls", CommandVerdict::Deny),
+        ("`".repeat(5_000), CommandVerdict::Deny),
+        ("\"$(".repeat(50), CommandVerdict::Ask),
+        ("sh -c ".repeat(2_000), CommandVerdict::Ask),
+        ("sudo ".repeat(3_000), CommandVerdict::Ask),
+        ("a=".repeat(5_000), CommandVerdict::Ask),
+        ("[".repeat(900), CommandVerdict::Ask),
+        ("{a,".repeat(300), CommandVerdict::Ask),
+    ] {
+        let judged = says(&text);
+        assert_eq!(judged.verdict, verdict, "{}… {:?}", &text[..20], judged.factors.first());
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, cases: 1_000, ..ProptestConfig::default() })]
+
+    #[test]
+    fn no_text_breaks_the_judge_and_what_is_allowed_is_words(
+        pick in any::<Index>(),
+        at in any::<Index>(),
+        length in 0..6_usize,
+        with in "[\\PC\n\r\t \u{a0}|&;<>(){}\\[\\]$`\"'#*?~!\\\\=-]{0,5}",
+    ) {
+        let mut text = CORPUS[pick.index(CORPUS.len())].clone();
+        let bounds: Vec<usize> = text.char_indices().map(|(i, _)| i).chain([text.len()]).collect();
+        let start = at.index(bounds.len());
+        let end = (start + length).min(bounds.len() - 1);
+        text.replace_range(bounds[start]..bounds[end], &with);
+        let judged = says(&text);
+        if judged.verdict == CommandVerdict::Allow {
+            let allowed = judged.script.expect("what is allowed is a script");
+            let again = script(&allowed.to_string());
+            assert_eq!(again.as_ref(), Some(&allowed), "{text:?}");
+            assert_eq!(says(&allowed.to_string()).verdict, CommandVerdict::Allow, "{allowed}");
+        }
     }
 }
