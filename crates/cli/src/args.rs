@@ -139,6 +139,9 @@ pub enum Command {
     /// See which files are not to be trusted, and vouch for one.
     #[command(subcommand)]
     Trust(TrustCommand),
+    /// Ask the command policy before anything runs.
+    #[command(subcommand)]
+    Policy(PolicyCommand),
     /// Read every file of the home and tell what is wrong with it.
     #[command(after_help = "Example: synod check --home my-team")]
     Check,
@@ -234,6 +237,23 @@ pub enum AgentCommand {
         /// Name the rule for each tool.
         #[arg(long)]
         why: bool,
+    },
+}
+
+/// `synod policy …`
+#[derive(Debug, Subcommand)]
+pub enum PolicyCommand {
+    /// Say whether agents may run a command: allow (exit code 0), ask (3) or deny (6), with risk and reasons.
+    ///
+    /// Inside a home its policy/commands.yaml counts; elsewhere the built-in rules alone. Nothing is run.
+    #[command(after_help = "Example: synod policy check --json -- 'git log --oneline | head -5'")]
+    Check {
+        /// Also say whether this agent may run commands at all.
+        #[arg(long, value_name = "ID")]
+        agent: Option<String>,
+        /// The command as one text. Several words are the words of one command, and none of them an operator.
+        #[arg(last = true, required = true, value_name = "COMMAND")]
+        command: Vec<String>,
     },
 }
 

@@ -21,6 +21,8 @@ mod injection;
 mod look;
 #[path = "all/people.rs"]
 mod people;
+#[path = "all/policy.rs"]
+mod policy;
 #[path = "all/processes.rs"]
 mod processes;
 #[path = "all/providers.rs"]

@@ -7,6 +7,7 @@ mod history;
 mod inbox;
 mod init;
 mod mark;
+mod policy;
 mod pump;
 mod run;
 mod schema;
@@ -18,7 +19,7 @@ mod trust;
 mod undo;
 mod up;
 
-use crate::args::{AgentCommand, Args, Command, SessionCommand, TaskCommand, TrustCommand};
+use crate::args::{AgentCommand, Args, Command, PolicyCommand, SessionCommand, TaskCommand, TrustCommand};
 use crate::failure::Exit;
 use crate::home;
 use crate::out::Out;
@@ -57,6 +58,9 @@ pub fn run(args: Args, out: &Out) -> anyhow::Result<Exit> {
         Command::Undo { commit, dry_run } => undo::run(&home::find(given)?, &commit, dry_run, out),
         Command::Trust(TrustCommand::List) => trust::list(&home::find(given)?, out),
         Command::Trust(TrustCommand::Vouch { path }) => trust::vouch(&home::find(given)?, &path, out),
+        Command::Policy(PolicyCommand::Check { agent, command }) => {
+            policy::check(given, agent.as_deref(), &command, out)
+        }
         Command::Check => check::run(&home::find(given)?, out),
     }
 }
