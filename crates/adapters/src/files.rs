@@ -24,7 +24,7 @@ use std::thread::JoinHandle;
 use domain::id::{Seq, SessionId};
 use domain::session::Message;
 use domain::state::State;
-use formats::diagnostic::Diagnostic;
+use formats::diagnostic::{Diagnostic, Severity};
 use ports::inputs::Inputs;
 use ports::printer::{Printer, Recorded};
 use ports::tools::Tools;
@@ -77,6 +77,7 @@ pub(crate) enum Job {
 pub struct Files {
     jobs: SyncSender<Job>,
     printed: Arc<AtomicU64>,
+    problems: mpsc::Sender<Problem>,
 }
 
 /// What the desk needs.
@@ -102,7 +103,7 @@ pub fn spawn(setup: Setup) -> std::io::Result<(Files, mpsc::Receiver<Problem>, J
     let (jobs, receiver): (SyncSender<Job>, Receiver<Job>) = sync_channel(JOBS_MAX);
     let (problems, problem_receiver) = mpsc::channel(PROBLEMS_MAX);
     let printed = Arc::new(AtomicU64::new(setup.printed.0));
-    let files = Files { jobs: jobs.clone(), printed: printed.clone() };
+    let files = Files { jobs: jobs.clone(), printed: printed.clone(), problems: problems.clone() };
     let watcher = if setup.watch { Some(watch::start(&setup.home, jobs)?) } else { None };
     let history = History::spawn(&setup.home, problems.clone())?;
     let desk = desk::Desk::new(setup, printed, problems, history);
@@ -139,6 +140,27 @@ impl Files {
     /// the first line of the commit if nothing weightier happened at the same time.
     pub async fn keep(&self, path: &str, why: &str) {
         self.give(Job::Keep(path.to_owned(), why.to_owned())).await;
+    }
+
+    /// The same, from a thread that may wait.
+    pub(crate) fn keep_waiting(&self, path: &str, why: &str) {
+        // An error means that the desk is gone, and the history with it.
+        _ = self.jobs.send(Job::Keep(path.to_owned(), why.to_owned()));
+    }
+
+    /// Tells people what is wrong with a file that others write.
+    pub fn complain(&self, path: &str, message: String) {
+        let diagnostic = Diagnostic {
+            severity: Severity::Error,
+            path: path.to_owned(),
+            line: 1,
+            column: 1,
+            span: 0..0,
+            message,
+            help: None,
+        };
+        // Nobody may listen any more, or not fast enough.
+        _ = self.problems.try_send(Problem { diagnostic });
     }
 
     /// Ends the desk once everything given so far is done.

@@ -12,6 +12,7 @@ use domain::gate::{Asker, may_use};
 use domain::id::{SessionId, Ticket};
 use domain::input::{Failure, Input};
 use domain::label::Label;
+use domain::session::Message;
 use domain::settings::{Limits, ModelRef, Provider};
 use domain::state::State;
 use domain::tool::{self, Call, Permit, Want};
@@ -24,6 +25,7 @@ use tokio::task::AbortHandle;
 
 use crate::files::Files;
 use crate::model::{Models, Unused};
+use crate::redact::redacted;
 
 /// Carries out effects with the models of the home's settings.
 pub struct LocalHands {
@@ -163,6 +165,7 @@ impl LocalHands {
                 Want::Invalid { error, .. } => Outcome::failed(error),
             };
             let Outcome { ok, text, read, wrote } = outcome;
+            let text = redacted(text);
             Input::ToolFinished { session, call: call.id, ticket, ok, text, read, wrote }
         });
     }
@@ -232,13 +235,15 @@ impl Ask {
             return failed(session, reason, Failure::GiveUp);
         };
         let agent = request.agent.clone();
-        request.system = conversation.system;
-        request.messages = conversation.messages;
+        // Once more on the way out: a person may have written a credential into the file.
+        request.system = redacted(conversation.system);
+        request.messages = conversation.messages.into_iter().map(without_credentials).collect();
         let model = request.model.clone();
         match tokio::time::timeout(Duration::from_millis(ms_max), models.ask(request)).await {
             Ok(Ok(reply)) => {
                 let mut calls = Vec::with_capacity(reply.calls.len());
-                for (number, raw) in reply.calls.into_iter().enumerate() {
+                for (number, mut raw) in reply.calls.into_iter().enumerate() {
+                    raw.arguments = redacted(raw.arguments);
                     let mut call = tools.read(raw, number);
                     if let Want::Act(act) = &call.want {
                         call.seen = tools.look(&agent, act).await;
@@ -246,15 +251,31 @@ impl Ask {
                     calls.push(call);
                 }
                 let usage = reply.usage;
-                Input::Replied { session, ticket, text: reply.text, calls, model, usage, read: Vec::new() }
+                Input::Replied {
+                    session,
+                    ticket,
+                    text: redacted(reply.text),
+                    calls,
+                    model,
+                    usage,
+                    read: Vec::new(),
+                }
             }
-            Ok(Err(ModelError { kind, message })) => failed(session, message, failure(kind)),
+            Ok(Err(ModelError { kind, message })) => failed(session, redacted(message), failure(kind)),
             Err(_) => {
                 let reason = format!("no answer within {ms_max} ms (limits.model_ms_max)");
                 failed(session, reason, Failure::Retry { after_ms: 0 })
             }
         }
     }
+}
+
+fn without_credentials(mut message: Message) -> Message {
+    message.content = redacted(message.content);
+    for call in &mut message.calls {
+        call.arguments = redacted(std::mem::take(&mut call.arguments));
+    }
+    message
 }
 
 fn failure(kind: ErrorKind) -> Failure {

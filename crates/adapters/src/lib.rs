@@ -1,6 +1,7 @@
 //! The adapters **do**: they turn what the outside does into inputs and what the engine asks for into deeds.
 //! They decide nothing: who may do what was settled before an adapter is called.
 
+pub mod audit;
 pub mod clock;
 pub mod files;
 pub mod git;
@@ -8,4 +9,5 @@ pub mod hands;
 pub mod journal;
 pub mod lock;
 pub mod model;
+pub mod redact;
 pub mod tools;

@@ -142,6 +142,9 @@ pub enum Command {
     /// Ask the command policy before anything runs.
     #[command(subcommand)]
     Policy(PolicyCommand),
+    /// See what was decided and done, and check that the record is as it was written.
+    #[command(subcommand)]
+    Audit(AuditCommand),
     /// Read every file of the home and tell what is wrong with it.
     #[command(after_help = "Example: synod check --home my-team")]
     Check,
@@ -277,4 +280,61 @@ pub enum SessionCommand {
         /// What.
         text: String,
     },
+}
+
+/// `synod audit …`
+#[derive(Debug, Subcommand)]
+pub enum AuditCommand {
+    /// Show decisions of the gate, tool calls, approvals, delegations and changes of configuration, oldest first.
+    #[command(after_help = "Example: synod audit log --agent executor-001 --outcome deny --since 24h")]
+    Log(AuditFilter),
+    /// Check every line and every signed checkpoint; name the first line that is not as it was written.
+    ///
+    /// Exits with 0 if all is as it was written, and with 1 if anything was changed, removed, reordered, added or cut.
+    #[command(
+        after_help = "Example: synod audit verify --key \"$(cat audit.pub)\" --checkpoint kept.checkpoint"
+    )]
+    Verify {
+        /// Trust only this key (as `synod audit key` printed it); may be given again.
+        #[arg(long, value_name = "VKEY")]
+        key: Vec<String>,
+        /// Check against checkpoints that you kept elsewhere; may be given again.
+        #[arg(long, value_name = "FILE")]
+        checkpoint: Vec<PathBuf>,
+        /// Fail if the home is no git repository; if it is one, its history is checked anyway.
+        #[arg(long)]
+        against_git: bool,
+    },
+    /// Print the public key that checks the signatures, for others to keep.
+    #[command(after_help = "Example: synod audit key > audit.pub")]
+    Key,
+}
+
+/// Which lines of the log to show.
+#[derive(Debug, Default, clap::Args)]
+pub struct AuditFilter {
+    /// Only of this agent.
+    #[arg(long)]
+    pub agent: Option<String>,
+    /// Only of this tool or file; `*` stands for anything.
+    #[arg(long, value_name = "PATTERN")]
+    pub action: Option<String>,
+    /// Only with this outcome: allow, ask, deny, done, failed, unknown, approved, rejected …
+    #[arg(long)]
+    pub outcome: Option<String>,
+    /// Only of this kind: gate, call, approval, delegation, config, model, run, log.
+    #[arg(long)]
+    pub kind: Option<String>,
+    /// Only for this task.
+    #[arg(long)]
+    pub task: Option<String>,
+    /// Not before this time (2026-01-31T12:00:00Z), or so long ago (24h).
+    #[arg(long, value_name = "TIME")]
+    pub since: Option<String>,
+    /// Not after this time, or so long ago.
+    #[arg(long, value_name = "TIME")]
+    pub until: Option<String>,
+    /// Only the last so many.
+    #[arg(long, value_name = "NUMBER")]
+    pub limit: Option<usize>,
 }

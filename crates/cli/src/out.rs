@@ -2,6 +2,7 @@
 
 use std::io::{IsTerminal, Write};
 
+use adapters::redact::redact;
 use serde_json::{Value, json};
 
 /// The version of what `--json` prints.
@@ -37,7 +38,7 @@ impl Out {
         if let Value::Object(map) = &mut value {
             map.insert("schema_version".to_owned(), json!(SCHEMA_VERSION));
         }
-        self.line(value.to_string());
+        self.line(redact(&value.to_string()));
     }
 
     /// Talk, for a person.
@@ -47,6 +48,7 @@ impl Out {
 
     /// An error and what to do about it.
     pub fn error(&self, message: &str, help: Option<&str>) {
+        let message = redact(message);
         if self.json {
             self.value(json!({ "error": { "message": message, "help": help } }));
             return;

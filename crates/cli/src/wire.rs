@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
+use adapters::audit::{self, Audit, Both};
 use adapters::clock::SystemClock;
 use adapters::files::{self, Files, Problem, Setup};
 use adapters::hands::{LocalHands, Reach};
@@ -17,6 +18,7 @@ use domain::id::Seq;
 use domain::input::Input;
 use domain::state::State;
 use engine::{Engine, Handle, Parts, Stopped};
+use ports::clock::Clock as _;
 use ports::hands::Hands;
 use ports::journal::JournalError;
 use ports::printer::Recorded;
@@ -44,6 +46,8 @@ pub struct Running {
     files: Files,
     engine: JoinHandle<Result<(), Stopped>>,
     desk: JoinHandle<()>,
+    audit: Audit,
+    scribe: JoinHandle<()>,
     _lock: HomeLock,
 }
 
@@ -86,6 +90,7 @@ pub async fn open(home: &Path, does: Does) -> anyhow::Result<Running> {
     let printed = engine.printed()?;
     let uncommitted = uncommitted(home, &mut engine)?;
     let state = engine.state().clone();
+    let known = state.clone();
     let before = state.seq;
     let reach = Reach::default();
     let runtime = tokio::runtime::Handle::current();
@@ -113,11 +118,12 @@ pub async fn open(home: &Path, does: Does) -> anyhow::Result<Running> {
             )),
             Does::Mark => Box::new(NoHands),
         };
-        made = Some((files.clone(), problems, desk));
-        Ok(Parts { hands, printer: Box::new(files), clock })
+        let (audit, scribe) = audit::spawn(home, &known, printed, clock.now(), Box::new(files.clone()))?;
+        made = Some((files.clone(), problems, desk, audit.clone(), scribe));
+        Ok(Parts { hands, printer: Box::new(Both(files, audit)), clock })
     })
     .with_context(|| format!("cannot work in {}", home.display()))?;
-    let (files, problems, desk) = made.context("the files of the home were not opened")?;
+    let (files, problems, desk, audit, scribe) = made.context("the files of the home were not opened")?;
     // What was not printed before the last stop is on its way to the files once the loop answers.
     handle.look(|_| ()).await?;
     let mut events = handle.listen();
@@ -125,7 +131,19 @@ pub async fn open(home: &Path, does: Does) -> anyhow::Result<Running> {
     // Behind the answer stands all that follows from the files.
     handle.look(|_| ()).await?;
     let unknown = calls_unknown(&mut events);
-    Ok(Running { handle, problems, reach, before, unknown, files, engine: thread, desk, _lock: lock })
+    Ok(Running {
+        handle,
+        problems,
+        reach,
+        before,
+        unknown,
+        files,
+        engine: thread,
+        desk,
+        audit,
+        scribe,
+        _lock: lock,
+    })
 }
 
 /// Events that may not be in the home's git history: a process that was killed had no time to commit them.
@@ -184,10 +202,18 @@ impl Running {
 
     /// Winds down: nothing new begins, tools may finish, everything is printed.
     pub async fn close(self) -> anyhow::Result<()> {
+        self.audit.give_up_waiting();
         self.handle.stop().await;
-        let Self { engine, desk, files, handle, .. } = self;
+        let Self { engine, desk, files, handle, audit, scribe, .. } = self;
         drop(handle);
         let ended = tokio::task::spawn_blocking(move || engine.join()).await?;
+        // The log is signed before the desk puts the checkpoint into the history.
+        tokio::task::spawn_blocking(move || {
+            audit.stop();
+            scribe.join()
+        })
+        .await?
+        .map_err(|_| anyhow::anyhow!("the audit thread panicked"))?;
         files.stop().await;
         tokio::task::spawn_blocking(move || desk.join())
             .await?

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use crate::redact::redact;
 use crate::state::{State, Task};
 use crate::task::End;
 
@@ -29,7 +30,8 @@ pub(crate) fn task(state: &State, task: &Task) -> String {
             _ = write!(text, "\n{}", outcome(other));
         }
     }
-    text
+    // A task's file is a person's and stays as it is; what agents are told of it is redacted.
+    redact(&text).into_owned()
 }
 
 /// What whoever asked for tasks is told when they have ended.

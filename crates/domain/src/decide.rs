@@ -24,7 +24,8 @@ use crate::state::{Session, State, Work};
 
 /// What follows from `input` at the time `at`.
 pub fn decide(state: &State, at: Time, input: &Input) -> Result<Vec<Event>, Refused> {
-    let mut events = follow(state, at, input)?;
+    let input = crate::redact::input(input);
+    let mut events = follow(state, at, &input)?;
     withhold(state, &mut events);
     number_messages(state, &mut events);
     Ok(events)

@@ -129,7 +129,7 @@ pub fn judge(asker: &Asker<'_>, policy: &Policy, act: &Act, seen: Option<&Seen>)
         | Act::UpdateTask { .. }
         | Act::QueryTasks { .. }
         | Act::SendMessage { .. }
-        | Act::SlackRead { .. } => (Verdict::Allow, format!("tool {} asks nobody", act.tool())),
+        | Act::SlackRead { .. } => (Verdict::Allow, asks_nobody(act.tool())),
     };
     let changes = nature != Nature::Read && !facts.is_some_and(|f| f.inside);
     let is_outward = wants_network || matches!(act, Act::SlackSend { .. });
@@ -174,6 +174,11 @@ fn trusted(label: &Label, is_outward: bool, verdict: Verdict, rule: String) -> (
         }
         deny @ Verdict::Deny { .. } => (deny, rule),
     }
+}
+
+/// The rule by which a tool is allowed to all who have it.
+pub fn asks_nobody(tool: &str) -> String {
+    format!("tool {tool} asks nobody")
 }
 
 /// Whether the agent has the tool at all: deny wins, then the list that is given, then the role.

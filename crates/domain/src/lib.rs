@@ -16,6 +16,7 @@ pub mod label;
 pub mod lifecycle;
 pub mod mode;
 mod react;
+pub mod redact;
 mod refused;
 pub mod role;
 mod route;

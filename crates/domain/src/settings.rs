@@ -34,6 +34,9 @@ pub struct Settings {
     /// What is known of files by where they lie.
     #[serde(skip_serializing_if = "Trust::is_empty")]
     pub trust: Trust,
+    /// How the audit log is signed.
+    #[serde(skip_serializing_if = "Audit::is_default")]
+    pub audit: Audit,
 }
 
 /// `git:`
@@ -255,6 +258,29 @@ pub struct Routing {
 pub struct Approvals {
     /// Milliseconds until an unanswered approval lapses; never if absent.
     pub expire_ms: Option<u64>,
+}
+
+/// `audit:`
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Audit {
+    /// Lines after which a checkpoint is signed.
+    pub checkpoint_every: u64,
+    /// The key that signs; else one that Synod makes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub key_file: Option<String>,
+}
+
+impl Default for Audit {
+    fn default() -> Self {
+        Self { checkpoint_every: 64, key_file: None }
+    }
+}
+
+impl Audit {
+    fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 /// `policy/commands.yaml`: patterns of commands and what they get.

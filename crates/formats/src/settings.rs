@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use domain::id::AgentId;
 use domain::role::{Permission, Role};
 use domain::settings::{
-    Approvals, Endpoint, Git, KeySource, Limits, ModelRef, Provider, Routing, Settings, Timeouts, Trust,
+    Approvals, Audit, Endpoint, Git, KeySource, Limits, ModelRef, Provider, Routing, Settings, Timeouts,
+    Trust,
 };
 use domain::usage::Price;
 
@@ -142,6 +143,18 @@ pub(crate) const SHAPE: Shape = Shape::Record(&[
         "what happens to approvals that nobody answers",
     ),
     may(
+        "audit",
+        Shape::Record(&[
+            may("checkpoint_every", AMOUNT, "lines of the audit log after which a checkpoint is signed (64)"),
+            may(
+                "key_file",
+                Shape::Text,
+                "the key that signs, mode 0600, best outside the home; else .synod/audit.key",
+            ),
+        ]),
+        "how the audit log is signed",
+    ),
+    may(
         "roles",
         Shape::Map(&Shape::Record(&[
             may("permissions", PERMISSIONS, "what it may do at all"),
@@ -213,7 +226,19 @@ fn settings(root: &Node) -> Option<Settings> {
         roles,
         git: root.get("git").map(git).unwrap_or_default(),
         trust: root.get("trust").map(trust).unwrap_or_default(),
+        audit: root.get("audit").map(audit).unwrap_or_default(),
     })
+}
+
+fn audit(node: &Node) -> Audit {
+    let default = Audit::default();
+    Audit {
+        checkpoint_every: node
+            .get("checkpoint_every")
+            .and_then(Node::int)
+            .unwrap_or(default.checkpoint_every),
+        key_file: node.get_text("key_file"),
+    }
 }
 
 fn provider(node: &Node) -> Option<Provider> {

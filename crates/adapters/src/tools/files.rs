@@ -10,6 +10,7 @@ use rustix::io::Errno;
 
 use super::beneath::{Place, Root, kind_words, stat_in};
 use super::text;
+use crate::redact::{SLACK_BYTES, redact};
 
 /// So many entries of a folder are shown.
 const ENTRIES_SHOWN_MAX: usize = 500;
@@ -33,21 +34,24 @@ pub(super) fn read_file(root: &Root, path: &str, bytes_max: u64) -> Found {
     let real = place_of(&real);
     let mut bytes = Vec::new();
     let failed = |e: std::io::Error| format!("{path} cannot be read: {e}");
-    file.take(bytes_max.saturating_add(1)).read_to_end(&mut bytes).map_err(failed)?;
+    file.take(bytes_max.saturating_add(SLACK_BYTES as u64)).read_to_end(&mut bytes).map_err(failed)?;
     let is_cut = bytes.len() as u64 > bytes_max;
-    if is_cut {
-        bytes.truncate(usize::try_from(bytes_max).unwrap_or(usize::MAX));
-    }
     let Some(text) = text::from_bytes(&bytes, is_cut) else {
         return Err(format!("{path} is not a text file in UTF-8 ({size} bytes)"));
     };
+    // Redacted before it is cut, so that the cut leaves no half of a credential.
+    let mut text = redact(text);
+    if is_cut {
+        let end = text.floor_char_boundary(usize::try_from(bytes_max).unwrap_or(usize::MAX));
+        text.to_mut().truncate(end);
+    }
     if is_cut {
         return Ok((format!("{text}\n[cut: the first {} of {size} bytes of {path}]", text.len()), real));
     }
     if text.is_empty() {
         return Ok((format!("[{path} is empty]"), real));
     }
-    Ok((text.to_owned(), real))
+    Ok((text.into_owned(), real))
 }
 
 /// Lists a folder.

@@ -1,5 +1,7 @@
 //! Cutting output to what a session takes, and telling text from other bytes.
 
+use crate::redact::redacted;
+
 /// Keeps the beginning of a text and says how much was left out.
 pub(super) fn head(mut text: String, bytes_max: u64) -> String {
     let whole = text.len();
@@ -7,6 +9,8 @@ pub(super) fn head(mut text: String, bytes_max: u64) -> String {
     if whole <= bytes_max {
         return text;
     }
+    // Redacted before it is cut, so that the cut leaves no half of a credential.
+    text = redacted(text);
     text.truncate(text.floor_char_boundary(bytes_max));
     let shown = text.len();
     text.push_str(&format!("\n[cut: the first {shown} of {whole} bytes]"));

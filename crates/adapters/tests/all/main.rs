@@ -4,6 +4,7 @@
 
 mod home;
 
+mod audit;
 mod commands;
 mod files;
 mod journal;

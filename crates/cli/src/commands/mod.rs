@@ -1,6 +1,7 @@
 //! One file a command.
 
 mod agent;
+mod audit;
 mod check;
 mod demo;
 mod history;
@@ -19,7 +20,7 @@ mod trust;
 mod undo;
 mod up;
 
-use crate::args::{AgentCommand, Args, Command, PolicyCommand, SessionCommand, TaskCommand, TrustCommand};
+use crate::args::{AgentCommand, Args, AuditCommand, Command, PolicyCommand, SessionCommand, TaskCommand, TrustCommand};
 use crate::failure::Exit;
 use crate::home;
 use crate::out::Out;
@@ -61,6 +62,11 @@ pub fn run(args: Args, out: &Out) -> anyhow::Result<Exit> {
         Command::Policy(PolicyCommand::Check { agent, command }) => {
             policy::check(given, agent.as_deref(), &command, out)
         }
+        Command::Audit(AuditCommand::Log(filter)) => audit::log(&home::find(given)?, &filter, out),
+        Command::Audit(AuditCommand::Verify { key, checkpoint, against_git }) => {
+            audit::verify(&home::find(given)?, &key, &checkpoint, against_git, out)
+        }
+        Command::Audit(AuditCommand::Key) => audit::key(&home::find(given)?, out),
         Command::Check => check::run(&home::find(given)?, out),
     }
 }

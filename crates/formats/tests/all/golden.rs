@@ -213,6 +213,7 @@ fn a_provider_says_what_is_wrong_and_never_shows_a_secret() {
 fn settings_are_read_whole() {
     let expected = Settings {
         trust: Default::default(),
+        audit: domain::settings::Audit { checkpoint_every: 16, key_file: Some("../audit.key".to_owned()) },
         providers: BTreeMap::from([(
             "script".to_owned(),
             Provider::Scripted { script: "scripts/demo.yaml".to_owned() },

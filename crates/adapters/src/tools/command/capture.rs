@@ -2,6 +2,8 @@
 
 use std::collections::VecDeque;
 
+use crate::redact::{SLACK_BYTES, redacted};
+
 /// So much of one stream is kept whole.
 pub(super) const WHOLE_BYTES_MAX: usize = 4 << 20;
 /// So much of its end is kept beyond that.
@@ -53,15 +55,25 @@ impl Capture {
             return String::from_utf8_lossy(&self.whole).into_owned();
         }
         let half = (bytes_max / 2).min(TAIL_BYTES_MAX);
-        let head = &self.whole[..half.min(self.whole.len())];
-        let end: Vec<u8> = if self.tail.len() >= half {
-            self.tail.iter().skip(self.tail.len() - half).copied().collect()
-        } else {
-            let from_whole = (half - self.tail.len()).min(self.whole.len() - head.len());
-            self.whole[self.whole.len() - from_whole..].iter().chain(&self.tail).copied().collect()
-        };
-        let cut = self.total - (head.len() + end.len()) as u64;
-        format!("{}\n[… {cut} bytes cut …]\n{}", String::from_utf8_lossy(head), String::from_utf8_lossy(&end))
+        let head = half.min(self.whole.len());
+        let end = half.min(self.whole.len() + self.tail.len() - head);
+        let cut = self.total - (head + end) as u64;
+        // Redacted before it is cut, so that the cut leaves no half of a credential.
+        let first = &self.whole[..(head + SLACK_BYTES).min(self.whole.len())];
+        let first = redacted(String::from_utf8_lossy(first).into_owned());
+        let last = redacted(String::from_utf8_lossy(&self.last(end + SLACK_BYTES)).into_owned());
+        let first = &first[..first.floor_char_boundary(head)];
+        let last = &last[last.ceil_char_boundary(last.len().saturating_sub(end))..];
+        format!("{first}\n[… {cut} bytes cut …]\n{last}")
+    }
+
+    /// The last bytes of what was kept, as far as they are all there.
+    fn last(&self, most: usize) -> Vec<u8> {
+        let gap = self.total > (self.whole.len() + self.tail.len()) as u64;
+        let from_tail = self.tail.len().saturating_sub(most);
+        let from_whole = if gap { 0 } else { (most - (self.tail.len() - from_tail)).min(self.whole.len()) };
+        let whole = &self.whole[self.whole.len() - from_whole..];
+        whole.iter().chain(self.tail.iter().skip(from_tail)).copied().collect()
     }
 
     /// Whether [`Capture::shown`] leaves something out.

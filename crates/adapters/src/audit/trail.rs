@@ -1,0 +1,356 @@
+//! What of the events belongs into the log, and in which words. The same events give the same lines.
+
+use std::collections::BTreeMap;
+
+use domain::approval::{Answer, Outcome, Request};
+use domain::event::{Event, Finish, Found, FoundCall, Tail};
+use domain::gate;
+use domain::id::{ApprovalId, CallId, SessionId, TaskId};
+use domain::session::{Head, Message};
+use domain::state::{Requester, Stage, State, Step};
+use domain::task::Spec;
+use domain::tool::{Call, Permit, Want};
+use ports::printer::Recorded;
+use serde::Serialize;
+
+use super::line::{Kind, Line};
+use super::tree::hash;
+use crate::redact::{brief, redact};
+
+/// So much of a call's arguments is shown.
+const ARGS_BYTES_MAX: usize = 400;
+/// So much of any other text.
+const TEXT_BYTES_MAX: usize = 400;
+
+/// What must be remembered of earlier events to tell of later ones.
+#[derive(Debug, Default)]
+pub struct Trail {
+    tasks: BTreeMap<SessionId, TaskId>,
+    calls: BTreeMap<SessionId, BTreeMap<CallId, Known>>,
+    approvals: BTreeMap<ApprovalId, (SessionId, CallId)>,
+}
+
+/// A call that has no result yet.
+#[derive(Debug, Clone)]
+struct Known {
+    action: String,
+    act: String,
+    args: String,
+    step: Gone,
+}
+
+/// How far the gate is with a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Gone {
+    /// The gate has not decided.
+    New,
+    /// It let the call through, or asked.
+    Judged,
+    /// A person was asked, and there was no yes.
+    TurnedDown,
+}
+
+impl Known {
+    fn of(call: &Call, step: Gone) -> Self {
+        let (act, args) = match &call.want {
+            Want::Act(act) => (act.digest(None, Permit::NONE), brief(&arguments(act), ARGS_BYTES_MAX)),
+            Want::Invalid { .. } => (String::new(), brief(&call.arguments, ARGS_BYTES_MAX)),
+        };
+        Self { action: brief(call.want.tool(), TEXT_BYTES_MAX), act, args, step }
+    }
+}
+
+impl Trail {
+    /// What the state knows: calls under way, whom approvals are for, which session is about what.
+    pub fn new(state: &State) -> Self {
+        let mut trail = Self::default();
+        for (id, session) in &state.sessions {
+            if let Some(task) = &session.task {
+                trail.tasks.insert(id.clone(), task.clone());
+            }
+            if let Stage::Acting { calls, .. } = &session.stage {
+                let open = calls.iter().filter(|pending| pending.step != Step::Finished).map(|pending| {
+                    let step = if pending.step == Step::New { Gone::New } else { Gone::Judged };
+                    (pending.call.id.clone(), Known::of(&pending.call, step))
+                });
+                trail.calls.insert(id.clone(), open.collect());
+            }
+        }
+        for (id, request) in &state.approvals {
+            trail.approvals.insert(id.clone(), (request.session.clone(), request.call.clone()));
+        }
+        trail
+    }
+
+    /// The lines of one event, without number and hash.
+    pub fn lines(&mut self, recorded: &Recorded) -> Vec<Line> {
+        let new = |kind: Kind, outcome: &str| {
+            Line::new(kind, formats::time::print(recorded.at), recorded.seq.0, outcome)
+        };
+        let config = |action: &str, act: String| Line {
+            action: action.to_owned(),
+            act,
+            by: "owner".to_owned(),
+            ..new(Kind::Config, "changed")
+        };
+        match &recorded.event {
+            Event::Started => vec![Line { by: "synod".to_owned(), ..new(Kind::Run, "started") }],
+            Event::SettingsChanged { settings } => vec![config("synod.yaml", digest(settings))],
+            Event::PolicyChanged { policy } => vec![config("policy/commands.yaml", digest(policy))],
+            Event::AgentDefined { spec } => {
+                vec![Line { agent: spec.id.to_string(), ..config("agents", digest(spec)) }]
+            }
+            Event::AgentRetired { agent } => vec![Line {
+                agent: agent.to_string(),
+                outcome: "removed".to_owned(),
+                ..config("agents", String::new())
+            }],
+            Event::TaskAdded { spec, by: Requester::Session { session }, .. } => {
+                vec![self.delegation(new(Kind::Delegation, "given"), session, spec)]
+            }
+            Event::SessionOpened { head } => {
+                self.opened(head);
+                Vec::new()
+            }
+            Event::SessionAdopted { head, tail, .. } => {
+                self.opened(head);
+                self.found(&head.session, tail);
+                Vec::new()
+            }
+            Event::SessionCut { session, tail, .. } => {
+                self.found(session, tail);
+                Vec::new()
+            }
+            Event::Replied { session, message, tokens_in, tokens_out, .. } => {
+                self.replied(session, message);
+                let note = format!("{tokens_in} tokens in, {tokens_out} out");
+                vec![Line { note, ..self.of(new(Kind::Model, "answered"), session) }]
+            }
+            Event::TurnFailed { session, reason, .. } => {
+                let note = brief(reason, TEXT_BYTES_MAX);
+                vec![Line { note, ..self.of(new(Kind::Model, "failed"), session) }]
+            }
+            Event::CallCleared { session, call, rule, .. } => {
+                let line = self.about(new(Kind::Gate, "allow"), session, call);
+                self.step(session, call, Gone::Judged);
+                vec![Line { rule: brief(rule, TEXT_BYTES_MAX), by: "gate".to_owned(), ..line }]
+            }
+            Event::CallAsked { request } => vec![self.asked(new(Kind::Gate, "ask"), request)],
+            Event::CallRetried { session, call } => {
+                vec![self.about(new(Kind::Call, "retried"), session, call)]
+            }
+            Event::CallFinished { session, finish, message, .. } => match &message.call {
+                Some(call) => self.finished(&new, session, call, finish),
+                None => Vec::new(),
+            },
+            Event::ApprovalEnded { approval, outcome } => self.ended(&new, approval, outcome),
+            Event::FileTrusted { path, digest, by } => vec![Line {
+                action: "trust".to_owned(),
+                act: digest.clone(),
+                args: brief(path, ARGS_BYTES_MAX),
+                by: brief(by, TEXT_BYTES_MAX),
+                ..new(Kind::Approval, "trusted")
+            }],
+            Event::LineTaken { .. }
+            | Event::LabelsFound { .. }
+            | Event::TaskAdded { by: Requester::Person { .. } | Requester::Inbox { .. }, .. }
+            | Event::TaskEdited { .. }
+            | Event::TaskStarted { .. }
+            | Event::TaskEnded { .. }
+            | Event::TaskReopened { .. }
+            | Event::ApprovalsFound { .. }
+            | Event::SessionReopened { .. }
+            | Event::MessageAdded { .. }
+            | Event::MessageEdited { .. }
+            | Event::Moved { .. }
+            | Event::TurnBegun { .. }
+            | Event::TurnRetried { .. } => Vec::new(),
+        }
+    }
+
+    fn delegation(&self, line: Line, session: &SessionId, spec: &Spec) -> Line {
+        Line {
+            task: spec.id.to_string(),
+            action: "create_task".to_owned(),
+            args: brief(&spec.title, ARGS_BYTES_MAX),
+            to: spec.assignee.as_ref().map(ToString::to_string).unwrap_or_default(),
+            ..self.of(line, session)
+        }
+    }
+
+    fn opened(&mut self, head: &Head) {
+        if let Some(task) = &head.task {
+            self.tasks.insert(head.session.clone(), task.clone());
+        }
+    }
+
+    /// Calls that stand in a file without a result.
+    fn found(&mut self, session: &SessionId, tail: &Tail) {
+        self.calls.remove(session);
+        let Tail::Calls { calls, .. } = tail else { return };
+        let open = calls.iter().filter_map(|FoundCall { call, found }| {
+            let step = match found {
+                Found::Finished => return None,
+                Found::Nothing => Gone::New,
+                Found::Pending | Found::Approved => Gone::Judged,
+                Found::Rejected => Gone::TurnedDown,
+            };
+            Some((call.id.clone(), Known::of(call, step)))
+        });
+        self.calls.insert(session.clone(), open.collect());
+    }
+
+    fn replied(&mut self, session: &SessionId, message: &Message) {
+        let calls = message.calls.iter().map(|call| (call.id.clone(), Known::of(call, Gone::New)));
+        self.calls.insert(session.clone(), calls.collect());
+    }
+
+    fn asked(&mut self, line: Line, request: &Request) -> Line {
+        self.approvals.insert(request.id.clone(), (request.session.clone(), request.call.clone()));
+        let mut line = self.about(line, &request.session, &request.call);
+        self.step(&request.session, &request.call, Gone::Judged);
+        if line.action.is_empty() {
+            line.action = request.act.tool().to_owned();
+            line.act = request.act.digest(None, Permit::NONE);
+            line.args = brief(&arguments(&request.act), ARGS_BYTES_MAX);
+        }
+        let rule = request.factors.iter().find_map(|factor| factor.strip_prefix("rule: "));
+        Line {
+            agent: request.agent.to_string(),
+            approval: request.id.to_string(),
+            rule: brief(rule.unwrap_or_default(), TEXT_BYTES_MAX),
+            by: "gate".to_owned(),
+            // The digest binds more than the arguments: what the act depends on, and what it may do.
+            note: format!("risk {}, digest {}", request.risk.as_str(), request.digest),
+            ..line
+        }
+    }
+
+    fn finished(
+        &mut self,
+        new: &impl Fn(Kind, &str) -> Line,
+        session: &SessionId,
+        call: &CallId,
+        finish: &Finish,
+    ) -> Vec<Line> {
+        let line = |kind: Kind, outcome: &str| self.about(new(kind, outcome), session, call);
+        let step = self.known(session, call).map_or(Gone::Judged, |known| known.step);
+        let by = |line: Line, rule: &str| Line {
+            rule: brief(rule, TEXT_BYTES_MAX),
+            by: "gate".to_owned(),
+            ..line
+        };
+        let lines = match finish {
+            Finish::Refused { rule } if step == Gone::TurnedDown => {
+                vec![Line { rule: brief(rule, TEXT_BYTES_MAX), ..line(Kind::Call, "refused") }]
+            }
+            Finish::Refused { rule } => vec![by(line(Kind::Gate, "deny"), rule)],
+            Finish::Done | Finish::Failed => {
+                let outcome = if *finish == Finish::Done { "done" } else { "failed" };
+                let ended = line(Kind::Call, outcome);
+                // Tasks and messages are carried out in the step that lets them through: one event tells both.
+                match step {
+                    Gone::New => {
+                        let rule = gate::asks_nobody(&ended.action);
+                        vec![by(line(Kind::Gate, "allow"), &rule), ended]
+                    }
+                    Gone::Judged | Gone::TurnedDown => vec![ended],
+                }
+            }
+            Finish::Unknown => vec![line(Kind::Call, "unknown")],
+            Finish::Dropped => vec![line(Kind::Call, "dropped")],
+        };
+        if let Some(calls) = self.calls.get_mut(session) {
+            calls.remove(call);
+            if calls.is_empty() {
+                self.calls.remove(session);
+            }
+        }
+        lines
+    }
+
+    fn ended(
+        &mut self,
+        new: &impl Fn(Kind, &str) -> Line,
+        approval: &ApprovalId,
+        outcome: &Outcome,
+    ) -> Vec<Line> {
+        let whose = self.approvals.remove(approval);
+        let (word, by, note) = match outcome {
+            Outcome::Answered { answer: Answer::Approved, by, via } => ("approved", by.as_str(), via.clone()),
+            Outcome::Answered { answer: Answer::Rejected { reason }, by, via } if reason.is_empty() => {
+                ("rejected", by.as_str(), via.clone())
+            }
+            Outcome::Answered { answer: Answer::Rejected { reason }, by, via } => {
+                ("rejected", by.as_str(), format!("{via}: {reason}"))
+            }
+            Outcome::Expired => ("expired", "synod", String::new()),
+            Outcome::Withdrawn { reason } => ("withdrawn", "synod", reason.clone()),
+        };
+        let mut line = new(Kind::Approval, word);
+        if let Some((session, call)) = &whose {
+            line = self.about(line, session, call);
+            if word != "approved" {
+                self.step(session, call, Gone::TurnedDown);
+            }
+        }
+        vec![Line {
+            approval: approval.to_string(),
+            by: brief(by, TEXT_BYTES_MAX),
+            note: brief(&note, TEXT_BYTES_MAX),
+            ..line
+        }]
+    }
+
+    /// `line` with the conversation, its agent and its task.
+    fn of(&self, line: Line, session: &SessionId) -> Line {
+        let agent = session.as_str().rsplit_once('-').map_or("", |(agent, _)| agent);
+        let task = if line.task.is_empty() { self.tasks.get(session).map(ToString::to_string) } else { None };
+        Line {
+            agent: agent.to_owned(),
+            session: session.to_string(),
+            task: task.unwrap_or(line.task),
+            ..line
+        }
+    }
+
+    /// `line` with all that is known of a call.
+    fn about(&self, line: Line, session: &SessionId, call: &CallId) -> Line {
+        let line = Line { call: redact(call.as_str()).into_owned(), ..self.of(line, session) };
+        match self.known(session, call) {
+            Some(known) => Line {
+                action: known.action.clone(),
+                act: known.act.clone(),
+                args: known.args.clone(),
+                ..line
+            },
+            None => line,
+        }
+    }
+
+    fn known(&self, session: &SessionId, call: &CallId) -> Option<&Known> {
+        self.calls.get(session)?.get(call)
+    }
+
+    fn step(&mut self, session: &SessionId, call: &CallId, step: Gone) {
+        if let Some(known) = self.calls.get_mut(session).and_then(|calls| calls.get_mut(call)) {
+            known.step = step;
+        }
+    }
+}
+
+/// The arguments of an act as JSON.
+fn arguments(act: &domain::tool::Act) -> String {
+    match serde_json::to_value(act) {
+        Ok(serde_json::Value::Object(mut map)) => {
+            map.remove("arguments").map(|arguments| arguments.to_string()).unwrap_or_default()
+        }
+        Ok(_) | Err(_) => String::new(),
+    }
+}
+
+/// The SHA-256 of a value in its journal form.
+fn digest(value: &impl Serialize) -> String {
+    let bytes = serde_json::to_vec(value).unwrap_or_default();
+    data_encoding::HEXLOWER.encode(&hash(&bytes))
+}
