@@ -1,6 +1,7 @@
 //! Measures what Synod promises about speed and size: each figure beside a baseline from the same run, so that
 //! a slow machine slows both. A missed aim is shown and fails nothing: these are figures, not tests.
 
+mod audit;
 mod domain_events;
 mod edit_event;
 mod home;
@@ -27,7 +28,8 @@ struct Figure {
     run: fn() -> anyhow::Result<Vec<Measurement>>,
 }
 
-const FIGURES: [Figure; 9] = [
+const FIGURES: [Figure; 10] = [
+    Figure { name: "audit", run: audit::run },
     Figure { name: "domain-events", run: domain_events::run },
     Figure { name: "journal-append", run: journal_append::run },
     Figure { name: "one-event", run: one_event::run },

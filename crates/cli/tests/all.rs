@@ -3,6 +3,8 @@
 
 #[path = "all/approvals.rs"]
 mod approvals;
+#[path = "all/audit.rs"]
+mod audit;
 #[path = "all/bad_homes.rs"]
 mod bad_homes;
 #[path = "all/begin.rs"]

@@ -20,7 +20,9 @@ mod trust;
 mod undo;
 mod up;
 
-use crate::args::{AgentCommand, Args, AuditCommand, Command, PolicyCommand, SessionCommand, TaskCommand, TrustCommand};
+use crate::args::{
+    AgentCommand, Args, AuditCommand, Command, PolicyCommand, SessionCommand, TaskCommand, TrustCommand,
+};
 use crate::failure::Exit;
 use crate::home;
 use crate::out::Out;
