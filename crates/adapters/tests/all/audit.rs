@@ -55,7 +55,7 @@ fn first(report: &Report) -> Option<(u64, What)> {
 
 /// Every step of a log of this many bytes that a test looks at: all of them if asked for.
 fn stride() -> usize {
-    if std::env::var_os("SYNOD_AUDIT_ALL").is_some() { 1 } else { 11 }
+    if std::env::var_os("SYNOD_AUDIT_ALL").is_some() { 1 } else { 29 }
 }
 
 #[test]
