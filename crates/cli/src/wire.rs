@@ -149,7 +149,7 @@ pub async fn open(home: &Path, does: Does) -> anyhow::Result<Running> {
 /// Events that may not be in the home's git history: a process that was killed had no time to commit them.
 fn uncommitted(home: &Path, engine: &mut Engine) -> anyhow::Result<Vec<Recorded>> {
     let mut events: Vec<Recorded> = Vec::new();
-    let Some(mut reached) = adapters::git::history::committed(home) else { return Ok(events) };
+    let mut reached = adapters::git::history::committed(home).unwrap_or(Seq(0));
     while events.len() < UNCOMMITTED_MAX {
         let more = engine.events_after(reached)?;
         let Some(last) = more.last() else { break };

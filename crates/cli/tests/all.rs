@@ -15,6 +15,8 @@ mod check;
 mod demo;
 #[path = "all/files_alone.rs"]
 mod files_alone;
+#[path = "all/history.rs"]
+mod history;
 #[path = "all/home.rs"]
 mod home;
 #[path = "all/injection.rs"]

@@ -178,7 +178,7 @@ impl Drop for History {
     }
 }
 
-/// The last event that the history has; `None` if it never had any.
+/// The last event that was looked at for the history; `None` if it never had any.
 pub fn committed(home: &Path) -> Option<Seq> {
     std::fs::read_to_string(home.join(CURSOR)).ok()?.trim().parse().ok().map(Seq)
 }
