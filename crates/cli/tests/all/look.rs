@@ -301,6 +301,8 @@ fn an_agent_is_shown_with_what_the_gate_says_to_each_tool_and_why() {
                     deny   rm -rf /
                     allow  those that only read, as ls
                     ask    any other command
+  git_commit        deny
+  git_diff          deny
   create_task       allow
   update_task       allow
   query_tasks       allow
