@@ -1,3 +1,5 @@
+//! What is redacted and what is not: a corpus both ways.
+
 use super::*;
 
 /// What must never get through: the whole text, and the part that is secret.
