@@ -161,7 +161,7 @@ fn value_after(text: &str, sign: usize, name: Name) -> Option<Span> {
         .take(SPACES_MAX)
         .take_while(|byte| matches!(byte, b' ' | b'\t'))
         .count();
-    let tight = spaces == 0 && !bytes[..sign].last().is_some_and(|byte| *byte == b' ');
+    let tight = spaces == 0 && bytes[..sign].last().is_none_or(|byte| *byte != b' ');
     at += spaces;
     let escaped = bytes.get(at) == Some(&b'\\') && matches!(bytes.get(at + 1), Some(b'"' | b'\''));
     at += usize::from(escaped);
