@@ -360,7 +360,14 @@ pub(super) const TOOLS: [Tool; 22] = [
 pub(super) fn change_folder(arguments: &[Word]) -> Vec<Finding> {
     match arguments {
         [folder] if !folder.text.starts_with('-') && !folder.text.is_empty() && !folder.is_glob => {
-            paths::findings(&folder.text, false)
+            let mut findings = paths::findings(&folder.text, false);
+            // From inside, the names of what may hold credentials no longer tell.
+            let telling = [".git", ".docker", ".config"];
+            if folder.text.to_lowercase().split('/').any(|part| telling.contains(&part)) {
+                let factor = format!("may hold credentials: {}", folder.text);
+                findings.push(ask(Risk::Medium, rule::MAYBE_SECRET, factor));
+            }
+            findings
         }
         _ => vec![ask(Risk::Low, rule::OPTION, "cd without one folder beneath the workspace")],
     }

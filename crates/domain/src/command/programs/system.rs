@@ -7,7 +7,8 @@ use crate::command::paths;
 use crate::command::script::Word;
 use crate::command::tool::unknown;
 
-pub(super) const TOOLS: [Tool; 24] = [
+pub(super) const TOOLS: [Tool; 25] = [
+    Tool { names: &["cal", "ncal"], flags: "13jmyhN", operands: Operands::Plain, ..NONE },
     Tool {
         names: &["uname"],
         flags: "asnrvmpio",
