@@ -679,7 +679,7 @@ pub(super) fn findings(found: &Found) -> Vec<Finding> {
 fn aggravating(program: &str, arguments: &[&str]) -> Vec<Finding> {
     let has = |letter: char, long: &str| {
         let short = |word: &&&str| word.starts_with('-') && !word.starts_with("--") && word.contains(letter);
-        arguments.iter().any(|word| *word == long) || arguments.iter().any(|word| short(&word))
+        arguments.contains(&long) || arguments.iter().any(|word| short(&word))
     };
     let recursive = has('r', "--recursive") || has('R', "--recursive");
     let mut findings = Vec::new();

@@ -68,7 +68,7 @@ pub(super) fn for_command<'a>(policy: &'a Policy, command: &Simple) -> Option<Ap
     let words: Vec<&str> = command.words.iter().map(|word| word.text.as_str()).collect();
     let fits = |applied: &Applied<'_>| match applied.rule.verdict {
         CommandVerdict::Allow => {
-            matches(applied.pattern, &words, |free| stays_inside(free))
+            matches(applied.pattern, &words, stays_inside)
                 && problem(applied.pattern, CommandVerdict::Allow).is_none()
         }
         CommandVerdict::Ask | CommandVerdict::Deny => matches_anywhere(applied.pattern, &words),
