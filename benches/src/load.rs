@@ -161,6 +161,7 @@ impl World {
 
     fn create_task(&mut self, n: u32) -> Act {
         Act::CreateTask {
+            done_when: None,
             title: format!("find out about the {}", word(n)),
             description: words(100, n),
             assignee: Some(self.some_agent()),

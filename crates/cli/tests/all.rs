@@ -13,6 +13,8 @@ mod begin;
 mod check;
 #[path = "all/demo.rs"]
 mod demo;
+#[path = "all/evidence.rs"]
+mod evidence;
 #[path = "all/files_alone.rs"]
 mod files_alone;
 #[path = "all/history.rs"]

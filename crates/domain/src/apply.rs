@@ -8,7 +8,7 @@ use crate::label::{FILES_MAX, Label, folder_for};
 use crate::lifecycle::Lifecycle;
 use crate::session::{Head, Message};
 use crate::state::{
-    Agent, Deadline, Pending, Rank, Requester, Session, Stage, State, Step, Task, TaskStage, Work,
+    Agent, Deadline, Pending, Proving, Rank, Requester, Session, Stage, State, Step, Task, TaskStage, Work,
 };
 use crate::task::{self, Priority};
 use crate::tool::{Act, Want};
@@ -40,6 +40,7 @@ impl State {
                 self.set_stage(task, TaskStage::Running { session: session.clone() })
             }
             Event::TaskEnded { task, end, result, by: _ } => self.end_task(task, *end, result),
+            Event::TaskVerified { .. } => {}
             Event::TaskReopened { task, by: _ } => self.reopen_task(task),
             Event::SessionOpened { head } => self.open_session(head),
             Event::SessionAdopted { head, lifecycle, failed, next_message, tail, label } => {
@@ -68,6 +69,7 @@ impl State {
                 self.spend(session, Usage::of(*tokens_in, *tokens_out), spent.as_ref());
                 self.take_reply(session, message);
             }
+            Event::EvidenceDemanded { session, message } => self.prove(session, message),
             Event::CallCleared { session, call, nature, permit, approval, rule: _ } => {
                 let ticket = Ticket { effect: self.seq, attempt: 1 };
                 let approved = approval.is_some();
@@ -93,7 +95,7 @@ impl State {
                     message.call.as_ref().and_then(|call| self.sessions.get(session)?.pending(call));
                 let approved =
                     pending.is_some_and(|p| matches!(p.step, Step::Running { approved: true, .. }));
-                self.finish_call(session, message);
+                self.finish_call(session, message, finish);
                 self.label_wrote(session, message.call.as_ref(), wrote, *finish == Finish::Done, approved);
             }
             Event::FileTrusted { path, .. } => _ = self.files.remove(path),
@@ -285,6 +287,8 @@ impl State {
             unread: false,
             askers: Default::default(),
             repeated: None,
+            proving: None,
+            unproven: 0,
             label: Default::default(),
             worked_ms: 0,
             working_since: None,
@@ -435,6 +439,9 @@ impl State {
     fn begin_turn(&mut self, at: Time, id: &SessionId, turn: u32) {
         let ticket = Ticket { effect: self.seq, attempt: 1 };
         self.change_session(id, |session| {
+            if session.proving.take().is_some_and(|proving| proving.missing) {
+                session.unproven += 1;
+            }
             session.stage = Stage::Thinking { ticket };
             session.unread = false;
             session.turns += 1;
@@ -494,6 +501,15 @@ impl State {
         });
     }
 
+    fn prove(&mut self, id: &SessionId, message: &Message) {
+        if let Some(session) = self.sessions.get_mut(id)
+            && let Stage::Concluding { said } = &session.stage
+        {
+            session.proving = Some(Proving { said: said.clone(), missing: false });
+        }
+        self.take_reply(id, message);
+    }
+
     fn step(&mut self, id: &SessionId, call: &str, step: Step) {
         self.change_session(id, |session| take_step(session, call, step));
     }
@@ -508,8 +524,11 @@ impl State {
         }
     }
 
-    fn finish_call(&mut self, id: &SessionId, message: &Message) {
+    fn finish_call(&mut self, id: &SessionId, message: &Message, finish: &Finish) {
         self.change_session(id, |session| {
+            if let Some(proving) = &mut session.proving {
+                proving.missing |= *finish != Finish::Done;
+            }
             session.next_message = session.next_message.max(number_in(message.id.as_str()).saturating_add(1));
             session.label.join(&message.label);
             if let Some(call) = &message.call {

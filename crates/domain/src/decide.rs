@@ -66,6 +66,7 @@ fn number_messages(state: &State, events: &mut [Event]) {
             }
             Event::MessageAdded { session, message, .. }
             | Event::Replied { session, message, .. }
+            | Event::EvidenceDemanded { session, message }
             | Event::CallFinished { session, message, .. } => {
                 let known = || state.sessions.get(session).map_or(1, |s| s.next_message);
                 let number = next.entry(session.clone()).or_insert_with(known);

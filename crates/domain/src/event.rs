@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::agent;
 use crate::approval::{Outcome, Request};
+use crate::evidence::Evidence;
 use crate::id::{AgentId, ApprovalId, CallId, MessageId, SessionId, TaskId, Time};
 use crate::label::Label;
 use crate::lifecycle::Lifecycle;
@@ -85,6 +86,13 @@ pub enum Event {
         result: String,
         /// Who said so: `agent:…`, `person:…`, `synod`.
         by: String,
+    },
+    /// Synod saw all that the task demands as evidence.
+    TaskVerified {
+        /// Which.
+        task: TaskId,
+        /// What was seen.
+        evidence: Vec<Evidence>,
     },
     /// A task that was over is open again.
     TaskReopened {
@@ -207,6 +215,13 @@ pub enum Event {
         /// Who was asked, and more of what it took; absent in old journals.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         spent: Option<Bill>,
+    },
+    /// The agent reports its task done; what the task demands is looked at.
+    EvidenceDemanded {
+        /// In this conversation.
+        session: SessionId,
+        /// Synod's own calls, one for each piece of evidence.
+        message: Message,
     },
     /// The gate let a call through.
     CallCleared {
@@ -370,6 +385,7 @@ impl Event {
             Self::TaskEdited { .. } => "task_edited",
             Self::TaskStarted { .. } => "task_started",
             Self::TaskEnded { .. } => "task_ended",
+            Self::TaskVerified { .. } => "task_verified",
             Self::TaskReopened { .. } => "task_reopened",
             Self::SessionOpened { .. } => "session_opened",
             Self::SessionAdopted { .. } => "session_adopted",
@@ -383,6 +399,7 @@ impl Event {
             Self::TurnFailed { .. } => "turn_failed",
             Self::TurnRetried { .. } => "turn_retried",
             Self::Replied { .. } => "replied",
+            Self::EvidenceDemanded { .. } => "evidence_demanded",
             Self::CallCleared { .. } => "call_cleared",
             Self::CallRetried { .. } => "call_retried",
             Self::CallAsked { .. } => "call_asked",

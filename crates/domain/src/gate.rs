@@ -4,9 +4,11 @@
 use crate::agent;
 use crate::approval::Risk;
 use crate::command::{self, Judgement, Place};
+use crate::evidence::Evidence;
 use crate::label::{Integrity, Label, Readers};
 use crate::role::{COORDINATION_TOOLS, Permission, Role, glob};
 use crate::settings::{CommandVerdict, Policy};
+use crate::state::Requester;
 use crate::tool::{self, Act, Nature, Permit, Seen};
 
 /// What the gate says.
@@ -67,6 +69,17 @@ pub const PRINTED: [(&str, &str); 3] =
 
 /// Says whether `asker` may do `act`.
 pub fn judge(asker: &Asker<'_>, policy: &Policy, act: &Act, seen: Option<&Seen>) -> Ruling {
+    let needs = tool::facts(act.tool()).and_then(|f| f.needs);
+    match may_use(asker, act.tool(), needs) {
+        Ok(()) => judge_act(asker, policy, act, seen),
+        Err((rule, advice)) => {
+            Ruling { verdict: Verdict::Deny { advice }, rule, nature: Nature::Read, permit: Permit::NONE }
+        }
+    }
+}
+
+/// The same for whoever has the tool.
+fn judge_act(asker: &Asker<'_>, policy: &Policy, act: &Act, seen: Option<&Seen>) -> Ruling {
     let facts = tool::facts(act.tool());
     let mut nature = facts.map_or(Nature::Once, |f| f.nature);
     let mut wants_network = false;
@@ -76,9 +89,6 @@ pub fn judge(asker: &Asker<'_>, policy: &Policy, act: &Act, seen: Option<&Seen>)
         nature: Nature::Read,
         permit: Permit::NONE,
     };
-    if let Err((rule, advice)) = may_use(asker, act.tool(), facts.and_then(|f| f.needs)) {
-        return deny(rule, advice);
-    }
     let path_rule = match act {
         Act::ReadFile { path } | Act::ListDirectory { path } => readable(path),
         Act::SearchFiles { path, .. } => readable(path.as_deref().unwrap_or("memory")),
@@ -130,6 +140,9 @@ pub fn judge(asker: &Asker<'_>, policy: &Policy, act: &Act, seen: Option<&Seen>)
         | Act::QueryTasks { .. }
         | Act::SendMessage { .. }
         | Act::SlackRead { .. } => (Verdict::Allow, asks_nobody(act.tool())),
+        Act::Check { .. } => {
+            return deny("check is Synod's own".to_owned(), "there is no tool check".to_owned());
+        }
     };
     let changes = nature != Nature::Read && !facts.is_some_and(|f| f.inside);
     let is_outward = wants_network || matches!(act, Act::SlackSend { .. });
@@ -150,6 +163,42 @@ pub fn judge(asker: &Asker<'_>, policy: &Policy, act: &Act, seen: Option<&Seen>)
         _ => Permit::NONE,
     };
     Ruling { verdict, rule, nature, permit }
+}
+
+/// Says whether Synod may look at evidence. What the owner demanded is looked at as it stands; a command that an agent
+/// made a condition is a command like any other.
+pub fn judge_evidence(
+    asker: &Asker<'_>,
+    policy: &Policy,
+    evidence: &Evidence,
+    by: Option<&Requester>,
+) -> Ruling {
+    let allow = |nature: Nature, permit: Permit| Ruling {
+        verdict: Verdict::Allow,
+        rule: "done_when".to_owned(),
+        nature,
+        permit,
+    };
+    match (evidence, by) {
+        (Evidence::File(_) | Evidence::Schema { .. }, _) => allow(Nature::Read, Permit::NONE),
+        (Evidence::Approval, _) => Ruling {
+            verdict: Verdict::Ask {
+                risk: Risk::Low,
+                factors: vec!["the task is done when a person says so".to_owned()],
+            },
+            rule: "done_when: approval".to_owned(),
+            nature: Nature::Read,
+            permit: Permit::NONE,
+        },
+        (Evidence::Command(_), Some(Requester::Person { .. } | Requester::Inbox { .. })) => {
+            allow(Nature::Idempotent, Permit { writes: true, network: false })
+        }
+        (Evidence::Command(command), Some(Requester::Session { .. }) | None) => {
+            let act = Act::ExecuteCommand { command: command.clone() };
+            let ruling = judge_act(asker, policy, &act, None);
+            Ruling { rule: format!("done_when: {}", ruling.rule), ..ruling }
+        }
+    }
 }
 
 /// What changes something is not done on the word of anybody, and what leaves the home is not what only some may

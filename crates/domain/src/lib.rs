@@ -9,6 +9,7 @@ pub mod command;
 mod decide;
 pub mod effect;
 pub mod event;
+pub mod evidence;
 pub mod gate;
 pub mod id;
 pub mod input;

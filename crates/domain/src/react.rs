@@ -28,6 +28,7 @@ pub fn react(state: &State, event: &Event) -> Option<Effect> {
         | Event::TaskEdited { .. }
         | Event::TaskStarted { .. }
         | Event::TaskEnded { .. }
+        | Event::TaskVerified { .. }
         | Event::TaskReopened { .. }
         | Event::SessionOpened { .. }
         | Event::SessionAdopted { .. }
@@ -38,6 +39,7 @@ pub fn react(state: &State, event: &Event) -> Option<Effect> {
         | Event::Moved { .. }
         | Event::TurnFailed { .. }
         | Event::Replied { .. }
+        | Event::EvidenceDemanded { .. }
         | Event::CallAsked { .. }
         | Event::CallFinished { .. }
         | Event::FileTrusted { .. }

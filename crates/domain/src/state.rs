@@ -207,6 +207,12 @@ pub struct Session {
     pub askers: BTreeSet<SessionId>,
     /// The last act and how often it came in a row.
     pub repeated: Option<(String, u32)>,
+    /// What the agent reported, while Synod looks for the evidence.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub proving: Option<Proving>,
+    /// How often it reported its task done and the evidence was not there.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub unproven: u32,
     /// The worst of all that was read in it: whatever is made here has this label.
     #[serde(default, skip_serializing_if = "Label::is_plain")]
     pub label: Label,
@@ -218,6 +224,19 @@ pub struct Session {
     pub(crate) work_due: Option<Time>,
     /// Its place in its agent's queue while it waits there.
     pub(crate) queued: Option<Rank>,
+}
+
+fn is_zero(number: &u32) -> bool {
+    *number == 0
+}
+
+/// A report of which Synod looks at the evidence.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Proving {
+    /// What the agent said.
+    pub said: String,
+    /// Whether a piece of evidence was missing.
+    pub missing: bool,
 }
 
 /// What happens in a session right now.

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::evidence::{self, Evidence};
 use crate::id::{AgentId, TaskId};
 
 /// The box in front of a task: what a person sees of its state.
@@ -155,6 +156,11 @@ pub struct Spec {
 }
 
 impl Spec {
+    /// What must be so before it counts as done. What cannot be read is a demand that nothing meets.
+    pub fn evidence(&self) -> Result<Vec<Evidence>, String> {
+        self.properties.get("done_when").map_or_else(|| Ok(Vec::new()), |text| evidence::parse(text))
+    }
+
     /// A task with only what it must have.
     pub fn new(id: TaskId, file: impl Into<String>, title: impl Into<String>) -> Self {
         Self {

@@ -4,6 +4,7 @@
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
+use crate::evidence::Evidence;
 use crate::id::{AgentId, CallId, TaskId};
 use crate::role::Permission;
 use crate::task::{Mark, Priority};
@@ -202,6 +203,9 @@ pub enum Act {
         /// Ask a person before each act with an effect.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         approval_required: bool,
+        /// The evidence that Synod must see before it is done, one piece a line.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        done_when: Option<String>,
     },
     /// Change a task that the caller works on, asked for, or is the parent of.
     UpdateTask {
@@ -240,6 +244,15 @@ pub enum Act {
         /// At most so many, the newest.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         limit: Option<u32>,
+    },
+    /// Look whether what a task demands is there. Synod's own; no agent has it.
+    Check {
+        /// Of which task.
+        task: TaskId,
+        /// What.
+        evidence: Evidence,
+        /// What the agent says came of the task.
+        result: String,
     },
     /// Post to Slack, through `inbox/slack-outbox.jsonl`.
     SlackSend {
@@ -303,6 +316,9 @@ const fn inside(name: &'static str) -> Facts {
     Facts { name, needs: None, nature: Nature::Idempotent, inside: true }
 }
 
+/// The name of the act that looks at evidence. Not in the list of tools: no model can ask for it.
+pub const CHECK: &str = "check";
+
 /// The facts about a tool by name.
 pub fn facts(name: &str) -> Option<&'static Facts> {
     ALL.iter().find(|f| f.name == name)
@@ -325,6 +341,7 @@ impl Act {
             Self::QueryTasks { .. } => "query_tasks",
             Self::SendMessage { .. } => "send_message",
             Self::SlackRead { .. } => "slack_read",
+            Self::Check { .. } => CHECK,
             Self::SlackSend { .. } => "slack_send",
         }
     }

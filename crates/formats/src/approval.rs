@@ -6,6 +6,7 @@ mod queue;
 mod review;
 
 use domain::approval::Request;
+use domain::evidence::Evidence;
 use domain::tool::Act;
 
 use crate::shape::{INT_MAX, Shape, TEXTS, may, must};
@@ -96,6 +97,20 @@ pub(crate) fn show(act: &Act) -> Shown {
             format!("Message to {channel}"),
             "text",
             text,
+        ),
+        Act::Check { task, evidence: Evidence::Approval, result } => shown(
+            "work_done",
+            format!("Approve that {task} is done: {result}"),
+            format!("What the agent says came of {task}"),
+            "text",
+            result,
+        ),
+        Act::Check { task, evidence, .. } => shown(
+            "evidence",
+            format!("Approve evidence for {task}: {evidence}"),
+            format!("Evidence that {task} demands"),
+            "text",
+            &evidence.to_string(),
         ),
         Act::ReadFile { .. }
         | Act::ListDirectory { .. }

@@ -141,6 +141,11 @@ pub(crate) const SHAPE: Shape = Shape::Open(&[
     may("parent", Shape::Id, "the task it is a part of"),
     may("depends_on", Shape::Either(&[Shape::List(&Shape::Id), Shape::Text]), "tasks that must end first"),
     may("approval_required", Shape::Bool, "every call with an effect is asked for"),
+    may(
+        "done_when",
+        Shape::Text,
+        "evidence that Synod must see, one piece a line: `command: …`, `file: …`, `schema: <schema> <file>`, `approval`",
+    ),
     may("description", Shape::Text, "details"),
     may("result", Shape::Text, "what came of it; written by Synod"),
 ]);

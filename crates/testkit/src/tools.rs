@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
+use domain::evidence::Evidence;
 use domain::id::{AgentId, CallId, Seq, Ticket};
 use domain::tool::{self, Act, Call, Nature, Permit, Seen, Want};
 use ports::model::{RawCall, Tool};
@@ -152,6 +153,12 @@ impl Inner {
                 self.outbox.entry(order.ticket.effect).or_insert((channel, text));
                 Outcome::done("posted".to_owned())
             }
+            Act::Check { evidence, .. } => match evidence {
+                Evidence::File(path) if !self.files.contains_key(&path) => {
+                    Outcome::failed(format!("not done: {path} does not exist"))
+                }
+                evidence => Outcome::done(format!("{evidence} is so")),
+            },
             Act::CreateTask { .. } | Act::UpdateTask { .. } | Act::SendMessage { .. } => {
                 Outcome::failed(format!("{} is carried out inside", order.act.tool()))
             }

@@ -126,6 +126,20 @@ impl Trail {
                 let note = format!("{tokens_in} tokens in, {tokens_out} out");
                 vec![Line { note, ..self.of(new(Kind::Model, "answered"), session) }]
             }
+            Event::EvidenceDemanded { session, message } => {
+                self.replied(session, message);
+                Vec::new()
+            }
+            Event::TaskVerified { task, evidence } => {
+                let seen: Vec<String> = evidence.iter().map(ToString::to_string).collect();
+                vec![Line {
+                    task: task.to_string(),
+                    action: "check".to_owned(),
+                    args: brief(&seen.join("; "), ARGS_BYTES_MAX),
+                    by: "synod".to_owned(),
+                    ..new(Kind::Call, "verified")
+                }]
+            }
             Event::TurnFailed { session, reason, .. } => {
                 let note = brief(reason, TEXT_BYTES_MAX);
                 vec![Line { note, ..self.of(new(Kind::Model, "failed"), session) }]

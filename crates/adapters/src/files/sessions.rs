@@ -44,6 +44,7 @@ impl Desk {
             }
             Event::MessageAdded { session, message, .. }
             | Event::Replied { session, message, .. }
+            | Event::EvidenceDemanded { session, message }
             | Event::CallFinished { session, message, .. } => {
                 self.recent.message(session, message);
                 Some((session.clone(), SessionOp::Append(message.clone())))

@@ -14,7 +14,7 @@ use formats::task::TaskFile;
 use super::desk::Desk;
 
 /// Properties that Synod prints from the journal; a person's change of them is overwritten at the next print.
-const PRINTED: [&str; 5] = ["created", "started", "completed", "session", "result"];
+const PRINTED: [&str; 6] = ["created", "started", "completed", "session", "result", "verified"];
 /// How much of a result stands in the task file.
 const RESULT_BYTES_MAX: usize = 2000;
 
@@ -50,6 +50,10 @@ pub(super) enum TaskOp {
         id: TaskId,
         mark: Mark,
         result: String,
+        at: Time,
+    },
+    Verify {
+        id: TaskId,
         at: Time,
     },
     Reopen {
@@ -98,6 +102,9 @@ impl Desk {
                 self.note_mark(task);
                 let op = TaskOp::End { id: task.clone(), mark: end.mark(), result: result.clone(), at };
                 Some((file_of(self, task)?, op))
+            }
+            Event::TaskVerified { task, .. } => {
+                Some((file_of(self, task)?, TaskOp::Verify { id: task.clone(), at }))
             }
             Event::TaskReopened { task, .. } => {
                 self.note_mark(task);
@@ -354,9 +361,12 @@ pub(super) fn carry_out(file: &mut TaskFile, op: &TaskOp) {
                 file.set_property(index, "result", &format!("{}{cut}", shown.trim_end()));
             }
         }),
+        TaskOp::Verify { id, at } => {
+            with(file, id, |file, index| file.set_property(index, "verified", &formats::time::print(*at)))
+        }
         TaskOp::Reopen { id } => with(file, id, |file, index| {
             file.set_mark(index, Mark::Open);
-            for key in ["started", "completed", "session", "result"] {
+            for key in ["started", "completed", "session", "result", "verified"] {
                 file.remove_property(index, key);
             }
         }),

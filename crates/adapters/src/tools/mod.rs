@@ -4,6 +4,7 @@
 mod arguments;
 pub(crate) mod beneath;
 mod command;
+mod evidence;
 mod files;
 mod schema;
 mod search;
@@ -140,6 +141,7 @@ impl Tools for Toolbox {
                 })
                 .await
             }
+            Act::Check { evidence, .. } => return evidence::check(self, order, evidence).await,
             Act::ExecuteCommand { command } => {
                 return command::execute(Arc::clone(&self.root), &order, &command).await;
             }

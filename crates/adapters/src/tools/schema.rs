@@ -122,7 +122,8 @@ pub(super) const TABLE: [Described; 14] = [
                 "tags": {"type": "array", "items": {"type": "string", "minLength": 1, "maxLength": 63}, "maxItems": 50, "description": "Words for finding it"},
                 "tag": {"type": "string", "minLength": 1, "maxLength": 200, "description": "The kind of work, such as ops:check"},
                 "priority": {"type": "string", "enum": ["A", "B", "C", "D", "E", "F"], "description": "A is first, F is last"},
-                "approval_required": {"type": "boolean", "description": "Ask a person before each act that changes something"}
+                "approval_required": {"type": "boolean", "description": "Ask a person before each act that changes something"},
+                "done_when": {"type": "string", "minLength": 1, "maxLength": 2000, "description": "The evidence that must be seen before it counts as done, one piece a line: `command: <command that must exit with 0>`, `file: <path that must not be empty>`, `schema: <schema path> <JSON file path>`, `approval`"}
             },
             "required": ["title"],
             "additionalProperties": false

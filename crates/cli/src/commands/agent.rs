@@ -149,6 +149,7 @@ fn samples(tool: &str, agent: &AgentId, policy: &Policy) -> Vec<(String, Act)> {
             tag: None,
             priority: None,
             approval_required: false,
+            done_when: None,
         }),
         "update_task" => anything(Act::UpdateTask {
             id: TaskId::new("task-001"),

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use domain::evidence::Evidence;
 use domain::tool::Act;
 use serde_json::{Value, json};
 
@@ -99,6 +100,10 @@ fn act(act: &Act) -> (String, String) {
         Act::WriteFile { path, content } => (format!("write {}", text::line(path)), content.clone()),
         Act::CreateDirectory { path } => ("make the folder".to_owned(), path.clone()),
         Act::SlackSend { channel, text } => (format!("say in {}", text::line(channel)), text.clone()),
+        Act::Check { task, evidence: Evidence::Approval, result } => {
+            (format!("{task} is done"), result.clone())
+        }
+        Act::Check { task, evidence, .. } => (format!("evidence that {task} demands"), evidence.to_string()),
         Act::ReadFile { .. }
         | Act::ListDirectory { .. }
         | Act::SearchFiles { .. }
@@ -122,6 +127,7 @@ pub fn act_line(wanted: &Act) -> String {
         Act::ExecuteCommand { .. } => body,
         Act::WriteFile { .. } => label,
         Act::CreateDirectory { .. }
+        | Act::Check { .. }
         | Act::SlackSend { .. }
         | Act::ReadFile { .. }
         | Act::ListDirectory { .. }

@@ -80,6 +80,15 @@ impl Story {
                 let said = message.content.trim();
                 (!said.is_empty()).then(|| told(&self.agent(session), format!("says: {}", one_line(said))))
             }
+            Event::EvidenceDemanded { session, message } => {
+                for call in &message.calls {
+                    self.calls.insert((session.clone(), call.id.clone()), call.clone());
+                }
+                None
+            }
+            Event::TaskVerified { task, .. } => {
+                Some(told("synod", format!("has seen the evidence of {task}")))
+            }
             Event::CallAsked { request } => {
                 self.approvals.insert(request.id.clone(), (**request).clone());
                 let what = format!(
@@ -178,6 +187,7 @@ pub fn act_words(act: &Act) -> String {
         Act::QueryTasks { .. } => "look through the tasks with SQL".to_owned(),
         Act::SendMessage { to, content } => format!("tell {to}: {}", one_line(content)),
         Act::SlackRead { .. } => "read Slack messages".to_owned(),
+        Act::Check { task, evidence, .. } => format!("check that {task} is done ({evidence})"),
         Act::SlackSend { channel, text } => format!("post in {channel}: \"{}\"", one_line(text)),
     }
 }

@@ -7,20 +7,21 @@ use crate::brief;
 use crate::decide::turn::{next_turn, result, unknown_text};
 use crate::decide::{moves, said};
 use crate::event::{Event, Finish};
-use crate::id::{ApprovalId, SessionId, TaskId, Time};
+use crate::evidence::ROUNDS_MAX;
+use crate::id::{ApprovalId, CallId, SessionId, TaskId, Time};
 use crate::label::Label;
 use crate::lifecycle::Lifecycle;
 use crate::refused::Refused;
-use crate::state::{Requester, Session, Stage, State, Step, TASK_DEPTH_MAX, Task, TaskStage};
+use crate::session::{Message, Speaker};
+use crate::state::{Proving, Requester, Session, Stage, State, Step, TASK_DEPTH_MAX, Task, TaskStage};
 use crate::task::End;
-use crate::tool::Want;
+use crate::tool::{Act, Call, Want};
 
 /// The model has answered without asking for anything.
 pub(super) fn conclude(state: &State, at: Time, id: &SessionId, session: &Session, text: &str) -> Vec<Event> {
     if session.unread {
         return next_turn(state, at, id, session);
     }
-    let by = format!("agent:{}", session.agent);
     let Some((task_id, task)) = session.task.as_ref().and_then(|t| state.tasks.get_key_value(t)) else {
         let mut events = tell_askers(state, at, session, &BTreeSet::new(), text);
         events.extend(moves(id, session, Lifecycle::Waiting, false, "it has said what it had to say"));
@@ -39,6 +40,66 @@ pub(super) fn conclude(state: &State, at: Time, id: &SessionId, session: &Sessio
         events.extend(moves(id, session, Lifecycle::Waiting, false, &reason));
         return events;
     }
+    match task.spec.evidence() {
+        Ok(evidence) if evidence.is_empty() => done(state, at, id, session, (task_id, task), text),
+        Ok(evidence) => {
+            let calls = evidence.into_iter().enumerate().map(|(number, evidence)| {
+                let act = Act::Check { task: task_id.clone(), evidence, result: text.to_owned() };
+                Call {
+                    id: CallId::new(format!("check-{}-{}", session.turns_total, number + 1)),
+                    arguments: serde_json::to_string(&act).unwrap_or_default(),
+                    want: Want::Act(act),
+                    seen: None,
+                }
+            });
+            let message = Message {
+                speaker: Speaker::Assistant,
+                calls: calls.collect(),
+                ..said(at, "synod", String::new(), session.label.clone())
+            };
+            vec![Event::EvidenceDemanded { session: id.clone(), message }]
+        }
+        // Nothing can meet it, so a person must mend it; the agent's work is not lost, it stands in the session.
+        Err(why) => fail(state, at, id, session, &format!("done_when of {task_id} cannot be read: {why}")),
+    }
+}
+
+/// The evidence was looked at: the task is done, or the agent is told what is missing.
+pub(super) fn proven(
+    state: &State,
+    at: Time,
+    id: &SessionId,
+    session: &Session,
+    proving: &Proving,
+) -> Vec<Event> {
+    let task = session.task.as_ref().and_then(|t| state.tasks.get_key_value(t));
+    let Some((task_id, task)) = task.filter(|(_, t)| t.session() == Some(id)) else {
+        return next_turn(state, at, id, session);
+    };
+    if session.unread || (proving.missing && session.unproven + 1 < ROUNDS_MAX) {
+        return next_turn(state, at, id, session);
+    }
+    if proving.missing {
+        let reason =
+            format!("done_when: it was reported done {ROUNDS_MAX} times, and the evidence was not there");
+        return fail(state, at, id, session, &reason);
+    }
+    let evidence = task.spec.evidence().unwrap_or_default();
+    let mut events = vec![Event::TaskVerified { task: task_id.clone(), evidence }];
+    events.extend(done(state, at, id, session, (task_id, task), &proving.said));
+    events
+}
+
+/// A session's task is done.
+fn done(
+    state: &State,
+    at: Time,
+    id: &SessionId,
+    session: &Session,
+    (task_id, task): (&TaskId, &Task),
+    text: &str,
+) -> Vec<Event> {
+    let by = format!("agent:{}", session.agent);
     // Whoever asked for the task hears of its end in another way.
     let told = asker_of(state, task).into_iter().cloned().collect();
     let mut events = tell_askers(state, at, session, &told, text);

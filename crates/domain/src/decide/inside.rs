@@ -2,6 +2,7 @@
 
 use crate::decide::{finish, intake};
 use crate::event::{Event, Finish};
+use crate::evidence::Evidence;
 use crate::id::{SessionId, TaskId, Time};
 use crate::refused::Refused;
 use crate::route::route;
@@ -20,6 +21,9 @@ pub(super) fn perform(
     let done = match act {
         Act::CreateTask { .. } => create(state, id, session, act),
         Act::UpdateTask { .. } => update(state, at, id, session, act),
+        Act::Check { evidence: Evidence::Approval, .. } => {
+            Ok((Vec::new(), "a person says that it is done".to_owned()))
+        }
         Act::SendMessage { to, content } => send(state, at, id, session, to, content),
         Act::ReadFile { .. }
         | Act::ListDirectory { .. }
@@ -31,6 +35,7 @@ pub(super) fn perform(
         | Act::GitDiff { .. }
         | Act::QueryTasks { .. }
         | Act::SlackRead { .. }
+        | Act::Check { .. }
         | Act::SlackSend { .. } => Err(format!("{} is not carried out inside", act.tool())),
     };
     match done {
@@ -55,6 +60,7 @@ fn create(
         tag,
         priority,
         approval_required,
+        done_when,
     } = act
     else {
         return Err("not a create_task".to_owned());
@@ -96,6 +102,10 @@ fn create(
     spec.depends_on.clone_from(depends_on);
     spec.approval_required = *approval_required;
     spec.properties.insert("requested_by".to_owned(), id.to_string());
+    if let Some(text) = done_when {
+        crate::evidence::parse(text).map_err(|why| format!("done_when: {why}"))?;
+        spec.properties.insert("done_when".to_owned(), text.clone());
+    }
     if session.label.counts() {
         spec.properties.insert("label".to_owned(), session.label.to_string());
     }
@@ -165,6 +175,11 @@ fn update(
     };
     let by = format!("agent:{}", session.agent);
     if let Some(end) = end {
+        if end == End::Done && task.spec.properties.contains_key("done_when") {
+            return Err(format!(
+                "{which} is done when Synod has seen its evidence (done_when); say what came of it as your last words"
+            ));
+        }
         if own && end == End::Done && state.open_children(task).next().is_some() {
             return Err(format!("{which} has open parts; it is done when they are"));
         }

@@ -3,6 +3,7 @@
 use crate::approval::Request;
 use crate::decide::{finish, inside, intake, moves, moves_from, said};
 use crate::event::{Bill, Event, Finish};
+use crate::evidence::Evidence;
 use crate::gate::{self, Asker, Ruling, Verdict};
 use crate::id::{ApprovalId, CallId, SessionId, Ticket, Time};
 use crate::input::Failure;
@@ -42,7 +43,10 @@ pub(super) fn attend(state: &State, at: Time, id: &SessionId, session: &Session)
             let next = calls.iter().position(|p| matches!(p.step, Step::New | Step::Approved { .. }));
             match next {
                 Some(index) => gate_call(state, at, id, session, said, calls, index),
-                None => next_turn(state, at, id, session),
+                None => match &session.proving {
+                    Some(proving) => finish::proven(state, at, id, session, proving),
+                    None => next_turn(state, at, id, session),
+                },
             }
         }
         Stage::Resting | Stage::Thinking { .. } | Stage::Retrying { .. } | Stage::Over => Vec::new(),
@@ -112,12 +116,19 @@ fn gate_call(
     let approval_required =
         session.task.as_ref().and_then(|t| state.tasks.get(t)).is_some_and(|t| t.spec.approval_required);
     let asker = Asker { spec: &agent.spec, role, approval_required, label: &session.label };
-    let ruling = gate::judge(&asker, &state.policy, act, pending.call.seen.as_ref());
+    let ruling = match act {
+        Act::Check { task, evidence, .. } => {
+            let by = state.tasks.get(task).map(|t| &t.by);
+            gate::judge_evidence(&asker, &state.policy, evidence, by)
+        }
+        act => gate::judge(&asker, &state.policy, act, pending.call.seen.as_ref()),
+    };
     let approved_by = match &pending.step {
         Step::Approved { approval, permit } => Some((approval, *permit)),
         Step::New | Step::Asking { .. } | Step::Running { .. } | Step::Finished => None,
     };
-    let is_inside = tool::facts(act.tool()).is_some_and(|f| f.inside);
+    let accepts = matches!(act, Act::Check { evidence: Evidence::Approval, .. });
+    let is_inside = accepts || tool::facts(act.tool()).is_some_and(|f| f.inside);
     match (ruling.verdict, approved_by) {
         (Verdict::Deny { advice }, _) => {
             events

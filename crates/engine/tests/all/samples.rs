@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use domain::agent;
 use domain::approval::{Answer, Outcome, Request, Risk};
 use domain::event::{Bill, Event, Finish, Found, FoundCall, Tail};
+use domain::evidence::Evidence;
 use domain::id::{AgentId, ApprovalId, CallId, MessageId, SessionId, TaskId, Time};
 use domain::label::Label;
 use domain::lifecycle::Lifecycle;
@@ -93,7 +94,18 @@ fn after(event: Option<&Event>) -> Option<Vec<Event>> {
             let labels = std::collections::BTreeMap::from([("workspaces/a/b.md".to_owned(), label)]);
             vec![Event::LabelsFound { labels }]
         }
-        Some(Event::LabelsFound { .. }) => return None,
+        Some(Event::LabelsFound { .. }) => {
+            let evidence = vec![Evidence::Command("cargo test".to_owned()), Evidence::Approval];
+            vec![Event::TaskVerified { task: task_id(), evidence }]
+        }
+        Some(Event::TaskVerified { .. }) => {
+            let evidence = Evidence::File("artifacts/a.md".to_owned());
+            let act = Act::Check { task: task_id(), evidence, result: "it is done".to_owned() };
+            let call = Call { id: call_id(), arguments: "{}".to_owned(), want: Want::Act(act), seen: None };
+            let message = Message { calls: vec![call], ..message(Speaker::Assistant, "synod", "") };
+            vec![Event::EvidenceDemanded { session: session(), message }]
+        }
+        Some(Event::EvidenceDemanded { .. }) => return None,
     })
 }
 
@@ -317,6 +329,7 @@ fn acts() -> Vec<Act> {
             tag: Some(text("ops:check")),
             priority: Some(Priority::B),
             approval_required: true,
+            done_when: None,
         },
         Act::UpdateTask {
             id: task_id(),

@@ -282,6 +282,12 @@ fn check_value(key: &str, value: &str, parts: &PropertyParts, notes: &mut Notes<
                 );
             }
         }
+        "done_when" => {
+            if let Err(why) = domain::evidence::parse(value) {
+                let help = "the task would never count as done".to_owned();
+                notes.error_with(span(), format!("done_when: {why}"), Some(help));
+            }
+        }
         "approval_required" if !matches!(value, "true" | "false") => {
             notes.error_with(
                 span(),

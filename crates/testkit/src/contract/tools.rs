@@ -81,6 +81,7 @@ pub fn good() -> Vec<(&'static str, &'static str, Act)> {
                 tag: None,
                 priority: Some(Priority::A),
                 approval_required: false,
+                done_when: None,
             },
         ),
         (

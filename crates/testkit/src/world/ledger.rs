@@ -169,6 +169,7 @@ impl Ledger {
     fn message(&mut self, event: &Event) -> Result<(), Broken> {
         let (Event::MessageAdded { session, message, .. }
         | Event::Replied { session, message, .. }
+        | Event::EvidenceDemanded { session, message }
         | Event::CallFinished { session, message, .. }) = event
         else {
             return Ok(());

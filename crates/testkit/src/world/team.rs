@@ -67,6 +67,13 @@ pub(super) fn calls(rng: &mut Rng) -> Vec<Call> {
         .collect()
 }
 
+/// What a task demands; mostly nothing.
+fn demand(rng: &mut Rng) -> Option<String> {
+    let demands =
+        ["command: check", "file: memory/report.md", "approval", "command: check\nfile: memory/a.md"];
+    (rng.below(4) == 0).then(|| rng.pick(&demands).map(|d| (*d).to_owned())).flatten()
+}
+
 fn want(rng: &mut Rng) -> Want {
     let path = format!("workspaces/{}/{}", agent_id(number(rng, 4)), word(rng));
     Want::Act(match rng.below(12) {
@@ -82,6 +89,7 @@ fn want(rng: &mut Rng) -> Want {
             description: String::new(),
             assignee: rng.chance(2, 3).then(|| agent_id(number(rng, 6))),
             depends_on: if rng.chance(1, 2) { vec![task_id(rng)] } else { Vec::new() },
+            done_when: demand(rng),
             parent: rng.chance(1, 5).then(|| task_id(rng)),
             tags: Vec::new(),
             tag: Some(format!("{}:x", word(rng))),
