@@ -10,4 +10,5 @@ pub mod journal;
 pub mod lock;
 pub mod model;
 pub mod redact;
+pub mod sandbox;
 pub mod tools;

@@ -11,6 +11,10 @@ mod wire;
 use clap::Parser;
 
 fn main() -> std::process::ExitCode {
+    // Started again inside a sandbox, to run a command there.
+    if adapters::sandbox::inner::is_wanted() {
+        return adapters::sandbox::inner::main();
+    }
     let args = args::Args::parse();
     let out = out::Out::new(args.json);
     match commands::run(args, &out) {

@@ -10,6 +10,7 @@ use adapters::files::{self, Files, Problem, Setup};
 use adapters::hands::{LocalHands, Reach};
 use adapters::journal::Sqlite;
 use adapters::lock::{HomeLock, LockError};
+use adapters::sandbox::Sandbox;
 use adapters::tools::Toolbox;
 use anyhow::Context as _;
 use domain::effect::Effect;
@@ -81,7 +82,8 @@ pub async fn open(home: &Path, does: Does) -> anyhow::Result<Running> {
     let journal = Sqlite::open(&home.join(".synod/journal.db")).map_err(|error| unopened(&error))?;
     let mut engine = Engine::open(Box::new(journal)).map_err(|error| unopened(&error))?;
     let clock = Arc::new(SystemClock);
-    let toolbox = Toolbox::new(home.to_owned(), clock.clone())?;
+    let sandbox = Arc::new(Sandbox::of_this_program()?);
+    let toolbox = Toolbox::new(home.to_owned(), clock.clone())?.caged(sandbox);
     if does == Does::Work {
         // A process that was killed may have left commands behind; nobody waits for them any more.
         toolbox.end_left_over();

@@ -18,7 +18,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
 use domain::id::AgentId;
-use domain::tool::{Act, Call, Seen};
+use domain::tool::{Act, Call, Permit, Seen};
 use ports::clock::Clock;
 use ports::model::{RawCall, Tool};
 use ports::tools::{Order, Outcome, Tools};
@@ -28,12 +28,15 @@ use crate::git::workspace::{Workspace, Workspaces};
 use beneath::Root;
 use until::Until;
 
+use crate::sandbox::Sandbox;
+
 /// All tools of one home.
 pub struct Toolbox {
     root: Arc<Root>,
     clock: Arc<dyn Clock>,
     /// Looking into the outbox and adding to it is one step.
     outbox: Arc<Mutex<()>>,
+    sandbox: Option<Arc<Sandbox>>,
     workspaces: Arc<Workspaces>,
 }
 
@@ -42,13 +45,26 @@ impl Toolbox {
     pub fn new(home: PathBuf, clock: Arc<dyn Clock>) -> std::io::Result<Self> {
         let root = Arc::new(Root::open(&home)?);
         let workspaces = Arc::new(Workspaces::of(root.path()));
-        Ok(Self { root, clock, outbox: Arc::default(), workspaces })
+        Ok(Self { root, clock, outbox: Arc::default(), sandbox: None, workspaces })
+    }
+
+    /// The same tools, with a sandbox; without one, no command is run.
+    #[must_use]
+    pub fn caged(self, sandbox: Arc<Sandbox>) -> Self {
+        Self { sandbox: Some(sandbox), ..self }
     }
 
     /// The agent's workspace, made on first use. The error tells the agent and people what is wrong.
     pub async fn workspace(&self, agent: &AgentId) -> Result<Workspace, String> {
         let (workspaces, agent) = (Arc::clone(&self.workspaces), agent.clone());
         blocking(move || workspaces.ensure(&agent)).await
+    }
+
+    async fn command(&self, order: &Order, command: &str, permit: Permit) -> Outcome {
+        let Some(sandbox) = self.sandbox.clone() else {
+            return Outcome::failed("no commands are run here, because nothing was set up to run them in");
+        };
+        command::execute(Arc::clone(&self.root), sandbox, order, command, permit).await
     }
 
     /// Ends what commands of this home left running when its daemon was killed, and says how much it was. For
@@ -90,8 +106,19 @@ impl Tools for Toolbox {
         arguments::read(raw, number)
     }
 
-    async fn look(&self, _agent: &AgentId, _act: &Act) -> Option<Seen> {
-        None
+    async fn look(&self, agent: &AgentId, act: &Act) -> Option<Seen> {
+        let command = match act {
+            Act::ExecuteCommand { command } => command.clone(),
+            _ => return None,
+        };
+        let (root, sandbox, agent) = (Arc::clone(&self.root), self.sandbox.clone()?, agent.clone());
+        // What cannot be looked at is asked for, and fails when it runs.
+        let unseen = |why| Seen { parts: vec![], notes: vec![why], sandbox: false };
+        Some(
+            blocking(move || command::look::look(&root, &sandbox, &agent, &command))
+                .await
+                .unwrap_or_else(unseen),
+        )
     }
 
     async fn run(&self, order: Order) -> Outcome {
@@ -143,7 +170,7 @@ impl Tools for Toolbox {
             }
             Act::Check { evidence, .. } => return evidence::check(self, order, evidence).await,
             Act::ExecuteCommand { command } => {
-                return command::execute(Arc::clone(&self.root), &order, &command).await;
+                return self.command(&order, &command, order.permit).await;
             }
             Act::GitCommit { message, paths } => {
                 let (agent, workspaces) = (order.agent.clone(), Arc::clone(&self.workspaces));

@@ -2,10 +2,12 @@
 
 use std::time::{Duration, Instant};
 
+use adapters::sandbox::Sandbox;
+use adapters::sandbox::offer::Backend;
 use ports::tools::{Order, Outcome, Tools};
 use testkit::tools::order;
 
-use crate::home::{Home, command, eventually, lives};
+use crate::home::{Home, asleep, command, eventually, inner, nap};
 
 fn limited(text: &str, ms_max: u64) -> Order {
     Order { ms_max, ..order(7, "coder-001", command(text)) }
@@ -37,7 +39,7 @@ async fn a_command_runs_in_its_workspace_with_a_clean_environment_and_no_input()
     let mut names: Vec<&str> =
         shown.lines().filter_map(|line| line.split_once('=')).map(|(name, _)| name).collect();
     names.sort_unstable();
-    assert_eq!(names, ["HOME", "LANG", "PATH", "SYNOD_RUN"]);
+    assert_eq!(names, ["HOME", "LANG", "PATH"]);
     assert!(shown.contains(&format!("HOME={}\n", workspace.display())), "{shown}");
     assert!(home.done(command("pwd")).await.contains(&format!("\n{}\n", workspace.display())));
     assert!(home.done(command("cat")).await.starts_with("exit code: 0\nstdout:\n[nothing]"));
@@ -47,8 +49,12 @@ async fn a_command_runs_in_its_workspace_with_a_clean_environment_and_no_input()
 async fn a_plain_command_meets_no_shell() {
     let home = Home::new();
     assert!(home.done(command("echo '$HOME' '`id`' '*'")).await.contains("$HOME `id` *"));
-    assert!(home.failed(command("no-such-program x")).await.contains("no program \"no-such-program\""));
-    assert!(home.failed(command("./absent")).await.contains("no program"));
+    let absent = home.done(command("no-such-program x")).await;
+    assert!(
+        absent.starts_with("exit code: 127\n") && absent.contains("no-such-program: there is no"),
+        "{absent}"
+    );
+    assert!(home.done(command("./absent")).await.starts_with("exit code: 127\n"));
     assert!(home.done(command("echo $((6*7)) | tr 4 5")).await.contains("52"));
     assert!(home.done(command("-c 'echo no' || echo yes")).await.contains("yes"));
 }
@@ -65,27 +71,28 @@ async fn an_agent_with_a_strange_name_gets_no_workspace() {
     assert!(home.failed(command("pwd")).await.contains("is a link or a file"));
 }
 
+/// With a sandbox and without, which must leave nothing behind either.
+fn homes() -> [Home; 2] {
+    [Home::new(), Home::caged(Sandbox::new(inner()).only(Backend::Bare))]
+}
+
 #[tokio::test]
 async fn a_command_that_takes_too_long_is_ended_with_all_it_started() {
-    let home = Home::new();
-    // A child in the background, one in a session of its own, and one that does not listen.
-    let text = "sleep 100 & echo $! > one; setsid sleep 100 & \
-                sh -c 'trap \"\" TERM; echo $$ > three; while :; do sleep 1; done' & \
-                setsid sh -c 'echo $$ > two; sleep 100' & \
-                until test -s two -a -s three; do :; done; echo started; wait";
-    let before = Instant::now();
-    let outcome = home.run(limited(text, 1_500)).await;
-    assert!(before.elapsed() < Duration::from_secs(8), "{:?}", before.elapsed());
-    match outcome {
-        Outcome { ok: false, text, .. } => {
-            assert!(text.starts_with("ended after 1500 ms"), "{text}");
-            assert!(text.contains("started"), "what it printed until then is shown: {text}");
-        }
-        Outcome { ok: true, text, .. } => panic!("{text}"),
-    }
-    for name in ["one", "two", "three"] {
-        let pid = home.read(&format!("workspaces/coder-001/{name}"));
-        eventually(&format!("the end of {name}"), || !lives(&pid)).await;
+    for home in homes() {
+        let nap = nap();
+        // A child in the background, one in a session of its own, and one that does not listen.
+        let text = format!(
+            "sleep {nap} & setsid sleep {nap} & \
+             sh -c 'trap \"\" TERM; echo > three; while :; do sleep 1; done' & \
+             setsid sh -c 'echo > two; sleep {nap}; :' & \
+             until test -s two -a -s three; do :; done; echo started; wait"
+        );
+        let before = Instant::now();
+        let outcome = home.run(limited(&text, 1_500)).await;
+        assert!(before.elapsed() < Duration::from_secs(8), "{:?}", before.elapsed());
+        assert!(!outcome.ok && outcome.text.starts_with("ended after 1500 ms"), "{outcome:?}");
+        assert!(outcome.text.contains("started"), "what it printed until then is shown: {outcome:?}");
+        eventually("the end of all", || asleep(&nap) == 0).await;
     }
 }
 
@@ -101,32 +108,29 @@ async fn a_command_that_is_asked_to_end_may_say_its_last_words() {
 
 #[tokio::test]
 async fn what_a_finished_command_leaves_running_is_ended_at_once() {
-    let home = Home::new();
-    let before = Instant::now();
-    let shown = home.done(command("sleep 100 & echo $! > pid; echo done")).await;
-    assert!(before.elapsed() < Duration::from_secs(5), "{:?}", before.elapsed());
-    assert_eq!(shown, "exit code: 0\nstdout:\ndone\n\nstderr:\n[nothing]");
-    let pid = home.read("workspaces/coder-001/pid");
-    eventually("its end", || !lives(&pid)).await;
-    home.done(command("setsid sh -c 'echo $$ > away; sleep 100' & until test -s away; do :; done")).await;
-    let pid = home.read("workspaces/coder-001/away");
-    eventually("its end", || !lives(&pid)).await;
+    for home in homes() {
+        let nap = nap();
+        let before = Instant::now();
+        let shown = home.done(command(&format!("sleep {nap} & echo done"))).await;
+        assert!(before.elapsed() < Duration::from_secs(5), "{:?}", before.elapsed());
+        assert_eq!(shown, "exit code: 0\nstdout:\ndone\n\nstderr:\n[nothing]");
+        eventually("its end", || asleep(&nap) == 0).await;
+        let text = format!("setsid sh -c 'echo > away; sleep {nap}; :' & until test -s away; do :; done");
+        home.done(command(&text)).await;
+        eventually("its end", || asleep(&nap) == 0).await;
+    }
 }
 
 #[tokio::test]
 async fn a_dropped_command_is_ended_with_all_it_started() {
-    let home = Home::new();
-    let text = "sleep 100 & echo $! > one; setsid sh -c 'echo $$ > two; sleep 100' & wait";
-    let files = ["workspaces/coder-001/one", "workspaces/coder-001/two"].map(|name| home.path(name));
-    let written =
-        || files.iter().all(|file| std::fs::read_to_string(file).is_ok_and(|text| text.ends_with('\n')));
-    tokio::select! {
-        outcome = home.tools.run(limited(text, 60_000)) => panic!("{outcome:?}"),
-        () = eventually("both files", written) => {}
-    }
-    for file in &files {
-        let pid = std::fs::read_to_string(file).unwrap();
-        eventually("its end", || !lives(&pid)).await;
+    for home in homes() {
+        let nap = nap();
+        let text = format!("sleep {nap} & setsid sleep {nap} & wait");
+        tokio::select! {
+            outcome = home.tools.run(limited(&text, 60_000)) => panic!("{outcome:?}"),
+            () = eventually("both", || asleep(&nap) == 2) => {}
+        }
+        eventually("their end", || asleep(&nap) == 0).await;
     }
 }
 
@@ -170,7 +174,8 @@ async fn commands_do_not_wait_for_each_other() {
 
 #[tokio::test]
 async fn what_a_killed_daemon_left_running_is_ended_by_the_next() {
-    let home = Home::new();
+    // In a sandbox nothing can be left.
+    let home = Home::caged(Sandbox::new(inner()).only(Backend::Bare));
     let shown = home.done(command("printenv SYNOD_RUN")).await;
     let mark = shown.lines().find(|line| line.contains('/')).unwrap();
     let (identity, _) = mark.split_once('/').unwrap();

@@ -1,9 +1,11 @@
 //! A home for tests, with its tools.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 
+use adapters::sandbox::Sandbox;
 use adapters::tools::Toolbox;
 use domain::id::Time;
 use domain::tool::Act;
@@ -19,10 +21,14 @@ pub struct Home {
 
 impl Home {
     pub fn new() -> Self {
+        Self::caged(Sandbox::new(inner()))
+    }
+
+    pub fn caged(sandbox: Sandbox) -> Self {
         let folder = tempfile::tempdir().unwrap();
         fs::create_dir(folder.path().join("home")).unwrap();
         let clock = Arc::new(Virtual::at(Time(1_700_000_000_000)));
-        let tools = Toolbox::new(folder.path().join("home"), clock).unwrap();
+        let tools = Toolbox::new(folder.path().join("home"), clock).unwrap().caged(Arc::new(sandbox));
         Self { folder, tools }
     }
 
@@ -69,6 +75,11 @@ impl Home {
     }
 }
 
+/// The program that runs inside of sandboxes.
+pub fn inner() -> PathBuf {
+    env!("CARGO_BIN_EXE_synod-inner").into()
+}
+
 pub fn read(path: &str) -> Act {
     Act::ReadFile { path: path.to_owned() }
 }
@@ -98,8 +109,15 @@ pub async fn eventually(what: &str, condition: impl Fn() -> bool) {
     }
 }
 
-/// Whether a process lives; one that waits to be reaped does not.
-pub fn lives(pid: &str) -> bool {
-    let stat = fs::read_to_string(Path::new("/proc").join(pid.trim()).join("stat"));
-    stat.is_ok_and(|stat| !stat.rsplit(')').next().unwrap_or_default().trim_start().starts_with('Z'))
+/// A number of seconds that nothing else on this machine sleeps, so that whoever does can be found.
+pub fn nap() -> String {
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+    format!("{}.{}", 1_000 + COUNT.fetch_add(1, Ordering::Relaxed), std::process::id())
+}
+
+/// How many processes sleep so long, in whatever namespace.
+pub fn asleep(nap: &str) -> usize {
+    let all = fs::read_dir("/proc").unwrap().flatten();
+    let commands = all.filter_map(|process| fs::read(process.path().join("cmdline")).ok());
+    commands.filter(|command| command.split(|byte| *byte == 0).eq([b"sleep", nap.as_bytes(), b""])).count()
 }

@@ -12,6 +12,7 @@ mod lock;
 mod models;
 mod ports;
 mod providers;
+mod sandbox;
 mod slack;
 mod storm;
 mod tasks_sql;

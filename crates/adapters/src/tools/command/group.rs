@@ -1,8 +1,9 @@
 //! A command and everything it started, as one thing that can be ended.
 //!
-//! Most of it is one process group. What left the group is found by a mark in its environment; only a process
-//! that wipes its own environment is missed. The mark names the home and the process that runs it, so that the
-//! next daemon finds what a killed one left behind.
+//! In a sandbox it is one namespace, which ends with its first process. Without one, most of it is one process
+//! group, and what left the group is found by a mark in its environment; only a process that wipes its own
+//! environment is missed. The mark names the home and the process that runs it, so that the next daemon finds what
+//! a killed one left behind.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -37,34 +38,27 @@ pub(super) fn end_left_over(home: &str) -> usize {
 #[derive(Debug)]
 pub(super) struct Group {
     leader: Option<Pid>,
-    mark: String,
+    mark: Option<String>,
     is_ended: bool,
 }
 
 impl Group {
     /// The group that the process with this number leads.
-    pub(super) fn of(pid: Option<u32>, mark: String) -> Self {
+    pub(super) fn of(pid: Option<u32>, mark: Option<String>) -> Self {
         let leader = pid.and_then(|pid| i32::try_from(pid).ok()).and_then(Pid::from_raw);
         Self { leader, mark, is_ended: false }
-    }
-
-    /// Asks all of it to end.
-    pub(super) fn terminate(&self) {
-        self.signal(Signal::TERM);
     }
 
     /// Ends all of it, until nothing new with its mark is found. Blocks for a millisecond or some.
     pub(super) fn end(&mut self) {
         self.is_ended = true;
-        self.signal(Signal::KILL);
-        end_marked(|mark| mark == self.mark);
-    }
-
-    fn signal(&self, signal: Signal) {
         if let Some(leader) = self.leader {
             // It fails if nothing of the group is left, which is what we want. While something is left, the
             // system gives the number to no other process.
-            let _ = kill_process_group(leader, signal);
+            let _ = kill_process_group(leader, Signal::KILL);
+        }
+        if let Some(own) = &self.mark {
+            end_marked(|mark| mark == own);
         }
     }
 }

@@ -1,28 +1,30 @@
-//! Running commands. Whether one may run was decided before; here it is only made sure that it runs in its
-//! workspace, ends in time, and leaves nothing behind.
+//! Running commands. Whether one may run was decided before; here it is only made sure that it runs in its sandbox,
+//! as it was approved, ends in time, and leaves nothing behind.
 
 mod capture;
+mod git;
 mod group;
-mod words;
+pub(super) mod look;
 
 use std::path::{Path, PathBuf};
-use std::process::{ExitStatus, Stdio};
+use std::process::ExitStatus;
 use std::sync::Arc;
 use std::time::Duration;
 
-use domain::id::{self, Seq};
+use domain::command::Script;
+use domain::id::{self, AgentId, Seq};
+use domain::tool::{Permit, Seen};
 use ports::tools::{Order, Outcome};
 use tokio::io::{AsyncRead, AsyncReadExt};
-use tokio::process::{Child, Command};
 use tokio::time::{Instant, sleep_until, timeout};
 
 use super::beneath::Root;
 use super::blocking;
+use crate::sandbox::job::{End, Limits, Run};
+use crate::sandbox::{Cage, Sandbox, Started};
 use capture::Capture;
 use group::Group;
 
-/// Where programs are looked for.
-const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 /// How long a command may take to end by itself once it was asked to.
 const TERMINATE_MS_MAX: u64 = 2_000;
 /// How long the rest of its output may take once all of it was ended.
@@ -32,9 +34,16 @@ const FLOOD_BYTES_MAX: u64 = 64 << 20;
 /// Where the whole output of a command stands when it was cut, relative to the home.
 const OUTPUT_FOLDER: &str = ".synod/output";
 
-/// How a command came to its end.
-enum End {
-    Exited(std::io::Result<ExitStatus>),
+/// Words that only a shell knows: a script that begins with one needs it.
+const SHELL_WORDS: [&str; 29] = [
+    ".", ":", "alias", "bg", "builtin", "command", "declare", "eval", "exec", "exit", "export", "fg",
+    "getopts", "hash", "jobs", "let", "local", "read", "readonly", "return", "set", "shift", "source",
+    "trap", "type", "ulimit", "umask", "unset", "wait",
+];
+
+/// How watching a command ended.
+enum Watched {
+    Gone(std::io::Result<ExitStatus>),
     TimedOut,
     Flooded,
 }
@@ -45,71 +54,121 @@ pub(super) fn end_left_over(root: &Root) -> usize {
 }
 
 /// Runs a command in the agent's workspace. One that ran to its end is done, whatever its exit code.
-pub(super) async fn execute(root: Arc<Root>, order: &Order, command: &str) -> Outcome {
-    let workspace = match workspace(Arc::clone(&root), order).await {
-        Ok(workspace) => workspace,
-        Err(error) => return Outcome::failed(error),
-    };
+pub(super) async fn execute(
+    root: Arc<Root>,
+    sandbox: Arc<Sandbox>,
+    order: &Order,
+    command: &str,
+    permit: Permit,
+) -> Outcome {
     let mark = group::new_mark(root.identity());
-    let (mut child, program) = match spawn(command, &workspace, &mark) {
+    let started = {
+        let (root, order, command, mark) =
+            (Arc::clone(&root), order.clone(), command.to_owned(), mark.clone());
+        blocking(move || start(&root, &sandbox, &order, &command, permit, mark)).await
+    };
+    let (mut started, group) = match started {
         Ok(started) => started,
         Err(error) => return Outcome::failed(error),
     };
-    let group = Group::of(child.id(), mark);
     let mut streams = Streams { out: Capture::default(), err: Capture::default() };
-    let end = watch(&mut child, group, &mut streams, order.ms_max).await;
+    let watched = watch(&mut started, group, &mut streams, order.ms_max).await;
+    let end = started.end();
     let text = report(&root, order, &streams).await;
-    match end {
-        End::Exited(Ok(status)) => Outcome::done(format!("{}\n{text}", status_words(status))),
-        End::Exited(Err(e)) => Outcome::failed(format!("{program} was lost: {e}\n{text}")),
-        End::TimedOut => Outcome::failed(format!(
-            "ended after {} ms, with everything it started; what it did until then stands\n{text}",
+    const STANDS: &str = "what it did until then stands";
+    let outcome = match (watched, end) {
+        (Watched::TimedOut, _) => Outcome::failed(format!(
+            "ended after {} ms, with everything it started; {STANDS}\n{text}",
             order.ms_max
         )),
-        End::Flooded => Outcome::failed(format!(
-            "ended because it printed more than {FLOOD_BYTES_MAX} bytes; what it did until then stands\n{text}"
+        (Watched::Flooded, _) => Outcome::failed(format!(
+            "ended because it printed more than {FLOOD_BYTES_MAX} bytes; {STANDS}\n{text}"
         )),
-    }
-}
-
-async fn workspace(root: Arc<Root>, order: &Order) -> Result<PathBuf, String> {
-    let agent = order.agent.clone();
-    id::check(agent.as_str()).map_err(|e| e.to_string())?;
-    blocking(move || {
-        let found = root.make_folder(&format!("workspaces/{agent}")).map_err(|e| e.to_string())?;
-        Ok(root.path().join(found.real))
-    })
-    .await
-}
-
-fn spawn(command: &str, workspace: &Path, mark: &str) -> Result<(Child, String), String> {
-    let words = match words::plain(command) {
-        Some(words) => words,
-        // Without `--`, a command that begins with a dash would be an option of the shell.
-        None => ["/bin/sh", "-c", "--", command].map(str::to_owned).into(),
-    };
-    let [program, arguments @ ..] = words.as_slice() else { return Err("the command is empty".to_owned()) };
-    let child = Command::new(program)
-        .args(arguments)
-        .current_dir(workspace)
-        .env_clear()
-        .env("PATH", PATH)
-        .env("HOME", workspace)
-        .env("LANG", "C.UTF-8")
-        .env(group::MARK, mark)
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .process_group(0)
-        .kill_on_drop(true)
-        .spawn();
-    match child {
-        Ok(child) => Ok((child, program.clone())),
-        Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
-            Err(format!("there is no program {program:?} in {PATH}"))
+        (Watched::Gone(_), Some(End::Exited(code))) => Outcome::done(format!("exit code: {code}\n{text}")),
+        (Watched::Gone(_), Some(End::Signalled(signal))) => {
+            Outcome::done(format!("ended by signal {signal}\n{text}"))
         }
-        Err(e) => Err(format!("{program} cannot be started: {e}")),
+        (Watched::Gone(_), Some(End::Limited(why))) => {
+            Outcome::failed(format!("ended because {why}; {STANDS}\n{text}"))
+        }
+        (Watched::Gone(_), Some(End::Unmade(why))) => {
+            Outcome::failed(format!("the command was not started: {why}\n{text}"))
+        }
+        (Watched::Gone(Ok(status)), None) => {
+            Outcome::failed(format!("the sandbox ended before its command ({status}); {STANDS}\n{text}"))
+        }
+        (Watched::Gone(Err(e)), None) => Outcome::failed(format!("the command was lost: {e}\n{text}")),
+    };
+    place(outcome, &format!("workspaces/{}", order.agent), permit)
+}
+
+/// With the places that a command could read and write.
+fn place(outcome: Outcome, workspace: &str, permit: Permit) -> Outcome {
+    let outcome = outcome.reading(workspace);
+    let outcome = if permit.network { outcome.reading("net:") } else { outcome };
+    if permit.writes { outcome.writing(workspace) } else { outcome }
+}
+
+/// Looks once more whether all is as it was, and starts the command. Blocks.
+fn start(
+    root: &Root,
+    sandbox: &Sandbox,
+    order: &Order,
+    command: &str,
+    permit: Permit,
+    mark: String,
+) -> Result<(Started, Group), String> {
+    let workspace = workspace(root, &order.agent)?;
+    let lack = sandbox.lack();
+    let is_caged = lack.is_none();
+    if let Some(lack) = lack.filter(|_| permit.is_none()) {
+        return Err(format!("{lack}; so a command runs only when a person approved it"));
     }
+    let variables = if is_caged { vec![] } else { vec![(group::MARK.to_owned(), mark.clone())] };
+    let cores = std::thread::available_parallelism().map_or(1, |n| n.get() as u64);
+    let limits =
+        Limits { cpu_seconds_max: (order.ms_max / 1_000 + 1).saturating_mul(cores), ..Limits::default() };
+    let cage = Cage {
+        home: root.path().to_owned(),
+        workspace,
+        writable: permit.writes,
+        network: permit.network,
+        read: vec![],
+        variables,
+        limits,
+        run: run_of(command),
+    };
+    // What an approval is for must be what runs. What only reads can do no harm by reading something else.
+    if let Some(before) = order.seen.as_ref().filter(|_| !permit.is_none()) {
+        let now = look::look(root, sandbox, &order.agent, command)?;
+        if let Some(what) = before.difference(&now) {
+            return Err(format!(
+                "void: {what} changed since it was approved; ask again if it is still wanted"
+            ));
+        }
+    }
+    let started = sandbox.start(&cage).map_err(|e| e.to_string())?;
+    let group = Group::of(started.child.id(), (!is_caged).then_some(mark));
+    Ok((started, group))
+}
+
+/// From its words where they are enough, by the shell where they are not.
+fn run_of(command: &str) -> Run {
+    let is_plain = |script: &Script| {
+        let mut all = script.pipelines.iter().flat_map(|pipeline| &pipeline.commands);
+        !all.any(|simple| SHELL_WORDS.contains(&simple.words[0].text.as_str()))
+    };
+    match domain::command::script(command).filter(is_plain) {
+        Some(_) => Run::Script(command.to_owned()),
+        None => Run::Shell(command.to_owned()),
+    }
+}
+
+/// The agent's workspace, made if need be.
+fn workspace(root: &Root, agent: &AgentId) -> Result<PathBuf, String> {
+    id::check(agent.as_str()).map_err(|e| e.to_string())?;
+    let found = root.make_folder(&format!("workspaces/{agent}")).map_err(|e| e.to_string())?;
+    Ok(root.path().join(found.real))
 }
 
 struct Streams {
@@ -118,40 +177,41 @@ struct Streams {
 }
 
 /// Reads what the command prints until it ends or must be ended; then nothing of it is left.
-async fn watch(child: &mut Child, mut group: Group, streams: &mut Streams, ms_max: u64) -> End {
+async fn watch(started: &mut Started, mut group: Group, streams: &mut Streams, ms_max: u64) -> Watched {
     let Streams { out, err } = streams;
-    let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
+    let (stdout, stderr) = (started.child.stdout.take(), started.child.stderr.take());
     let mut pumps = Box::pin(async { tokio::try_join!(pump(stdout, out), pump(stderr, err)) });
     let mut is_drained = false;
     let limit = Instant::now().checked_add(Duration::from_millis(ms_max));
     let limit = sleep_until(limit.unwrap_or_else(|| Instant::now() + Duration::from_secs(3_000_000_000)));
     tokio::pin!(limit);
-    let end = loop {
+    let watched = loop {
         tokio::select! {
-            status = child.wait() => break End::Exited(status),
-            () = &mut limit => break End::TimedOut,
+            status = started.child.wait() => break Watched::Gone(status),
+            () = &mut limit => break Watched::TimedOut,
             pumped = &mut pumps, if !is_drained => {
                 is_drained = true;
                 if pumped.is_err() {
-                    break End::Flooded;
+                    break Watched::Flooded;
                 }
             }
         }
     };
-    match end {
-        End::Exited(_) => {}
-        End::TimedOut | End::Flooded => {
-            group.terminate();
+    match watched {
+        Watched::Gone(_) => {}
+        Watched::TimedOut | Watched::Flooded => {
+            started.terminate();
             let last_words = async {
                 // A command that cannot print what it still has to say would not end by itself.
                 loop {
                     tokio::select! {
-                        _ = child.wait() => return,
+                        _ = started.child.wait() => return,
                         _ = &mut pumps, if !is_drained => is_drained = true,
                     }
                 }
             };
             let _ = timeout(Duration::from_millis(TERMINATE_MS_MAX), last_words).await;
+            started.cut();
         }
     }
     let _ = blocking(move || {
@@ -160,11 +220,11 @@ async fn watch(child: &mut Child, mut group: Group, streams: &mut Streams, ms_ma
     })
     .await;
     // Nothing is left that could hold either of these up; the limits are for what we do not foresee.
-    let _ = timeout(Duration::from_millis(DRAIN_MS_MAX), child.wait()).await;
+    let _ = timeout(Duration::from_millis(DRAIN_MS_MAX), started.child.wait()).await;
     if !is_drained {
         let _ = timeout(Duration::from_millis(DRAIN_MS_MAX), pumps).await;
     }
-    end
+    watched
 }
 
 /// More was printed than anybody reads.
@@ -214,13 +274,4 @@ fn keep(folder: &Path, effect: Seq, whole: &[u8]) -> Result<String, String> {
         .and_then(|()| std::fs::write(folder.join(&name), whole))
         .map_err(|e| e.to_string())?;
     Ok(name)
-}
-
-fn status_words(status: ExitStatus) -> String {
-    use std::os::unix::process::ExitStatusExt;
-    match (status.code(), status.signal()) {
-        (Some(code), _) => format!("exit code: {code}"),
-        (None, Some(signal)) => format!("ended by signal {signal}"),
-        (None, None) => "ended in an unknown way".to_owned(),
-    }
 }

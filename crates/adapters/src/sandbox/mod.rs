@@ -1,0 +1,196 @@
+//! Cages for commands: what a command may see, use and reach. A cage is a view of the file system, namespaces of
+//! its own, Landlock, seccomp and limits; two backends make it, bubblewrap and Synod's own namespaces.
+//!
+//! Inside the cage runs this same program again as `__inner`: it takes the last rights off itself and then runs
+//! the command. One socket is its lifeline: the job comes in through it, the outcome goes out, and when it is
+//! closed, everything in the cage ends.
+
+mod bubblewrap;
+mod confine;
+pub(crate) mod glob;
+pub(crate) mod guard;
+pub mod inner;
+pub mod job;
+mod namespaces;
+pub mod offer;
+mod script;
+mod syscalls;
+mod view;
+mod watch;
+
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::OnceLock;
+
+use tokio::process::Child;
+
+use guard::Guards;
+use job::{End, Job, Limits, Run};
+use offer::{Backend, Layer, Offer};
+use view::View;
+
+/// Where programs are looked for.
+pub const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
+/// What makes cages on this system.
+#[derive(Debug)]
+pub struct Sandbox {
+    /// The program that is started inside, which calls [`inner::main`] when its first argument is `__inner`.
+    program: PathBuf,
+    /// What to use, whatever else there is.
+    wanted: Option<Backend>,
+    chosen: OnceLock<Option<Backend>>,
+    offer: OnceLock<Offer>,
+}
+
+/// One command and what it gets.
+#[derive(Debug, Clone)]
+pub struct Cage {
+    /// The home, of which nothing but the workspace is seen.
+    pub home: PathBuf,
+    /// The folder it works in.
+    pub workspace: PathBuf,
+    /// Whether it may write there.
+    pub writable: bool,
+    /// Whether it shares the network of this system.
+    pub network: bool,
+    /// More folders and files of this system that it may read.
+    pub read: Vec<PathBuf>,
+    /// Variables beyond those that every command has.
+    pub variables: Vec<(String, String)>,
+    /// How much it may use.
+    pub limits: Limits,
+    /// What runs.
+    pub run: Run,
+}
+
+/// A command that was started in a cage.
+#[derive(Debug)]
+pub struct Started {
+    /// The process outside that stands for all inside.
+    pub child: Child,
+    /// Dropping it ends everything inside.
+    pub line: UnixStream,
+    /// What must be put in order when everything has ended.
+    pub guards: Guards,
+}
+
+/// Why a command was not started.
+#[derive(Debug, thiserror::Error)]
+pub enum CageError {
+    /// The system does not let us make the cage.
+    #[error("the sandbox cannot be made: {0}")]
+    Unmade(String),
+    /// The workspace is one in which a repository could be turned into a trap.
+    #[error("{0}")]
+    Guard(String),
+}
+
+impl Sandbox {
+    /// Cages whose inner program is `program`. Nothing is tried yet.
+    pub fn new(program: PathBuf) -> Self {
+        Self { program, wanted: None, chosen: OnceLock::new(), offer: OnceLock::new() }
+    }
+
+    /// Cages whose inner program is the one that runs now.
+    pub fn of_this_program() -> std::io::Result<Self> {
+        Ok(Self::new(std::env::current_exe()?))
+    }
+
+    /// The same, with one backend only.
+    #[must_use]
+    pub fn only(self, backend: Backend) -> Self {
+        Self { wanted: Some(backend), chosen: OnceLock::new(), ..self }
+    }
+
+    /// What this system offers. Found out once, by running something. Blocks.
+    pub fn offer(&self) -> &Offer {
+        self.offer.get_or_init(|| Offer::probe(&self.program))
+    }
+
+    /// What makes the cages, if anything can. Found out once, by running something. Blocks the first time.
+    pub fn backend(&self) -> Option<Backend> {
+        *self.chosen.get_or_init(|| {
+            let all = match self.wanted {
+                Some(wanted) => vec![wanted],
+                None => vec![Backend::Bubblewrap, Backend::Namespaces],
+            };
+            all.into_iter().find(|backend| offer::trial(&self.program, *backend) == Layer::Works)
+        })
+    }
+
+    /// Why commands have no sandbox here, in one line for an approval; `None` if they have one. Blocks.
+    pub fn lack(&self) -> Option<String> {
+        match self.backend() {
+            Some(Backend::Bubblewrap | Backend::Namespaces) => None,
+            Some(Backend::Bare) | None => Some(self.offer().lack()),
+        }
+    }
+
+    /// Starts a command in a cage, inside a runtime. Without a backend it runs with limits only. Blocks for a moment.
+    pub fn start(&self, cage: &Cage) -> Result<Started, CageError> {
+        let unmade = |e: std::io::Error| CageError::Unmade(e.to_string());
+        let backend = self.backend().unwrap_or(Backend::Bare);
+        let Prepared { command, line, job, guards } = Prepared::new(&self.program, backend, cage)?;
+        let mut command = tokio::process::Command::from(command);
+        let child = command.kill_on_drop(true).spawn().map_err(unmade)?;
+        drop(command);
+        job.send(&line).map_err(unmade)?;
+        line.set_nonblocking(true).map_err(unmade)?;
+        Ok(Started { child, line, guards })
+    }
+}
+
+/// A command that is ready to start, its end of the line, and what is sent through it.
+struct Prepared {
+    command: Command,
+    line: UnixStream,
+    job: Job,
+    guards: Guards,
+}
+
+impl Prepared {
+    fn new(program: &Path, backend: Backend, cage: &Cage) -> Result<Self, CageError> {
+        let guards = match backend {
+            Backend::Bubblewrap | Backend::Namespaces => Guards::make(&cage.workspace, cage.writable),
+            Backend::Bare => Ok(Guards::default()),
+        };
+        let guards = guards.map_err(CageError::Guard)?;
+        let view = View::of(cage, &guards);
+        let (line, inner_line) = UnixStream::pair().map_err(|e| CageError::Unmade(e.to_string()))?;
+        let mut command = match backend {
+            Backend::Bubblewrap => bubblewrap::command(program, cage, &view),
+            Backend::Namespaces => namespaces::command(program, cage.network),
+            Backend::Bare => inner::command(program, inner::Stage::Bare),
+        };
+        command
+            .env_clear()
+            .stdin(OwnedFd::from(inner_line))
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .process_group(0);
+        Ok(Self { command, line, job: Job::new(cage, view, backend), guards })
+    }
+}
+
+impl Started {
+    /// Asks everything inside to end by itself.
+    pub fn terminate(&self) {
+        // If it cannot be asked any more, it has ended.
+        let _ = std::io::Write::write_all(&mut &self.line, b"T");
+    }
+
+    /// Ends everything inside now.
+    pub fn cut(&self) {
+        let _ = self.line.shutdown(std::net::Shutdown::Both);
+    }
+
+    /// How it came to its end, once its process is gone.
+    pub fn end(&mut self) -> Option<End> {
+        self.guards.restore();
+        End::receive(&self.line)
+    }
+}

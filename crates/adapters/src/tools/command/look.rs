@@ -1,0 +1,178 @@
+//! What a command depends on beside its words: the programs, the files it names, where it runs and with what. An
+//! approval is for all of it; what is different when it runs makes the approval void.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::{LazyLock, Mutex, PoisonError};
+
+use domain::tool::Part;
+use sha2::{Digest, Sha256};
+
+use super::{AgentId, Root, Sandbox, Seen, git, workspace};
+use crate::sandbox::PATH;
+use crate::sandbox::glob::expand;
+use crate::sandbox::job::environment;
+
+/// So many words of a command are looked at; the rest makes a note.
+const WORDS_MAX: usize = 256;
+/// A file up to this size is known by its content, a larger one by its place, size and time.
+const HASHED_BYTES_MAX: u64 = 64 << 20;
+/// So many files are remembered.
+const REMEMBERED_MAX: usize = 512;
+
+/// Where a word ends when the command is more than a list of words.
+const SHELL_ENDS: [char; 18] =
+    [';', '|', '&', '(', ')', '<', '>', '`', '$', '"', '\'', '{', '}', '=', ',', '\\', '!', '#'];
+
+/// Looks. Blocks.
+pub(in super::super) fn look(
+    root: &Root,
+    sandbox: &Sandbox,
+    agent: &AgentId,
+    command: &str,
+) -> Result<Seen, String> {
+    let folder = workspace(root, agent)?;
+    let lack = sandbox.lack();
+    let mut seen = Seen { sandbox: lack.is_none(), notes: Vec::from_iter(lack), ..Seen::default() };
+    let stat = fs::metadata(&folder).map_err(|e| e.to_string())?;
+    let variables = format!("{:?}", environment(&folder));
+    seen.parts.push(part(format!("folder workspaces/{agent}"), format!("{}:{}", stat.dev(), stat.ino())));
+    seen.parts.push(part("environment".to_owned(), digest(variables.as_bytes())));
+    let words = words(&folder, command);
+    if words.len() > WORDS_MAX {
+        seen.notes
+            .push(format!("the command has more than {WORDS_MAX} words, of which not all were looked at"));
+    }
+    let mut repositories = BTreeSet::from([(".".to_owned(), folder.clone())]);
+    let mut runs_git = false;
+    for (word, may_run) in words.iter().take(WORDS_MAX) {
+        if *may_run && let Some(program) = program(&folder, word) {
+            runs_git |= program.ends_with("git");
+            seen.parts.push(part(format!("program {}", program.display()), content(&program)));
+        }
+        if let Some(found) = named(&folder, word, &mut seen.notes, &mut repositories) {
+            seen.parts.push(found);
+        }
+    }
+    if runs_git {
+        seen.notes.extend(repositories.iter().flat_map(|(shown, folder)| git::notes(folder, shown)));
+    }
+    seen.parts.dedup();
+    Ok(seen)
+}
+
+fn part(what: String, digest: String) -> Part {
+    Part { what, digest }
+}
+
+/// The words of a command, each with whether it can be a program.
+fn words(folder: &Path, command: &str) -> Vec<(String, bool)> {
+    let Some(script) = domain::command::script(command) else {
+        // What a shell makes of it is not known here, so every word can be anything. The shell itself is one more.
+        let rest = command.split(|c: char| c.is_whitespace() || SHELL_ENDS.contains(&c));
+        let rest = rest.filter(|word| !word.is_empty()).map(str::to_owned).collect::<BTreeSet<_>>();
+        return ["/bin/sh".to_owned()].into_iter().chain(rest).map(|word| (word, true)).collect();
+    };
+    let mut words = Vec::new();
+    for simple in script.pipelines.iter().flat_map(|pipeline| &pipeline.commands) {
+        for (index, word) in simple.words.iter().enumerate() {
+            let texts = if word.is_glob { expand(folder, &word.text) } else { vec![word.text.clone()] };
+            words.extend(texts.into_iter().map(|text| (text, index == 0)));
+        }
+    }
+    words
+}
+
+/// The file that a program's name stands for.
+fn program(folder: &Path, name: &str) -> Option<PathBuf> {
+    let is_program =
+        |path: &PathBuf| fs::metadata(path).is_ok_and(|m| m.is_file() && m.permissions().mode() & 0o111 != 0);
+    if name.contains('/') {
+        return folder.join(name).canonicalize().ok().filter(is_program);
+    }
+    PATH.split(':').map(|place| Path::new(place).join(name)).find(is_program)
+}
+
+/// What a word names beneath the workspace, if it names anything.
+fn named(
+    folder: &Path,
+    word: &str,
+    notes: &mut Vec<String>,
+    repositories: &mut BTreeSet<(String, PathBuf)>,
+) -> Option<Part> {
+    // The value of an option counts, its name does not.
+    let word = match word.strip_prefix('-') {
+        Some(option) => option.split_once('=')?.1,
+        None => word,
+    };
+    let path = folder.join(word);
+    let Ok(real) = path.canonicalize() else {
+        // Only what looks like a path: what it names may come into being before the command runs.
+        let is_path = word.contains(['/', '.']) && path.starts_with(folder) && word.len() < 4_096;
+        return is_path.then(|| part(format!("file {word}"), "absent".to_owned()));
+    };
+    if !real.starts_with(folder) {
+        let is_inside =
+            !word.starts_with('/') && !Path::new(word).components().any(|c| c.as_os_str() == "..");
+        if is_inside {
+            notes.push(format!("{word} leads out of the workspace by a link, to {}", real.display()));
+        }
+        return None;
+    }
+    if real.is_dir() {
+        repositories.insert((word.to_owned(), real));
+        return Some(part(format!("folder {word}"), "folder".to_owned()));
+    }
+    Some(part(format!("file {word}"), content(&real)))
+}
+
+/// A place, a size and a time: the same file has the same.
+type Stamp = (u64, u64, i64, i64, u64);
+
+/// What a file holds, in one word. Files that did not change are not read again.
+fn content(path: &Path) -> String {
+    static KNOWN: LazyLock<Mutex<BTreeMap<Stamp, String>>> = LazyLock::new(Mutex::default);
+    let known = || KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    // Reading anything but a regular file might never end.
+    let Some(stat) = fs::metadata(path).ok().filter(fs::Metadata::is_file) else {
+        return "not a file".to_owned();
+    };
+    let stamp = (stat.dev(), stat.ino(), stat.mtime(), stat.mtime_nsec(), stat.size());
+    if stat.size() > HASHED_BYTES_MAX {
+        return format!("{stamp:?}");
+    }
+    if let Some(digest) = known().get(&stamp) {
+        return digest.clone();
+    }
+    let Ok(digest) = hash(path) else { return "unreadable".to_owned() };
+    let mut known = known();
+    if known.len() >= REMEMBERED_MAX {
+        known.clear();
+    }
+    known.insert(stamp, digest.clone());
+    digest
+}
+
+fn hash(path: &Path) -> io::Result<String> {
+    let mut file = File::open(path)?.take(HASHED_BYTES_MAX);
+    let mut hasher = Sha256::new();
+    let mut buffer = vec![0; 64 << 10];
+    loop {
+        match file.read(&mut buffer)? {
+            0 => return Ok(hex(&hasher.finalize())),
+            n => hasher.update(&buffer[..n]),
+        }
+    }
+}
+
+/// The SHA-256 of some bytes.
+pub(super) fn digest(bytes: &[u8]) -> String {
+    hex(&Sha256::digest(bytes))
+}
+
+fn hex(bytes: &[u8]) -> String {
+    data_encoding::HEXLOWER.encode(bytes)
+}
