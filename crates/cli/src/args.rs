@@ -148,6 +148,11 @@ pub enum Command {
     /// Read every file of the home and tell what is wrong with it.
     #[command(after_help = "Example: synod check --home my-team")]
     Check,
+    /// Tell what this system offers: sandbox, git, file watching, keys; and how the home is.
+    ///
+    /// Exit code 1 if something is missing that Synod needs.
+    #[command(after_help = "Example: synod doctor --json | jq '.findings[] | select(.state != \"good\")'")]
+    Doctor,
     /// Print the JSON Schema of a kind of file, for editors.
     #[command(after_help = "Example: synod schema agent > schemas/agent.json")]
     Schema {

@@ -181,7 +181,7 @@ impl Default for Concurrency {
 }
 
 /// Where an agent works.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Workspace {
     /// A repository to make a worktree of; relative to the home.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -189,4 +189,10 @@ pub struct Workspace {
     /// The branch the agent works on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub branch: Option<String>,
+    /// The command that runs its tests.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub test: Option<String>,
+    /// The command that checks it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lint: Option<String>,
 }

@@ -578,7 +578,9 @@ impl State {
             Want::Act(Act::WriteFile { path, .. } | Act::CreateDirectory { path }) if !approved => {
                 path.clone()
             }
-            Want::Act(Act::ExecuteCommand { .. }) if permit.writes => format!("workspaces/{}", session.agent),
+            Want::Act(Act::ExecuteCommand { .. } | Act::RunTests {} | Act::Lint {}) if permit.writes => {
+                format!("workspaces/{}", session.agent)
+            }
             Want::Act(_) | Want::Invalid { .. } => return,
         };
         let label = session.label.clone();

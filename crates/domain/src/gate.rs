@@ -119,6 +119,13 @@ fn judge_act(asker: &Asker<'_>, policy: &Policy, act: &Act, seen: Option<&Seen>)
             wants_network = judgement.wants_network;
             (of_command(&judgement, command), judgement.rule)
         }
+        Act::RunTests {} | Act::Lint {} => match seen.map_or(&[][..], |seen| &seen.notes) {
+            [] => (Verdict::Allow, "the owner of the home wrote the command".to_owned()),
+            notes => {
+                let verdict = Verdict::Ask { risk: Risk::High, factors: notes.to_vec() };
+                (verdict, "what was found in the world asks".to_owned())
+            }
+        },
         Act::SlackSend { channel, .. } => {
             let factors = vec![format!("speaks to people outside the home, in {channel}")];
             (Verdict::Ask { risk: Risk::Medium, factors }, "slack_send always asks".to_owned())
@@ -160,6 +167,7 @@ fn judge_act(asker: &Asker<'_>, policy: &Policy, act: &Act, seen: Option<&Seen>)
     let asked = matches!(verdict, Verdict::Ask { .. });
     let permit = match act {
         Act::ExecuteCommand { .. } if asked => Permit { writes: true, network: wants_network },
+        Act::RunTests {} | Act::Lint {} => Permit { writes: true, network: false },
         _ => Permit::NONE,
     };
     Ruling { verdict, rule, nature, permit }

@@ -175,6 +175,10 @@ pub enum Act {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         against: Option<String>,
     },
+    /// Run the tests that the owner set for the agent's workspace.
+    RunTests {},
+    /// Run the checks that the owner set for the agent's workspace.
+    Lint {},
     /// Add a task.
     CreateTask {
         /// One line.
@@ -289,7 +293,7 @@ pub struct Facts {
 }
 
 /// Every tool of this version, in the order of the documentation.
-pub const ALL: [Facts; 14] = [
+pub const ALL: [Facts; 16] = [
     fact("read_file", Some(Permission::ReadFiles), Nature::Read),
     fact("list_directory", Some(Permission::ReadFiles), Nature::Read),
     fact("search_files", Some(Permission::ReadFiles), Nature::Read),
@@ -299,6 +303,8 @@ pub const ALL: [Facts; 14] = [
     // The commit carries the effect's id, and is looked for before it is made again.
     fact("git_commit", Some(Permission::ExecuteTools), Nature::Idempotent),
     fact("git_diff", Some(Permission::ExecuteTools), Nature::Read),
+    fact("run_tests", Some(Permission::ExecuteTools), Nature::Idempotent),
+    fact("lint", Some(Permission::ExecuteTools), Nature::Idempotent),
     inside("create_task"),
     inside("update_task"),
     fact("query_tasks", None, Nature::Read),
@@ -336,6 +342,8 @@ impl Act {
             Self::ExecuteCommand { .. } => "execute_command",
             Self::GitCommit { .. } => "git_commit",
             Self::GitDiff { .. } => "git_diff",
+            Self::RunTests {} => "run_tests",
+            Self::Lint {} => "lint",
             Self::CreateTask { .. } => "create_task",
             Self::UpdateTask { .. } => "update_task",
             Self::QueryTasks { .. } => "query_tasks",

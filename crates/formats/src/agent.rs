@@ -92,6 +92,8 @@ pub(crate) const SHAPE: Shape = Shape::Record(&[
         Shape::Record(&[
             may("repo", Shape::Text, "a repository to make a worktree of"),
             may("branch", Shape::Text, "the branch it works on"),
+            may("test", Shape::Text, "the command of `run_tests`, such as `cargo test`"),
+            may("lint", Shape::Text, "the command of `lint`, such as `cargo clippy`"),
         ]),
         "where it works",
     ),
@@ -165,9 +167,12 @@ fn spec(root: &Node) -> Option<Spec> {
         responsibilities: root.get_texts("responsibilities").unwrap_or_default(),
         priority: root.get_int("priority").unwrap_or(bounds::PRIORITY.2),
         permissions: permissions.map(permissions_of).unwrap_or_default(),
-        workspace: root
-            .get("workspace")
-            .map(|w| Workspace { repo: w.get_text("repo"), branch: w.get_text("branch") }),
+        workspace: root.get("workspace").map(|w| Workspace {
+            repo: w.get_text("repo"),
+            branch: w.get_text("branch"),
+            test: w.get_text("test"),
+            lint: w.get_text("lint"),
+        }),
         metadata,
     })
 }

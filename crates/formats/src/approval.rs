@@ -121,7 +121,9 @@ pub(crate) fn show(act: &Act) -> Shown {
         | Act::UpdateTask { .. }
         | Act::QueryTasks { .. }
         | Act::SendMessage { .. }
-        | Act::SlackRead { .. } => {
+        | Act::SlackRead { .. }
+        | Act::RunTests {}
+        | Act::Lint {} => {
             let arguments = serde_json::to_value(act).unwrap_or_default()["arguments"].clone();
             let text = serde_json::to_string_pretty(&arguments).unwrap_or_default();
             shown(act.tool(), format!("Approve {}", act.tool()), "Arguments".to_owned(), "json", &text)

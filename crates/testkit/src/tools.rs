@@ -144,6 +144,7 @@ impl Inner {
                 Outcome::done(text)
             }
             Act::CreateDirectory { path } => Outcome::done(format!("made {path}")),
+            Act::RunTests {} | Act::Lint {} => Outcome::done("exit code: 0\n"),
             Act::ExecuteCommand { command } => Outcome::done(format!("exit code: 0\nstdout:\n{command}\n")),
             // The real one names the effect in the commit; the fake has no workspace, so it only answers the same.
             Act::GitCommit { .. } => Outcome::done(format!("committed {}", order.ticket.effect)),

@@ -393,6 +393,8 @@ fn act_words(act: &Act, tense: Tense) -> String {
     let say = |past: &str, wish: &str| if tense == Tense::Past { past.to_owned() } else { wish.to_owned() };
     match act {
         Act::ExecuteCommand { command } => format!("{} \"{}\"", say("ran", "run"), command.trim()),
+        Act::RunTests {} => say("ran the tests", "run the tests"),
+        Act::Lint {} => say("ran the checks", "run the checks"),
         Act::WriteFile { path, .. } => format!("{} {path}", say("wrote", "write")),
         Act::CreateDirectory { path } => format!("{} the folder {path}", say("made", "make")),
         Act::ReadFile { path } => format!("read {path}"),

@@ -69,6 +69,11 @@ impl Sqlite {
         Ok(journal)
     }
 
+    /// The version of SQLite that is built in.
+    pub fn version() -> &'static str {
+        rusqlite::version()
+    }
+
     /// Limits the size of the file in pages, as a full disk would.
     pub fn limit_pages(&self, pages_max: u32) -> Result<(), JournalError> {
         self.db.pragma_update(None, "max_page_count", pages_max).map_err(|e| storage("written", &e))

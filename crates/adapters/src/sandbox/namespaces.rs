@@ -218,7 +218,7 @@ pub(super) fn limit_processes(proc: &Path, processes_max: u64) -> io::Result<()>
 }
 
 /// Whether a namespace has a limit of its own, which before was the whole system's.
-fn is_own_process_limit() -> bool {
+pub(super) fn is_own_process_limit() -> bool {
     let uname = rustix::system::uname();
     let mut parts =
         uname.release().to_str().unwrap_or_default().split(['.', '-']).map(|n| n.parse::<u32>().ok());

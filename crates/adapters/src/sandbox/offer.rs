@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::job::{End, Limits, Run};
-use super::{Cage, Prepared, bubblewrap, confine};
+use super::{Cage, Prepared, bubblewrap, confine, namespaces};
 
 /// How long a trial may take.
 const TRIAL_MS_MAX: u64 = 10_000;
@@ -55,6 +55,8 @@ pub struct Offer {
     pub landlock: Layer,
     /// Seccomp.
     pub seccomp: Layer,
+    /// A limit on processes that holds for the user who runs Synod.
+    pub processes: Layer,
 }
 
 impl Offer {
@@ -69,6 +71,10 @@ impl Offer {
             namespaces: trial(program, Backend::Namespaces),
             landlock: works(confine::landlock_works(), "Landlock"),
             seccomp: works(confine::seccomp_works(), "seccomp"),
+            processes: match namespaces::is_own_process_limit() || !rustix::process::geteuid().is_root() {
+                true => Layer::Works,
+                false => Layer::Missing("before Linux 6.14 no limit on processes binds root".to_owned()),
+            },
         }
     }
 

@@ -6,6 +6,7 @@ pub(crate) mod beneath;
 mod command;
 mod evidence;
 mod files;
+mod own;
 mod schema;
 mod search;
 mod slack;
@@ -107,18 +108,23 @@ impl Tools for Toolbox {
     }
 
     async fn look(&self, agent: &AgentId, act: &Act) -> Option<Seen> {
-        let command = match act {
-            Act::ExecuteCommand { command } => command.clone(),
+        let (root, agent) = (Arc::clone(&self.root), agent.clone());
+        let seen = match act.clone() {
+            Act::ExecuteCommand { command } => {
+                let sandbox = self.sandbox.clone()?;
+                blocking(move || command::look::look(&root, &sandbox, &agent, &command)).await
+            }
+            act @ (Act::RunTests {} | Act::Lint {}) => {
+                let sandbox = self.sandbox.clone()?;
+                blocking(move || own::look(&root, &sandbox, &agent, &act)).await
+            }
+            Act::WriteFile { path, .. } => {
+                return blocking(move || Ok(own::look_at_file(&root, &agent, &path))).await.ok().flatten();
+            }
             _ => return None,
         };
-        let (root, sandbox, agent) = (Arc::clone(&self.root), self.sandbox.clone()?, agent.clone());
         // What cannot be looked at is asked for, and fails when it runs.
-        let unseen = |why| Seen { parts: vec![], notes: vec![why], sandbox: false };
-        Some(
-            blocking(move || command::look::look(&root, &sandbox, &agent, &command))
-                .await
-                .unwrap_or_else(unseen),
-        )
+        Some(seen.unwrap_or_else(|why| Seen { parts: vec![], notes: vec![why], sandbox: false }))
     }
 
     async fn run(&self, order: Order) -> Outcome {
@@ -153,7 +159,12 @@ impl Tools for Toolbox {
                 self.look_at(ms_max, move |root, _| slack::slack_read(root, limit, bytes_max)).await
             }
             Act::WriteFile { path, content } => {
-                self.change(move |root| files::write_file(root, ticket, &path, &content)).await
+                let (agent, seen) = (order.agent.clone(), order.seen.clone());
+                self.change(move |root| {
+                    own::check_file(root, &agent, seen.as_ref(), &path, &content)?;
+                    files::write_file(root, ticket, &path, &content)
+                })
+                .await
             }
             Act::CreateDirectory { path } => {
                 self.change(move |root| files::create_directory(root, &path)).await
@@ -187,6 +198,16 @@ impl Tools for Toolbox {
                     git::tools::diff(&place, path.as_deref(), against.as_deref(), bytes_max, until)
                 };
                 self.look_at(ms_max, work).await
+            }
+            Act::RunTests {} | Act::Lint {} => {
+                let (root, agent, act) = (Arc::clone(&self.root), order.agent.clone(), order.act.clone());
+                let now = self.look(&agent, &act).await;
+                let changed = order.seen.as_ref().zip(now).and_then(|(before, now)| before.difference(&now));
+                match blocking(move || own::command(&root, &agent, &act)).await {
+                    Ok(_) if changed.is_some() => Err(own::void(&changed.unwrap_or_default())),
+                    Ok(command) => return self.command(&order, &command, own::PERMIT).await,
+                    Err(error) => Err(error),
+                }
             }
             Act::CreateTask { .. } | Act::UpdateTask { .. } | Act::SendMessage { .. } => {
                 Err(format!("{} is carried out inside", order.act.tool()))

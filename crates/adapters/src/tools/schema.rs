@@ -8,7 +8,7 @@ pub(super) struct Described {
 }
 
 /// Every tool of this version.
-pub(super) const TABLE: [Described; 14] = [
+pub(super) const TABLE: [Described; 16] = [
     Described {
         name: "read_file",
         description: "Read a text file. Long files are cut at the end, with a note that says so. Binary files are refused.",
@@ -107,6 +107,16 @@ pub(super) const TABLE: [Described; 14] = [
             },
             "additionalProperties": false
         }"#,
+    },
+    Described {
+        name: "run_tests",
+        description: "Run the tests of your workspace, with the command that the owner of the home set for it, and get the exit code and output.",
+        schema: r#"{"type": "object", "properties": {}, "additionalProperties": false}"#,
+    },
+    Described {
+        name: "lint",
+        description: "Run the checks of your workspace, with the command that the owner of the home set for them, and get the exit code and output.",
+        schema: r#"{"type": "object", "properties": {}, "additionalProperties": false}"#,
     },
     Described {
         name: "create_task",

@@ -13,6 +13,7 @@ mod models;
 mod ports;
 mod providers;
 mod sandbox;
+mod seen;
 mod slack;
 mod storm;
 mod tasks_sql;

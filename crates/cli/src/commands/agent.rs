@@ -139,6 +139,8 @@ fn samples(tool: &str, agent: &AgentId, policy: &Policy) -> Vec<(String, Act)> {
         }
         "git_commit" => anything(Act::GitCommit { message: "a change".to_owned(), paths: Vec::new() }),
         "git_diff" => anything(Act::GitDiff { path: None, against: None }),
+        "run_tests" => anything(Act::RunTests {}),
+        "lint" => anything(Act::Lint {}),
         "create_task" => anything(Act::CreateTask {
             title: "a task".to_owned(),
             description: String::new(),

@@ -113,7 +113,9 @@ fn act(act: &Act) -> (String, String) {
         | Act::UpdateTask { .. }
         | Act::QueryTasks { .. }
         | Act::SendMessage { .. }
-        | Act::SlackRead { .. } => {
+        | Act::SlackRead { .. }
+        | Act::RunTests {}
+        | Act::Lint {} => {
             let value = serde_json::to_value(act).unwrap_or_default();
             (act.tool().to_owned(), value["arguments"].to_string())
         }
@@ -138,7 +140,9 @@ pub fn act_line(wanted: &Act) -> String {
         | Act::UpdateTask { .. }
         | Act::QueryTasks { .. }
         | Act::SendMessage { .. }
-        | Act::SlackRead { .. } => format!("{label}: {body}"),
+        | Act::SlackRead { .. }
+        | Act::RunTests {}
+        | Act::Lint {} => format!("{label}: {body}"),
     }
 }
 

@@ -4,6 +4,7 @@ mod agent;
 mod audit;
 mod check;
 mod demo;
+mod doctor;
 mod history;
 mod inbox;
 mod init;
@@ -69,6 +70,7 @@ pub fn run(args: Args, out: &Out) -> anyhow::Result<Exit> {
             audit::verify(&home::find(given)?, &key, &checkpoint, against_git, out)
         }
         Command::Audit(AuditCommand::Key) => audit::key(&home::find(given)?, out),
+        Command::Doctor => doctor::run(home::find(given).ok().as_deref(), out),
         Command::Check => check::run(&home::find(given)?, out),
     }
 }

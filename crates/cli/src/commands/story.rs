@@ -139,7 +139,9 @@ impl Story {
             Finish::Done if matches!(act, Act::CreateTask { .. }) => None,
             Finish::Done => {
                 let detail = match act {
-                    Act::ExecuteCommand { .. } => output_lines(&message.content),
+                    Act::ExecuteCommand { .. } | Act::RunTests {} | Act::Lint {} => {
+                        output_lines(&message.content)
+                    }
                     _ => Vec::new(),
                 };
                 Some(Told { who, what: done_words(act), detail })
@@ -182,6 +184,8 @@ pub fn act_words(act: &Act) -> String {
         Act::ExecuteCommand { command } => format!("run `{command}`"),
         Act::GitCommit { message, .. } => format!("commit in its workspace: {}", one_line(message)),
         Act::GitDiff { .. } => "look at what changed in its workspace".to_owned(),
+        Act::RunTests {} => "run the tests".to_owned(),
+        Act::Lint {} => "run the checks".to_owned(),
         Act::CreateTask { title, .. } => format!("make a task \"{title}\""),
         Act::UpdateTask { id, .. } => format!("change {id}"),
         Act::QueryTasks { .. } => "look through the tasks with SQL".to_owned(),

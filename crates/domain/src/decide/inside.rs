@@ -33,6 +33,8 @@ pub(super) fn perform(
         | Act::ExecuteCommand { .. }
         | Act::GitCommit { .. }
         | Act::GitDiff { .. }
+        | Act::RunTests {}
+        | Act::Lint {}
         | Act::QueryTasks { .. }
         | Act::SlackRead { .. }
         | Act::Check { .. }

@@ -169,8 +169,11 @@ fn agents() -> Vec<Event> {
     full.permissions.delegation.allowed_tags = Some(vec!["ops:*".to_owned()]);
     full.permissions.can_access_context = Some(false);
     full.permissions.max_tokens_per_call = Some(1024);
-    full.workspace =
-        Some(agent::Workspace { repo: Some("../service".to_owned()), branch: Some("agent/x".to_owned()) });
+    full.workspace = Some(agent::Workspace {
+        repo: Some("../service".to_owned()),
+        branch: Some("agent/x".to_owned()),
+        ..agent::Workspace::default()
+    });
     full.metadata.insert("version".to_owned(), "1.0".to_owned());
     [plain, full].map(|spec| Event::AgentDefined { spec: Box::new(spec) }).into()
 }

@@ -70,6 +70,7 @@ fn an_agent_in_yaml_is_read_whole() {
         workspace: Some(Workspace {
             repo: Some("../service".to_owned()),
             branch: Some("agent/executor-001".to_owned()),
+            ..Workspace::default()
         }),
         metadata: BTreeMap::from([("version".to_owned(), "1.0".to_owned())]),
     };

@@ -62,6 +62,8 @@ pub fn good() -> Vec<(&'static str, &'static str, Act)> {
         ),
         ("create_directory", r#"{"path":"artifacts/x"}"#, Act::CreateDirectory { path: text("artifacts/x") }),
         ("execute_command", r#"{"command":"df -h"}"#, Act::ExecuteCommand { command: text("df -h") }),
+        ("run_tests", "{}", Act::RunTests {}),
+        ("lint", "{}", Act::Lint {}),
         (
             "git_commit",
             r#"{"message":"fix","paths":["src"]}"#,

@@ -169,7 +169,7 @@ fn hash(path: &Path) -> io::Result<String> {
 }
 
 /// The SHA-256 of some bytes.
-pub(super) fn digest(bytes: &[u8]) -> String {
+pub(in super::super) fn digest(bytes: &[u8]) -> String {
     hex(&Sha256::digest(bytes))
 }
 

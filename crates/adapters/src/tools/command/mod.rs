@@ -13,13 +13,14 @@ use std::time::Duration;
 
 use domain::command::Script;
 use domain::id::{self, AgentId, Seq};
-use domain::tool::{Permit, Seen};
+use domain::tool::{Act, Permit, Seen};
 use ports::tools::{Order, Outcome};
 use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::time::{Instant, sleep_until, timeout};
 
 use super::beneath::Root;
 use super::blocking;
+use super::own::void;
 use crate::sandbox::job::{End, Limits, Run};
 use crate::sandbox::{Cage, Sandbox, Started};
 use capture::Capture;
@@ -139,12 +140,11 @@ fn start(
         run: run_of(command),
     };
     // What an approval is for must be what runs. What only reads can do no harm by reading something else.
-    if let Some(before) = order.seen.as_ref().filter(|_| !permit.is_none()) {
+    let is_approved = matches!(order.act, Act::ExecuteCommand { .. }) && !permit.is_none();
+    if let Some(before) = order.seen.as_ref().filter(|_| is_approved) {
         let now = look::look(root, sandbox, &order.agent, command)?;
         if let Some(what) = before.difference(&now) {
-            return Err(format!(
-                "void: {what} changed since it was approved; ask again if it is still wanted"
-            ));
+            return Err(void(&what));
         }
     }
     let started = sandbox.start(&cage).map_err(|e| e.to_string())?;

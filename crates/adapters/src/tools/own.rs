@@ -1,0 +1,102 @@
+//! Commands that the owner of the home wrote into an agent's file, and files that a person is asked about: what an
+//! approval of them is for.
+
+use domain::agent::Workspace;
+use domain::id::AgentId;
+use domain::tool::{Act, Part, Permit, Seen};
+
+use super::beneath::{PathRefused, Root};
+use super::command::look::digest;
+use crate::sandbox::Sandbox;
+
+/// The largest file of an agent, and the largest text file that is compared by its content.
+const FILE_BYTES_MAX: u64 = 4 << 20;
+
+/// What such a command may do: its workspace is written by compilers and tests.
+pub(super) const PERMIT: Permit = Permit { writes: true, network: false };
+
+/// The command for an act, as the agent's file says it. Blocks.
+pub(super) fn command(root: &Root, agent: &AgentId, act: &Act) -> Result<String, String> {
+    let (file, workspace) = workspace(root, agent)?;
+    let (key, command) = match act {
+        Act::Lint {} => ("lint", workspace.lint),
+        _ => ("test", workspace.test),
+    };
+    command.ok_or_else(|| {
+        format!(
+            "{agent} has no command for {}: the owner of the home can set one in {file}, as `workspace: {{{key}: \"…\"}}`",
+            act.tool()
+        )
+    })
+}
+
+fn workspace(root: &Root, agent: &AgentId) -> Result<(String, Workspace), String> {
+    let places = [format!("agents/{agent}.agent.yaml"), format!("agents/{agent}/agent.json")];
+    for path in &places {
+        let text = match text(root, path) {
+            Ok(text) => text,
+            Err(PathRefused::Absent { .. }) => continue,
+            Err(refused) => return Err(refused.to_string()),
+        };
+        let spec = formats::agent::read(path, &text).value;
+        let spec = spec.ok_or_else(|| format!("{path} has an error; `synod check` says which"))?;
+        return Ok((path.clone(), spec.workspace.unwrap_or_default()));
+    }
+    Ok((places[0].clone(), Workspace::default()))
+}
+
+fn text(root: &Root, path: &str) -> Result<String, PathRefused> {
+    use std::io::Read;
+    let (file, _) = root.file(path)?;
+    let mut text = String::new();
+    let read = file.take(FILE_BYTES_MAX).read_to_string(&mut text);
+    read.map_err(|e| PathRefused::System { path: path.to_owned(), reason: e.to_string() })?;
+    Ok(text)
+}
+
+/// What is seen of such a command: its words, and whether there is a sandbox for it. Blocks.
+pub(super) fn look(root: &Root, sandbox: &Sandbox, agent: &AgentId, act: &Act) -> Result<Seen, String> {
+    let command = command(root, agent, act).unwrap_or_default();
+    let lack = sandbox.lack();
+    let part = Part { what: format!("command {command}"), digest: digest(command.as_bytes()) };
+    Ok(Seen { parts: vec![part], sandbox: lack.is_none(), notes: Vec::from_iter(lack) })
+}
+
+/// What is seen of a file that a person is asked to let an agent write; `None` in the agent's own workspace, where
+/// nobody is asked. Blocks.
+pub(super) fn look_at_file(root: &Root, agent: &AgentId, path: &str) -> Option<Seen> {
+    let own = format!("workspaces/{agent}/");
+    if path.trim_start_matches("./").starts_with(&own) {
+        return None;
+    }
+    let digest = match text(root, path) {
+        Ok(text) => digest(text.as_bytes()),
+        Err(PathRefused::Absent { .. }) => "absent".to_owned(),
+        Err(_) => "no text".to_owned(),
+    };
+    let parts = vec![Part { what: format!("file {path}"), digest }];
+    // No command runs, so no sandbox is missing.
+    Some(Seen { parts, notes: vec![], sandbox: true })
+}
+
+/// Whether a file may still be written as it was asked for: it is as it was, or already as it is wanted, after a
+/// try that a crash cut off.
+pub(super) fn check_file(
+    root: &Root,
+    agent: &AgentId,
+    before: Option<&Seen>,
+    path: &str,
+    content: &str,
+) -> Result<(), String> {
+    let (Some(before), Some(now)) = (before, look_at_file(root, agent, path)) else { return Ok(()) };
+    match before.difference(&now) {
+        Some(_) if now.parts[0].digest == digest(content.as_bytes()) => Ok(()),
+        Some(what) => Err(void(&what)),
+        None => Ok(()),
+    }
+}
+
+/// The words for an approval that is for something that is no more.
+pub(super) fn void(what: &str) -> String {
+    format!("void: {what} changed since it was approved; ask again if it is still wanted")
+}

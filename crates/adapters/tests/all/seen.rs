@@ -1,0 +1,171 @@
+//! What an act depends on is looked at when it is asked for and again when it runs.
+
+use std::os::unix::fs::symlink;
+
+use adapters::sandbox::Sandbox;
+use adapters::sandbox::offer::Backend;
+use domain::id::AgentId;
+use domain::tool::{Act, Permit, Seen};
+use ports::tools::{Order, Tools};
+use testkit::tools::order;
+
+use crate::home::{Home, command, inner, write};
+
+const WORKSPACE: &str = "workspaces/coder-001";
+
+async fn seen(home: &Home, act: &Act) -> Seen {
+    home.tools.look(&AgentId::new("coder-001"), act).await.expect("it depends on something")
+}
+
+fn parts(seen: &Seen) -> Vec<&str> {
+    seen.parts.iter().map(|part| part.what.as_str()).collect()
+}
+
+#[tokio::test]
+async fn a_command_is_seen_with_its_programs_files_folder_and_environment() {
+    let home = Home::new();
+    home.write(&format!("{WORKSPACE}/deploy.sh"), "echo one\n").write(&format!("{WORKSPACE}/src/a.rs"), "");
+    let seen = seen(&home, &command("sh deploy.sh --file=src/a.rs | grep x src && ./missing")).await;
+    assert_eq!(
+        parts(&seen),
+        [
+            "folder workspaces/coder-001",
+            "environment",
+            "program /usr/bin/sh",
+            "file deploy.sh",
+            "file src/a.rs",
+            "program /usr/bin/grep",
+            "folder src",
+            "file ./missing",
+        ]
+    );
+    assert!(seen.sandbox && seen.notes.is_empty(), "{seen:?}");
+}
+
+#[tokio::test]
+async fn what_changed_since_it_was_approved_does_not_run() {
+    let home = Home::new();
+    home.write(&format!("{WORKSPACE}/deploy.sh"), "echo one\n");
+    let act = command("for i in 1; do sh deploy.sh; done");
+    let approved = Order { seen: Some(seen(&home, &act).await), ..order(1, "coder-001", act.clone()) };
+    assert!(home.run(approved.clone()).await.ok);
+    home.write(&format!("{WORKSPACE}/deploy.sh"), "echo two\n");
+    let outcome = home.run(approved.clone()).await;
+    let void = "void: file deploy.sh changed since it was approved; ask again if it is still wanted";
+    assert_eq!((outcome.ok, outcome.text.as_str()), (false, void));
+    // What only reads can do no harm by reading something else.
+    assert!(home.run(Order { permit: Permit::NONE, ..approved }).await.ok);
+}
+
+#[tokio::test]
+async fn a_program_of_the_workspace_counts_as_well() {
+    let home = Home::new();
+    home.write(&format!("{WORKSPACE}/tool"), "#!/bin/sh\necho one\n");
+    let tool = home.path(&format!("{WORKSPACE}/tool"));
+    std::fs::set_permissions(&tool, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let act = command("./tool");
+    let approved = Order { seen: Some(seen(&home, &act).await), ..order(1, "coder-001", act) };
+    assert!(home.run(approved.clone()).await.text.contains("one"));
+    home.write(&format!("{WORKSPACE}/tool"), "#!/bin/sh\necho two\n");
+    assert!(home.run(approved).await.text.starts_with("void: program "));
+}
+
+#[tokio::test]
+async fn links_out_of_the_workspace_and_hostile_repositories_are_noted() {
+    let home = Home::new();
+    home.write(&format!("{WORKSPACE}/.git/config"), "[core]\n\tfsmonitor = ./evil\n");
+    home.write(&format!("{WORKSPACE}/sub/.git/config"), "[diff]\n\texternal = ./evil\n");
+    symlink("/etc/hostname", home.path(&format!("{WORKSPACE}/name"))).unwrap();
+    let noted = |notes: Seen| notes.notes;
+    assert_eq!(
+        noted(seen(&home, &command("cat name")).await),
+        ["name leads out of the workspace by a link, to /etc/hostname"]
+    );
+    assert_eq!(
+        noted(seen(&home, &command("git status")).await),
+        ["the repository . sets core.fsmonitor, which can make git run something"]
+    );
+    assert_eq!(
+        noted(seen(&home, &command("cd sub && git diff")).await),
+        [
+            "the repository . sets core.fsmonitor, which can make git run something",
+            "the repository sub sets diff.external, which can make git run something",
+        ]
+    );
+    assert_eq!(noted(seen(&home, &command("ls")).await), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn without_a_sandbox_only_what_was_approved_runs_and_the_approval_says_so() {
+    let home = Home::caged(Sandbox::new(inner()).only(Backend::Bare));
+    let act = command("echo hello");
+    let seen = seen(&home, &act).await;
+    assert!(!seen.sandbox && seen.notes[0].starts_with("this system offers no sandbox: "), "{seen:?}");
+    let approved = Order { seen: Some(seen), ..order(1, "coder-001", act) };
+    assert!(home.run(approved.clone()).await.text.contains("hello"));
+    let allowed = home.run(Order { permit: Permit::NONE, ..approved }).await;
+    assert!(!allowed.ok && allowed.text.contains("only when a person approved it"), "{allowed:?}");
+}
+
+#[tokio::test]
+async fn a_file_that_a_person_changed_meanwhile_is_not_written_over() {
+    let home = Home::new();
+    home.write("memory/a.md", "old\n");
+    let act = write("memory/a.md", "new\n");
+    let approved = Order { seen: Some(seen(&home, &act).await), ..order(1, "coder-001", act) };
+    home.write("memory/a.md", "a person's\n");
+    assert!(home.run(approved.clone()).await.text.starts_with("void: file memory/a.md changed"));
+    assert_eq!(home.read("memory/a.md"), "a person's\n");
+    home.write("memory/a.md", "old\n");
+    assert!(home.run(approved.clone()).await.ok);
+    assert!(home.run(approved).await.ok, "a second try after a crash finds it as it is wanted");
+    let own = home.tools.look(&AgentId::new("coder-001"), &write("workspaces/coder-001/a", "")).await;
+    assert_eq!(own, None, "nobody is asked there");
+}
+
+#[tokio::test]
+async fn tests_and_checks_run_as_the_owner_wrote_them() {
+    let home = Home::new();
+    let agent = "id: coder-001\ntype: coder\nmodel: m\nworkspace: {test: 'echo testing && touch built'}\n";
+    home.write("agents/coder-001.agent.yaml", agent);
+    let tested = home.run(order(1, "coder-001", Act::RunTests {})).await;
+    assert!(tested.ok && tested.text.contains("testing"), "{tested:?}");
+    assert!(home.path(&format!("{WORKSPACE}/built")).exists(), "its workspace is written");
+    assert_eq!(tested.wrote, [WORKSPACE]);
+    let unset = home.run(order(1, "coder-001", Act::Lint {})).await;
+    assert_eq!(
+        unset.text,
+        "coder-001 has no command for lint: the owner of the home can set one in agents/coder-001.agent.yaml, \
+         as `workspace: {lint: \"…\"}`"
+    );
+    let nobody = home.run(order(1, "other", Act::RunTests {})).await;
+    assert!(!nobody.ok && nobody.text.contains("agents/other.agent.yaml"), "{nobody:?}");
+}
+
+#[tokio::test]
+async fn words_are_run_as_they_were_judged() {
+    let home = Home::new();
+    home.write(&format!("{WORKSPACE}/b.txt"), "bee\n").write(&format!("{WORKSPACE}/-n"), "dash\n");
+    home.write(&format!("{WORKSPACE}/sub/c.txt"), "sea\n");
+    for (text, expected) in [
+        ("cat *", "exit code: 1\nstdout:\ndash\nbee\n\nstderr:\ncat: sub: Is a directory\n"),
+        ("cat b.txt | tr a-z A-Z | rev", "exit code: 0\nstdout:\nEEB\n\nstderr:\n[nothing]"),
+        ("false && echo no || echo yes", "exit code: 0\nstdout:\nyes\n\nstderr:\n[nothing]"),
+        ("! false", "exit code: 0\nstdout:\n[nothing]\nstderr:\n[nothing]"),
+        ("cd sub && cat *.txt; pwd > /dev/null", "exit code: 0\nstdout:\nsea\n\nstderr:\n[nothing]"),
+        ("cd ..; cat b.txt", "exit code: 0\nstdout:\nbee\n\nstderr:\ncd: leads out of the workspace\n"),
+        ("ls absent 2>&1 | wc -l", "exit code: 0\nstdout:\n1\n\nstderr:\n[nothing]"),
+        ("ls absent 2> /dev/null", "exit code: 2\nstdout:\n[nothing]\nstderr:\n[nothing]"),
+        ("echo one 1>&2", "exit code: 0\nstdout:\n[nothing]\nstderr:\none\n"),
+        ("yes | head -1", "exit code: 0\nstdout:\ny\n\nstderr:\n[nothing]"),
+        (
+            "nothing-here | cat",
+            "exit code: 0\nstdout:\n[nothing]\nstderr:\nnothing-here: there is no such program\n",
+        ),
+        ("echo '*' \"$HOME\"", "exit code: 0\nstdout:\n* "),
+    ] {
+        let order = Order { permit: Permit::NONE, ..order(1, "coder-001", command(text)) };
+        let outcome = home.run(order).await;
+        assert!(outcome.ok && outcome.text.starts_with(expected), "{text}: {}", outcome.text);
+    }
+}
