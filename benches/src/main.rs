@@ -14,6 +14,7 @@ mod policy;
 mod raw;
 mod replay;
 mod report;
+mod sandbox;
 mod session_append;
 mod status_command;
 
@@ -28,7 +29,7 @@ struct Figure {
     run: fn() -> anyhow::Result<Vec<Measurement>>,
 }
 
-const FIGURES: [Figure; 10] = [
+const FIGURES: [Figure; 11] = [
     Figure { name: "audit", run: audit::run },
     Figure { name: "domain-events", run: domain_events::run },
     Figure { name: "journal-append", run: journal_append::run },
@@ -39,6 +40,7 @@ const FIGURES: [Figure; 10] = [
     Figure { name: "status-command", run: status_command::run },
     Figure { name: "edit-event", run: edit_event::run },
     Figure { name: "policy", run: policy::run },
+    Figure { name: "sandbox", run: sandbox::run },
 ];
 
 /// What the command line asks for.

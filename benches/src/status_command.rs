@@ -34,7 +34,7 @@ pub fn run() -> anyhow::Result<Vec<Measurement>> {
 }
 
 /// Builds the binary as it is released; it stands beside this program.
-fn build() -> anyhow::Result<PathBuf> {
+pub fn build() -> anyhow::Result<PathBuf> {
     let cargo = std::env::var_os("CARGO").unwrap_or("cargo".into());
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().context("the workspace has no folder")?;
     let built = Command::new(cargo)

@@ -125,6 +125,16 @@ fn needs() -> Result<(), Failure> {
         install.args(["install", "-y", "-qq"]).args(package.split(' '));
         shell::run(install.env("DEBIAN_FRONTEND", "noninteractive"))?;
     }
+    // Without it, the sandbox by our own namespaces is tested alone.
+    if !shell::succeeds(Command::new("bwrap").arg("--version")) && is_debian_root() {
+        say("bwrap is missing; installing bubblewrap");
+        let mut install = Command::new("apt-get");
+        install.args(["install", "-y", "-qq", "bubblewrap"]).env("DEBIAN_FRONTEND", "noninteractive");
+        let _ = shell::run(Command::new("apt-get").args(["update", "-qq"]));
+        if shell::run(&mut install).is_err() {
+            say("bubblewrap cannot be installed; going on without it");
+        }
+    }
     for (part, component) in [("fmt", "rustfmt"), ("clippy", "clippy")] {
         if !shell::succeeds(cargo().args([part, "--version"])) {
             say(format!("cargo {part} is missing; installing {component}"));

@@ -35,5 +35,7 @@ mod processes;
 mod providers;
 #[path = "all/race.rs"]
 mod race;
+#[path = "all/sandbox.rs"]
+mod sandbox;
 #[path = "all/team.rs"]
 mod team;

@@ -65,6 +65,9 @@ impl Toolbox {
         let Some(sandbox) = self.sandbox.clone() else {
             return Outcome::failed("no commands are run here, because nothing was set up to run them in");
         };
+        if let Err(error) = self.workspace(&order.agent).await {
+            return Outcome::failed(error);
+        }
         command::execute(Arc::clone(&self.root), sandbox, order, command, permit).await
     }
 
