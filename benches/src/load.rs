@@ -144,7 +144,7 @@ impl World {
         let n = self.given.wrapping_mul(7).wrapping_add(turn);
         let acts = match turn {
             1 => vec![
-                Act::ReadFile { path: format!("memory/{}.md", word(n)) },
+                Act::read_file(format!("memory/{}.md", word(n))),
                 Act::QueryTasks { sql: "SELECT id, title FROM tasks WHERE mark = 'open'".to_owned() },
             ],
             2 => vec![

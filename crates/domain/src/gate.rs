@@ -90,7 +90,7 @@ fn judge_act(asker: &Asker<'_>, policy: &Policy, act: &Act, seen: Option<&Seen>)
         permit: Permit::NONE,
     };
     let path_rule = match act {
-        Act::ReadFile { path } | Act::ListDirectory { path } => readable(path),
+        Act::ReadFile { path, .. } | Act::ListDirectory { path } => readable(path),
         Act::SearchFiles { path, .. } => readable(path.as_deref().unwrap_or("memory")),
         Act::WriteFile { path, .. } | Act::CreateDirectory { path } => writable(path),
         _ => Ok(String::new()),
@@ -130,6 +130,10 @@ fn judge_act(asker: &Asker<'_>, policy: &Policy, act: &Act, seen: Option<&Seen>)
             let factors = vec![format!("speaks to people outside the home, in {channel}")];
             (Verdict::Ask { risk: Risk::Medium, factors }, "slack_send always asks".to_owned())
         }
+        Act::EmailSend { to, .. } => {
+            let factors = vec![format!("speaks to people outside the home, to {to}")];
+            (Verdict::Ask { risk: Risk::Medium, factors }, "email_send always asks".to_owned())
+        }
         Act::SendMessage { to: other, .. } | Act::CreateTask { assignee: Some(other), .. }
             if !asker.label.readers.include(other) =>
         {
@@ -146,13 +150,16 @@ fn judge_act(asker: &Asker<'_>, policy: &Policy, act: &Act, seen: Option<&Seen>)
         | Act::UpdateTask { .. }
         | Act::QueryTasks { .. }
         | Act::SendMessage { .. }
+        | Act::MemorySearch { .. }
+        | Act::ListSessions { .. }
+        | Act::ReadSession { .. }
         | Act::SlackRead { .. } => (Verdict::Allow, asks_nobody(act.tool())),
         Act::Check { .. } => {
             return deny("check is Synod's own".to_owned(), "there is no tool check".to_owned());
         }
     };
     let changes = nature != Nature::Read && !facts.is_some_and(|f| f.inside);
-    let is_outward = wants_network || matches!(act, Act::SlackSend { .. });
+    let is_outward = wants_network || matches!(act, Act::SlackSend { .. } | Act::EmailSend { .. });
     let (verdict, rule) =
         if changes { trusted(asker.label, is_outward, verdict, rule) } else { (verdict, rule) };
     if verdict == Verdict::Allow && changes && asker.approval_required {

@@ -55,6 +55,9 @@ pub struct Role {
 /// Tools that any role may have: they move work about inside the home and touch nothing outside it.
 pub const COORDINATION_TOOLS: [&str; 4] = ["create_task", "update_task", "query_tasks", "send_message"];
 
+/// Tools that every built-in role has because it may read.
+const READERS_TOOLS: [&str; 1] = ["memory_search"];
+
 /// The roles that every home has, made once: the gate looks one up for each call.
 pub(crate) static BUILTIN: LazyLock<BTreeMap<String, Role>> = LazyLock::new(builtin);
 
@@ -73,6 +76,7 @@ pub fn builtin() -> BTreeMap<String, Role> {
                 "read_session",
                 "slack_read",
                 "slack_send",
+                "email_send",
                 "delegate",
             ],
         ),
@@ -110,7 +114,12 @@ pub fn builtin() -> BTreeMap<String, Role> {
     ];
     rows.into_iter()
         .map(|(name, permissions, tools)| {
-            let tools = tools.iter().chain(&COORDINATION_TOOLS).map(|t| (*t).to_owned()).collect();
+            let tools = tools
+                .iter()
+                .chain(&READERS_TOOLS)
+                .chain(&COORDINATION_TOOLS)
+                .map(|t| (*t).to_owned())
+                .collect();
             (name.to_owned(), Role { permissions: permissions.iter().copied().collect(), tools })
         })
         .collect()

@@ -5,8 +5,9 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::evidence::Evidence;
-use crate::id::{AgentId, CallId, TaskId};
+use crate::id::{AgentId, CallId, SessionId, TaskId};
 use crate::role::Permission;
+use crate::session::Status;
 use crate::task::{Mark, Priority};
 
 /// One tool call that a model asked for.
@@ -127,17 +128,23 @@ pub enum Act {
     ReadFile {
         /// Relative to the home.
         path: String,
+        /// The first line that is shown, from 1; the first of the file if left out.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        from_line: Option<u64>,
+        /// At most so many lines; all that fit if left out.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        lines: Option<u64>,
     },
     /// List a folder beneath the home.
     ListDirectory {
         /// Relative to the home.
         path: String,
     },
-    /// Find text in files beneath a folder.
+    /// Find text in files, the best first.
     SearchFiles {
-        /// Words to look for; every one must occur.
+        /// Words and "quoted phrases"; files that have all of them come first.
         query: String,
-        /// Where; `memory` if left out.
+        /// Where; `memory` and the agent's own workspace if left out.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         path: Option<String>,
     },
@@ -243,6 +250,34 @@ pub enum Act {
         /// What.
         content: String,
     },
+    /// Find text in memory and contexts, the best first.
+    MemorySearch {
+        /// As of `search_files`.
+        query: String,
+        /// At most so many files.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        limit: Option<u32>,
+    },
+    /// List conversations, the newest first.
+    ListSessions {
+        /// Only those of this agent.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        agent: Option<AgentId>,
+        /// Only those that stand so.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        status: Option<Status>,
+        /// At most so many.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        limit: Option<u32>,
+    },
+    /// Read a conversation.
+    ReadSession {
+        /// Which.
+        session: SessionId,
+        /// At most so many messages, the newest.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        last: Option<u32>,
+    },
     /// Read messages that came in from Slack.
     SlackRead {
         /// At most so many, the newest.
@@ -262,6 +297,15 @@ pub enum Act {
     SlackSend {
         /// Where.
         channel: String,
+        /// What.
+        text: String,
+    },
+    /// Send a mail, through `inbox/email-outbox.jsonl`.
+    EmailSend {
+        /// Whom: one address.
+        to: String,
+        /// One line.
+        subject: String,
         /// What.
         text: String,
     },
@@ -293,7 +337,7 @@ pub struct Facts {
 }
 
 /// Every tool of this version, in the order of the documentation.
-pub const ALL: [Facts; 16] = [
+pub const ALL: [Facts; 20] = [
     fact("read_file", Some(Permission::ReadFiles), Nature::Read),
     fact("list_directory", Some(Permission::ReadFiles), Nature::Read),
     fact("search_files", Some(Permission::ReadFiles), Nature::Read),
@@ -309,9 +353,13 @@ pub const ALL: [Facts; 16] = [
     inside("update_task"),
     fact("query_tasks", None, Nature::Read),
     inside("send_message"),
+    fact("memory_search", Some(Permission::ReadFiles), Nature::Read),
+    fact("list_sessions", Some(Permission::ReadFiles), Nature::Read),
+    fact("read_session", Some(Permission::ReadFiles), Nature::Read),
     fact("slack_read", None, Nature::Read),
     // The outbox line carries the effect's id, and is looked for before it is written again.
     fact("slack_send", Some(Permission::ExecuteTools), Nature::Idempotent),
+    fact("email_send", Some(Permission::ExecuteTools), Nature::Idempotent),
 ];
 
 const fn fact(name: &'static str, needs: Option<Permission>, nature: Nature) -> Facts {
@@ -331,6 +379,11 @@ pub fn facts(name: &str) -> Option<&'static Facts> {
 }
 
 impl Act {
+    /// Reads a whole file.
+    pub fn read_file(path: impl Into<String>) -> Self {
+        Self::ReadFile { path: path.into(), from_line: None, lines: None }
+    }
+
     /// The tool's name.
     pub fn tool(&self) -> &'static str {
         match self {
@@ -348,9 +401,13 @@ impl Act {
             Self::UpdateTask { .. } => "update_task",
             Self::QueryTasks { .. } => "query_tasks",
             Self::SendMessage { .. } => "send_message",
+            Self::MemorySearch { .. } => "memory_search",
+            Self::ListSessions { .. } => "list_sessions",
+            Self::ReadSession { .. } => "read_session",
             Self::SlackRead { .. } => "slack_read",
             Self::Check { .. } => CHECK,
             Self::SlackSend { .. } => "slack_send",
+            Self::EmailSend { .. } => "email_send",
         }
     }
 

@@ -112,6 +112,13 @@ pub(crate) fn show(act: &Act) -> Shown {
             "text",
             &evidence.to_string(),
         ),
+        Act::EmailSend { to, subject, text } => shown(
+            "email",
+            format!("Approve mail to {to}: {subject}"),
+            format!("Mail to {to}"),
+            "text",
+            &format!("Subject: {subject}\n\n{text}"),
+        ),
         Act::ReadFile { .. }
         | Act::ListDirectory { .. }
         | Act::SearchFiles { .. }
@@ -121,6 +128,9 @@ pub(crate) fn show(act: &Act) -> Shown {
         | Act::UpdateTask { .. }
         | Act::QueryTasks { .. }
         | Act::SendMessage { .. }
+        | Act::MemorySearch { .. }
+        | Act::ListSessions { .. }
+        | Act::ReadSession { .. }
         | Act::SlackRead { .. }
         | Act::RunTests {}
         | Act::Lint {} => {

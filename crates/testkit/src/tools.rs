@@ -121,7 +121,7 @@ impl Tools for Bench {
 impl Inner {
     fn pretend(&mut self, order: Order) -> Outcome {
         match order.act {
-            Act::ReadFile { path } => match self.files.get(&path) {
+            Act::ReadFile { path, .. } => match self.files.get(&path) {
                 Some(text) => Outcome::done(text.clone()),
                 None => Outcome::failed(format!("{path} does not exist")),
             },
@@ -130,7 +130,7 @@ impl Inner {
                     self.files.keys().filter(|file| path == "." || file.starts_with(&format!("{path}/")));
                 Outcome::done(names.cloned().collect::<Vec<_>>().join("\n"))
             }
-            Act::SearchFiles { query, .. } => {
+            Act::SearchFiles { query, .. } | Act::MemorySearch { query, .. } => {
                 let hits =
                     self.files.iter().filter(|(_, text)| query.split_whitespace().all(|w| text.contains(w)));
                 Outcome::done(hits.map(|(file, _)| file.as_str()).collect::<Vec<_>>().join("\n"))
@@ -149,7 +149,10 @@ impl Inner {
             // The real one names the effect in the commit; the fake has no workspace, so it only answers the same.
             Act::GitCommit { .. } => Outcome::done(format!("committed {}", order.ticket.effect)),
             Act::GitDiff { .. } => Outcome::done("nothing differs"),
-            Act::QueryTasks { .. } | Act::SlackRead { .. } => Outcome::done(String::new()),
+            Act::QueryTasks { .. }
+            | Act::ListSessions { .. }
+            | Act::ReadSession { .. }
+            | Act::SlackRead { .. } => Outcome::done(String::new()),
             Act::SlackSend { channel, text } => {
                 self.outbox.entry(order.ticket.effect).or_insert((channel, text));
                 Outcome::done("posted".to_owned())
@@ -160,6 +163,10 @@ impl Inner {
                 }
                 evidence => Outcome::done(format!("{evidence} is so")),
             },
+            Act::EmailSend { to, text, .. } => {
+                self.outbox.entry(order.ticket.effect).or_insert((to, text));
+                Outcome::done("sent".to_owned())
+            }
             Act::CreateTask { .. } | Act::UpdateTask { .. } | Act::SendMessage { .. } => {
                 Outcome::failed(format!("{} is carried out inside", order.act.tool()))
             }
@@ -206,7 +213,7 @@ mod tests {
     async fn a_once_act_that_ran_twice_is_named() {
         let bench = Bench::new();
         let act = Act::ExecuteCommand { command: "date".to_owned() };
-        let read = Act::ReadFile { path: "a".to_owned() };
+        let read = Act::read_file("a");
         bench.run(order(1, "a", act.clone())).await;
         bench.run(order(2, "a", read.clone())).await;
         bench.run(order(2, "a", read)).await;

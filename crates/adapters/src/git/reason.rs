@@ -379,6 +379,7 @@ fn written(act: &Act) -> BTreeSet<String> {
             BTreeSet::from([parts.join("/")])
         }
         Act::SlackSend { .. } => BTreeSet::from(["inbox/slack-outbox.jsonl".to_owned()]),
+        Act::EmailSend { .. } => BTreeSet::from(["inbox/email-outbox.jsonl".to_owned()]),
         _ => BTreeSet::new(),
     }
 }
@@ -397,7 +398,7 @@ fn act_words(act: &Act, tense: Tense) -> String {
         Act::Lint {} => say("ran the checks", "run the checks"),
         Act::WriteFile { path, .. } => format!("{} {path}", say("wrote", "write")),
         Act::CreateDirectory { path } => format!("{} the folder {path}", say("made", "make")),
-        Act::ReadFile { path } => format!("read {path}"),
+        Act::ReadFile { path, .. } => format!("read {path}"),
         Act::GitCommit { message, .. } => {
             format!(
                 "{} in its workspace: {}",
@@ -406,6 +407,7 @@ fn act_words(act: &Act, tense: Tense) -> String {
             )
         }
         Act::SlackSend { channel, .. } => format!("{} to {channel}", say("wrote", "write")),
+        Act::EmailSend { to, .. } => format!("{} {to}", say("mailed", "mail")),
         _ => format!("{} {}", say("used", "use"), act.tool()),
     }
 }

@@ -203,7 +203,7 @@ mod tests {
         for _ in 0..3_000 {
             let length = rng.below(12);
             let arguments: String = (0..length).filter_map(|_| rng.pick(&pieces).copied()).collect();
-            let name = TABLE[usize::try_from(rng.below(12)).unwrap()].name;
+            let name = TABLE[usize::try_from(rng.below(TABLE.len() as u64)).unwrap()].name;
             read(RawCall { id: String::new(), name: name.to_owned(), arguments }, 1);
         }
     }

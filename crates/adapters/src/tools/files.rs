@@ -1,8 +1,11 @@
 //! Reading, listing and writing files.
 
+use std::borrow::Cow;
+use std::collections::HashSet;
 use std::fs::File;
-use std::io::{Read, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::os::fd::OwnedFd;
+use std::os::unix::fs::FileExt as _;
 
 use domain::id::Ticket;
 use rustix::fs::{self, AtFlags, Dir, FileType, Mode, OFlags};
@@ -10,12 +13,16 @@ use rustix::io::Errno;
 
 use super::beneath::{Place, Root, kind_words, stat_in};
 use super::text;
+use super::until::Until;
 use crate::redact::{SLACK_BYTES, redact};
 
 /// So many entries of a folder are shown.
 const ENTRIES_SHOWN_MAX: usize = 500;
 /// So many are looked at; of more, any may be missing.
 const ENTRIES_READ_MAX: usize = 20_000;
+
+/// So much of a file is gone through to reach a line.
+const SCANNED_BYTES_MAX: u64 = 1 << 30;
 
 /// What the agent sees, or why it sees nothing.
 pub(super) type Answer = Result<String, String>;
@@ -28,30 +35,137 @@ pub(super) fn place_of(real: &std::path::Path) -> String {
     real.to_string_lossy().into_owned()
 }
 
-/// Reads a text file.
-pub(super) fn read_file(root: &Root, path: &str, bytes_max: u64) -> Found {
+/// The part of a file that is wanted.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Part {
+    /// From 1.
+    pub(super) from_line: u64,
+    pub(super) lines: u64,
+}
+
+impl Part {
+    pub(super) fn new(from_line: Option<u64>, lines: Option<u64>) -> Self {
+        Self { from_line: from_line.unwrap_or(1).max(1), lines: lines.unwrap_or(u64::MAX).max(1) }
+    }
+}
+
+/// Reads a text file, or a part of it.
+pub(super) fn read_file(root: &Root, path: &str, part: Part, bytes_max: u64, until: &Until) -> Found {
     let (file, size, real) = root.real_file(path).map_err(|e| e.to_string())?;
     let real = place_of(&real);
-    let mut bytes = Vec::new();
     let failed = |e: std::io::Error| format!("{path} cannot be read: {e}");
-    file.take(bytes_max.saturating_add(SLACK_BYTES as u64)).read_to_end(&mut bytes).map_err(failed)?;
-    let is_cut = bytes.len() as u64 > bytes_max;
-    let Some(text) = text::from_bytes(&bytes, is_cut) else {
+    let mut reader = BufReader::new((&file).take(SCANNED_BYTES_MAX));
+    let mut before = 0;
+    for line in 1..part.from_line {
+        if until.is_over() {
+            return Err(format!("the time did not suffice to reach line {} of {path}", part.from_line));
+        }
+        match reader.skip_until(b'\n').map_err(failed)? {
+            0 => return Ok((format!("[{path} has only {} lines]", line - 1), real)),
+            skipped => before += skipped as u64,
+        }
+    }
+    let read = Lines::read(&mut reader, part, bytes_max).map_err(failed)?;
+    let Some(text) = text::from_bytes(&read.bytes, read.end == End::InLine) else {
         return Err(format!("{path} is not a text file in UTF-8 ({size} bytes)"));
     };
-    // Redacted before it is cut, so that the cut leaves no half of a credential.
-    let mut text = redact(text);
-    if is_cut {
-        let end = text.floor_char_boundary(usize::try_from(bytes_max).unwrap_or(usize::MAX));
-        text.to_mut().truncate(end);
+    let text = match read.end {
+        End::Whole if before == 0 => redact(text),
+        End::Whole | End::AtLine => Cow::Owned(redact_lines(&file, before, text)),
+        End::InLine => Cow::Owned(redact_start(&file, before, text)),
+    };
+    let (first, next) = (part.from_line, part.from_line.saturating_add(read.count));
+    let text = match read.end {
+        End::Whole if text.is_empty() && first == 1 => format!("[{path} is empty]"),
+        End::Whole if text.is_empty() => format!("[{path} has only {} lines]", first - 1),
+        End::Whole => text.into_owned(),
+        End::AtLine => format!(
+            "{text}[cut: lines {first} to {} of {path}, which has {size} bytes; read on with from_line {next}]",
+            next - 1
+        ),
+        End::InLine => format!(
+            "{text}\n[cut: the first {} bytes of line {first} of {path}, which has {size} bytes; the next line \
+             is from_line {}]",
+            text.len(),
+            first + 1
+        ),
+    };
+    Ok((text, real))
+}
+
+/// Lines of a file without credentials, also without parts of such that begin before or end behind them.
+fn redact_lines(file: &File, from: u64, text: &str) -> String {
+    let start = from.saturating_sub(SLACK_BYTES as u64);
+    let around = around(file, start, from + text.len() as u64 + SLACK_BYTES as u64);
+    let clean = redact(&around);
+    if clean == around {
+        return text.to_owned();
     }
-    if is_cut {
-        return Ok((format!("{text}\n[cut: the first {} of {size} bytes of {path}]", text.len()), real));
+    let clean: HashSet<&str> = clean.lines().collect();
+    let line = |line: &str| match redact(line.trim_end_matches(['\r', '\n'])) {
+        bare if clean.contains(bare.as_ref()) => line.to_owned(),
+        Cow::Owned(bare) => format!("{bare}\n"),
+        Cow::Borrowed(_) => "[redacted]\n".to_owned(),
+    };
+    text.split_inclusive('\n').map(line).collect()
+}
+
+/// The beginning of a line without credentials, also without one that goes on behind it.
+fn redact_start(file: &File, from: u64, text: &str) -> String {
+    let mut clean = redact(&around(file, from, from + (text.len() + SLACK_BYTES) as u64)).into_owned();
+    clean.truncate(clean.floor_char_boundary(text.len()));
+    clean
+}
+
+/// A part of a file as text; what cannot be read is missing.
+fn around(file: &File, from: u64, to: u64) -> String {
+    let mut bytes = vec![0; usize::try_from(to - from).unwrap_or(0)];
+    let mut filled = 0;
+    while let Ok(read @ 1..) = file.read_at(&mut bytes[filled..], from + filled as u64) {
+        filled += read;
     }
-    if text.is_empty() {
-        return Ok((format!("[{path} is empty]"), real));
+    String::from_utf8_lossy(&bytes[..filled]).into_owned()
+}
+
+/// Lines of a file, as many as are wanted and fit.
+struct Lines {
+    bytes: Vec<u8>,
+    count: u64,
+    end: End,
+}
+
+/// Why no more lines are shown.
+#[derive(PartialEq, Eq)]
+enum End {
+    /// There are none.
+    Whole,
+    /// They were not wanted, or do not fit.
+    AtLine,
+    /// The first one alone does not fit.
+    InLine,
+}
+
+impl Lines {
+    fn read(reader: &mut impl BufRead, part: Part, bytes_max: u64) -> std::io::Result<Self> {
+        let mut bytes = Vec::new();
+        let mut count = 0;
+        while count < part.lines {
+            let before = bytes.len();
+            let room = bytes_max - before as u64 + 1;
+            if reader.take(room).read_until(b'\n', &mut bytes)? == 0 {
+                return Ok(Self { bytes, count, end: End::Whole });
+            }
+            if bytes.len() as u64 > bytes_max {
+                let end = if count == 0 { End::InLine } else { End::AtLine };
+                let kept = if count == 0 { usize::try_from(bytes_max).unwrap_or(usize::MAX) } else { before };
+                bytes.truncate(kept);
+                return Ok(Self { bytes, count, end });
+            }
+            count += 1;
+        }
+        let end = if reader.fill_buf()?.is_empty() { End::Whole } else { End::AtLine };
+        Ok(Self { bytes, count, end })
     }
-    Ok((text.into_owned(), real))
 }
 
 /// Lists a folder.
@@ -81,7 +195,10 @@ pub(super) fn list_directory(root: &Root, path: &str, bytes_max: u64) -> Found {
         names.iter().take(ENTRIES_SHOWN_MAX).map(|name| line(&found.fd, name)).collect();
     if names.len() > ENTRIES_SHOWN_MAX {
         let at_least = if names.len() == ENTRIES_READ_MAX { "at least " } else { "" };
-        lines.push(format!("[cut: the first {ENTRIES_SHOWN_MAX} of {at_least}{} entries]", names.len()));
+        lines.push(format!(
+            "[cut: the first {ENTRIES_SHOWN_MAX} of {at_least}{} entries; search_files finds others by name]",
+            names.len()
+        ));
     }
     Ok((text::head(lines.join("\n"), bytes_max), real))
 }
@@ -117,7 +234,12 @@ pub(super) fn write_file(root: &Root, ticket: Ticket, path: &str, content: &str)
     Ok(format!("{path} is {done}: {} bytes", content.len()))
 }
 
-fn replace(place: &Place, ticket: Ticket, mode: Option<Mode>, content: &[u8]) -> std::io::Result<()> {
+pub(super) fn replace(
+    place: &Place,
+    ticket: Ticket,
+    mode: Option<Mode>,
+    content: &[u8],
+) -> std::io::Result<()> {
     let folder = &place.folder.fd;
     // Named after the effect: a try that a crash cut short is cleared away by the next.
     let aside = format!(".synod-write-{}-{}.tmp", ticket.effect, ticket.attempt);

@@ -4,11 +4,15 @@
 mod arguments;
 pub(crate) mod beneath;
 mod command;
+mod email;
 mod evidence;
 mod files;
+mod kept;
+mod outbox;
 mod own;
 mod schema;
 mod search;
+mod sessions;
 mod slack;
 pub mod tasks_sql;
 mod text;
@@ -98,6 +102,17 @@ impl Toolbox {
         let root = Arc::clone(&self.root);
         blocking(move || work(&root)).await
     }
+
+    /// The same, for what goes out: one at a time.
+    async fn post(&self, work: impl FnOnce(&Root) -> files::Answer + Send + 'static) -> files::Answer {
+        let outbox = Arc::clone(&self.outbox);
+        self.change(move |root| {
+            // The lock guards no data that a panic could leave half changed.
+            let _one = outbox.lock().unwrap_or_else(PoisonError::into_inner);
+            work(root)
+        })
+        .await
+    }
 }
 
 #[async_trait]
@@ -138,10 +153,11 @@ impl Tools for Toolbox {
             return Outcome::failed(error);
         }
         let answer = match order.act.clone() {
-            Act::ReadFile { path } => {
-                let found =
-                    self.look_at(ms_max, move |root, _| files::read_file(root, &path, bytes_max)).await;
-                return shown(found);
+            Act::ReadFile { path, from_line, lines } => {
+                let part = files::Part::new(from_line, lines);
+                let work =
+                    move |root: &Root, until: &Until| files::read_file(root, &path, part, bytes_max, until);
+                return shown(self.look_at(ms_max, work).await);
             }
             Act::ListDirectory { path } => {
                 let found =
@@ -158,6 +174,23 @@ impl Tools for Toolbox {
             Act::QueryTasks { sql } => {
                 self.look_at(ms_max, move |root, until| tasks_sql::answer(root, &sql, bytes_max, until)).await
             }
+            Act::MemorySearch { query, .. } => {
+                let work = move |root: &Root, until: &Until| {
+                    search::search_files(root, &query, search::DEFAULT_FOLDER, bytes_max, until)
+                };
+                self.look_at(ms_max, work).await
+            }
+            Act::ListSessions { agent, status, limit } => {
+                let which = sessions::Which { agent, status, limit };
+                let work =
+                    move |root: &Root, until: &Until| sessions::list_sessions(root, &which, bytes_max, until);
+                self.look_at(ms_max, work).await
+            }
+            Act::ReadSession { session, last } => {
+                let work =
+                    move |root: &Root, _: &Until| sessions::read_session(root, &session, last, bytes_max);
+                return shown(self.look_at(ms_max, work).await);
+            }
             Act::SlackRead { limit } => {
                 self.look_at(ms_max, move |root, _| slack::slack_read(root, limit, bytes_max)).await
             }
@@ -173,14 +206,13 @@ impl Tools for Toolbox {
                 self.change(move |root| files::create_directory(root, &path)).await
             }
             Act::SlackSend { channel, text } => {
-                let outbox = Arc::clone(&self.outbox);
                 let at = self.clock.now();
-                self.change(move |root| {
-                    // The lock guards no data that a panic could leave half changed.
-                    let _one = outbox.lock().unwrap_or_else(PoisonError::into_inner);
-                    slack::slack_send(root, ticket.effect, at, &channel, &text)
-                })
-                .await
+                self.post(move |root| slack::slack_send(root, ticket.effect, at, &channel, &text)).await
+            }
+            Act::EmailSend { to, subject, text } => {
+                let at = self.clock.now();
+                let mail = email::Mail { to, subject, text };
+                self.post(move |root| email::email_send(root, ticket.effect, at, &mail)).await
             }
             Act::Check { evidence, .. } => return evidence::check(self, order, evidence).await,
             Act::ExecuteCommand { command } => {
@@ -225,6 +257,8 @@ impl Tools for Toolbox {
             Act::SearchFiles { path, .. } => {
                 outcome.reading(path.unwrap_or_else(|| search::DEFAULT_FOLDER.to_owned()))
             }
+            Act::MemorySearch { .. } => outcome.reading(search::DEFAULT_FOLDER),
+            Act::ListSessions { .. } => outcome.reading(sessions::NAMES),
             Act::QueryTasks { .. } => outcome.reading("tasks"),
             Act::SlackRead { .. } => outcome.reading(slack::MESSAGES),
             // Even a commit answers with the names of files.

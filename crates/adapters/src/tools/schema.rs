@@ -8,14 +8,16 @@ pub(super) struct Described {
 }
 
 /// Every tool of this version.
-pub(super) const TABLE: [Described; 16] = [
+pub(super) const TABLE: [Described; 20] = [
     Described {
         name: "read_file",
-        description: "Read a text file. Long files are cut at the end, with a note that says so. Binary files are refused.",
+        description: "Read a text file, or some of its lines. A long file is cut, with a note that says from which line to read on. Binary files are refused.",
         schema: r#"{
             "type": "object",
             "properties": {
-                "path": {"type": "string", "minLength": 1, "description": "Path relative to the home folder, such as memory/redis.md"}
+                "path": {"type": "string", "minLength": 1, "description": "Path relative to the home folder, such as memory/redis.md"},
+                "from_line": {"type": "integer", "minimum": 1, "maximum": 1000000000, "description": "The first line to show; 1 if left out"},
+                "lines": {"type": "integer", "minimum": 1, "maximum": 1000000, "description": "At most so many lines; as many as fit if left out"}
             },
             "required": ["path"],
             "additionalProperties": false
@@ -35,12 +37,12 @@ pub(super) const TABLE: [Described; 16] = [
     },
     Described {
         name: "search_files",
-        description: "Find text files that have every one of the words, in any case. Gives the best files first, with file, line number and line.",
+        description: "Full-text search, the best files first, each with file:line: line. Words are found in any case and in their other forms (run, runs, running); names such as read_file or readFile are found whole and by their parts; file names count too. Files that have every word come first, then those that have some.",
         schema: r#"{
             "type": "object",
             "properties": {
-                "query": {"type": "string", "minLength": 1, "maxLength": 1000, "description": "Words, separated by blanks; every one must occur in the file"},
-                "path": {"type": "string", "minLength": 1, "description": "Folder to search, relative to the home folder; 'memory' if left out"}
+                "query": {"type": "string", "minLength": 1, "maxLength": 1000, "description": "Words, separated by blanks; words in \"double quotes\" must stand beside each other. There are no other operators"},
+                "path": {"type": "string", "minLength": 1, "description": "Folder or file to search, relative to the home folder; memory and your own workspace if left out"}
             },
             "required": ["query"],
             "additionalProperties": false
@@ -182,6 +184,45 @@ pub(super) const TABLE: [Described; 16] = [
         }"#,
     },
     Described {
+        name: "memory_search",
+        description: "Full-text search in the team's memory and contexts, the best files first, each with file:line: line. The query is as that of search_files.",
+        schema: r#"{
+            "type": "object",
+            "properties": {
+                "query": {"type": "string", "minLength": 1, "maxLength": 1000, "description": "Words, separated by blanks; words in \"double quotes\" must stand beside each other"},
+                "limit": {"type": "integer", "minimum": 1, "maximum": 100, "description": "At most so many files; 20 if left out"}
+            },
+            "required": ["query"],
+            "additionalProperties": false
+        }"#,
+    },
+    Described {
+        name: "list_sessions",
+        description: "List conversations of agents, those that changed last first: id, status, agent, task, when.",
+        schema: r#"{
+            "type": "object",
+            "properties": {
+                "agent": {"type": "string", "pattern": "^[a-z][a-z0-9-]{0,62}$", "description": "Only those of this agent"},
+                "status": {"type": "string", "enum": ["active", "sleeping", "completed", "error"], "description": "Only those that stand so"},
+                "limit": {"type": "integer", "minimum": 1, "maximum": 200, "description": "At most so many; 20 if left out"}
+            },
+            "additionalProperties": false
+        }"#,
+    },
+    Described {
+        name: "read_session",
+        description: "Read the newest messages of a conversation, oldest first.",
+        schema: r#"{
+            "type": "object",
+            "properties": {
+                "session": {"type": "string", "minLength": 1, "maxLength": 100, "description": "Id of the session, such as planner-001-0a1b2c"},
+                "last": {"type": "integer", "minimum": 1, "maximum": 500, "description": "At most so many messages; 20 if left out"}
+            },
+            "required": ["session"],
+            "additionalProperties": false
+        }"#,
+    },
+    Described {
         name: "slack_read",
         description: "Read the newest messages that came in from Slack, oldest first, one JSON object a line.",
         schema: r#"{
@@ -204,6 +245,20 @@ pub(super) const TABLE: [Described; 16] = [
             "required": ["channel", "text"],
             "additionalProperties": false
         }"##,
+    },
+    Described {
+        name: "email_send",
+        description: "Send a mail. A person is asked first.",
+        schema: r#"{
+            "type": "object",
+            "properties": {
+                "to": {"type": "string", "minLength": 3, "maxLength": 320, "pattern": "^[^\\s@,;<>]+@[^\\s@,;<>]+$", "description": "One address, such as dana@example.org"},
+                "subject": {"type": "string", "minLength": 1, "maxLength": 500, "pattern": "^[^\\r\\n]+$", "description": "One line"},
+                "text": {"type": "string", "minLength": 1, "maxLength": 200000, "description": "What to say"}
+            },
+            "required": ["to", "subject", "text"],
+            "additionalProperties": false
+        }"#,
     },
 ];
 

@@ -142,10 +142,15 @@ async fn a_flood_is_cut_in_the_middle_and_kept_for_people() {
     order.output_bytes_max = 1_000;
     let Outcome { ok: true, text: shown, .. } = home.run(order).await else { panic!("it is done") };
     assert!(shown.len() < 1_400, "{} bytes", shown.len());
-    for part in ["stdout:\nfirst\n", "bytes cut", "last\n\nstderr:\nbad\n", "in .synod/output/7.txt]"] {
+    for part in [
+        "stdout:\nfirst\n",
+        "bytes cut",
+        "last\n\nstderr:\nbad\n",
+        "in artifacts/output/7.txt; read_file shows it by lines]",
+    ] {
         assert!(shown.contains(part), "{shown} has {part}");
     }
-    let whole = home.read(".synod/output/7.txt");
+    let whole = home.read("artifacts/output/7.txt");
     assert!(whole.contains("filling 1500\n") && whole.ends_with("stderr:\nbad\n"));
 }
 
@@ -159,7 +164,7 @@ async fn an_endless_flood_is_ended() {
         }
         Outcome { ok: true, text, .. } => panic!("{text}"),
     }
-    assert!(std::fs::metadata(home.path(".synod/output/7.txt")).unwrap().len() < 5 << 20);
+    assert!(std::fs::metadata(home.path("artifacts/output/7.txt")).unwrap().len() < 5 << 20);
 }
 
 #[tokio::test]

@@ -21,8 +21,51 @@ async fn a_long_file_is_cut_and_says_so() {
     home.write("memory/long.md", "äö".repeat(100));
     let mut order = order(1, "coder-001", read("memory/long.md"));
     order.output_bytes_max = 7;
-    let expected = "äöä\n[cut: the first 6 of 400 bytes of memory/long.md]";
+    let expected = "äöä\n[cut: the first 6 bytes of line 1 of memory/long.md, which has 400 bytes; the next line is from_line 2]";
     assert_eq!(home.run(order).await, Outcome::done(expected.to_owned()).reading("memory/long.md"));
+}
+
+#[tokio::test]
+async fn a_long_file_is_read_on_line_by_line_until_its_end() {
+    let home = Home::new();
+    let text: String = (1..=50).map(|n| format!("line {n}\n")).collect();
+    home.write("memory/long.md", &text);
+    let part = |from_line, lines| Act::ReadFile { path: "memory/long.md".to_owned(), from_line, lines };
+    let (mut seen, mut next) = (String::new(), Some(1));
+    while let Some(from) = next {
+        let mut order = order(1, "coder-001", part(Some(from), None));
+        order.output_bytes_max = 60;
+        let shown = home.run(order).await.text;
+        let (lines, note) = shown.split_once("[cut: ").unwrap_or((&shown, ""));
+        seen.push_str(lines);
+        next = note.rsplit_once("from_line ").map(|(_, n)| n.trim_end_matches(']').parse().unwrap());
+    }
+    assert_eq!(seen, text);
+    assert_eq!(
+        home.done(part(Some(49), Some(1))).await,
+        "line 49\n[cut: lines 49 to 49 of memory/long.md, which has 391 bytes; read on with from_line 50]"
+    );
+    assert_eq!(home.done(part(Some(50), Some(9))).await, "line 50\n");
+    assert_eq!(home.done(part(Some(51), None)).await, "[memory/long.md has only 50 lines]");
+    assert_eq!(home.done(part(Some(900), None)).await, "[memory/long.md has only 50 lines]");
+}
+
+#[tokio::test]
+async fn no_page_of_a_file_shows_a_part_of_a_credential() {
+    let home = Home::new();
+    let body = "MIIEpAIBAAKCAQEA7bq\n".repeat(20);
+    home.write(
+        "memory/key.md",
+        format!("a\n-----BEGIN RSA PRIVATE KEY-----\n{body}-----END RSA PRIVATE KEY-----\nb\n"),
+    );
+    for (from, lines) in [(1, 30), (2, 3), (5, 4), (20, 5), (22, 9)] {
+        let act =
+            Act::ReadFile { path: "memory/key.md".to_owned(), from_line: Some(from), lines: Some(lines) };
+        let shown = home.done(act).await;
+        assert!(!shown.contains("MIIEpA"), "{from}: {shown}");
+    }
+    let last = Act::ReadFile { path: "memory/key.md".to_owned(), from_line: Some(24), lines: None };
+    assert_eq!(home.done(last).await, "b\n");
 }
 
 #[tokio::test]
@@ -57,7 +100,12 @@ async fn a_large_folder_is_cut_and_says_so() {
     }
     let shown = home.done(list("many")).await;
     assert_eq!(shown.lines().count(), 501);
-    assert!(shown.ends_with("0499  0 bytes\n[cut: the first 500 of 510 entries]"), "{shown}");
+    assert!(
+        shown.ends_with(
+            "0499  0 bytes\n[cut: the first 500 of 510 entries; search_files finds others by name]"
+        ),
+        "{shown}"
+    );
 }
 
 #[tokio::test]

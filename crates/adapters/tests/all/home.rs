@@ -81,7 +81,7 @@ pub fn inner() -> PathBuf {
 }
 
 pub fn read(path: &str) -> Act {
-    Act::ReadFile { path: path.to_owned() }
+    Act::read_file(path)
 }
 
 pub fn list(path: &str) -> Act {

@@ -14,6 +14,7 @@ mod ports;
 mod providers;
 mod sandbox;
 mod seen;
+mod sessions;
 mod slack;
 mod storm;
 mod tasks_sql;

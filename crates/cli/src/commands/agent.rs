@@ -4,7 +4,7 @@ use std::path::Path;
 
 use domain::agent::Spec;
 use domain::gate::{self, Asker, Ruling, Verdict};
-use domain::id::{AgentId, TaskId};
+use domain::id::{AgentId, SessionId, TaskId};
 use domain::role::{self, Permission, Role};
 use domain::settings::{Policy, Settings};
 use domain::tool::{self, Act};
@@ -116,7 +116,7 @@ fn samples(tool: &str, agent: &AgentId, policy: &Policy) -> Vec<(String, Act)> {
     let control = "what people control by, as agents/".to_owned();
     let write = |path: String| Act::WriteFile { path, content: String::new() };
     match tool {
-        "read_file" => anything(Act::ReadFile { path: path() }),
+        "read_file" => anything(Act::read_file(path())),
         "list_directory" => anything(Act::ListDirectory { path: path() }),
         "search_files" => anything(Act::SearchFiles { query: "word".to_owned(), path: None }),
         "write_file" => vec![
@@ -163,6 +163,16 @@ fn samples(tool: &str, agent: &AgentId, policy: &Policy) -> Vec<(String, Act)> {
         }),
         "query_tasks" => anything(Act::QueryTasks { sql: "SELECT 1".to_owned() }),
         "send_message" => anything(Act::SendMessage { to: agent.clone(), content: "a word".to_owned() }),
+        "memory_search" => anything(Act::MemorySearch { query: "word".to_owned(), limit: None }),
+        "list_sessions" => anything(Act::ListSessions { agent: None, status: None, limit: None }),
+        "read_session" => {
+            anything(Act::ReadSession { session: SessionId::new(format!("{agent}-000000")), last: None })
+        }
+        "email_send" => anything(Act::EmailSend {
+            to: "somebody".to_owned(),
+            subject: "a word".to_owned(),
+            text: "a word".to_owned(),
+        }),
         "slack_read" => anything(Act::SlackRead { limit: None }),
         "slack_send" => {
             anything(Act::SlackSend { channel: "a channel".to_owned(), text: "a word".to_owned() })

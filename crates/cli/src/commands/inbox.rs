@@ -104,6 +104,9 @@ fn act(act: &Act) -> (String, String) {
             (format!("{task} is done"), result.clone())
         }
         Act::Check { task, evidence, .. } => (format!("evidence that {task} demands"), evidence.to_string()),
+        Act::EmailSend { to, subject, text } => {
+            (format!("mail {}", text::line(to)), format!("Subject: {}\n\n{text}", text::line(subject)))
+        }
         Act::ReadFile { .. }
         | Act::ListDirectory { .. }
         | Act::SearchFiles { .. }
@@ -113,6 +116,9 @@ fn act(act: &Act) -> (String, String) {
         | Act::UpdateTask { .. }
         | Act::QueryTasks { .. }
         | Act::SendMessage { .. }
+        | Act::MemorySearch { .. }
+        | Act::ListSessions { .. }
+        | Act::ReadSession { .. }
         | Act::SlackRead { .. }
         | Act::RunTests {}
         | Act::Lint {} => {
@@ -128,6 +134,7 @@ pub fn act_line(wanted: &Act) -> String {
     match wanted {
         Act::ExecuteCommand { .. } => body,
         Act::WriteFile { .. } => label,
+        Act::EmailSend { subject, .. } => format!("{label}: {}", text::line(subject)),
         Act::CreateDirectory { .. }
         | Act::Check { .. }
         | Act::SlackSend { .. }
@@ -140,6 +147,9 @@ pub fn act_line(wanted: &Act) -> String {
         | Act::UpdateTask { .. }
         | Act::QueryTasks { .. }
         | Act::SendMessage { .. }
+        | Act::MemorySearch { .. }
+        | Act::ListSessions { .. }
+        | Act::ReadSession { .. }
         | Act::SlackRead { .. }
         | Act::RunTests {}
         | Act::Lint {} => format!("{label}: {body}"),

@@ -167,6 +167,7 @@ fn done_words(act: &Act) -> String {
     match act {
         Act::ExecuteCommand { command } => format!("ran `{command}`"),
         Act::SlackSend { channel, text } => format!("posted in {channel}: \"{}\"", one_line(text)),
+        Act::EmailSend { to, subject, .. } => format!("mailed {to}: \"{}\"", one_line(subject)),
         _ => format!("did: {}", act_words(act)),
     }
 }
@@ -174,11 +175,14 @@ fn done_words(act: &Act) -> String {
 /// An act in a few words.
 pub fn act_words(act: &Act) -> String {
     match act {
-        Act::ReadFile { path } => format!("read {path}"),
+        Act::ReadFile { path, .. } => format!("read {path}"),
         Act::ListDirectory { path } => format!("list {path}"),
         Act::SearchFiles { query, path } => {
-            format!("search {} for \"{query}\"", path.as_deref().unwrap_or("memory"))
+            format!("search {} for \"{query}\"", path.as_deref().unwrap_or("memory and workspace"))
         }
+        Act::MemorySearch { query, .. } => format!("search memory for \"{query}\""),
+        Act::ListSessions { .. } => "list sessions".to_owned(),
+        Act::ReadSession { session, .. } => format!("read the session {session}"),
         Act::WriteFile { path, .. } => format!("write {path}"),
         Act::CreateDirectory { path } => format!("make the folder {path}"),
         Act::ExecuteCommand { command } => format!("run `{command}`"),
@@ -193,6 +197,7 @@ pub fn act_words(act: &Act) -> String {
         Act::SlackRead { .. } => "read Slack messages".to_owned(),
         Act::Check { task, evidence, .. } => format!("check that {task} is done ({evidence})"),
         Act::SlackSend { channel, text } => format!("post in {channel}: \"{}\"", one_line(text)),
+        Act::EmailSend { to, subject, .. } => format!("mail {to}: \"{}\"", one_line(subject)),
     }
 }
 

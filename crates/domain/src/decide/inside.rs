@@ -36,9 +36,13 @@ pub(super) fn perform(
         | Act::RunTests {}
         | Act::Lint {}
         | Act::QueryTasks { .. }
+        | Act::MemorySearch { .. }
+        | Act::ListSessions { .. }
+        | Act::ReadSession { .. }
         | Act::SlackRead { .. }
         | Act::Check { .. }
-        | Act::SlackSend { .. } => Err(format!("{} is not carried out inside", act.tool())),
+        | Act::SlackSend { .. }
+        | Act::EmailSend { .. } => Err(format!("{} is not carried out inside", act.tool())),
     };
     match done {
         Ok((events, text)) => (events, Finish::Done, text),

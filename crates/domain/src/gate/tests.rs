@@ -41,7 +41,10 @@ fn sample(tool: &str) -> Act {
         "update_task" => r#"{"id":"task-001"}"#,
         "query_tasks" => r#"{"sql":"select 1"}"#,
         "send_message" => r#"{"to":"a","content":"x"}"#,
-        "slack_read" => "{}",
+        "memory_search" => r#"{"query":"x"}"#,
+        "list_sessions" | "slack_read" => "{}",
+        "read_session" => r#"{"session":"a-000001"}"#,
+        "email_send" => r#"{"to":"dana@example.org","subject":"x","text":"x"}"#,
         "slack_send" => r##"{"channel":"#ops","text":"x"}"##,
         other => panic!("no sample for {other}"),
     };
@@ -52,18 +55,18 @@ fn sample(tool: &str) -> Act {
 fn every_role_gets_what_its_row_says_of_every_tool() {
     // One letter a tool, in the order of `tool::ALL`: allow, ask (?), deny.
     let table = [
-        ("coordinator", "dda", "ddddddd", "aaa", "aa?"),
-        ("planner", "aaa", "ddddddd", "aaa", "aad"),
-        ("coder", "aaa", "??daaad", "aaa", "add"),
-        ("reviewer", "add", "dddddaa", "aaa", "add"),
-        ("retriever", "aaa", "ddddddd", "aaa", "add"),
-        ("executor", "aad", "?d?dddd", "aaa", "add"),
-        ("evaluator", "add", "ddddddd", "aaa", "add"),
-        ("builder", "aaa", "??dddad", "aaa", "add"),
-        ("critic", "aaa", "ddddddd", "aaa", "add"),
-        ("domain_specialist", "aaa", "ddddddd", "aaa", "add"),
-        ("orchestrator", "aaa", "ddddddd", "aaa", "add"),
-        ("voter", "aaa", "ddddddd", "aaa", "add"),
+        ("coordinator", "dda", "ddddddd", "aaa", "aaaaa??"),
+        ("planner", "aaa", "ddddddd", "aaa", "aaaaadd"),
+        ("coder", "aaa", "??daaad", "aaa", "aaddddd"),
+        ("reviewer", "add", "dddddaa", "aaa", "aaddddd"),
+        ("retriever", "aaa", "ddddddd", "aaa", "aaddddd"),
+        ("executor", "aad", "?d?dddd", "aaa", "aaddddd"),
+        ("evaluator", "add", "ddddddd", "aaa", "aaddddd"),
+        ("builder", "aaa", "??dddad", "aaa", "aaddddd"),
+        ("critic", "aaa", "ddddddd", "aaa", "aaddddd"),
+        ("domain_specialist", "aaa", "ddddddd", "aaa", "aaddddd"),
+        ("orchestrator", "aaa", "ddddddd", "aaa", "aaddddd"),
+        ("voter", "aaa", "ddddddd", "aaa", "aaddddd"),
     ];
     for (role, read, change, tasks, talk) in table {
         let expected: String = [read, change, tasks, talk].concat();
@@ -197,7 +200,7 @@ fn control_files_are_never_written_whatever_the_spelling() {
     assert_eq!(write("workspaces/executor-001/out.txt"), "allow");
     assert_eq!(write("workspaces/executor-0012/out.txt"), "ask");
     assert_eq!(write("memory/notes.md"), "ask");
-    let read = Act::ReadFile { path: ".synod/journal.db".to_owned() };
+    let read = Act::read_file(".synod/journal.db");
     assert_eq!(word(&judge_as(&spec("executor"), &Policy::default(), &read)), "deny");
 }
 

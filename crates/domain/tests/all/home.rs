@@ -346,7 +346,7 @@ pub fn written(session: Option<&SessionId>, agent: &str, text: &str) -> Input {
 
 /// Read a file.
 pub fn read(path: &str) -> Act {
-    Act::ReadFile { path: path.to_owned() }
+    Act::read_file(path)
 }
 
 /// Run a command: `df -h` is allowed and only reads, `touch counter` is allowed once, others are asked.

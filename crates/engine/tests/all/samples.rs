@@ -251,7 +251,7 @@ fn heads() -> [Box<Head>; 2] {
 
 fn adoptions() -> Vec<Event> {
     let found = [Found::Finished, Found::Nothing, Found::Pending, Found::Approved, Found::Rejected]
-        .map(|found| FoundCall { call: call(Act::ReadFile { path: "a".to_owned() }), found });
+        .map(|found| FoundCall { call: call(Act::read_file("a")), found });
     let adopted = |lifecycle, failed, tail| Event::SessionAdopted {
         label: Label::default(),
         head: Box::new(head(None)),
@@ -316,7 +316,7 @@ fn call(act: Act) -> Call {
 fn acts() -> Vec<Act> {
     let text = |text: &str| text.to_owned();
     vec![
-        Act::ReadFile { path: text("a") },
+        Act::read_file("a"),
         Act::ListDirectory { path: text("memory") },
         Act::SearchFiles { query: text("disk"), path: Some(text("memory")) },
         Act::WriteFile { path: text("a"), content: text("b\n") },
@@ -349,6 +349,21 @@ fn acts() -> Vec<Act> {
     ]
 }
 
+fn later_acts() -> Vec<Act> {
+    let text = |text: &str| text.to_owned();
+    vec![
+        Act::ReadFile { path: text("a"), from_line: Some(200), lines: Some(50) },
+        Act::MemorySearch { query: text("disk"), limit: Some(3) },
+        Act::ListSessions {
+            agent: Some(me()),
+            status: Some(domain::session::Status::Sleeping),
+            limit: Some(5),
+        },
+        Act::ReadSession { session: session(), last: Some(9) },
+        Act::EmailSend { to: text("dana@example.org"), subject: text("Disk"), text: text("fine") },
+    ]
+}
+
 fn replies() -> Vec<Event> {
     let invalid = Want::Invalid { tool: "fly".to_owned(), error: "there is no tool fly".to_owned() };
     let invalid = Call { id: CallId::new("call_10"), arguments: "{".to_owned(), want: invalid, seen: None };
@@ -362,6 +377,7 @@ fn replies() -> Vec<Event> {
         (Vec::new(), Some(bill(Some(1_234)))),
         (Vec::new(), Some(bill(None))),
         (Vec::new(), Some(plain)),
+        (later_acts().into_iter().map(call).collect(), None),
     ]
     .map(|(calls, spent)| Event::Replied {
         session: session(),

@@ -180,6 +180,10 @@ fn what_an_agent_says_never_decides() {
         command(trick),
         request(Act::WriteFile { path: trick.to_owned(), content: trick.to_owned() }, trick),
         request(Act::SlackSend { channel: trick.to_owned(), text: trick.to_owned() }, trick),
+        request(
+            Act::EmailSend { to: trick.to_owned(), subject: trick.to_owned(), text: trick.to_owned() },
+            trick,
+        ),
         Request { factors: vec![trick.to_owned()], ..request(Act::SlackRead { limit: None }, trick) },
     ] {
         assert_eq!(decide(&print_detail(&r)), Decision::None);

@@ -127,7 +127,7 @@ fn a_new_file_reads_like_this() {
         seen: None,
         id: CallId::new("call_1"),
         arguments: "{\"path\":\"a\"}".to_owned(),
-        want: Want::Act(Act::ReadFile { path: "a".to_owned() }),
+        want: Want::Act(Act::read_file("a")),
     }];
     let text = new_file() + &print_message(&m);
     let expected = "# yaml-language-server: $schema=../schemas/session.json

@@ -1,6 +1,7 @@
 //! What every set of tools keeps: every call is read without a panic, and every act has an outcome.
 
-use domain::id::{AgentId, CallId, TaskId};
+use domain::id::{AgentId, CallId, SessionId, TaskId};
+use domain::session::Status;
 use domain::task::{Mark, Priority};
 use domain::tool::{self, Act, Want};
 use ports::model::RawCall;
@@ -43,7 +44,12 @@ fn every_tool_is_described_with_a_schema(tools: &dyn Tools) {
 pub fn good() -> Vec<(&'static str, &'static str, Act)> {
     let text = str::to_owned;
     vec![
-        ("read_file", r#"{"path":"memory/a.md"}"#, Act::ReadFile { path: text("memory/a.md") }),
+        ("read_file", r#"{"path":"memory/a.md"}"#, Act::read_file("memory/a.md")),
+        (
+            "read_file",
+            r#"{"path":"a","from_line":9,"lines":2}"#,
+            Act::ReadFile { path: text("a"), from_line: Some(9), lines: Some(2) },
+        ),
         ("list_directory", r#" {"path": "."} "#, Act::ListDirectory { path: text(".") }),
         (
             "search_files",
@@ -104,6 +110,26 @@ pub fn good() -> Vec<(&'static str, &'static str, Act)> {
             r#"{"to":"planner-001","content":"hello"}"#,
             Act::SendMessage { to: AgentId::new("planner-001"), content: text("hello") },
         ),
+        ("memory_search", r#"{"query":"x"}"#, Act::MemorySearch { query: text("x"), limit: None }),
+        (
+            "list_sessions",
+            r#"{"agent":"planner-001","status":"completed","limit":5}"#,
+            Act::ListSessions {
+                agent: Some(AgentId::new("planner-001")),
+                status: Some(Status::Completed),
+                limit: Some(5),
+            },
+        ),
+        (
+            "read_session",
+            r#"{"session":"planner-001-0a1b2c","last":3}"#,
+            Act::ReadSession { session: SessionId::new("planner-001-0a1b2c"), last: Some(3) },
+        ),
+        (
+            "email_send",
+            r#"{"to":"dana@example.org","subject":"Disk","text":"It is full"}"#,
+            Act::EmailSend { to: text("dana@example.org"), subject: text("Disk"), text: text("It is full") },
+        ),
         ("slack_read", r#"{}"#, Act::SlackRead { limit: None }),
         ("slack_read", r#"{"limit":3}"#, Act::SlackRead { limit: Some(3) }),
         (
@@ -142,6 +168,9 @@ pub fn bad() -> Vec<(&'static str, String)> {
         ("create_task", r#"{"title":"x","priority":"Z"}"#),
         ("create_task", r#"{"title":"x","depends_on":"task-001"}"#),
         ("update_task", r#"{"id":"task-001","status":"finished"}"#),
+        ("read_file", r#"{"path":"a","from_line":"2"}"#),
+        ("list_sessions", r#"{"status":"asleep"}"#),
+        ("email_send", r#"{"to":"dana@example.org","text":"x"}"#),
         ("slack_read", r#"{"limit":-1}"#),
         ("slack_read", r#"{"limit":"3"}"#),
     ]
@@ -179,7 +208,7 @@ async fn what_is_written_can_be_read(tools: &dyn Tools) {
     for (effect, content) in [(1, "one\n"), (1, "one\n"), (2, "two, and longer\n"), (3, "")] {
         let write = Act::WriteFile { path: "artifacts/contract.md".to_owned(), content: content.to_owned() };
         done(tools, order(effect, "contract-agent", write)).await;
-        let read = Act::ReadFile { path: "artifacts/contract.md".to_owned() };
+        let read = Act::read_file("artifacts/contract.md");
         let seen = done(tools, order(10, "contract-agent", read)).await;
         assert!(seen.contains(content), "{seen:?} has {content:?}");
     }
@@ -188,13 +217,13 @@ async fn what_is_written_can_be_read(tools: &dyn Tools) {
 }
 
 async fn what_is_absent_is_said_to_be(tools: &dyn Tools) {
-    let read = Act::ReadFile { path: "artifacts/absent.md".to_owned() };
+    let read = Act::read_file("artifacts/absent.md");
     assert!(failed(tools, order(12, "contract-agent", read)).await.contains("absent.md"));
 }
 
 async fn nothing_leads_out_of_the_home(tools: &dyn Tools) {
     for path in ["../out", "/etc/passwd", "a/../../out", "/"] {
-        failed(tools, order(13, "contract-agent", Act::ReadFile { path: path.to_owned() })).await;
+        failed(tools, order(13, "contract-agent", Act::read_file(path))).await;
         let write = Act::WriteFile { path: path.to_owned(), content: String::new() };
         failed(tools, order(14, "contract-agent", write)).await;
     }

@@ -78,7 +78,7 @@ fn want(rng: &mut Rng) -> Want {
     let path = format!("workspaces/{}/{}", agent_id(number(rng, 4)), word(rng));
     Want::Act(match rng.below(12) {
         0 => return Want::Invalid { tool: "fly".to_owned(), error: "there is no tool fly".to_owned() },
-        1 => Act::ReadFile { path: format!("memory/{}.md", word(rng)) },
+        1 => Act::read_file(format!("memory/{}.md", word(rng))),
         2 => Act::WriteFile { path, content: "x".to_owned() },
         3 => Act::WriteFile { path: "policy/commands.yaml".to_owned(), content: "x".to_owned() },
         4 | 5 => {

@@ -71,7 +71,7 @@ async fn a_rule_for_a_tools_result_finds_the_tool_by_the_call() {
          - {answer: no tool}\n",
     );
     let run = Act::ExecuteCommand { command: "df".to_owned() };
-    let read = Act::ReadFile { path: "a".to_owned() };
+    let read = Act::read_file("a");
     let said = vec![user("go"), calling("c1", run), result("c1", "full")];
     assert_eq!(text(&model, "a", &said).await, "it printed full");
     assert_eq!(

@@ -6,21 +6,21 @@ mod git;
 mod group;
 pub(super) mod look;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitStatus;
 use std::sync::Arc;
 use std::time::Duration;
 
 use domain::command::Script;
-use domain::id::{self, AgentId, Seq};
+use domain::id::{self, AgentId};
 use domain::tool::{Act, Permit, Seen};
 use ports::tools::{Order, Outcome};
 use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::time::{Instant, sleep_until, timeout};
 
 use super::beneath::Root;
-use super::blocking;
 use super::own::void;
+use super::{blocking, kept};
 use crate::sandbox::job::{End, Limits, Run};
 use crate::sandbox::{Cage, Sandbox, Started};
 use capture::Capture;
@@ -32,8 +32,6 @@ const TERMINATE_MS_MAX: u64 = 2_000;
 const DRAIN_MS_MAX: u64 = 1_000;
 /// A command that prints more than this is ended: nobody reads it.
 const FLOOD_BYTES_MAX: u64 = 64 << 20;
-/// Where the whole output of a command stands when it was cut, relative to the home.
-const OUTPUT_FOLDER: &str = ".synod/output";
 
 /// Words that only a shell knows: a script that begins with one needs it.
 const SHELL_WORDS: [&str; 29] = [
@@ -75,7 +73,7 @@ pub(super) async fn execute(
     let mut streams = Streams { out: Capture::default(), err: Capture::default() };
     let watched = watch(&mut started, group, &mut streams, order.ms_max).await;
     let end = started.end();
-    let text = report(&root, order, &streams).await;
+    let (text, kept) = report(&root, order, &streams).await;
     const STANDS: &str = "what it did until then stands";
     let outcome = match (watched, end) {
         (Watched::TimedOut, _) => Outcome::failed(format!(
@@ -100,7 +98,11 @@ pub(super) async fn execute(
         }
         (Watched::Gone(Err(e)), None) => Outcome::failed(format!("the command was lost: {e}\n{text}")),
     };
-    place(outcome, &format!("workspaces/{}", order.agent), permit)
+    let outcome = place(outcome, &format!("workspaces/{}", order.agent), permit);
+    match kept {
+        Some(place) => outcome.writing(place),
+        None => outcome,
+    }
 }
 
 /// With the places that a command could read and write.
@@ -245,7 +247,7 @@ async fn pump(stream: Option<impl AsyncRead + Unpin>, into: &mut Capture) -> Res
 }
 
 /// What was printed, cut to the order's limit; the whole is then kept in a file for people.
-async fn report(root: &Root, order: &Order, streams: &Streams) -> String {
+async fn report(root: &Arc<Root>, order: &Order, streams: &Streams) -> (String, Option<String>) {
     let Streams { out, err } = streams;
     // Each may use what the other leaves.
     let half = order.output_bytes_max / 2;
@@ -254,24 +256,20 @@ async fn report(root: &Root, order: &Order, streams: &Streams) -> String {
     let mut text = format!("stdout:\n{}\nstderr:\n{}", shown(out, out_max), shown(err, err_max));
     if out.is_cut(out_max) || err.is_cut(err_max) {
         let whole = [b"stdout:\n".as_slice(), &out.kept(), b"\nstderr:\n", &err.kept()].concat();
-        let folder = root.path().join(OUTPUT_FOLDER);
-        let effect = order.ticket.effect;
-        text.push_str(&match blocking(move || keep(&folder, effect, &whole)).await {
-            Ok(name) => format!("\n[the whole output is kept for people in {OUTPUT_FOLDER}/{name}]"),
-            Err(error) => format!("\n[the whole output could not be kept: {error}]"),
-        });
+        let (root, ticket) = (Arc::clone(root), order.ticket);
+        match blocking(move || kept::keep(&root, ticket, &whole)).await {
+            Ok(place) => {
+                text.push_str(&format!(
+                    "\n[the whole output stands in {place}; read_file shows it by lines]"
+                ));
+                return (text, Some(place));
+            }
+            Err(error) => text.push_str(&format!("\n[the whole output could not be kept: {error}]")),
+        }
     }
-    text
+    (text, None)
 }
 
 fn shown(stream: &Capture, bytes_max: u64) -> String {
     if stream.total() == 0 { "[nothing]".to_owned() } else { stream.shown(bytes_max) }
-}
-
-fn keep(folder: &Path, effect: Seq, whole: &[u8]) -> Result<String, String> {
-    let name = format!("{effect}.txt");
-    std::fs::create_dir_all(folder)
-        .and_then(|()| std::fs::write(folder.join(&name), whole))
-        .map_err(|e| e.to_string())?;
-    Ok(name)
 }
