@@ -1,5 +1,5 @@
-//! A real home without models: the engine, the journal and the files, put together as the binary does it, with
-//! hands that carry out nothing.
+//! A real home: the engine, the journal and the files, put together as the binary does it, with hands that carry out
+//! nothing, or with those of the binary.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -7,6 +7,7 @@ use std::thread::JoinHandle;
 
 use adapters::clock::SystemClock;
 use adapters::files::{self, Files, Problem, Setup};
+use adapters::hands::{LocalHands, Reach};
 use adapters::journal::Sqlite;
 use adapters::tools::Toolbox;
 use anyhow::Context as _;
@@ -16,6 +17,8 @@ use domain::session::{Head, Message, Speaker};
 use domain::state::State;
 use engine::{Engine, Handle, Parts, Stopped};
 use ports::hands::Hands;
+use ports::inputs::Inputs;
+use ports::tools::Tools;
 use tokio::sync::mpsc;
 
 use crate::load;
@@ -34,27 +37,45 @@ pub struct Running {
     desk: JoinHandle<()>,
 }
 
-/// Opens the home and reads its files.
+/// Opens the home and reads its files; nothing is carried out.
 pub async fn open(home: &Path) -> anyhow::Result<Running> {
+    open_with(home, |_, _, _| Box::new(NoHands)).await
+}
+
+/// Opens the home and reads its files; models are asked and tools run.
+pub async fn open_at_work(home: &Path) -> anyhow::Result<Running> {
+    let runtime = tokio::runtime::Handle::current();
+    let at = home.to_owned();
+    open_with(home, move |inputs, files, tools| {
+        Box::new(LocalHands::new(at, runtime, inputs, files, tools, Reach::default()))
+    })
+    .await
+}
+
+async fn open_with(
+    home: &Path,
+    hands: impl FnOnce(Arc<dyn Inputs>, Files, Arc<dyn Tools>) -> Box<dyn Hands>,
+) -> anyhow::Result<Running> {
     std::fs::create_dir_all(home.join(".synod"))?;
     let mut engine = Engine::open(Box::new(Sqlite::open(&home.join(".synod/journal.db"))?))?;
     let clock = Arc::new(SystemClock);
-    let tools = Arc::new(Toolbox::new(home.to_owned(), clock.clone())?);
+    let tools: Arc<dyn Tools> = Arc::new(Toolbox::new(home.to_owned(), clock.clone())?);
     let (printed, state) = (engine.printed()?, engine.state().clone());
     let mut made = None;
     let (handle, engine) = engine::spawn(engine, |handle| {
+        let inputs: Arc<dyn Inputs> = Arc::new(handle);
         let setup = Setup {
             home: home.to_owned(),
             state,
-            inputs: Arc::new(handle),
-            tools,
+            inputs: inputs.clone(),
+            tools: tools.clone(),
             printed,
             watch: true,
             uncommitted: Vec::new(),
         };
         let (files, problems, desk) = files::spawn(setup)?;
         made = Some((files.clone(), problems, desk));
-        Ok(Parts { hands: Box::new(NoHands), printer: Box::new(files), clock })
+        Ok(Parts { hands: hands(inputs, files.clone(), tools), printer: Box::new(files), clock })
     })?;
     let (files, problems, desk) = made.context("the files of the home were not opened")?;
     files.scan().await;

@@ -8,6 +8,7 @@ mod home;
 mod idle_agent;
 mod journal_append;
 mod load;
+mod many;
 mod measure;
 mod one_event;
 mod policy;
@@ -17,6 +18,7 @@ mod report;
 mod sandbox;
 mod session_append;
 mod status_command;
+mod turn;
 
 use std::process::ExitCode;
 
@@ -29,7 +31,7 @@ struct Figure {
     run: fn() -> anyhow::Result<Vec<Measurement>>,
 }
 
-const FIGURES: [Figure; 11] = [
+const FIGURES: [Figure; 13] = [
     Figure { name: "audit", run: audit::run },
     Figure { name: "domain-events", run: domain_events::run },
     Figure { name: "journal-append", run: journal_append::run },
@@ -41,6 +43,8 @@ const FIGURES: [Figure; 11] = [
     Figure { name: "edit-event", run: edit_event::run },
     Figure { name: "policy", run: policy::run },
     Figure { name: "sandbox", run: sandbox::run },
+    Figure { name: "turn", run: turn::run },
+    Figure { name: "many", run: many::run },
 ];
 
 /// What the command line asks for.
@@ -55,6 +59,11 @@ fn main() -> ExitCode {
         && first == idle_agent::CHILD
     {
         return ended(count.parse().context("a count of agents").and_then(idle_agent::child));
+    }
+    if let [first, count, url] = args.as_slice()
+        && first == many::CHILD
+    {
+        return ended(count.parse().context("a count of agents").and_then(|count| many::child(count, url)));
     }
     match read(&args) {
         Ok(wanted) => ended(measure_all(&wanted)),

@@ -179,7 +179,7 @@ pub enum KeySource {
 pub struct Timeouts {
     /// To be reached.
     pub connect_ms: u64,
-    /// To begin its answer.
+    /// To begin its answer, from the question on.
     pub first_byte_ms: u64,
     /// Between two pieces of its answer.
     pub idle_ms: u64,

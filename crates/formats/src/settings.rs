@@ -35,7 +35,7 @@ const KEY: Shape = Shape::Place(&[
 const HEADERS: Shape = Shape::Map(&Shape::Text);
 const TIMEOUTS: Shape = Shape::Record(&[
     may("connect", Shape::Duration, "to be reached (10s)"),
-    may("first_byte", Shape::Duration, "to begin the answer (60s)"),
+    may("first_byte", Shape::Duration, "to begin the answer, from the question on (60s)"),
     may("idle", Shape::Duration, "between two pieces of the answer (30s)"),
 ]);
 

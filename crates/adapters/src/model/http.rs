@@ -151,7 +151,7 @@ impl Remote {
         let sent = self.client.post(self.url.clone()).headers(headers).body(body).send();
         let connect = Duration::from_millis(self.timeouts.connect_ms);
         let first = Duration::from_millis(self.timeouts.first_byte_ms);
-        match timeout(connect + first, sent).await {
+        match timeout(first, sent).await {
             Ok(Ok(response)) => Ok(response),
             Ok(Err(error)) => Err(fault::transport(&self.host, &error, connect)),
             Err(_) => Err(self.silent(first)),
