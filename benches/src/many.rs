@@ -103,7 +103,9 @@ fn in_process(url: &str) -> anyhow::Result<f64> {
     Ok(median(&times))
 }
 
-fn in_child<T: std::str::FromStr<Err: std::error::Error + Send + Sync + 'static>>(url: &str) -> anyhow::Result<T> {
+fn in_child<T: std::str::FromStr<Err: std::error::Error + Send + Sync + 'static>>(
+    url: &str,
+) -> anyhow::Result<T> {
     let output = Command::new(std::env::current_exe()?).args([CHILD, &AGENTS.to_string(), url]).output()?;
     anyhow::ensure!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout)?.trim().parse().context("a number")
@@ -139,7 +141,8 @@ pub fn child(agents: u32, url: &str) -> anyhow::Result<()> {
             match tokio::time::timeout(LATENCY, events.recv()).await {
                 Ok(Ok(recorded)) => answered += u32::from(matches!(recorded.event, Event::TaskEnded { .. })),
                 Ok(Err(tokio::sync::broadcast::error::RecvError::Lagged(_))) | Err(_) => {
-                    let ended = |state: &domain::state::State| state.tasks.values().filter(|t| t.is_ended()).count();
+                    let ended =
+                        |state: &domain::state::State| state.tasks.values().filter(|t| t.is_ended()).count();
                     answered = u32::try_from(running.handle.look(ended).await?)?;
                 }
                 Ok(Err(error)) => return Err(error.into()),

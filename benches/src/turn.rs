@@ -86,10 +86,7 @@ pub fn task(agent: &str) -> Input {
     Input::TaskWanted { spec: Box::new(spec), by: "dana".to_owned() }
 }
 
-async fn turn(
-    handle: &engine::Handle,
-    events: &mut broadcast::Receiver<Recorded>,
-) -> anyhow::Result<f64> {
+async fn turn(handle: &engine::Handle, events: &mut broadcast::Receiver<Recorded>) -> anyhow::Result<f64> {
     handle.submit(task(AGENT)).await??;
     let mut begun = None;
     let mut took = None;
