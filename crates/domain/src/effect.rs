@@ -5,6 +5,7 @@ use crate::tool::{Call, Permit};
 
 /// One deed. Its outcome is an input.
 #[derive(Debug, Clone, PartialEq)]
+#[expect(clippy::large_enum_variant, reason = "effects are few and short-lived; most are the large one")]
 pub enum Effect {
     /// Ask the agent's model, with what the session file says.
     CallModel {

@@ -90,6 +90,7 @@ pub(super) fn ticked(state: &State, at: Time) -> Vec<Event> {
 }
 
 /// A session file that the journal does not know: the journal was deleted, or a person brought the file.
+#[expect(clippy::too_many_arguments, reason = "the parts of one input")]
 pub(super) fn session(
     state: &State,
     at: Time,

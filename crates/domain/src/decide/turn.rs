@@ -1,6 +1,6 @@
 //! The turn machine: ask the model, pass each call through the gate, collect results, ask again.
 
-use crate::approval::Request;
+use crate::approval::{Request, Risk};
 use crate::decide::{finish, inside, intake, moves, moves_from, said};
 use crate::event::{Bill, Event, Finish};
 use crate::evidence::Evidence;
@@ -12,7 +12,7 @@ use crate::lifecycle::Lifecycle;
 use crate::refused::Refused;
 use crate::session::{Message, Speaker};
 use crate::state::{Pending, Requester, Session, Stage, State, Step, TASK_DEPTH_MAX};
-use crate::tool::{self, Act, Call, Want};
+use crate::tool::{self, Act, Call, Permit, Want};
 use crate::usage::{self, Usage};
 
 /// How long to wait before a failed model call is tried again, doubled each time.
@@ -88,23 +88,8 @@ fn gate_call(
             return settle(events, id, session, rest, None);
         }
     };
-    let limits = &state.settings.limits;
-    if index >= limits.calls_max as usize {
-        let text = format!("refused by limits.calls_max: at most {} calls in one turn", limits.calls_max);
-        events.push(refuse("limits.calls_max".to_owned(), text));
-        return settle(events, id, session, rest, None);
-    }
-    if pending.step == Step::New
-        && session
-            .repeated
-            .as_ref()
-            .is_some_and(|(last, times)| *times >= limits.same_call_max && pending.call.is_act(last))
-    {
-        let text = format!(
-            "refused by limits.same_call_max: this exact call was made {} times in a row; do something else or say what is in the way",
-            limits.same_call_max
-        );
-        events.push(refuse("limits.same_call_max".to_owned(), text));
+    if let Some((rule, text)) = over_limit(state, session, pending, index) {
+        events.push(refuse(rule.to_owned(), text));
         return settle(events, id, session, rest, None);
     }
     let Some(agent) = state.agents.get(&session.agent) else {
@@ -158,28 +143,69 @@ fn gate_call(
             events
         }
         (Verdict::Ask { risk, factors }, None) => {
+            let factors = factors.into_iter().chain([format!("rule: {}", ruling.rule)]).collect();
             let request = Request {
-                id: ApprovalId::new(format!("approval-{:04}", state.next_approval)),
-                agent: session.agent.clone(),
-                session: id.clone(),
-                call: pending.call.id.clone(),
-                task: session.task.clone(),
-                act: act.clone(),
-                seen: pending.call.seen.clone(),
-                permit: ruling.permit,
-                digest: act.digest(pending.call.seen.as_ref(), ruling.permit),
                 why: said.to_owned(),
                 risk,
-                factors: factors.into_iter().chain([format!("rule: {}", ruling.rule)]).collect(),
-                label: session.label.clone(),
-                chain: chain(state, session),
-                created: at,
-                expires: state.settings.approvals.expire_ms.map(|ms| at.plus_ms(ms)),
+                factors,
+                ..request(state, at, (id, session), &pending.call, act, ruling.permit)
             };
             let approval = request.id.clone();
             events.push(Event::CallAsked { request: Box::new(request) });
             settle(events, id, session, rest, Some(approval))
         }
+    }
+}
+
+/// A limit that refuses the call before anybody judges it.
+fn over_limit(
+    state: &State,
+    session: &Session,
+    pending: &Pending,
+    index: usize,
+) -> Option<(&'static str, String)> {
+    let limits = &state.settings.limits;
+    if index >= limits.calls_max as usize {
+        let text = format!("refused by limits.calls_max: at most {} calls in one turn", limits.calls_max);
+        return Some(("limits.calls_max", text));
+    }
+    let again = session.repeated.as_ref().filter(|(last, _)| pending.call.is_act(last));
+    let is_over = again.is_some_and(|(_, times)| *times >= limits.same_call_max);
+    (pending.step == Step::New && is_over).then(|| {
+        let text = format!(
+            "refused by limits.same_call_max: this exact call was made {} times in a row; do something else or say what is in the way",
+            limits.same_call_max
+        );
+        ("limits.same_call_max", text)
+    })
+}
+
+/// What a person is asked about a call, but for why and how bad it is.
+fn request(
+    state: &State,
+    at: Time,
+    (id, session): (&SessionId, &Session),
+    call: &Call,
+    act: &Act,
+    permit: Permit,
+) -> Request {
+    Request {
+        id: ApprovalId::new(format!("approval-{:04}", state.next_approval)),
+        agent: session.agent.clone(),
+        session: id.clone(),
+        call: call.id.clone(),
+        task: session.task.clone(),
+        act: act.clone(),
+        seen: call.seen.clone(),
+        permit,
+        digest: act.digest(call.seen.as_ref(), permit),
+        why: String::new(),
+        risk: Risk::Low,
+        factors: Vec::new(),
+        label: session.label.clone(),
+        chain: chain(state, session),
+        created: at,
+        expires: state.settings.approvals.expire_ms.map(|ms| at.plus_ms(ms)),
     }
 }
 
