@@ -73,6 +73,9 @@ pub struct Request {
     /// How it came here, from where it began: `inbox/slack.jsonl:3`, `task-001 of planner-001`, …
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub chain: Vec<String>,
+    /// The approval that nobody answered in time, if this asks once more.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub escalates: Option<ApprovalId>,
     /// When it was asked.
     pub created: Time,
     /// When it lapses.

@@ -258,6 +258,26 @@ pub struct Routing {
 pub struct Approvals {
     /// Milliseconds until an unanswered approval lapses; never if absent.
     pub expire_ms: Option<u64>,
+    /// What happens then.
+    #[serde(skip_serializing_if = "OnExpiry::is_default")]
+    pub on_expiry: OnExpiry,
+}
+
+/// What happens to an approval that nobody answered in time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OnExpiry {
+    /// It counts as a no.
+    #[default]
+    Reject,
+    /// It is asked once more, before all others; then it counts as a no.
+    Escalate,
+}
+
+impl OnExpiry {
+    fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 /// `audit:`

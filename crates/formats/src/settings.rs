@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use domain::id::AgentId;
 use domain::role::{Permission, Role};
 use domain::settings::{
-    Approvals, Audit, Endpoint, Git, KeySource, Limits, ModelRef, Provider, Routing, Settings, Timeouts,
-    Trust,
+    Approvals, Audit, Endpoint, Git, KeySource, Limits, ModelRef, OnExpiry, Provider, Routing, Settings,
+    Timeouts, Trust,
 };
 use domain::usage::Price;
 
@@ -135,11 +135,14 @@ pub(crate) const SHAPE: Shape = Shape::Record(&[
     ),
     may(
         "approvals",
-        Shape::Record(&[may(
-            "expire_after",
-            Shape::Duration,
-            "when an unanswered approval lapses; never if left out",
-        )]),
+        Shape::Record(&[
+            may("expire_after", Shape::Duration, "when an unanswered approval lapses; never if left out"),
+            may(
+                "on_expiry",
+                Shape::Word(&["reject", "escalate"]),
+                "what happens then: a no, or it is asked once more (reject)",
+            ),
+        ]),
         "what happens to approvals that nobody answers",
     ),
     may(
@@ -215,6 +218,8 @@ fn settings(root: &Node) -> Option<Settings> {
         models.insert(entry.key.clone(), model);
     }
     let roles = entries("roles").iter().map(|e| (e.key.clone(), role(&e.value))).collect();
+    let on_expiry = root.get("approvals").and_then(|a| a.get("on_expiry")).and_then(Node::text);
+    let on_expiry = if on_expiry == Some("escalate") { OnExpiry::Escalate } else { OnExpiry::Reject };
     let expire_ms = root.get("approvals").and_then(|a| a.get("expire_after")).and_then(Node::text);
     Some(Settings {
         providers,
@@ -222,7 +227,7 @@ fn settings(root: &Node) -> Option<Settings> {
         prices: entries("prices").iter().map(|e| (e.key.clone(), price(&e.value))).collect(),
         limits: root.get("limits").map(limits).unwrap_or_default(),
         routing: root.get("routing").map(routing).unwrap_or_default(),
-        approvals: Approvals { expire_ms: expire_ms.and_then(time::parse_duration) },
+        approvals: Approvals { expire_ms: expire_ms.and_then(time::parse_duration), on_expiry },
         roles,
         git: root.get("git").map(git).unwrap_or_default(),
         trust: root.get("trust").map(trust).unwrap_or_default(),

@@ -134,6 +134,7 @@ fn request(id: &str, act: Act) -> Request {
         permit: domain::tool::Permit::NONE,
         label: Default::default(),
         chain: Vec::new(),
+        escalates: None,
         digest: act.digest(None, domain::tool::Permit::NONE),
         act,
         why: "I look how much is free.".to_owned(),

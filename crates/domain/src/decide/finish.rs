@@ -13,6 +13,7 @@ use crate::label::Label;
 use crate::lifecycle::Lifecycle;
 use crate::refused::Refused;
 use crate::session::{Message, Speaker};
+use crate::settings::OnExpiry;
 use crate::state::{Proving, Requester, Session, Stage, State, Step, TASK_DEPTH_MAX, Task, TaskStage};
 use crate::task::End;
 use crate::tool::{Act, Call, Want};
@@ -424,6 +425,19 @@ pub(super) fn answered(
 pub(super) fn expired(state: &State, at: Time, id: &ApprovalId) -> Vec<Event> {
     let Some(request) = state.approvals.get(id) else { return Vec::new() };
     let mut events = vec![Event::ApprovalEnded { approval: id.clone(), outcome: Outcome::Expired }];
+    let settings = &state.settings.approvals;
+    if settings.on_expiry == OnExpiry::Escalate && request.escalates.is_none() {
+        let mut again = request.clone();
+        again.id = ApprovalId::new(format!("approval-{:04}", state.next_approval));
+        again
+            .factors
+            .insert(0, format!("nobody answered {id} in time; if nobody answers this one, it is not done"));
+        again.escalates = Some(id.clone());
+        again.created = at;
+        again.expires = settings.expire_ms.map(|ms| at.plus_ms(ms));
+        events.push(Event::CallAsked { request: Box::new(again) });
+        return events;
+    }
     if state.sessions.contains_key(&request.session) {
         let text = format!("not carried out: {id} was not answered in time (approvals.expire_after)");
         let message = result(at, &request.call, text);

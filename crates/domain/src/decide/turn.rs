@@ -204,6 +204,7 @@ fn request(
         factors: Vec::new(),
         label: session.label.clone(),
         chain: chain(state, session),
+        escalates: None,
         created: at,
         expires: state.settings.approvals.expire_ms.map(|ms| at.plus_ms(ms)),
     }

@@ -5,6 +5,7 @@ use domain::event::Event;
 use domain::id::ApprovalId;
 use domain::input::Input;
 use domain::lifecycle::Lifecycle;
+use domain::settings::OnExpiry;
 use domain::state::Step;
 use domain::task::Mark;
 use domain::tool::Act;
@@ -44,6 +45,27 @@ fn a_rejected_call_never_runs_and_the_agent_is_told_why() {
     assert_eq!(line(&events), "approval_ended:rejected call_finished:refused working turn_begun");
     assert_eq!(home.results("executor-001"), ["rejected by dana: too risky"]);
     assert_eq!(home.effects.len() - effects, 1, "the model is asked again, and no tool runs");
+}
+
+#[test]
+fn an_approval_that_escalates_is_asked_once_more_and_then_lapses() {
+    let mut home = Home::with(
+        &["executor-001"],
+        |settings| {
+            settings.approvals.expire_ms = Some(5_000);
+            settings.approvals.on_expiry = OnExpiry::Escalate;
+        },
+        |_| {},
+    );
+    home.task("deploy", "executor-001");
+    home.wants("executor-001", &[run("make")]);
+    assert_eq!(line(&home.pass(5_000)), "approval_ended:expired call_asked");
+    let request = &home.state.approvals[&ApprovalId::new("approval-0002")];
+    assert_eq!(request.escalates, Some(ApprovalId::new("approval-0001")));
+    assert!(request.factors[0].contains("approval-0001"));
+    // A late answer to the first decides nothing.
+    assert!(home.refusal(answered("approval-0001", Answer::Approved)).contains("approval-0001"));
+    assert_eq!(line(&home.pass(5_000)), "approval_ended:expired call_finished:refused working turn_begun");
 }
 
 #[test]

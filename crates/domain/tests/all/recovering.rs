@@ -257,6 +257,7 @@ fn from_the_files_alone_an_approval_goes_on_waiting_under_its_own_id() {
         permit: Permit::NONE,
         label: Default::default(),
         chain: Vec::new(),
+        escalates: None,
         digest: run("make").digest(None, Permit::NONE),
         why: String::new(),
         risk: Risk::Medium,

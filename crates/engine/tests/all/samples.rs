@@ -414,6 +414,7 @@ fn request() -> Request {
         permit: Permit::NONE,
         label: Default::default(),
         chain: Vec::new(),
+        escalates: None,
         digest: act.digest(None, Permit::NONE),
         act,
         why: "I need this".to_owned(),

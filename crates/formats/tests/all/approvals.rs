@@ -19,6 +19,7 @@ fn request(act: Act, why: &str) -> Request {
         permit: Permit::NONE,
         label: Default::default(),
         chain: Vec::new(),
+        escalates: None,
         digest: act.digest(None, Permit::NONE),
         act,
         why: why.to_owned(),

@@ -239,7 +239,7 @@ fn settings_are_read_whole() {
             ],
             fallback: Some(AgentId::new("planner-001")),
         },
-        approvals: domain::settings::Approvals { expire_ms: Some(86_400_000) },
+        approvals: domain::settings::Approvals { expire_ms: Some(86_400_000), on_expiry: Default::default() },
         roles: BTreeMap::from([(
             "librarian".to_owned(),
             Role {

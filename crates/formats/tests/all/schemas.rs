@@ -120,6 +120,7 @@ fn records_and_lines_fit_their_schemas() {
         permit: domain::tool::Permit::NONE,
         label: Default::default(),
         chain: Vec::new(),
+        escalates: None,
         digest: act.digest(None, domain::tool::Permit::NONE),
         act,
         why: String::new(),
