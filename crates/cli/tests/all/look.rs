@@ -303,6 +303,8 @@ fn an_agent_is_shown_with_what_the_gate_says_to_each_tool_and_why() {
                     ask    any other command
   git_commit        deny
   git_diff          deny
+  run_tests         deny
+  lint              deny
   create_task       allow
   update_task       allow
   query_tasks       allow
