@@ -309,8 +309,12 @@ fn an_agent_is_shown_with_what_the_gate_says_to_each_tool_and_why() {
   update_task       allow
   query_tasks       allow
   send_message      allow
+  memory_search     allow
+  list_sessions     deny
+  read_session      deny
   slack_read        deny
   slack_send        deny
+  email_send        deny
 "
     );
     let why = home.run(&["agent", "show", "executor-001", "--why"]).stdout;
