@@ -146,5 +146,6 @@ pub fn message(number: u32) -> Message {
         content: load::words(300, number),
         calls: Vec::new(),
         call: None,
+        summary_through: None,
     }
 }

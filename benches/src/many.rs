@@ -72,7 +72,11 @@ fn in_process(url: &str) -> anyhow::Result<f64> {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     let settings = Settings {
         providers: [("p".to_owned(), Settled::OpenAi(Endpoint::new(url)))].into(),
-        models: [("m".to_owned(), ModelRef { provider: "p".to_owned(), model: "m".to_owned() })].into(),
+        models: [(
+            "m".to_owned(),
+            ModelRef { provider: "p".to_owned(), model: "m".to_owned(), context_tokens: None },
+        )]
+        .into(),
         ..Settings::default()
     };
     let models = Arc::new(Models::new(Path::new("."), &settings));

@@ -108,6 +108,7 @@ fn session(text: &str) {
             content: content.to_owned(),
             calls: Vec::new(),
             call: None,
+            summary_through: None,
         });
         said.push(content.to_owned());
     }

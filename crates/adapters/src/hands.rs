@@ -4,7 +4,6 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
 
 use domain::agent;
 use domain::effect::Effect;
@@ -18,12 +17,13 @@ use domain::state::State;
 use domain::tool::{self, Call, Permit, Want};
 use ports::hands::Hands;
 use ports::inputs::Inputs;
-use ports::model::{ErrorKind, Model, ModelError, Request};
+use ports::model::{ErrorKind, ModelError, Request};
 use ports::tools::{Order, Outcome, Tools};
 use tokio::runtime::Handle;
 use tokio::task::AbortHandle;
 
-use crate::files::Files;
+use crate::context::{Answered, Context, Windows};
+use crate::files::{Conversation, Files};
 use crate::model::{Models, Unused};
 use crate::redact::redacted;
 
@@ -35,6 +35,7 @@ pub struct LocalHands {
     files: Files,
     tools: Arc<dyn Tools>,
     models: Reach,
+    windows: Windows,
     running: BTreeMap<SessionId, Vec<Running>>,
 }
 
@@ -86,7 +87,8 @@ impl LocalHands {
         tools: Arc<dyn Tools>,
         models: Reach,
     ) -> Self {
-        Self { home, runtime, inputs, files, tools, models, running: BTreeMap::new() }
+        let (windows, running) = (Windows::default(), BTreeMap::new());
+        Self { home, runtime, inputs, files, tools, models, windows, running }
     }
 
     fn start(
@@ -123,6 +125,7 @@ impl LocalHands {
             files: self.files.clone(),
             models: self.models.models(&self.home, state),
             tools: self.tools.clone(),
+            context: Context::new(self.home.clone(), state, &session, agent, self.windows.clone()),
             session: session.clone(),
             request: Request {
                 agent: agent.id.clone(),
@@ -221,6 +224,7 @@ struct Ask {
     files: Files,
     models: Arc<Models>,
     tools: Arc<dyn Tools>,
+    context: Context,
     session: SessionId,
     request: Request,
     ms_max: u64,
@@ -228,7 +232,7 @@ struct Ask {
 
 impl Ask {
     async fn run(self, ticket: Ticket) -> Input {
-        let Self { files, models, tools, session, mut request, ms_max } = self;
+        let Self { files, models, tools, context, session, request, ms_max } = self;
         let failed = |session, reason, failure| Input::ModelFailed { session, ticket, reason, failure };
         let Some(conversation) = files.conversation(&session).await else {
             let reason = format!("sessions/{session}.session.yaml is gone");
@@ -236,11 +240,13 @@ impl Ask {
         };
         let agent = request.agent.clone();
         // Once more on the way out: a person may have written a credential into the file.
-        request.system = redacted(conversation.system);
-        request.messages = conversation.messages.into_iter().map(without_credentials).collect();
+        let conversation = Conversation {
+            messages: conversation.messages.into_iter().map(without_credentials).collect(),
+            ..conversation
+        };
         let model = request.model.clone();
-        match tokio::time::timeout(Duration::from_millis(ms_max), models.ask(request)).await {
-            Ok(Ok(reply)) => {
+        match context.ask(models.as_ref(), request, conversation, ms_max).await {
+            Ok(Answered::Reply { reply, read }) => {
                 let mut calls = Vec::with_capacity(reply.calls.len());
                 for (number, mut raw) in reply.calls.into_iter().enumerate() {
                     raw.arguments = redacted(raw.arguments);
@@ -251,21 +257,15 @@ impl Ask {
                     calls.push(call);
                 }
                 let usage = reply.usage;
-                Input::Replied {
-                    session,
-                    ticket,
-                    text: redacted(reply.text),
-                    calls,
-                    model,
-                    usage,
-                    read: Vec::new(),
-                }
+                let text = redacted(reply.text);
+                Input::Replied { session, ticket, text, calls, model, usage, read }
             }
-            Ok(Err(ModelError { kind, message })) => failed(session, redacted(message), failure(kind)),
-            Err(_) => {
-                let reason = format!("no answer within {ms_max} ms (limits.model_ms_max)");
-                failed(session, reason, Failure::Retry { after_ms: 0 })
+            // It is kept first; then the model is asked again, with the summary.
+            Ok(Answered::Summary { through, text, model, usage }) => {
+                let text = redacted(text);
+                Input::Summarised { session, ticket, through, text, model, usage }
             }
+            Err(ModelError { kind, message }) => failed(session, redacted(message), failure(kind)),
         }
     }
 }
@@ -282,7 +282,7 @@ fn failure(kind: ErrorKind) -> Failure {
     match kind {
         ErrorKind::Retry { after_ms } => Failure::Retry { after_ms },
         ErrorKind::Down => Failure::Down,
-        ErrorKind::GiveUp => Failure::GiveUp,
+        ErrorKind::TooLong | ErrorKind::GiveUp => Failure::GiveUp,
     }
 }
 

@@ -3,6 +3,7 @@
 
 pub mod audit;
 pub mod clock;
+mod context;
 pub mod files;
 pub mod git;
 pub mod hands;

@@ -11,6 +11,8 @@ mod bad_homes;
 mod begin;
 #[path = "all/check.rs"]
 mod check;
+#[path = "all/context.rs"]
+mod context;
 #[path = "all/demo.rs"]
 mod demo;
 #[path = "all/evidence.rs"]

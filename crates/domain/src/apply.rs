@@ -70,6 +70,10 @@ impl State {
                 self.take_reply(session, message);
             }
             Event::EvidenceDemanded { session, message } => self.prove(session, message),
+            Event::Summarised { session, message, tokens_in, tokens_out, spent } => {
+                self.spend(session, Usage::of(*tokens_in, *tokens_out), Some(spent));
+                self.take_summary(session, message);
+            }
             Event::CallCleared { session, call, nature, permit, approval, rule: _ } => {
                 let ticket = Ticket { effect: self.seq, attempt: 1 };
                 let approved = approval.is_some();
@@ -282,6 +286,7 @@ impl State {
             turns_total: 0,
             failures: 0,
             fallback_until: None,
+            summaries: 0,
             spent: Spent::default(),
             next_message: 1,
             unread: false,
@@ -447,6 +452,7 @@ impl State {
             session.turns += 1;
             session.turns_total = turn;
             session.failures = 0;
+            session.summaries = 0;
             session.fallback_until = session.fallback_until.filter(|until| at < *until);
         });
     }
@@ -508,6 +514,17 @@ impl State {
             session.proving = Some(Proving { said: said.clone(), missing: false });
         }
         self.take_reply(id, message);
+    }
+
+    fn take_summary(&mut self, id: &SessionId, message: &Message) {
+        let Some(session) = self.sessions.get_mut(id) else { return };
+        session.next_message = session.next_message.max(number_in(message.id.as_str()).saturating_add(1));
+        session.label.join(&message.label);
+        session.summaries = session.summaries.saturating_add(1);
+        // The same turn, asked once more: what still comes of the try before it is late.
+        if let Stage::Thinking { ticket } = &mut session.stage {
+            ticket.attempt += 1;
+        }
     }
 
     fn step(&mut self, id: &SessionId, call: &str, step: Step) {

@@ -67,6 +67,7 @@ fn number_messages(state: &State, events: &mut [Event]) {
             Event::MessageAdded { session, message, .. }
             | Event::Replied { session, message, .. }
             | Event::EvidenceDemanded { session, message }
+            | Event::Summarised { session, message, .. }
             | Event::CallFinished { session, message, .. } => {
                 let known = || state.sessions.get(session).map_or(1, |s| s.next_message);
                 let number = next.entry(session.clone()).or_insert_with(known);
@@ -116,6 +117,9 @@ fn follow(state: &State, at: Time, input: &Input) -> Result<Vec<Event>, Refused>
         }
         Input::Replied { session, ticket, text, calls, model, usage, read } => {
             turn::replied(state, at, session, *ticket, text, calls, (model, *usage), read)
+        }
+        Input::Summarised { session, ticket, through, text, model, usage } => {
+            turn::summarised(state, at, session, *ticket, through, text, (model, *usage))
         }
         Input::FileTrusted { path, digest, by } => {
             Ok(vec![Event::FileTrusted { path: path.clone(), digest: digest.clone(), by: by.clone() }])
@@ -219,6 +223,7 @@ fn said(at: Time, from: &str, content: String, label: Label) -> Message {
         content,
         calls: Vec::new(),
         call: None,
+        summary_through: None,
         label,
     }
 }

@@ -223,6 +223,19 @@ pub enum Event {
         /// Synod's own calls, one for each piece of evidence.
         message: Message,
     },
+    /// Older messages no longer fit the model's window and were summarised; they stay where they are.
+    Summarised {
+        /// In this conversation.
+        session: SessionId,
+        /// The summary; its `summary_through` says how far it reaches.
+        message: Message,
+        /// Tokens that went in.
+        tokens_in: u64,
+        /// Tokens that came out.
+        tokens_out: u64,
+        /// Who was asked, and more of what it took.
+        spent: Bill,
+    },
     /// The gate let a call through.
     CallCleared {
         /// In this conversation.
@@ -400,6 +413,7 @@ impl Event {
             Self::TurnRetried { .. } => "turn_retried",
             Self::Replied { .. } => "replied",
             Self::EvidenceDemanded { .. } => "evidence_demanded",
+            Self::Summarised { .. } => "summarised",
             Self::CallCleared { .. } => "call_cleared",
             Self::CallRetried { .. } => "call_retried",
             Self::CallAsked { .. } => "call_asked",

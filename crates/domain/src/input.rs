@@ -150,6 +150,21 @@ pub enum Input {
         /// The places, beside the conversation, whose content the model was given.
         read: Vec<String>,
     },
+    /// A model summarised older messages, so that the rest fits its window.
+    Summarised {
+        /// In which session.
+        session: SessionId,
+        /// The call that cannot be made without it.
+        ticket: Ticket,
+        /// The last message that it stands for.
+        through: MessageId,
+        /// What it says.
+        text: String,
+        /// The alias of the model that was asked.
+        model: String,
+        /// What it took.
+        usage: Usage,
+    },
     /// A person vouches for what stands in a file, as it stands.
     FileTrusted {
         /// Relative to the home.

@@ -6,6 +6,7 @@ mod apply;
 pub mod approval;
 mod brief;
 pub mod command;
+pub mod context;
 mod decide;
 pub mod effect;
 pub mod event;

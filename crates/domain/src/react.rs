@@ -9,7 +9,9 @@ use crate::state::{Session, Stage, State, Step};
 /// The effects of `event`, given the state right after it.
 pub fn react(state: &State, event: &Event) -> Option<Effect> {
     match event {
-        Event::TurnBegun { session, .. } | Event::TurnRetried { session, .. } => {
+        Event::TurnBegun { session, .. }
+        | Event::TurnRetried { session, .. }
+        | Event::Summarised { session, .. } => {
             state.sessions.get_key_value(session).and_then(|(id, s)| model_call(id, s))
         }
         Event::CallCleared { session, call, .. } | Event::CallRetried { session, call } => {

@@ -115,6 +115,9 @@ pub struct Message {
     /// The call this is the result of.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub call: Option<CallId>,
+    /// Of a summary: the last message that it stands for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub summary_through: Option<MessageId>,
     /// Where the words come from, and who may see them.
     #[serde(default, skip_serializing_if = "Label::is_plain")]
     pub label: Label,

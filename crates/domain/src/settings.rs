@@ -28,6 +28,9 @@ pub struct Settings {
     pub approvals: Approvals,
     /// Roles beside the built-in ones.
     pub roles: BTreeMap<String, Role>,
+    /// How a conversation that outgrows its model's window is shortened.
+    #[serde(skip_serializing_if = "Context::is_default")]
+    pub context: Context,
     /// How the home's history is kept.
     #[serde(skip_serializing_if = "Git::is_default")]
     pub git: Git,
@@ -198,6 +201,26 @@ pub struct ModelRef {
     pub provider: String,
     /// The model's name there.
     pub model: String,
+    /// Tokens that its window holds, the answer included; absent: [`CONTEXT_TOKENS`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub context_tokens: Option<u64>,
+}
+
+/// The window of a model of which the settings do not say how large it is.
+pub const CONTEXT_TOKENS: u64 = 128_000;
+
+/// `context:`
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Context {
+    /// The model that summarises; absent: the agent's own.
+    pub summary_model: Option<String>,
+}
+
+impl Context {
+    fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 /// `limits:`

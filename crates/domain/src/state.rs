@@ -196,6 +196,9 @@ pub struct Session {
     /// Until when the agent's fallback is asked in place of its primary model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fallback_until: Option<Time>,
+    /// How often older messages were summarised in this turn.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub summaries: u32,
     /// What was used and spent here.
     #[serde(default, skip_serializing_if = "Spent::is_nothing")]
     pub spent: Spent,

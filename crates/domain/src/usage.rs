@@ -191,7 +191,7 @@ mod tests {
             models: [("big", "large-1"), ("small", "tiny-1"), ("odd", "odd-1"), ("script", "x")]
                 .map(|(alias, model)| {
                     let provider = if alias == "script" { "script" } else { "gone" }.to_owned();
-                    (alias.to_owned(), ModelRef { provider, model: model.to_owned() })
+                    (alias.to_owned(), ModelRef { provider, model: model.to_owned(), context_tokens: None })
                 })
                 .into(),
             providers: [("script".to_owned(), Provider::Scripted { script: "s.yaml".to_owned() })].into(),

@@ -6,6 +6,7 @@ mod cycle;
 use std::collections::BTreeSet;
 
 use domain::agent::Spec;
+use domain::context::Acl;
 use domain::mode::Mode;
 use domain::settings::Settings;
 
@@ -13,7 +14,7 @@ use crate::approval::{self, Decision};
 use crate::diagnostic::{Diagnostic, Notes};
 use crate::session::SessionFile;
 use crate::task::{QUEUE_FILE, TaskFile};
-use crate::{agent, inbox, policy, run_mode, script, settings};
+use crate::{acl, agent, inbox, policy, run_mode, script, settings};
 
 /// A file of the home.
 #[derive(Debug, Clone, Copy)]
@@ -43,6 +44,8 @@ pub enum FileKind {
     Approval,
     /// `inbox/*.jsonl`
     Inbox,
+    /// `contexts/*.acl.yaml`
+    Acl,
     /// `*.script.yaml`, or what a provider names.
     Script,
 }
@@ -61,6 +64,7 @@ pub fn kind(path: &str) -> Option<FileKind> {
         _ if path.starts_with("inbox/") && path.ends_with(".jsonl") && !path.ends_with("-outbox.jsonl") => {
             Some(FileKind::Inbox)
         }
+        _ if beneath("contexts/", ".acl.yaml") => Some(FileKind::Acl),
         _ if path.ends_with(".script.yaml") => Some(FileKind::Script),
         _ => None,
     }
@@ -76,6 +80,7 @@ struct Home {
     tasks: Vec<(usize, TaskFile)>,
     sessions: Vec<(usize, SessionFile)>,
     scripts: Vec<(usize, script::Script)>,
+    acls: Vec<(usize, Acl)>,
     /// An agent, task or session whose file cannot be read may still be named by others.
     broken_agents: bool,
     broken_tasks: bool,
@@ -164,6 +169,11 @@ fn read(
                 .flat_map(|(i, l)| inbox::read_line(path, i + 1, l.trim_end_matches('\r')).diagnostics)
                 .take(100)
                 .collect()
+        }
+        FileKind::Acl => {
+            let read = acl::read(path, text);
+            home.acls.extend(read.value.map(|a| (index, a)));
+            read.diagnostics
         }
         FileKind::Script => {
             let read = script::read(path, text);

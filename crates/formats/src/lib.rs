@@ -4,6 +4,7 @@
 //! A document keeps its source text. Parsing gives typed views with byte spans; an edit is a splice of bytes
 //! at a span. So printing what was parsed is the identity, and an edit changes its own bytes only.
 
+pub mod acl;
 pub mod agent;
 pub mod approval;
 pub mod check;
@@ -13,6 +14,7 @@ pub mod inbox;
 mod json;
 pub mod labels;
 mod lines;
+pub mod memory;
 pub mod policy;
 pub mod run_mode;
 mod scalar;

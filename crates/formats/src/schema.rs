@@ -3,11 +3,11 @@
 use serde_json::{Value, json};
 
 use crate::shape::Shape;
-use crate::{agent, approval, inbox, policy, run_mode, script, session, settings, task};
+use crate::{acl, agent, approval, inbox, policy, run_mode, script, session, settings, task};
 
 /// The kinds that have a schema.
-pub const KINDS: [&str; 9] =
-    ["agent", "synod", "policy", "run-mode", "session", "script", "task", "approval", "inbox"];
+pub const KINDS: [&str; 10] =
+    ["acl", "agent", "synod", "policy", "run-mode", "session", "script", "task", "approval", "inbox"];
 
 /// The JSON Schema (draft 2020-12) of a kind of file; of `task`, of a task's properties; of `approval`, of the
 /// record in the file; of `inbox`, of one line.
@@ -22,6 +22,7 @@ pub fn schema(kind: &str) -> Option<String> {
 
 pub(crate) fn shape(kind: &str) -> Option<Shape> {
     match kind {
+        "acl" => Some(acl::SHAPE),
         "agent" => Some(agent::SHAPE),
         "synod" => Some(settings::SHAPE),
         "policy" => Some(policy::SHAPE),

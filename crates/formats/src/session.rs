@@ -49,6 +49,8 @@ pub struct MessageItem {
     pub calls: Vec<RawCall>,
     /// The call that this is the result of.
     pub call: Option<CallId>,
+    /// Of a summary: the last message that it stands for.
+    pub summary_through: Option<MessageId>,
     /// Where it starts, from 1.
     pub line: usize,
     /// Its bytes, from behind the dash.
@@ -114,6 +116,7 @@ const MESSAGE: Shape = Shape::Record(&[
     may("content", Shape::Text, "what is said"),
     may("tool_calls", Shape::List(&CALL), "tools that are asked for"),
     may("tool_call_id", Shape::Text, "of a tool_result: the call it answers"),
+    may("summary_through", Shape::Id, "of a summary: the last message that it stands for"),
     may("timestamp", Shape::Time, "when"),
 ]);
 

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use domain::id::AgentId;
 use domain::role::{Permission, Role};
 use domain::settings::{
-    Approvals, Audit, Endpoint, Git, KeySource, Limits, ModelRef, OnExpiry, Provider, Routing, Settings,
-    Timeouts, Trust,
+    Approvals, Audit, Context, Endpoint, Git, KeySource, Limits, ModelRef, OnExpiry, Provider, Routing,
+    Settings, Timeouts, Trust,
 };
 use domain::usage::Price;
 
@@ -96,6 +96,11 @@ pub(crate) const SHAPE: Shape = Shape::Record(&[
         Shape::Map(&Shape::Record(&[
             must("provider", Shape::Text, "a name of `providers`"),
             must("model", Shape::Text, "the model's name there"),
+            may(
+                "context_tokens",
+                Shape::Int(0, INT_MAX),
+                "tokens that its window holds; 0 or left out: 128000",
+            ),
         ])),
         "model aliases",
     ),
@@ -166,6 +171,15 @@ pub(crate) const SHAPE: Shape = Shape::Record(&[
         "roles beside the built-in ones",
     ),
     may(
+        "context",
+        Shape::Record(&[may(
+            "summary_model",
+            Shape::Text,
+            "the alias of the model that summarises what no longer fits; the agent's own if left out",
+        )]),
+        "how a conversation that outgrows its model's window is shortened",
+    ),
+    may(
         "git",
         Shape::Record(&[
             may("autocommit", Shape::Bool, "whether Synod commits what changes in the home (true)"),
@@ -213,8 +227,11 @@ fn settings(root: &Node) -> Option<Settings> {
     }
     let mut models = BTreeMap::new();
     for entry in entries("models") {
-        let model =
-            ModelRef { provider: entry.value.get_text("provider")?, model: entry.value.get_text("model")? };
+        let model = ModelRef {
+            provider: entry.value.get_text("provider")?,
+            model: entry.value.get_text("model")?,
+            context_tokens: entry.value.get("context_tokens").and_then(Node::int).filter(|n| *n > 0),
+        };
         models.insert(entry.key.clone(), model);
     }
     let roles = entries("roles").iter().map(|e| (e.key.clone(), role(&e.value))).collect();
@@ -229,6 +246,7 @@ fn settings(root: &Node) -> Option<Settings> {
         routing: root.get("routing").map(routing).unwrap_or_default(),
         approvals: Approvals { expire_ms: expire_ms.and_then(time::parse_duration), on_expiry },
         roles,
+        context: Context { summary_model: root.get("context").and_then(|c| c.get_text("summary_model")) },
         git: root.get("git").map(git).unwrap_or_default(),
         trust: root.get("trust").map(trust).unwrap_or_default(),
         audit: root.get("audit").map(audit).unwrap_or_default(),

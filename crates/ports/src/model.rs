@@ -92,6 +92,8 @@ pub enum ErrorKind {
     },
     /// This model does not serve: trying it again will not help, another model may.
     Down,
+    /// The conversation does not fit this model's window; less of it may.
+    TooLong,
     /// No model would answer this.
     GiveUp,
 }

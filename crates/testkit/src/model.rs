@@ -105,6 +105,7 @@ pub fn message(speaker: Speaker, content: &str) -> Message {
         content: content.to_owned(),
         calls: Vec::new(),
         call: None,
+        summary_through: None,
         label: Default::default(),
     }
 }

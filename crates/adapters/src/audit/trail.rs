@@ -126,6 +126,10 @@ impl Trail {
                 let note = format!("{tokens_in} tokens in, {tokens_out} out");
                 vec![Line { note, ..self.of(new(Kind::Model, "answered"), session) }]
             }
+            Event::Summarised { session, tokens_in, tokens_out, .. } => {
+                let note = format!("{tokens_in} tokens in, {tokens_out} out");
+                vec![Line { note, ..self.of(new(Kind::Model, "summarised"), session) }]
+            }
             Event::EvidenceDemanded { session, message } => {
                 self.replied(session, message);
                 Vec::new()

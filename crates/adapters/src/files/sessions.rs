@@ -45,6 +45,7 @@ impl Desk {
             Event::MessageAdded { session, message, .. }
             | Event::Replied { session, message, .. }
             | Event::EvidenceDemanded { session, message }
+            | Event::Summarised { session, message, .. }
             | Event::CallFinished { session, message, .. } => {
                 self.recent.message(session, message);
                 Some((session.clone(), SessionOp::Append(message.clone())))
@@ -234,7 +235,9 @@ impl Desk {
         let spoken = &items[last_spoken];
         let after = &items[last_spoken + 1..];
         if spoken.calls.is_empty() {
-            return if after.is_empty() { Tail::Answered } else { Tail::Unanswered };
+            // A summary is for the model to read and says nothing to the agent.
+            let said = after.iter().any(|m| m.summary_through.is_none());
+            return if !said { Tail::Answered } else { Tail::Unanswered };
         }
         let has_result = |call: &domain::id::CallId| after.iter().any(|m| m.call.as_ref() == Some(call));
         if spoken.calls.iter().all(|call| has_result(&call.id)) {
@@ -276,6 +279,7 @@ impl Desk {
             content: item.content.clone(),
             calls: item.calls.iter().enumerate().map(|(index, raw)| self.read_call(raw, index)).collect(),
             call: item.call.clone(),
+            summary_through: item.summary_through.clone(),
             label: item.label.clone(),
         }
     }

@@ -16,6 +16,9 @@ const SAID_CHARS_MAX: usize = 300;
 /// A chain of causes is told up to here.
 const CAUSES_MAX: usize = 4;
 
+/// What a person can do if a shorter conversation does not fit either.
+const TOO_LONG: &str = "; the conversation is too long for this model: set models.<alias>.context_tokens in synod.yaml, or cut the session";
+
 /// It may go better in a moment.
 pub(super) fn again(message: String) -> ModelError {
     ModelError { kind: ErrorKind::Retry { after_ms: 0 }, message }
@@ -24,6 +27,11 @@ pub(super) fn again(message: String) -> ModelError {
 /// This model does not serve; another may.
 pub(super) fn down(message: String) -> ModelError {
     ModelError { kind: ErrorKind::Down, message }
+}
+
+/// Less of the conversation may fit.
+fn too_long(message: String) -> ModelError {
+    ModelError { kind: ErrorKind::TooLong, message }
 }
 
 /// No model would answer this.
@@ -46,9 +54,7 @@ pub(super) fn status(
         format!("{who} answers {}{words}{advice}", named(status))
     };
     if said.is_too_long() {
-        return give_up(told(
-            "; the conversation is too long for this model, begin a new session or cut this one",
-        ));
+        return too_long(told(TOO_LONG));
     }
     match status.as_u16() {
         300..=399 => {
@@ -62,7 +68,7 @@ pub(super) fn status(
         402 => down(told("; the account has no credit")),
         403 => down(told("; this key may not use this model")),
         404 => down(told(&format!("; it does not know the model {model:?}, or base_url is wrong"))),
-        413 => give_up(told("; the conversation is too long, begin a new session or cut this one")),
+        413 => too_long(told(TOO_LONG)),
         429 if said.is_out_of_credit() => down(told("; the account has no credit left")),
         408 | 409 | 425 | 429 => ModelError { kind: ErrorKind::Retry { after_ms }, message: told("") },
         501 | 505 => down(told("; base_url is no such API")),
@@ -76,9 +82,7 @@ pub(super) fn in_band(who: &str, error: &Value) -> ModelError {
     let said = Said::of(error);
     let told = |advice: &str| format!("{who} breaks off: {}{advice}", said.words);
     if said.is_too_long() {
-        return give_up(told(
-            "; the conversation is too long for this model, begin a new session or cut this one",
-        ));
+        return too_long(told(TOO_LONG));
     }
     if said.is_out_of_credit() {
         return down(told("; the account has no credit left"));
@@ -295,13 +299,13 @@ mod tests {
             (
                 400,
                 r#"{"error":{"message":"too many","code":"context_length_exceeded"}}"#,
-                ErrorKind::GiveUp,
+                ErrorKind::TooLong,
                 "the conversation is too long",
             ),
             (
                 400,
                 r#"{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 1 > 0"}}"#,
-                ErrorKind::GiveUp,
+                ErrorKind::TooLong,
                 "the conversation is too long",
             ),
             (401, r#"{"error":{"message":"no"}}"#, ErrorKind::Down, "the key is missing or wrong"),
@@ -311,7 +315,7 @@ mod tests {
             (404, "<html>", ErrorKind::Down, "base_url is wrong"),
             (408, "", retry, "408 Request Timeout"),
             (409, "", retry, "409 Conflict"),
-            (413, "", ErrorKind::GiveUp, "too long"),
+            (413, "", ErrorKind::TooLong, "too long"),
             (418, "", ErrorKind::GiveUp, "418"),
             (422, "", ErrorKind::GiveUp, "422"),
             (429, "slow down", retry, "429 Too Many Requests: slow down"),

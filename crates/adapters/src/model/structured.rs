@@ -84,6 +84,7 @@ fn said(speaker: Speaker, content: String) -> Message {
         content,
         calls: Vec::new(),
         call: None,
+        summary_through: None,
     }
 }
 

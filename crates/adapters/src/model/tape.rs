@@ -78,6 +78,7 @@ impl Outcome {
                 let (kind, after_ms) = match kind {
                     ErrorKind::Retry { after_ms } => ("retry", *after_ms),
                     ErrorKind::Down => ("down", 0),
+                    ErrorKind::TooLong => ("too_long", 0),
                     ErrorKind::GiveUp => ("give_up", 0),
                 };
                 Self::Error(Failed { message: message.clone(), kind: kind.to_owned(), after_ms })
@@ -95,6 +96,7 @@ impl Outcome {
                 let kind = match kind.as_str() {
                     "retry" => ErrorKind::Retry { after_ms },
                     "down" => ErrorKind::Down,
+                    "too_long" => ErrorKind::TooLong,
                     _ => ErrorKind::GiveUp,
                 };
                 Err(ModelError { kind, message })

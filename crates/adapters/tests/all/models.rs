@@ -11,7 +11,11 @@ use testkit::model::{Puppet, message, request, says};
 
 fn settings() -> Settings {
     let scripted = |file: &str| Provider::Scripted { script: file.to_owned() };
-    let to = |provider: &str| ModelRef { provider: provider.to_owned(), model: "big".to_owned() };
+    let to = |provider: &str| ModelRef {
+        provider: provider.to_owned(),
+        model: "big".to_owned(),
+        context_tokens: None,
+    };
     Settings {
         providers: [("demo", "script.yaml"), ("torn", "torn.yaml"), ("gone", "gone.yaml")]
             .map(|(name, file)| (name.to_owned(), scripted(file)))

@@ -51,7 +51,11 @@ fn local_hands_keep_the_contract_of_hands() {
     std::fs::write(home.path().join("s.yaml"), "rules:\n  - text: I am done.\n").unwrap();
     let settings = Settings {
         providers: [("s".to_owned(), Provider::Scripted { script: "s.yaml".to_owned() })].into(),
-        models: [("m".to_owned(), ModelRef { provider: "s".to_owned(), model: "m".to_owned() })].into(),
+        models: [(
+            "m".to_owned(),
+            ModelRef { provider: "s".to_owned(), model: "m".to_owned(), context_tokens: None },
+        )]
+        .into(),
         ..Settings::default()
     };
     let state = contract::hands::state(&[Event::SettingsChanged { settings: Box::new(settings) }]);

@@ -135,7 +135,9 @@ fn settings(url: &str) -> Settings {
         let provider = if way < 2 { Provider::OpenAi(endpoint) } else { Provider::Anthropic(endpoint) };
         let name = format!("way-{way}");
         settings.providers.insert(name.clone(), provider);
-        settings.models.insert(name.clone(), ModelRef { provider: name, model: "m".to_owned() });
+        settings
+            .models
+            .insert(name.clone(), ModelRef { provider: name, model: "m".to_owned(), context_tokens: None });
     }
     settings
 }
@@ -247,7 +249,7 @@ impl<'a> Run<'a> {
                         let failure = match error.kind {
                             ErrorKind::Retry { after_ms } => Failure::Retry { after_ms },
                             ErrorKind::Down => Failure::Down,
-                            ErrorKind::GiveUp => Failure::GiveUp,
+                            ErrorKind::TooLong | ErrorKind::GiveUp => Failure::GiveUp,
                         };
                         self.give(Input::ModelFailed { session, ticket, reason: error.message, failure });
                     }

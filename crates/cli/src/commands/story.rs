@@ -89,6 +89,10 @@ impl Story {
             Event::TaskVerified { task, .. } => {
                 Some(told("synod", format!("has seen the evidence of {task}")))
             }
+            Event::Summarised { session, message, .. } => {
+                let through = message.summary_through.as_ref().map_or("", |id| id.as_str());
+                Some(told("synod", format!("summarises {session} up to {through}")))
+            }
             Event::CallAsked { request } => {
                 self.approvals.insert(request.id.clone(), (**request).clone());
                 let what = format!(

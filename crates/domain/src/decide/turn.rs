@@ -5,7 +5,7 @@ use crate::decide::{finish, inside, intake, moves, moves_from, said};
 use crate::event::{Bill, Event, Finish};
 use crate::evidence::Evidence;
 use crate::gate::{self, Asker, Ruling, Verdict};
-use crate::id::{ApprovalId, CallId, SessionId, Ticket, Time};
+use crate::id::{ApprovalId, CallId, MessageId, SessionId, Ticket, Time};
 use crate::input::Failure;
 use crate::label::{self, Label};
 use crate::lifecycle::Lifecycle;
@@ -21,6 +21,9 @@ const RETRY_MS: u64 = 500;
 const RETRY_MS_MAX: u64 = 3_600_000;
 /// A provider that asks for a longer wait than this is passed over if there is a fallback.
 const FALLBACK_AFTER_MS: u64 = 30_000;
+
+/// Who a summary is from.
+const SUMMARY_FROM: &str = "synod";
 
 /// A session that has something to answer, or calls to go on with, gets a slot.
 pub(super) fn wake(state: &State, at: Time, id: &SessionId) -> Vec<Event> {
@@ -300,13 +303,49 @@ pub(super) fn replied(
     let mut calls = calls.to_vec();
     unique_ids(calls.iter_mut());
     // What a model says is made of all it was given.
-    let given = read.iter().map(|place| label::of_place(state, place));
-    let label = given.fold(session.label.clone().joined(&Label::team()), |label, of| label.joined(&of));
+    let mut label = session.label.clone().joined(&Label::team());
+    for place in read {
+        let of = label::of_place(state, place);
+        if !of.readers.include(&session.agent) {
+            // Somebody wrote there while the model was asked: whatever it says now is not for this agent.
+            let reason = format!("{place} became a secret of others while the model was asked");
+            return failed(state, at, id, ticket, &reason, Failure::Retry { after_ms: 0 });
+        }
+        label.join(&of);
+    }
     let message = Message { speaker: Speaker::Assistant, calls, ..said(at, "", text.to_owned(), label) };
-    let Usage { tokens_in, tokens_out, cache_read, cache_write, reasoning } = usage;
+    let Usage { tokens_in, tokens_out, .. } = usage;
+    let spent = Some(bill(state, model, usage));
+    Ok(vec![Event::Replied { session: id.clone(), message, tokens_in, tokens_out, spent }])
+}
+
+fn bill(state: &State, model: &str, usage: Usage) -> Bill {
+    let Usage { cache_read, cache_write, reasoning, .. } = usage;
     let cost = usage::cost(&state.settings, model, &usage);
-    let bill = Bill { model: model.to_owned(), cache_read, cache_write, reasoning, cost };
-    Ok(vec![Event::Replied { session: id.clone(), message, tokens_in, tokens_out, spent: Some(bill) }])
+    Bill { model: model.to_owned(), cache_read, cache_write, reasoning, cost }
+}
+
+/// Older messages were summarised: kept first, then the model is asked again, with the summary in their place.
+pub(super) fn summarised(
+    state: &State,
+    at: Time,
+    id: &SessionId,
+    ticket: Ticket,
+    through: &MessageId,
+    text: &str,
+    (model, usage): (&str, Usage),
+) -> Result<Vec<Event>, Refused> {
+    let session = thinking(state, id, ticket)?;
+    // A summary is made of all that the session has read, and of nothing better.
+    let label = session.label.clone().joined(&Label::team());
+    let message = Message {
+        speaker: Speaker::System,
+        summary_through: Some(through.clone()),
+        ..said(at, SUMMARY_FROM, text.to_owned(), label)
+    };
+    let Usage { tokens_in, tokens_out, .. } = usage;
+    let spent = bill(state, model, usage);
+    Ok(vec![Event::Summarised { session: id.clone(), message, tokens_in, tokens_out, spent }])
 }
 
 /// Some models use one id for two calls of a turn, and people copy lines: results would then go to the wrong one.

@@ -113,7 +113,8 @@ fn those_who_fail_together_do_not_come_back_together() {
 #[test]
 fn tokens_and_cost_are_added_up_by_agent_model_and_session() {
     let mut home = Home::new(&[ME]);
-    let to = |model: &str| ModelRef { provider: "p".to_owned(), model: model.to_owned() };
+    let to =
+        |model: &str| ModelRef { provider: "p".to_owned(), model: model.to_owned(), context_tokens: None };
     let price = Price { input: 1_000_000, output: 2_000_000, cache_read: Some(0), cache_write: None };
     let provider = Provider::Replay { tape: "t".to_owned() };
     home.give(Input::SettingsRead(Box::new(Settings {

@@ -80,7 +80,8 @@ fn after(event: Option<&Event>) -> Option<Vec<Event>> {
             vec![Event::TurnRetried { session: session(), reason: "the time to wait is over".to_owned() }]
         }
         Some(Event::TurnRetried { .. }) => replies(),
-        Some(Event::Replied { .. }) => clearances(),
+        Some(Event::Replied { .. }) => summaries(),
+        Some(Event::Summarised { .. }) => clearances(),
         Some(Event::CallCleared { .. }) => vec![Event::CallRetried { session: session(), call: call_id() }],
         Some(Event::CallRetried { .. }) => vec![Event::CallAsked { request: Box::new(request()) }],
         Some(Event::CallAsked { .. }) => finishes(),
@@ -109,6 +110,16 @@ fn after(event: Option<&Event>) -> Option<Vec<Event>> {
     })
 }
 
+fn summaries() -> Vec<Event> {
+    let through = Some(MessageId::new("m-0040"));
+    let said = message(Speaker::System, "synod", "The disk was full; logs were rotated.");
+    let label = Label::outside("inbox/slack.jsonl:7");
+    let message = Message { summary_through: through, label, ..said };
+    let spent =
+        Bill { model: "haiku".to_owned(), cache_read: 5, cache_write: 0, reasoning: 0, cost: Some(12) };
+    vec![Event::Summarised { session: session(), message, tokens_in: 900, tokens_out: 60, spent }]
+}
+
 fn me() -> AgentId {
     AgentId::new("executor-001")
 }
@@ -128,8 +139,10 @@ fn call_id() -> CallId {
 fn settings() -> Vec<Event> {
     let mut full = Settings::default();
     full.providers.insert("local".to_owned(), Provider::Scripted { script: "script.yaml".to_owned() });
-    full.models
-        .insert("sonnet".to_owned(), ModelRef { provider: "local".to_owned(), model: "m-1".to_owned() });
+    full.models.insert(
+        "sonnet".to_owned(),
+        ModelRef { provider: "local".to_owned(), model: "m-1".to_owned(), context_tokens: None },
+    );
     full.routing.inbox.insert("slack".to_owned(), me());
     full.routing.tags.push(("ops:*".to_owned(), me()));
     full.routing.fallback = Some(me());
@@ -276,6 +289,7 @@ fn message(speaker: Speaker, from: &str, content: &str) -> Message {
         content: content.to_owned(),
         calls: Vec::new(),
         call: None,
+        summary_through: None,
         label: Default::default(),
     }
 }

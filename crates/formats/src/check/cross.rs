@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Range;
 
 use domain::agent::{Spec, Workspace};
+use domain::context::Grantee;
 use domain::id::{AgentId, TaskId};
 use domain::settings::{Provider, Settings};
 
@@ -25,6 +26,7 @@ pub(super) fn check(home: &Home, files: &[SourceFile<'_>], notes: &mut [Notes<'_
     tasks(home, notes, &known);
     sessions(home, files, notes, &known);
     scripts(home, files, notes, &known);
+    acls(home, files, notes, &known);
 }
 
 /// All names that can be referred to.
@@ -330,6 +332,30 @@ fn sessions(home: &Home, files: &[SourceFile<'_>], notes: &mut [Notes<'_>], know
             let help = suggest(head.agent.as_str(), known.agents.iter().map(String::as_str));
             let message = format!("there is no agent `{}`: nobody will answer here", head.agent);
             notes.warning(span(root.as_ref(), &["agent_id"]), message, help);
+        }
+    }
+}
+
+fn acls(home: &Home, files: &[SourceFile<'_>], notes: &mut [Notes<'_>], known: &Known) {
+    for (index, acl) in &home.acls {
+        let (file, notes) = (&files[*index], &mut notes[*index]);
+        let root = tree(file);
+        let nodes = root.as_ref().and_then(|r| r.get("grants")).map(Node::items).unwrap_or_default();
+        let is_text = files.iter().any(|f| f.path == format!("contexts/{}.md", stem(file.path, ".acl.yaml")));
+        for (grant, node) in acl.grants.iter().zip(nodes) {
+            match &grant.to {
+                Grantee::Agent(id) => known.agent(id.as_str(), span(Some(node), &["agent"]), notes),
+                Grantee::Role(role) if !known.roles.contains(role) && !known.roles_open => {
+                    let help = suggest(role, known.roles.iter().map(String::as_str));
+                    notes.error_with(span(Some(node), &["role"]), format!("there is no role `{role}`"), help);
+                }
+                Grantee::Role(_) => {}
+            }
+            if is_text && !grant.redact.is_empty() {
+                let help = "leave `redact` out, or keep the context as JSON".to_owned();
+                let message = "fields of a text cannot be hidden, so this grant shows nothing of it";
+                notes.warning(span(Some(node), &["redact"]), message, Some(help));
+            }
         }
     }
 }

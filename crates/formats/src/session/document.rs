@@ -239,6 +239,7 @@ fn item_of(message: &Message, line: usize, span: Range<usize>) -> MessageItem {
         content: message.content.clone(),
         calls: message.calls.iter().map(call).collect(),
         call: message.call.clone(),
+        summary_through: message.summary_through.clone(),
         line,
         span,
     }

@@ -61,6 +61,9 @@ pub(super) fn print_at(m: &Message, dash: usize) -> String {
     if let Some(call) = &m.call {
         put(key, "tool_call_id", &scalar::print(call.as_str(), key));
     }
+    if let Some(through) = &m.summary_through {
+        put(key, "summary_through", &scalar::print(through.as_str(), key));
+    }
     put(key, "timestamp", &format!(" '{}'", time::print(m.at)));
     out
 }
@@ -88,6 +91,9 @@ pub(super) fn print_flow(m: &Message) -> String {
     }
     if let Some(call) = &m.call {
         object["tool_call_id"] = call.as_str().into();
+    }
+    if let Some(through) = &m.summary_through {
+        object["summary_through"] = through.as_str().into();
     }
     object["timestamp"] = time::print(m.at).into();
     object.to_string()

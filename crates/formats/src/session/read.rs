@@ -60,6 +60,7 @@ fn message(node: &Node) -> Option<MessageItem> {
         content: node.get_text("content").unwrap_or_default(),
         calls: calls.iter().map(call).collect::<Option<Vec<_>>>()?,
         call: node.get_text("tool_call_id").map(CallId::new),
+        summary_through: node.get_text("summary_through").map(MessageId::new),
         line: node.line,
         span: node.span.clone(),
     })

@@ -222,11 +222,19 @@ fn settings_are_read_whole() {
         models: BTreeMap::from([
             (
                 "sonnet".to_owned(),
-                ModelRef { provider: "script".to_owned(), model: "scripted-large".to_owned() },
+                ModelRef {
+                    provider: "script".to_owned(),
+                    model: "scripted-large".to_owned(),
+                    context_tokens: None,
+                },
             ),
             (
                 "haiku".to_owned(),
-                ModelRef { provider: "script".to_owned(), model: "scripted-small".to_owned() },
+                ModelRef {
+                    provider: "script".to_owned(),
+                    model: "scripted-small".to_owned(),
+                    context_tokens: None,
+                },
             ),
         ]),
         prices: BTreeMap::new(),
@@ -247,6 +255,7 @@ fn settings_are_read_whole() {
                 tools: strings(&["read_file", "search_files"]),
             },
         )]),
+        context: Default::default(),
         git: domain::settings::Git { autocommit: false, ..domain::settings::Git::default() },
     };
     assert_eq!(good(settings::read("synod.yaml", &text("home/synod.yaml"))), expected);

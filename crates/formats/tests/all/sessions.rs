@@ -35,6 +35,7 @@ fn say(id: usize, content: &str) -> Message {
         content: content.to_owned(),
         calls: Vec::new(),
         call: None,
+        summary_through: None,
         label: Default::default(),
     }
 }
@@ -65,6 +66,7 @@ fn expected(m: &Message) -> MessageItem {
         content: m.content.clone(),
         calls: m.calls.iter().map(call).collect(),
         call: m.call.clone(),
+        summary_through: m.summary_through.clone(),
         line: 0,
         span: 0..0,
     }
@@ -331,6 +333,7 @@ fn any_message() -> impl Strategy<Value = Message> {
             content,
             calls,
             call: call.map(CallId::new),
+            summary_through: (at % 7 == 0).then(|| MessageId::new("m-0001")),
             label: Default::default(),
         })
 }

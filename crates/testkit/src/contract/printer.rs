@@ -33,6 +33,7 @@ fn said(number: u32) -> Event {
         content: format!("line {number}\n  and: more"),
         calls: Vec::new(),
         call: None,
+        summary_through: None,
         label: Default::default(),
     };
     Event::MessageAdded { session: SessionId::new(SESSION), message, asker: None, in_file: false }

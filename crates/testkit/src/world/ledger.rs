@@ -170,6 +170,7 @@ impl Ledger {
         let (Event::MessageAdded { session, message, .. }
         | Event::Replied { session, message, .. }
         | Event::EvidenceDemanded { session, message }
+        | Event::Summarised { session, message, .. }
         | Event::CallFinished { session, message, .. }) = event
         else {
             return Ok(());

@@ -1,0 +1,153 @@
+//! One model call: build the request, make room for it if need be, ask, and learn from what comes back.
+
+use std::time::Duration;
+
+use domain::id::MessageId;
+use domain::usage::Usage;
+use ports::clock::Clock as _;
+use ports::model::{ErrorKind, Model, ModelError, Reply, Request};
+
+use super::fit::{self, Plan};
+use super::history::History;
+use super::sources::{self, Asker, Piece};
+use super::{Context, summary, system, tokens};
+use crate::clock::SystemClock;
+use crate::files::{Conversation, path_of_session};
+use crate::redact::redact;
+use crate::tools::beneath::Root;
+
+/// Room for an answer of which nobody said how long it may be.
+const ANSWER_TOKENS: u64 = 4_096;
+/// The answer has at most this part of the window.
+const ANSWER_SHARE: u64 = 4;
+/// What files say has at most this part of the window.
+const FILES_SHARE: u64 = 4;
+/// And never more bytes than this.
+const FILES_BYTES_MAX: usize = 65_536;
+/// The conversation has at least this part of the window, whatever else there is.
+const HISTORY_SHARE: u64 = 4;
+/// A request that is refused as too long is made shorter so often.
+const SHORTER_MAX: usize = 1;
+
+/// What came of a call.
+pub(crate) enum Answered {
+    /// The model answered.
+    Reply {
+        reply: Reply,
+        /// The places, beside the conversation, whose content it was given.
+        read: Vec<String>,
+    },
+    /// It was not asked yet: what is older must be summarised first, and was.
+    Summary { through: MessageId, text: String, model: String, usage: Usage },
+}
+
+impl Context {
+    /// Asks with what the session file says. `request` has all but the text.
+    pub(crate) async fn ask(
+        mut self,
+        models: &dyn Model,
+        request: Request,
+        conversation: Conversation,
+        ms_max: u64,
+    ) -> Result<Answered, ModelError> {
+        let window = self.windows.of(&self.known.settings, &request.model, &self.session);
+        let pieces = self.pieces(window).await;
+        let read: Vec<String> = pieces.iter().flat_map(|piece| piece.read.iter().cloned()).collect();
+        let system = system::text(&redact(&conversation.system), &self.agent, self.task.as_ref(), &pieces);
+        let history = History::of(conversation.messages, path_of_session(&self.session));
+        let request = Request { system, ..request };
+        let mut shorter = 0;
+        loop {
+            let room = self.room(&request);
+            let messages = match fit::plan(&history, room, self.may_summarise) {
+                Plan::Send(messages) => messages,
+                Plan::Summarise { until } => {
+                    match self.summarise(models, &history, until, &request.model, ms_max).await {
+                        Some(summary) => return Ok(summary),
+                        None => {
+                            self.may_summarise = false;
+                            continue;
+                        }
+                    }
+                }
+            };
+            let whole = Request { messages, ..request.clone() };
+            let (model, estimated) = (whole.model.clone(), tokens::of_request(&whole));
+            match within(ms_max, models.ask(whole)).await {
+                Ok(reply) => {
+                    self.windows.counted(&self.session, estimated, reply.usage.tokens_in);
+                    return Ok(Answered::Reply { reply, read });
+                }
+                Err(ModelError { kind: ErrorKind::TooLong, .. }) if shorter < SHORTER_MAX => {
+                    self.windows.refused(&model, estimated);
+                    shorter += 1;
+                }
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// What files say, read where waiting for a disk holds up nobody.
+    async fn pieces(&self, window: u64) -> Vec<Piece> {
+        let bytes_max = usize::try_from(window / FILES_SHARE * tokens::BYTES_PER_TOKEN).unwrap_or(usize::MAX);
+        let (home, agent, known) = (self.home.clone(), self.agent.clone(), self.known.clone());
+        let pieces = tokio::task::spawn_blocking(move || {
+            // A home that cannot be opened has nothing to say; whoever works in it finds out why.
+            let Ok(root) = Root::open(&home) else { return Vec::new() };
+            let asker = Asker { root: &root, agent: &agent, labels: &known, now: SystemClock.now() };
+            sources::collect(&asker, bytes_max.min(FILES_BYTES_MAX))
+        });
+        pieces.await.unwrap_or_default()
+    }
+
+    /// Tokens that are left for the conversation.
+    fn room(&self, request: &Request) -> u64 {
+        let window = self.windows.of(&self.known.settings, &request.model, &self.session);
+        let answer = request.max_tokens.map_or(ANSWER_TOKENS, u64::from).min(window / ANSWER_SHARE);
+        let taken = answer + tokens::of_tools(&request.tools) + tokens::of_bytes(request.system.len());
+        window.saturating_sub(taken).max(window / HISTORY_SHARE)
+    }
+
+    /// A summary of what is older; `None` if it cannot be had, which is no reason to fail.
+    async fn summarise(
+        &self,
+        models: &dyn Model,
+        history: &History,
+        until: usize,
+        model: &str,
+        ms_max: u64,
+    ) -> Option<Answered> {
+        let settings = &self.known.settings;
+        let model = settings.context.summary_model.as_deref().unwrap_or(model);
+        let window = self.windows.of(settings, model, &self.session);
+        let wanted = summary::request(&self.agent, history, until, model, window)?;
+        let estimated = tokens::of_request(&wanted.request);
+        match within(ms_max, models.ask(wanted.request)).await {
+            Ok(Reply { text, usage, .. }) => {
+                let text = domain::cut(text.trim(), wanted.bytes_max).to_owned();
+                let model = model.to_owned();
+                let summary = Answered::Summary { through: wanted.through, text, model, usage };
+                matches!(&summary, Answered::Summary { text, .. } if !text.is_empty()).then_some(summary)
+            }
+            Err(ModelError { kind: ErrorKind::TooLong, .. }) => {
+                self.windows.refused(model, estimated);
+                None
+            }
+            Err(_) => None,
+        }
+    }
+}
+
+/// What a model says within a time.
+async fn within(
+    ms_max: u64,
+    asked: impl Future<Output = Result<Reply, ModelError>>,
+) -> Result<Reply, ModelError> {
+    match tokio::time::timeout(Duration::from_millis(ms_max), asked).await {
+        Ok(outcome) => outcome,
+        Err(_) => Err(ModelError {
+            kind: ErrorKind::Retry { after_ms: 0 },
+            message: format!("no answer within {ms_max} ms (limits.model_ms_max)"),
+        }),
+    }
+}

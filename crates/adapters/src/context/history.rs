@@ -1,0 +1,124 @@
+//! A conversation cut into parts that are sent whole or not at all, and what of it a request must have in any case.
+//! Everything here takes time in proportion to the conversation.
+
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+use domain::id::{CallId, MessageId};
+use domain::session::{Message, Speaker};
+
+use super::shorten::shorten;
+use super::tokens;
+
+/// Results of tools further back than this, in parts, are shortened. The border moves in steps of as many parts, so
+/// that the beginning of requests stays the same for a while and providers can keep it.
+const FRESH_PARTS: usize = 12;
+/// A result that is far back keeps so many bytes.
+const OLD_RESULT_BYTES_MAX: usize = 2_048;
+
+/// A conversation.
+pub(super) struct History {
+    /// Without summaries and without results that belong to no call.
+    pub(super) messages: Vec<Message>,
+    /// A turn with its results, or a single message. In order, without gaps.
+    pub(super) parts: Vec<Range<usize>>,
+    /// What each part takes.
+    pub(super) sizes: Vec<u64>,
+    /// The last summary.
+    pub(super) summary: Option<Message>,
+    /// The first part that the summary does not stand for.
+    pub(super) first: usize,
+    /// The first message that somebody wrote to the agent: its task.
+    pub(super) goal: Option<usize>,
+    /// The last one.
+    pub(super) asked: Option<usize>,
+    /// `sessions/….session.yaml`.
+    pub(super) place: String,
+}
+
+impl History {
+    /// Of the messages of a file, oldest first.
+    pub(super) fn of(all: Vec<Message>, place: String) -> Self {
+        let mut messages = Vec::with_capacity(all.len());
+        let mut summaries: Vec<(usize, Message)> = Vec::new();
+        let mut parts: Vec<Range<usize>> = Vec::new();
+        let mut open: BTreeSet<CallId> = BTreeSet::new();
+        for message in all {
+            if message.summary_through.is_some() {
+                summaries.push((messages.len(), message));
+                continue;
+            }
+            let at = messages.len();
+            match message.speaker {
+                Speaker::Assistant => {
+                    open = message.calls.iter().map(|call| call.id.clone()).collect();
+                    parts.push(at..at + 1);
+                }
+                Speaker::ToolResult => {
+                    // A result without its call is refused by providers, and means nothing.
+                    let is_awaited = message.call.as_ref().is_some_and(|call| open.remove(call));
+                    let Some(part) = parts.last_mut().filter(|_| is_awaited) else { continue };
+                    part.end = at + 1;
+                }
+                Speaker::User | Speaker::System => match parts.last_mut() {
+                    // Said while results were still to come: it stays with them.
+                    Some(part) if !open.is_empty() => part.end = at + 1,
+                    Some(_) | None => parts.push(at..at + 1),
+                },
+            }
+            messages.push(message);
+        }
+        let is_said = |message: &Message| message.speaker == Speaker::User;
+        let (goal, asked) = (messages.iter().position(is_said), messages.iter().rposition(is_said));
+        let (summary, first) = match summaries.pop() {
+            Some((before, summary)) => {
+                let end = stands_for(&messages[..before], &summary);
+                (Some(summary), parts.iter().position(|part| part.end > end).unwrap_or(parts.len()))
+            }
+            None => (None, 0),
+        };
+        let mut history = Self { messages, sizes: Vec::new(), parts, summary, first, goal, asked, place };
+        history.shorten_old();
+        history.sizes = history.parts.iter().map(|part| history.size(part.clone())).collect();
+        history
+    }
+
+    fn size(&self, part: Range<usize>) -> u64 {
+        self.messages[part].iter().map(tokens::of_message).sum()
+    }
+
+    fn shorten_old(&mut self) {
+        let border = self.parts.len().saturating_sub(FRESH_PARTS) / FRESH_PARTS * FRESH_PARTS;
+        let end = self.parts.get(border).map_or(0, |part| part.start);
+        for message in self.messages[..end].iter_mut().filter(|m| m.speaker == Speaker::ToolResult) {
+            cut(message, OLD_RESULT_BYTES_MAX, &self.place);
+        }
+    }
+
+    /// The last message of the parts up to `end` that has a name of its own.
+    pub(super) fn last_id(&self, end: usize) -> Option<MessageId> {
+        let messages = &self.messages[..self.parts[..end].last()?.end];
+        messages.iter().rev().map(|m| &m.id).find(|id| number(id) > 0).cloned()
+    }
+}
+
+/// Shortens a message to about so many bytes.
+pub(super) fn cut(message: &mut Message, bytes_max: usize, place: &str) {
+    if message.content.len() > bytes_max {
+        message.content = shorten(&message.content, bytes_max, &format!("{} of {place}", message.id));
+    }
+}
+
+/// How many of the messages before it a summary stands for. Of a summary whose last message is gone, as many as were
+/// numbered before it.
+fn stands_for(before: &[Message], summary: &Message) -> usize {
+    let Some(through) = &summary.summary_through else { return 0 };
+    let exact = before.iter().rposition(|m| m.id == *through);
+    let by_number = || before.iter().rposition(|m| number(&m.id) > 0 && number(&m.id) <= number(through));
+    exact.or_else(by_number).map_or(0, |at| at + 1)
+}
+
+/// The number in `m-0042`; 0 for a message that has none.
+fn number(id: &MessageId) -> u32 {
+    id.as_str().rsplit('-').next().and_then(|digits| digits.parse().ok()).unwrap_or(0)
+}

@@ -1,0 +1,79 @@
+//! What a model is sent: the agent's prompt and who it is, what files of the home belong to it, and as much of the
+//! conversation as fits the model's window. Nothing here changes a session: what is left out of a request stays in
+//! the file.
+
+mod ask;
+mod fit;
+mod grants;
+mod history;
+mod shorten;
+mod sources;
+mod summary;
+mod system;
+mod tokens;
+
+use std::path::PathBuf;
+
+use domain::agent;
+use domain::id::{SessionId, TaskId};
+use domain::settings::Settings;
+use domain::state::State;
+
+pub(crate) use ask::Answered;
+pub use tokens::Windows;
+
+/// A turn asks for so many summaries at most; after that, older turns are left out with a note.
+const SUMMARIES_MAX: u32 = 8;
+
+/// What is known when a model call begins, and a request is built from.
+pub(crate) struct Context {
+    home: PathBuf,
+    session: SessionId,
+    agent: agent::Spec,
+    task: Option<TaskId>,
+    /// Only what tells the labels of files that may go along, and the windows of models.
+    known: State,
+    may_summarise: bool,
+    windows: Windows,
+}
+
+impl Context {
+    /// Takes from the state what a call of this session needs.
+    pub(crate) fn new(
+        home: PathBuf,
+        state: &State,
+        session: &SessionId,
+        agent: &agent::Spec,
+        windows: Windows,
+    ) -> Self {
+        let found = state.sessions.get(session);
+        let workspace = format!("workspaces/{}", agent.id);
+        let folders = ["memory", "contexts", "workspaces", workspace.as_str()];
+        let beneath = |path: &str| {
+            let is_in = |folder: &str| path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'));
+            folders.contains(&path) || is_in("memory") || is_in("contexts") || is_in(&workspace)
+        };
+        let files = state.files.iter().filter(|(path, _)| beneath(path));
+        let settings = Settings {
+            models: state.settings.models.clone(),
+            trust: state.settings.trust.clone(),
+            context: state.settings.context.clone(),
+            ..Settings::default()
+        };
+        let mut known = State::new();
+        known.settings = settings;
+        known.files = files.map(|(path, label)| (path.clone(), label.clone())).collect();
+        Self {
+            home,
+            session: session.clone(),
+            agent: agent.clone(),
+            task: found.and_then(|s| s.task.clone()),
+            known,
+            may_summarise: found.is_none_or(|s| s.summaries < SUMMARIES_MAX),
+            windows,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
