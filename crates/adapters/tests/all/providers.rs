@@ -125,12 +125,12 @@ fn faults() -> Vec<(Fault, ErrorKind, &'static str)> {
     let elsewhere = Fault::wait(302, "location", "https://elsewhere/");
     vec![
         (Fault::status(400), ErrorKind::GiveUp, "answers 400 Bad Request: not now"),
-        (said(400, long), ErrorKind::GiveUp, "too long for this model"),
+        (said(400, long), ErrorKind::TooLong, "too long for this model"),
         (Fault::status(401), ErrorKind::Down, "the key is missing or wrong"),
         (Fault::status(403), ErrorKind::Down, "may not use this model"),
         (Fault::status(404), ErrorKind::Down, "does not know the model \"big\""),
         (Fault::status(408), AGAIN, "408 Request Timeout"),
-        (Fault::status(413), ErrorKind::GiveUp, "the conversation is too long"),
+        (Fault::status(413), ErrorKind::TooLong, "the conversation is too long"),
         (Fault::status(429), AGAIN, "429 Too Many Requests"),
         (Fault::status(500), AGAIN, "500 Internal Server Error"),
         (Fault::status(503), AGAIN, "503 Service Unavailable"),
