@@ -12,4 +12,5 @@ pub mod lock;
 pub mod model;
 pub mod redact;
 pub mod sandbox;
+mod search;
 pub mod tools;

@@ -15,7 +15,7 @@ mod search;
 mod sessions;
 mod slack;
 pub mod tasks_sql;
-mod text;
+pub(crate) mod text;
 pub(crate) mod until;
 
 use std::path::PathBuf;
@@ -30,6 +30,7 @@ use ports::tools::{Order, Outcome, Tools};
 
 use crate::git;
 use crate::git::workspace::{Workspace, Workspaces};
+use crate::search::Index;
 use beneath::Root;
 use until::Until;
 
@@ -39,6 +40,7 @@ use crate::sandbox::Sandbox;
 pub struct Toolbox {
     root: Arc<Root>,
     clock: Arc<dyn Clock>,
+    index: Arc<Index>,
     /// Looking into the outbox and adding to it is one step.
     outbox: Arc<Mutex<()>>,
     sandbox: Option<Arc<Sandbox>>,
@@ -50,7 +52,7 @@ impl Toolbox {
     pub fn new(home: PathBuf, clock: Arc<dyn Clock>) -> std::io::Result<Self> {
         let root = Arc::new(Root::open(&home)?);
         let workspaces = Arc::new(Workspaces::of(root.path()));
-        Ok(Self { root, clock, outbox: Arc::default(), sandbox: None, workspaces })
+        Ok(Self { root, clock, index: Arc::default(), outbox: Arc::default(), sandbox: None, workspaces })
     }
 
     /// The same tools, with a sandbox; without one, no command is run.
@@ -94,6 +96,61 @@ impl Toolbox {
         match tokio::time::timeout(std::time::Duration::from_millis(ms_max), work).await {
             Ok(answer) => answer,
             Err(_) => Err(format!("it took longer than {ms_max} ms")),
+        }
+    }
+
+    /// Carries out an act that looks at the home and changes nothing.
+    async fn find(&self, order: &Order) -> Outcome {
+        let (ms_max, bytes_max) = (order.ms_max, order.output_bytes_max);
+        match order.act.clone() {
+            Act::ReadFile { path, from_line, lines } => {
+                let part = files::Part::new(from_line, lines);
+                let work =
+                    move |root: &Root, until: &Until| files::read_file(root, &path, part, bytes_max, until);
+                shown(self.look_at(ms_max, work).await)
+            }
+            Act::ListDirectory { path } => {
+                let work = move |root: &Root, _: &Until| files::list_directory(root, &path, bytes_max);
+                shown(self.look_at(ms_max, work).await)
+            }
+            Act::SearchFiles { query, path } => {
+                let place = path.map_or(search::Place::Usual(order.agent.clone()), search::Place::At);
+                self.search(search::Wanted { query, place, limit: None }, ms_max, bytes_max).await
+            }
+            Act::MemorySearch { query, limit } => {
+                let wanted = search::Wanted { query, place: search::Place::Memory, limit };
+                self.search(wanted, ms_max, bytes_max).await
+            }
+            Act::ListSessions { agent, status, limit } => {
+                let which = sessions::Which { agent, status, limit };
+                let work =
+                    move |root: &Root, until: &Until| sessions::list_sessions(root, &which, bytes_max, until);
+                told(self.look_at(ms_max, work).await).reading(sessions::NAMES)
+            }
+            Act::ReadSession { session, last } => {
+                let work =
+                    move |root: &Root, _: &Until| sessions::read_session(root, &session, last, bytes_max);
+                shown(self.look_at(ms_max, work).await)
+            }
+            Act::QueryTasks { sql } => {
+                let work = move |root: &Root, until: &Until| tasks_sql::answer(root, &sql, bytes_max, until);
+                told(self.look_at(ms_max, work).await).reading("tasks")
+            }
+            Act::SlackRead { limit } => {
+                let work = move |root: &Root, _: &Until| slack::slack_read(root, limit, bytes_max);
+                told(self.look_at(ms_max, work).await).reading(slack::MESSAGES)
+            }
+            other => Outcome::failed(format!("{} does more than look", other.tool())),
+        }
+    }
+
+    /// One search, with the files that it shows.
+    async fn search(&self, wanted: search::Wanted, ms_max: u64, bytes_max: u64) -> Outcome {
+        let index = Arc::clone(&self.index);
+        let work = move |root: &Root, until: &Until| search::search(root, &index, &wanted, bytes_max, until);
+        match self.look_at(ms_max, work).await {
+            Ok((text, places)) => places.into_iter().fold(Outcome::done(text), Outcome::reading),
+            Err(text) => Outcome::failed(text),
         }
     }
 
@@ -153,47 +210,14 @@ impl Tools for Toolbox {
             return Outcome::failed(error);
         }
         let answer = match order.act.clone() {
-            Act::ReadFile { path, from_line, lines } => {
-                let part = files::Part::new(from_line, lines);
-                let work =
-                    move |root: &Root, until: &Until| files::read_file(root, &path, part, bytes_max, until);
-                return shown(self.look_at(ms_max, work).await);
-            }
-            Act::ListDirectory { path } => {
-                let found =
-                    self.look_at(ms_max, move |root, _| files::list_directory(root, &path, bytes_max)).await;
-                return shown(found);
-            }
-            Act::SearchFiles { query, path } => {
-                let path = path.unwrap_or_else(|| search::DEFAULT_FOLDER.to_owned());
-                let work = move |root: &Root, until: &Until| {
-                    search::search_files(root, &query, &path, bytes_max, until)
-                };
-                self.look_at(ms_max, work).await
-            }
-            Act::QueryTasks { sql } => {
-                self.look_at(ms_max, move |root, until| tasks_sql::answer(root, &sql, bytes_max, until)).await
-            }
-            Act::MemorySearch { query, .. } => {
-                let work = move |root: &Root, until: &Until| {
-                    search::search_files(root, &query, search::DEFAULT_FOLDER, bytes_max, until)
-                };
-                self.look_at(ms_max, work).await
-            }
-            Act::ListSessions { agent, status, limit } => {
-                let which = sessions::Which { agent, status, limit };
-                let work =
-                    move |root: &Root, until: &Until| sessions::list_sessions(root, &which, bytes_max, until);
-                self.look_at(ms_max, work).await
-            }
-            Act::ReadSession { session, last } => {
-                let work =
-                    move |root: &Root, _: &Until| sessions::read_session(root, &session, last, bytes_max);
-                return shown(self.look_at(ms_max, work).await);
-            }
-            Act::SlackRead { limit } => {
-                self.look_at(ms_max, move |root, _| slack::slack_read(root, limit, bytes_max)).await
-            }
+            Act::ReadFile { .. }
+            | Act::ListDirectory { .. }
+            | Act::SearchFiles { .. }
+            | Act::MemorySearch { .. }
+            | Act::ListSessions { .. }
+            | Act::ReadSession { .. }
+            | Act::QueryTasks { .. }
+            | Act::SlackRead { .. } => return self.find(&order).await,
             Act::WriteFile { path, content } => {
                 let (agent, seen) = (order.agent.clone(), order.seen.clone());
                 self.change(move |root| {
@@ -248,25 +272,22 @@ impl Tools for Toolbox {
                 Err(format!("{} is carried out inside", order.act.tool()))
             }
         };
-        let outcome = match answer {
-            Ok(text) => Outcome::done(text),
-            Err(text) => Outcome::failed(text),
-        };
+        let outcome = told(answer);
         match order.act {
             Act::WriteFile { path, .. } | Act::CreateDirectory { path } => outcome.writing(path),
-            Act::SearchFiles { path, .. } => {
-                outcome.reading(path.unwrap_or_else(|| search::DEFAULT_FOLDER.to_owned()))
-            }
-            Act::MemorySearch { .. } => outcome.reading(search::DEFAULT_FOLDER),
-            Act::ListSessions { .. } => outcome.reading(sessions::NAMES),
-            Act::QueryTasks { .. } => outcome.reading("tasks"),
-            Act::SlackRead { .. } => outcome.reading(slack::MESSAGES),
             // Even a commit answers with the names of files.
             Act::GitCommit { .. } | Act::GitDiff { .. } => {
                 outcome.reading(format!("workspaces/{}", order.agent))
             }
             _ => outcome,
         }
+    }
+}
+
+fn told(answer: files::Answer) -> Outcome {
+    match answer {
+        Ok(text) => Outcome::done(text),
+        Err(text) => Outcome::failed(text),
     }
 }
 

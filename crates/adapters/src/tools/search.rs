@@ -1,70 +1,219 @@
-//! Finding words in files. Everything is bounded, and what was left out is said.
+//! Finding words in files: by the index where there is one, file by file elsewhere. What is shown is read from the
+//! files when the answer is made. Everything is bounded, and what was left out is said.
 
 use std::fs::File;
 use std::io::Read;
 use std::os::fd::OwnedFd;
 
+use domain::id::AgentId;
 use rustix::fs::{self, Dir, FileType, Mode, OFlags};
 
 use super::beneath::{PathRefused, Root, stat_in};
-use super::files::Answer;
 use super::text;
 use super::until::Until;
-
-/// Where one looks unless told otherwise.
-pub(super) const DEFAULT_FOLDER: &str = "memory";
+use crate::search::lines::{self, Shown};
+use crate::search::{FILE_BYTES_MAX, Index, Query, SKIPPED, Scope};
 
 const ENTRIES_MAX: usize = 20_000;
 const DEPTH_MAX: usize = 32;
-const FILE_BYTES_MAX: u64 = 1 << 20;
 const ALL_BYTES_MAX: u64 = 64 << 20;
-const FILES_SHOWN_MAX: usize = 20;
-const LINES_OF_A_FILE_MAX: usize = 5;
-const LINE_CHARS_MAX: usize = 240;
-const WORDS_MAX: usize = 32;
+const FILES_SHOWN_DEFAULT: usize = 20;
+const FILES_SHOWN_MAX: usize = 100;
+/// The index is brought up to date for at most so long before a search answers with what it has.
+const FOLLOW_MS_MAX: u64 = 15_000;
 
-/// Folders that hold nothing a person wrote.
-const SKIPPED: [&str; 4] = [".git", ".synod", "target", "node_modules"];
+/// One search.
+pub(super) struct Wanted {
+    pub(super) query: String,
+    pub(super) place: Place,
+    pub(super) limit: Option<u32>,
+}
 
-/// Finds files that have every word of `query`.
-pub(super) fn search_files(root: &Root, query: &str, path: &str, bytes_max: u64, until: &Until) -> Answer {
-    let mut words: Vec<String> = query.split_whitespace().map(str::to_lowercase).collect();
-    words.sort_unstable();
-    words.dedup();
-    if words.is_empty() {
-        return Err("the query has no words".to_owned());
+/// Where it looks.
+pub(super) enum Place {
+    /// In memory and in the workspace of an agent.
+    Usual(AgentId),
+    /// In memory and contexts.
+    Memory,
+    /// In a folder or a file.
+    At(String),
+}
+
+/// What was found, with every file whose content is in the text.
+pub(super) type Found = Result<(String, Vec<String>), String>;
+
+/// Finds files, the best first.
+pub(super) fn search(root: &Root, index: &Index, wanted: &Wanted, bytes_max: u64, until: &Until) -> Found {
+    let query = Query::read(&wanted.query)?;
+    let shown_max = wanted.limit.map_or(FILES_SHOWN_DEFAULT, |n| (n as usize).clamp(1, FILES_SHOWN_MAX));
+    let (scopes, here) = match &wanted.place {
+        Place::Usual(agent) => {
+            let own = format!("workspaces/{agent}");
+            let here = format!("memory and {own}");
+            (vec![Scope::whole("memory"), Scope::whole(own)], here)
+        }
+        Place::Memory => {
+            (vec![Scope::whole("memory"), Scope::whole("contexts")], "memory and contexts".to_owned())
+        }
+        Place::At(path) => (scope_of(root, path)?.into_iter().collect(), path.clone()),
+    };
+    let mut report =
+        Report { query: &wanted.query, here: &here, hits: Vec::new(), notes: Vec::new(), shown_max };
+    if let Place::At(path) = &wanted.place
+        && scopes.is_empty()
+    {
+        one_by_one(root, &query, path, until, &mut report)?;
+        return Ok(report.finish(bytes_max));
     }
-    if words.len() > WORDS_MAX {
-        return Err(format!("the query has {} words, at most {WORDS_MAX} are searched", words.len()));
+    // One more than is shown, so that a cut is known.
+    match index.search(root, &scopes, &query, shown_max + 1, &until.at_most(FOLLOW_MS_MAX)) {
+        Ok(ranked) => {
+            report.notes = ranked.notes;
+            report.hits = ranked.files.into_iter().filter_map(|file| look_into(root, &query, file)).collect();
+            // What was named is searched, also what the index leaves out.
+            let is_part = scopes.iter().any(|scope| !scope.beneath.is_empty());
+            if let Place::At(path) = &wanted.place
+                && is_part
+                && report.hits.is_empty()
+            {
+                one_by_one(root, &query, path, until, &mut report)?;
+            }
+        }
+        Err(reason) => {
+            report.notes.push(format!("{reason}; the files were searched one by one"));
+            for scope in &scopes {
+                let path = if scope.beneath.is_empty() { &scope.folder } else { &scope.beneath };
+                match one_by_one(root, &query, path, until, &mut report) {
+                    Ok(()) => {}
+                    // Memory or a workspace that nobody has made yet.
+                    Err(_) if scope.beneath.is_empty() => {}
+                    Err(refused) => return Err(refused),
+                }
+            }
+        }
     }
-    let mut search = Search { words, hits: Vec::new(), entries: 0, bytes: 0, skipped: 0, until, cut: None };
+    Ok(report.finish(bytes_max))
+}
+
+/// Where the index has a path, if it has it; an error if nothing is there.
+fn scope_of(root: &Root, path: &str) -> Result<Option<Scope>, String> {
+    let real = match root.folder(path) {
+        Ok(found) => found.real,
+        Err(PathRefused::Kind { .. }) => root.real_file(path).map_err(|e| e.to_string())?.2,
+        Err(PathRefused::Absent { .. }) if path.trim_matches('/') == "memory" => "memory".into(),
+        Err(refused) => return Err(refused.to_string()),
+    };
+    let Some(real) = real.to_str() else { return Ok(None) };
+    // What the index leaves out was named on purpose.
+    let is_skipped = real.split('/').any(|part| SKIPPED.contains(&part));
+    Ok(if is_skipped { None } else { Scope::of(real) })
+}
+
+/// One file with something of the query.
+struct Hit {
+    file: String,
+    shown: Shown,
+}
+
+/// The lines of a file that the index named. It may have changed since: then only what it says now counts.
+fn look_into(root: &Root, query: &Query, file: String) -> Option<Hit> {
+    let (handle, size, real) = root.real_file(&file).ok()?;
+    if size > FILE_BYTES_MAX || real.to_str() != Some(file.as_str()) {
+        return None;
+    }
+    let text = read(handle)?;
+    let shown = lines::best(query, &text).unwrap_or_else(|| first_line(&text));
+    Some(Hit { file, shown })
+}
+
+/// A file whose name has what was looked for, or that has it in a form that only the index knows.
+fn first_line(text: &str) -> Shown {
+    Shown { different: 1, weight: 1, lines: lines::first(text).into_iter().collect() }
+}
+
+fn read(file: File) -> Option<String> {
+    let mut bytes = Vec::new();
+    file.take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes).ok()?;
+    if bytes.len() as u64 > FILE_BYTES_MAX {
+        return None;
+    }
+    text::from_bytes(&bytes, false).map(str::to_owned)
+}
+
+struct Report<'a> {
+    query: &'a str,
+    here: &'a str,
+    hits: Vec<Hit>,
+    notes: Vec<String>,
+    shown_max: usize,
+}
+
+impl Report<'_> {
+    fn finish(self, bytes_max: u64) -> (String, Vec<String>) {
+        let mut lines = Vec::new();
+        let mut places = Vec::new();
+        if self.hits.is_empty() {
+            lines.push(format!("[no file in {} has any of: {}]", self.here, self.query));
+        }
+        for hit in self.hits.iter().take(self.shown_max) {
+            let file = named(&hit.file);
+            let before = lines.len();
+            lines.extend(hit.shown.lines.iter().map(|(number, line)| format!("{file}:{number}: {line}")));
+            if lines.len() == before {
+                lines.push(format!("{file}: [empty]"));
+            }
+            places.push(hit.file.clone());
+        }
+        if self.hits.len() > self.shown_max {
+            lines.push(format!("[cut: the best {} files; more words find fewer]", self.shown_max));
+        }
+        lines.extend(self.notes.iter().map(|note| format!("[{note}]")));
+        (text::head(lines.join("\n"), bytes_max), places)
+    }
+}
+
+fn named(file: &str) -> String {
+    if file.chars().any(char::is_control) { format!("{file:?}") } else { file.to_owned() }
+}
+
+/// Searches what has no index.
+fn one_by_one(
+    root: &Root,
+    query: &Query,
+    path: &str,
+    until: &Until,
+    report: &mut Report<'_>,
+) -> Result<(), String> {
+    let mut search = Search { query, hits: Vec::new(), entries: 0, bytes: 0, skipped: 0, until, cut: None };
     match root.folder(path) {
         Ok(found) => search.folder(&found.fd, &found.real.to_string_lossy(), 0),
         Err(PathRefused::Kind { .. }) => {
-            let (file, size) = root.file(path).map_err(|e| e.to_string())?;
-            search.file(file, size, path.to_owned());
+            let (file, size, real) = root.real_file(path).map_err(|e| e.to_string())?;
+            search.file(file, size, real.to_string_lossy().into_owned());
         }
-        Err(PathRefused::Absent { .. }) if path == DEFAULT_FOLDER => {}
         Err(refused) => return Err(refused.to_string()),
     }
-    Ok(text::head(search.report(query, path), bytes_max))
+    // The most different words first, then the most hits; names settle what is equal.
+    search.hits.sort_by(|a, b| {
+        let key = |hit: &Hit| (hit.shown.different, hit.shown.weight);
+        key(b).cmp(&key(a)).then_with(|| a.file.cmp(&b.file))
+    });
+    report.hits.append(&mut search.hits);
+    if search.skipped > 0 {
+        report.notes.push(format!("not searched: {} files larger than 1 MiB", search.skipped));
+    }
+    report.notes.extend(search.cut.map(|what| format!("not searched: {what}")));
+    Ok(())
 }
 
 struct Search<'a> {
-    words: Vec<String>,
+    query: &'a Query,
     hits: Vec<Hit>,
     entries: usize,
     bytes: u64,
     skipped: usize,
     until: &'a Until,
     cut: Option<&'static str>,
-}
-
-/// One file that has every word.
-struct Hit {
-    file: String,
-    count: usize,
-    lines: Vec<(usize, String)>,
 }
 
 impl Search<'_> {
@@ -126,68 +275,10 @@ impl Search<'_> {
             self.skipped += 1;
             return;
         }
-        let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or(0));
-        if file.take(FILE_BYTES_MAX).read_to_end(&mut bytes).is_err() {
-            return;
-        }
-        self.bytes += bytes.len() as u64;
-        let Some(text) = text::from_bytes(&bytes, false) else { return };
-        if let Some(hit) = hit(&self.words, text, path) {
-            self.hits.push(hit);
+        let Some(text) = read(file) else { return };
+        self.bytes += text.len() as u64;
+        if let Some(shown) = lines::best(self.query, &text) {
+            self.hits.push(Hit { file: path, shown });
         }
     }
-
-    fn report(mut self, query: &str, path: &str) -> String {
-        let mut lines = Vec::new();
-        // The most hits first; names settle what is equal.
-        self.hits.sort_by(|a, b| b.count.cmp(&a.count).then_with(|| a.file.cmp(&b.file)));
-        if self.hits.is_empty() {
-            lines.push(format!("[no file in {path} has all of: {query}]"));
-        }
-        for hit in self.hits.iter().take(FILES_SHOWN_MAX) {
-            for (number, line) in &hit.lines {
-                lines.push(format!("{}:{number}: {line}", hit.file));
-            }
-        }
-        if self.hits.len() > FILES_SHOWN_MAX {
-            lines.push(format!("[cut: the best {FILES_SHOWN_MAX} of {} files]", self.hits.len()));
-        }
-        if self.skipped > 0 {
-            lines.push(format!("[not searched: {} files larger than 1 MiB]", self.skipped));
-        }
-        if let Some(what) = self.cut {
-            lines.push(format!("[not searched: {what}]"));
-        }
-        lines.join("\n")
-    }
-}
-
-fn hit(words: &[String], text: &str, file: String) -> Option<Hit> {
-    let mut seen = vec![false; words.len()];
-    let mut count = 0;
-    // Lines with how many different words each has.
-    let mut found: Vec<(usize, usize, &str)> = Vec::new();
-    for (number, line) in text.lines().enumerate() {
-        let small = line.to_lowercase();
-        let mut different = 0;
-        for (word, seen) in words.iter().zip(&mut seen) {
-            let times = small.matches(word.as_str()).count();
-            if times > 0 {
-                *seen = true;
-                different += 1;
-                count += times;
-            }
-        }
-        if different > 0 {
-            found.push((different, number + 1, line));
-        }
-    }
-    if seen.contains(&false) {
-        return None;
-    }
-    found.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
-    found.truncate(LINES_OF_A_FILE_MAX);
-    found.sort_by_key(|(_, number, _)| *number);
-    let lines = found.into_iter().map(|(_, n, line)| (n, line.trim().chars().take(LINE_CHARS_MAX).collect()));
-    Some(Hit { file, count, lines: lines.collect() })
 }

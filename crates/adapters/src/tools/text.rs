@@ -3,7 +3,7 @@
 use crate::redact::redacted;
 
 /// Keeps the beginning of a text and says how much was left out.
-pub(super) fn head(mut text: String, bytes_max: u64) -> String {
+pub(crate) fn head(mut text: String, bytes_max: u64) -> String {
     let whole = text.len();
     let bytes_max = usize::try_from(bytes_max).unwrap_or(usize::MAX);
     if whole <= bytes_max {
@@ -18,7 +18,7 @@ pub(super) fn head(mut text: String, bytes_max: u64) -> String {
 }
 
 /// Takes bytes as text, without a character that was cut in two at the end; `None` if they are no text.
-pub(super) fn from_bytes(bytes: &[u8], is_cut: bool) -> Option<&str> {
+pub(crate) fn from_bytes(bytes: &[u8], is_cut: bool) -> Option<&str> {
     if bytes.contains(&0) {
         return None;
     }

@@ -21,6 +21,13 @@ impl Until {
         Self { at, dropped: Arc::default() }
     }
 
+    /// The same, and no later than `ms` from now, nor than when half of its time is over: what follows needs the rest.
+    pub(crate) fn at_most(&self, ms: u64) -> Self {
+        let now = Instant::now();
+        let half = self.at.saturating_duration_since(now) / 2;
+        Self { at: now + half.min(Duration::from_millis(ms)), dropped: Arc::clone(&self.dropped) }
+    }
+
     /// Whether to stop.
     pub(crate) fn is_over(&self) -> bool {
         self.dropped.load(Ordering::Relaxed) || Instant::now() >= self.at

@@ -1,4 +1,4 @@
-//! Reading, listing, searching and writing.
+//! Reading, listing and writing.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -106,43 +106,6 @@ async fn a_large_folder_is_cut_and_says_so() {
         ),
         "{shown}"
     );
-}
-
-#[tokio::test]
-async fn a_search_needs_every_word_and_puts_the_most_hits_first() {
-    let home = Home::new();
-    home.write("memory/one.md", "Redis keeps\nits disk full\n")
-        .write("memory/deep/two.md", "# REDIS\nredis and the disk, redis\nnothing\n")
-        .write("memory/three.md", "redis only\n")
-        .write("memory/.git/four.md", "redis disk")
-        .write("memory/node_modules/five.md", "redis disk")
-        .write("memory/six.bin", b"redis disk\0")
-        .write("other/seven.md", "redis disk");
-    symlink("../other", home.path("memory/link")).unwrap();
-    assert_eq!(
-        home.done(search("disk  Redis", None)).await,
-        "memory/deep/two.md:1: # REDIS\nmemory/deep/two.md:2: redis and the disk, redis\n\
-         memory/one.md:1: Redis keeps\nmemory/one.md:2: its disk full"
-    );
-    assert_eq!(home.done(search("redis disk", Some("other"))).await, "other/seven.md:1: redis disk");
-    assert_eq!(home.done(search("only", Some("memory/three.md"))).await, "memory/three.md:1: redis only");
-    assert_eq!(home.done(search("absent", None)).await, "[no file in memory has all of: absent]");
-    assert!(home.failed(search("x", Some("absent"))).await.contains("does not exist"));
-    assert!(home.failed(search("x", Some(".synod"))).await.contains("belongs to synod"));
-    assert!(home.failed(search("  ", None)).await.contains("no words"));
-}
-
-#[tokio::test]
-async fn a_search_is_bounded() {
-    let home = Home::new();
-    home.write("memory/big.md", "word ".repeat(300_000));
-    for n in 0..30 {
-        home.write(&format!("memory/{n:02}.md"), "a word\n".repeat(20));
-    }
-    let shown = home.done(search("word", None)).await;
-    assert_eq!(shown.lines().filter(|line| line.contains(": a word")).count(), 100);
-    assert!(shown.contains("[cut: the best 20 of 30 files]"), "{shown}");
-    assert!(shown.contains("[not searched: 1 files larger than 1 MiB]"), "{shown}");
 }
 
 #[tokio::test]

@@ -13,6 +13,7 @@ mod models;
 mod ports;
 mod providers;
 mod sandbox;
+mod search;
 mod seen;
 mod sessions;
 mod slack;

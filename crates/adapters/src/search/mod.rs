@@ -1,0 +1,166 @@
+//! Full-text search: an index in `.synod/search.db` over memory, contexts and workspaces. It is derived: deleting it
+//! costs a rebuild and nothing else.
+//!
+//! It follows edits. Before a search answers, the folders it concerns are walked, and what changed since (by size,
+//! times and inode) is read again; so what was written a moment ago is found. What is shown comes from the files
+//! themselves, opened by handle when the answer is made, never from the index.
+
+pub(crate) mod lines;
+mod query;
+mod store;
+mod walk;
+
+use std::path::PathBuf;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use crate::tools::beneath::Root;
+use crate::tools::until::Until;
+use store::{Broken, Store};
+
+pub(crate) use query::Query;
+pub(crate) use walk::{FILE_BYTES_MAX, SKIPPED};
+
+/// So much text is read before it is written to the index.
+const BATCH_BYTES_MAX: usize = 4 << 20;
+/// So many files likewise.
+const BATCH_FILES_MAX: usize = 256;
+
+/// A folder that is indexed as a whole, and the part of it that is searched.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Scope {
+    /// `memory`, `contexts` or `workspaces/<agent>`.
+    pub(crate) folder: String,
+    /// A folder or file in it; empty for all.
+    pub(crate) beneath: String,
+}
+
+impl Scope {
+    pub(crate) fn whole(folder: impl Into<String>) -> Self {
+        Self { folder: folder.into(), beneath: String::new() }
+    }
+
+    /// The scope of a path without links, if it lies where there is an index.
+    pub(crate) fn of(path: &str) -> Option<Self> {
+        let mut parts = path.split('/');
+        let folder = match parts.next()? {
+            first @ ("memory" | "contexts") => first.to_owned(),
+            "workspaces" => format!("workspaces/{}", parts.next()?),
+            _ => return None,
+        };
+        let beneath = if path == folder { String::new() } else { path.to_owned() };
+        Some(Self { folder, beneath })
+    }
+}
+
+/// What a search of the index gives.
+#[derive(Debug, Default)]
+pub(crate) struct Ranked {
+    /// Files, the best first.
+    pub(crate) files: Vec<String>,
+    /// What was left out, for the agent.
+    pub(crate) notes: Vec<String>,
+}
+
+/// The index of one home. Nothing is opened before the first search.
+#[derive(Default)]
+pub(crate) struct Index {
+    store: Mutex<Option<Store>>,
+}
+
+impl Index {
+    /// The best files of some folders. Brings the index up to date first, for at most `work`; blocks. An error means
+    /// that there is no index now, for example because the disk is full; the files can still be searched one by one.
+    pub(crate) fn search(
+        &self,
+        root: &Root,
+        scopes: &[Scope],
+        query: &Query,
+        files_max: usize,
+        work: &Until,
+    ) -> Result<Ranked, String> {
+        let mut notes = Vec::new();
+        for is_second in [false, true] {
+            match self.try_search(root, scopes, query, files_max, work) {
+                Ok(mut ranked) => {
+                    ranked.notes.extend(notes);
+                    return Ok(ranked);
+                }
+                Err(Broken::Damaged(_)) if !is_second => {
+                    self.forget(root);
+                    notes.push("the search index was damaged and was made anew".to_owned());
+                }
+                Err(Broken::Damaged(reason) | Broken::Unusable(reason)) => return Err(reason),
+            }
+        }
+        Err("the search index cannot be made".to_owned())
+    }
+
+    fn try_search(
+        &self,
+        root: &Root,
+        scopes: &[Scope],
+        query: &Query,
+        files_max: usize,
+        work: &Until,
+    ) -> Result<Ranked, Broken> {
+        let mut ranked = Ranked::default();
+        for scope in scopes {
+            self.follow(root, &scope.folder, work, &mut ranked.notes)?;
+        }
+        let mut guard = self.lock();
+        ranked.files = open(&mut guard, root)?.search(scopes, query, files_max)?;
+        Ok(ranked)
+    }
+
+    /// Brings the index of one folder up to date.
+    fn follow(&self, root: &Root, folder: &str, work: &Until, notes: &mut Vec<String>) -> Result<(), Broken> {
+        let walked = walk::walk(root, folder, work);
+        if walked.large > 0 {
+            notes.push(format!("not searched: {} files larger than 1 MiB in {folder}", walked.large));
+        }
+        if let Some(cut) = walked.cut {
+            notes.push(format!("not searched: {cut} in {folder}"));
+        }
+        let changed = open(&mut self.lock(), root)?.compare(folder, &walked)?;
+        let mut left = changed.as_slice();
+        while !left.is_empty() && !work.is_over() {
+            let batch = walk::read(root, &mut left, BATCH_FILES_MAX, BATCH_BYTES_MAX);
+            // Others search between two batches.
+            open(&mut self.lock(), root)?.take(folder, &batch)?;
+        }
+        if !left.is_empty() {
+            notes.push(format!(
+                "not searched: {} files of {folder} that the time did not suffice to read; search again for them",
+                left.len()
+            ));
+        }
+        Ok(())
+    }
+
+    fn forget(&self, root: &Root) {
+        let mut guard = self.lock();
+        *guard = None;
+        store::delete(&path(root));
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<Store>> {
+        // A panic while the lock was held leaves at worst a transaction, which SQLite takes back.
+        self.store.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn path(root: &Root) -> PathBuf {
+    root.path().join(".synod/search.db")
+}
+
+/// The open store. One whose file was deleted or replaced is opened anew.
+fn open<'a>(guard: &'a mut MutexGuard<'_, Option<Store>>, root: &Root) -> Result<&'a mut Store, Broken> {
+    let path = path(root);
+    if guard.as_ref().is_some_and(|store| !store.is_at(&path)) {
+        **guard = None;
+    }
+    match &mut **guard {
+        Some(store) => Ok(store),
+        none => Ok(none.insert(Store::open(&path)?)),
+    }
+}

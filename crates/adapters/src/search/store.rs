@@ -1,0 +1,307 @@
+//! The index itself: SQLite with FTS5. It holds which words stand in which file, and no text.
+
+use std::collections::HashMap;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::Path;
+
+use rusqlite::{Connection, ErrorCode, OptionalExtension as _, params};
+
+use super::Scope;
+use super::query::{Need, Query, parts_of_names};
+use super::walk::{Entry, Stamp, Taken, Walked};
+
+/// Another number means another form: the file is made anew.
+const VERSION: i64 = 1;
+/// Words of the index that contain what was asked for; of more, some are left out.
+const INSIDE_MAX: usize = 64;
+/// So many folders are remembered between searches.
+const FOLDERS_MAX: usize = 64;
+
+/// Names count more than content.
+const RANK: &str = "bm25(0.0, 4.0, 1.0)";
+
+const SCHEMA: &str = "
+    CREATE TABLE folders (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
+    CREATE TABLE files (
+        id INTEGER PRIMARY KEY,
+        folder INTEGER NOT NULL REFERENCES folders (id),
+        path TEXT NOT NULL UNIQUE,
+        size INTEGER NOT NULL,
+        modified INTEGER NOT NULL,
+        changed INTEGER NOT NULL,
+        inode INTEGER NOT NULL,
+        settled INTEGER NOT NULL
+    );
+    CREATE INDEX files_of_folder ON files (folder);
+    CREATE VIRTUAL TABLE words USING fts5 (
+        folder, path, text, content = '', contentless_delete = 1,
+        tokenize = 'porter unicode61 remove_diacritics 0'
+    );
+    CREATE VIRTUAL TABLE terms USING fts5vocab (words, row);
+";
+
+/// Why the index does not serve.
+#[derive(Debug)]
+pub(super) enum Broken {
+    /// Made anew, it may.
+    Damaged(String),
+    /// It does not help to make it anew.
+    Unusable(String),
+}
+
+impl From<rusqlite::Error> for Broken {
+    fn from(error: rusqlite::Error) -> Self {
+        let reason = format!("the search index: {error}");
+        match error.sqlite_error_code() {
+            Some(
+                ErrorCode::DatabaseCorrupt
+                | ErrorCode::NotADatabase
+                | ErrorCode::SchemaChanged
+                | ErrorCode::TypeMismatch
+                | ErrorCode::ConstraintViolation
+                | ErrorCode::Unknown,
+            ) => Self::Damaged(reason),
+            _ => Self::Unusable(reason),
+        }
+    }
+}
+
+pub(super) struct Store {
+    connection: Connection,
+    /// Device and inode of the file that is open.
+    file: Option<(u64, u64)>,
+    /// What the table of files says, so that comparing ten thousand of them needs no query.
+    known: HashMap<String, HashMap<String, Known>>,
+}
+
+#[derive(Clone, Copy)]
+struct Known {
+    id: i64,
+    stamp: Stamp,
+    is_settled: bool,
+}
+
+/// Takes the files of an index away.
+pub(super) fn delete(path: &Path) {
+    for ending in ["", "-wal", "-shm"] {
+        let mut name = path.as_os_str().to_owned();
+        name.push(ending);
+        // Most are not there; one that cannot be deleted is met again when it is opened.
+        _ = std::fs::remove_file(name);
+    }
+}
+
+impl Store {
+    pub(super) fn open(path: &Path) -> Result<Self, Broken> {
+        if let Some(folder) = path.parent() {
+            std::fs::create_dir_all(folder)
+                .map_err(|e| Broken::Unusable(format!("{}: {e}", folder.display())))?;
+        }
+        let connection = Connection::open(path)?;
+        connection.busy_timeout(std::time::Duration::from_secs(2))?;
+        // Losing the last moments of an index costs reading some files again.
+        connection.execute_batch(
+            "PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF; PRAGMA journal_size_limit = 16777216;",
+        )?;
+        let version: i64 = connection.query_row("PRAGMA user_version", [], |row| row.get(0))?;
+        match version {
+            VERSION => {}
+            0 => {
+                let is_empty: i64 =
+                    connection.query_row("SELECT count(*) FROM sqlite_schema", [], |r| r.get(0))?;
+                if is_empty != 0 {
+                    return Err(Broken::Damaged("the search index is half made".to_owned()));
+                }
+                connection
+                    .execute_batch(&format!("BEGIN; {SCHEMA} PRAGMA user_version = {VERSION}; COMMIT;"))?;
+            }
+            other => return Err(Broken::Damaged(format!("the search index has the form {other}"))),
+        }
+        Ok(Self { connection, file: identity(path), known: HashMap::new() })
+    }
+
+    /// Whether the file that is open is the one that stands at `path`.
+    pub(super) fn is_at(&self, path: &Path) -> bool {
+        self.file.is_some() && identity(path) == self.file
+    }
+
+    /// Which files of a folder must be read; takes out those that are gone.
+    pub(super) fn compare(&mut self, folder: &str, walked: &Walked) -> Result<Vec<Entry>, Broken> {
+        self.load(folder)?;
+        let known = self.known.entry(folder.to_owned()).or_default();
+        let is_same = |entry: &Entry| {
+            known.get(&entry.path).is_some_and(|known| known.is_settled && known.stamp == entry.stamp)
+        };
+        let changed: Vec<Entry> = walked.entries.iter().filter(|entry| !is_same(entry)).cloned().collect();
+        // After a walk that was cut, what was not seen may still be there.
+        if walked.cut.is_none() && walked.entries.len() - changed.len() < known.len() {
+            let here: std::collections::HashSet<&str> =
+                walked.entries.iter().map(|e| e.path.as_str()).collect();
+            let gone: Vec<(String, i64)> = known
+                .iter()
+                .filter(|(path, _)| !here.contains(path.as_str()))
+                .map(|(path, known)| (path.clone(), known.id))
+                .collect();
+            if !gone.is_empty() {
+                let transaction = self.connection.transaction()?;
+                for (_, id) in &gone {
+                    take_out(&transaction, *id)?;
+                }
+                transaction.commit()?;
+                gone.iter().for_each(|(path, _)| _ = known.remove(path));
+            }
+        }
+        Ok(changed)
+    }
+
+    fn load(&mut self, folder: &str) -> Result<(), Broken> {
+        if self.known.contains_key(folder) {
+            return Ok(());
+        }
+        if self.known.len() >= FOLDERS_MAX {
+            self.known.clear();
+        }
+        let mut select = self.connection.prepare_cached(
+            "SELECT f.path, f.id, f.size, f.modified, f.changed, f.inode, f.settled
+             FROM files f JOIN folders d ON d.id = f.folder WHERE d.name = ?1",
+        )?;
+        let rows = select.query_map([folder], |row| {
+            let stamp =
+                Stamp { size: row.get(2)?, modified: row.get(3)?, changed: row.get(4)?, inode: row.get(5)? };
+            Ok((row.get(0)?, Known { id: row.get(1)?, stamp, is_settled: row.get(6)? }))
+        })?;
+        let known = rows.collect::<Result<HashMap<String, Known>, _>>()?;
+        self.known.insert(folder.to_owned(), known);
+        Ok(())
+    }
+
+    /// Takes in what was read.
+    pub(super) fn take(&mut self, folder: &str, batch: &[Taken]) -> Result<(), Broken> {
+        self.load(folder)?;
+        let known = self.known.entry(folder.to_owned()).or_default();
+        let transaction = self.connection.transaction()?;
+        transaction.execute("INSERT OR IGNORE INTO folders (name) VALUES (?1)", [folder])?;
+        let folder_id: i64 =
+            transaction.query_row("SELECT id FROM folders WHERE name = ?1", [folder], |row| row.get(0))?;
+        let mut now = Vec::with_capacity(batch.len());
+        for Taken { entry, text, is_settled } in batch {
+            // Another search may have taken in the same file meanwhile.
+            if let Some(old) = known.get(&entry.path) {
+                take_out(&transaction, old.id)?;
+            }
+            let Stamp { size, modified, changed, inode } = entry.stamp;
+            transaction
+                .prepare_cached(
+                    "INSERT INTO files (folder, path, size, modified, changed, inode, settled)
+                     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+                )?
+                .execute(params![folder_id, entry.path, size, modified, changed, inode, is_settled])?;
+            let id = transaction.last_insert_rowid();
+            if let Some(text) = text {
+                let all = format!("{text}\n{}", parts_of_names(text));
+                transaction
+                    .prepare_cached("INSERT INTO words (rowid, folder, path, text) VALUES (?1, ?2, ?3, ?4)")?
+                    .execute(params![id, format!("d{folder_id}"), entry.path, all])?;
+            }
+            now.push((entry.path.clone(), Known { id, stamp: entry.stamp, is_settled: *is_settled }));
+        }
+        transaction.commit()?;
+        known.extend(now);
+        Ok(())
+    }
+
+    /// The best files, those with every word and phrase first.
+    pub(super) fn search(
+        &self,
+        scopes: &[Scope],
+        query: &Query,
+        files_max: usize,
+    ) -> Result<Vec<String>, Broken> {
+        let mut folders = Vec::new();
+        for scope in scopes {
+            let found: Option<i64> = self
+                .connection
+                .prepare_cached("SELECT id FROM folders WHERE name = ?1")?
+                .query_row([&scope.folder], |row| row.get(0))
+                .optional()?;
+            folders.extend(found.map(|id| format!("\"d{id}\"")));
+        }
+        if folders.is_empty() {
+            return Ok(Vec::new());
+        }
+        let within = format!("folder : ({})", folders.join(" OR "));
+        let mut files = Vec::new();
+        for need in [Need::All, Need::Some, Need::Beginning] {
+            let is_enough =
+                if need == Need::Beginning { !files.is_empty() } else { files.len() >= files_max };
+            // With one word, having some is having all.
+            if is_enough || (need == Need::Some && query.count() == 1) {
+                continue;
+            }
+            self.add(&within, &query.expression(need), scopes, files_max, &mut files)?;
+        }
+        if files.is_empty() {
+            let terms = self.terms_with(query)?;
+            if !terms.is_empty() {
+                self.add(&within, &format!("({})", terms.join(" OR ")), scopes, files_max, &mut files)?;
+            }
+        }
+        Ok(files)
+    }
+
+    fn add(
+        &self,
+        within: &str,
+        expression: &str,
+        scopes: &[Scope],
+        files_max: usize,
+        files: &mut Vec<String>,
+    ) -> Result<(), Broken> {
+        let wanted = format!("{within} AND {{path text}} : {expression}");
+        let mut select = self.connection.prepare_cached(
+            "SELECT f.path FROM words JOIN files f ON f.id = words.rowid
+             WHERE words MATCH ?1 AND rank MATCH ?2 ORDER BY rank",
+        )?;
+        let mut rows = select.query(params![wanted, RANK])?;
+        while files.len() < files_max {
+            let Some(row) = rows.next()? else { break };
+            let path: String = row.get(0)?;
+            let is_within = |scope: &Scope| {
+                scope.beneath.is_empty()
+                    || path
+                        .strip_prefix(&scope.beneath)
+                        .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+            };
+            // Scopes with a part are alone: a path was named.
+            if scopes.iter().any(is_within) && !files.contains(&path) {
+                files.push(path);
+            }
+        }
+        Ok(())
+    }
+
+    /// Words of the index that contain a word of the query, for when there is nothing better.
+    fn terms_with(&self, query: &Query) -> Result<Vec<String>, Broken> {
+        let mut terms = Vec::new();
+        let mut select =
+            self.connection.prepare_cached("SELECT term FROM terms WHERE instr(term, ?1) > 0 LIMIT ?2")?;
+        for word in query.pieces().iter().flatten().filter(|word| word.chars().count() > 1) {
+            let left = INSIDE_MAX.saturating_sub(terms.len());
+            let rows = select.query_map(params![word, left as i64], |row| row.get::<_, String>(0))?;
+            for term in rows {
+                terms.push(format!("\"{}\"", term?.replace('"', "\"\"")));
+            }
+        }
+        Ok(terms)
+    }
+}
+
+fn take_out(connection: &Connection, id: i64) -> rusqlite::Result<()> {
+    connection.prepare_cached("DELETE FROM files WHERE id = ?1")?.execute([id])?;
+    connection.prepare_cached("DELETE FROM words WHERE rowid = ?1")?.execute([id])?;
+    Ok(())
+}
+
+fn identity(path: &Path) -> Option<(u64, u64)> {
+    std::fs::metadata(path).ok().map(|meta| (meta.dev(), meta.ino()))
+}

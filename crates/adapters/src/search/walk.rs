@@ -1,0 +1,210 @@
+//! What lies in a folder: names, and by what a change is seen. Links are not followed, so nothing leads out.
+
+use std::fs::File;
+use std::io::Read;
+use std::os::fd::OwnedFd;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use rustix::fs::{self, Dir, FileType, Mode, OFlags};
+
+use crate::tools::beneath::{Root, stat_in};
+use crate::tools::text;
+use crate::tools::until::Until;
+
+/// Larger files are not searched.
+pub(crate) const FILE_BYTES_MAX: u64 = 1 << 20;
+/// Folders that hold nothing a person wrote.
+pub(crate) const SKIPPED: [&str; 4] = [".git", ".synod", "target", "node_modules"];
+
+const FILES_MAX: usize = 50_000;
+const DEPTH_MAX: usize = 32;
+/// A file that changed so short ago may change once more without any sign of it: clocks of file systems are coarse.
+const UNSETTLED: Duration = Duration::from_millis(100);
+
+/// By what a change of a file is seen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Stamp {
+    pub(super) size: i64,
+    /// Nanoseconds; the content.
+    pub(super) modified: i64,
+    /// Nanoseconds; the content, the mode or the name.
+    pub(super) changed: i64,
+    pub(super) inode: i64,
+}
+
+/// One text file, or what may be one.
+#[derive(Debug, Clone)]
+pub(super) struct Entry {
+    /// Relative to the home.
+    pub(super) path: String,
+    pub(super) stamp: Stamp,
+}
+
+/// What a walk found.
+#[derive(Debug, Default)]
+pub(super) struct Walked {
+    pub(super) entries: Vec<Entry>,
+    /// How many files are too large.
+    pub(super) large: usize,
+    /// What it did not get to.
+    pub(super) cut: Option<&'static str>,
+}
+
+/// A file that was read; `None` if it is gone or is no text.
+#[derive(Debug)]
+pub(super) struct Taken {
+    pub(super) entry: Entry,
+    pub(super) text: Option<String>,
+    /// Whether a later change would be seen.
+    pub(super) is_settled: bool,
+}
+
+/// Everything beneath a folder of the home; nothing if there is no such folder.
+pub(super) fn walk(root: &Root, folder: &str, until: &Until) -> Walked {
+    let mut walked = Walked::default();
+    // A link in place of the folder itself is not followed either.
+    if let Ok(found) = root.folder(folder)
+        && found.real.to_str() == Some(folder)
+    {
+        let ignored = Ignored::of(root, folder);
+        walk_folder(&found.fd, folder, 0, &ignored, until, &mut walked);
+    }
+    walked
+}
+
+fn walk_folder(
+    folder: &OwnedFd,
+    path: &str,
+    depth: usize,
+    ignored: &Ignored,
+    until: &Until,
+    walked: &mut Walked,
+) {
+    let Ok(dir) = Dir::read_from(folder) else { return };
+    for entry in dir.flatten() {
+        // Names that are no text cannot be named by a tool.
+        let Ok(name) = entry.file_name().to_str() else { continue };
+        if matches!(name, "." | "..") || SKIPPED.contains(&name) || is_ours(name) {
+            continue;
+        }
+        if until.is_over() {
+            walked.cut = Some("what the time did not suffice for");
+            return;
+        }
+        if walked.entries.len() >= FILES_MAX {
+            walked.cut = Some("files after the first 50000");
+            return;
+        }
+        let below = format!("{path}/{name}");
+        match entry.file_type() {
+            FileType::RegularFile | FileType::Unknown | FileType::Directory => {}
+            FileType::Symlink
+            | FileType::Fifo
+            | FileType::Socket
+            | FileType::CharacterDevice
+            | FileType::BlockDevice => continue,
+        }
+        let Ok(Some(stat)) = stat_in(folder, name) else { continue };
+        match FileType::from_raw_mode(stat.st_mode) {
+            FileType::Directory if depth >= DEPTH_MAX => walked.cut = Some("folders deeper than 32"),
+            FileType::Directory => {
+                let flags = OFlags::RDONLY
+                    | OFlags::NOFOLLOW
+                    | OFlags::DIRECTORY
+                    | OFlags::NONBLOCK
+                    | OFlags::CLOEXEC;
+                if !ignored.has(&below)
+                    && let Ok(next) = fs::openat(folder, name, flags, Mode::empty())
+                {
+                    walk_folder(&next, &below, depth + 1, ignored, until, walked);
+                }
+            }
+            FileType::RegularFile if u64::try_from(stat.st_size).unwrap_or(0) > FILE_BYTES_MAX => {
+                walked.large += 1;
+            }
+            FileType::RegularFile => walked.entries.push(Entry { path: below, stamp: stamp(&stat) }),
+            _ => {}
+        }
+    }
+}
+
+/// Files that a write in progress leaves for a moment, and grants, which are no content.
+fn is_ours(name: &str) -> bool {
+    name.starts_with(".synod-write-") || name.ends_with(".acl.yaml")
+}
+
+#[expect(clippy::useless_conversion, reason = "the types differ between systems")]
+fn stamp(stat: &fs::Stat) -> Stamp {
+    let nanos = |seconds: i64, nanos: i64| seconds.wrapping_mul(1_000_000_000).wrapping_add(nanos);
+    Stamp {
+        size: stat.st_size.into(),
+        modified: nanos(stat.st_mtime.into(), i64::try_from(stat.st_mtime_nsec).unwrap_or(0)),
+        changed: nanos(stat.st_ctime.into(), i64::try_from(stat.st_ctime_nsec).unwrap_or(0)),
+        inode: i64::from_ne_bytes(stat.st_ino.to_ne_bytes()),
+    }
+}
+
+/// What the repository of a workspace ignores. Asked of libgit2, which runs nothing.
+struct Ignored {
+    repository: Option<git2::Repository>,
+    prefix: String,
+}
+
+impl Ignored {
+    fn of(root: &Root, folder: &str) -> Self {
+        let repository = folder
+            .starts_with("workspaces/")
+            .then(|| git2::Repository::open(root.path().join(folder)).ok())
+            .flatten();
+        Self { repository, prefix: format!("{folder}/") }
+    }
+
+    /// Whether a folder is ignored. Single files that are ignored are searched: what is written there was written
+    /// by somebody.
+    fn has(&self, path: &str) -> bool {
+        let inside = path.strip_prefix(&self.prefix).unwrap_or(path);
+        // The slash says that it is a folder.
+        self.repository.as_ref().is_some_and(|r| r.is_path_ignored(format!("{inside}/")).unwrap_or(false))
+    }
+}
+
+/// Reads the next of `left`, by handle, until one of the bounds is reached.
+pub(super) fn read(root: &Root, left: &mut &[Entry], files_max: usize, bytes_max: usize) -> Vec<Taken> {
+    let mut batch = Vec::new();
+    let mut bytes = 0;
+    while let [entry, rest @ ..] = *left {
+        if batch.len() >= files_max || bytes >= bytes_max {
+            break;
+        }
+        *left = rest;
+        let text = read_one(root, &entry.path);
+        bytes += text.as_ref().map_or(0, String::len);
+        batch.push(Taken { entry: entry.clone(), text, is_settled: is_settled(entry.stamp) });
+    }
+    batch
+}
+
+fn read_one(root: &Root, path: &str) -> Option<String> {
+    let (file, size) = real_file(root, path)?;
+    if size > FILE_BYTES_MAX {
+        return None;
+    }
+    let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or(0));
+    file.take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes).ok()?;
+    if bytes.len() as u64 > FILE_BYTES_MAX {
+        return None;
+    }
+    text::from_bytes(&bytes, false).map(str::to_owned)
+}
+
+/// A file at exactly this place: one that became a link, a pipe or a device meanwhile is none.
+pub(crate) fn real_file(root: &Root, path: &str) -> Option<(File, u64)> {
+    let (file, size, real) = root.real_file(path).ok()?;
+    (real.to_str() == Some(path)).then_some((file, size))
+}
+
+fn is_settled(stamp: Stamp) -> bool {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let last = Duration::from_nanos(u64::try_from(stamp.changed.max(stamp.modified)).unwrap_or(0));
+    now.checked_sub(last).is_some_and(|age| age > UNSETTLED)
+}
