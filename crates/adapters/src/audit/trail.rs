@@ -123,12 +123,10 @@ impl Trail {
             }
             Event::Replied { session, message, tokens_in, tokens_out, .. } => {
                 self.replied(session, message);
-                let note = format!("{tokens_in} tokens in, {tokens_out} out");
-                vec![Line { note, ..self.of(new(Kind::Model, "answered"), session) }]
+                vec![self.model(new(Kind::Model, "answered"), session, (*tokens_in, *tokens_out))]
             }
             Event::Summarised { session, tokens_in, tokens_out, .. } => {
-                let note = format!("{tokens_in} tokens in, {tokens_out} out");
-                vec![Line { note, ..self.of(new(Kind::Model, "summarised"), session) }]
+                vec![self.model(new(Kind::Model, "summarised"), session, (*tokens_in, *tokens_out))]
             }
             Event::EvidenceDemanded { session, message } => {
                 self.replied(session, message);
@@ -184,6 +182,11 @@ impl Trail {
             | Event::TurnBegun { .. }
             | Event::TurnRetried { .. } => Vec::new(),
         }
+    }
+
+    fn model(&self, line: Line, session: &SessionId, (tokens_in, tokens_out): (u64, u64)) -> Line {
+        let note = format!("{tokens_in} tokens in, {tokens_out} out");
+        Line { note, ..self.of(line, session) }
     }
 
     fn delegation(&self, line: Line, session: &SessionId, spec: &Spec) -> Line {

@@ -61,7 +61,7 @@ fn long(messages: usize) -> Vec<Message> {
     let said = |n: usize| Message {
         id: MessageId::new(format!("m-{:04}", n + 1)),
         ..message(
-            if n % 2 == 0 { Speaker::User } else { Speaker::Assistant },
+            if n.is_multiple_of(2) { Speaker::User } else { Speaker::Assistant },
             &format!("word {n} ").repeat(40),
         )
     };
