@@ -250,7 +250,7 @@ pub enum Act {
         /// What.
         content: String,
     },
-    /// Find text in memory and contexts, the best first.
+    /// Find text in memory, the best first.
     MemorySearch {
         /// As of `search_files`.
         query: String,

@@ -93,7 +93,7 @@ impl Context {
         let (home, agent, known) = (self.home.clone(), self.agent.clone(), self.known.clone());
         let pieces = tokio::task::spawn_blocking(move || {
             // A home that cannot be opened has nothing to say; whoever works in it finds out why.
-            let Ok(root) = Root::open(&home) else { return Vec::new() };
+            let Ok(root) = Root::with_contexts(&home) else { return Vec::new() };
             let asker = Asker { root: &root, agent: &agent, labels: &known, now: SystemClock.now() };
             sources::collect(&asker, bytes_max.min(FILES_BYTES_MAX))
         });

@@ -34,7 +34,7 @@ impl Key {
         if text.is_empty() || text.len() > KEY_BYTES_MAX || !text.chars().all(|c| c.is_ascii_graphic()) {
             return Err(format!("{place} holds no key: expected one line of letters, digits and signs"));
         }
-        crate::redact::know(&text);
+        crate::redact::know(text);
         Ok(SecretString::from(text))
     }
 }

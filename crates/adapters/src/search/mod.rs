@@ -1,4 +1,4 @@
-//! Full-text search: an index in `.synod/search.db` over memory, contexts and workspaces. It is derived: deleting it
+//! Full-text search: an index in `.synod/search.db` over memory and workspaces. It is derived: deleting it
 //! costs a rebuild and nothing else.
 //!
 //! It follows edits. Before a search answers, the folders it concerns are walked, and what changed since (by size,
@@ -28,7 +28,7 @@ const BATCH_FILES_MAX: usize = 256;
 /// A folder that is indexed as a whole, and the part of it that is searched.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Scope {
-    /// `memory`, `contexts` or `workspaces/<agent>`.
+    /// `memory` or `workspaces/<agent>`.
     pub(crate) folder: String,
     /// A folder or file in it; empty for all.
     pub(crate) beneath: String,
@@ -43,7 +43,7 @@ impl Scope {
     pub(crate) fn of(path: &str) -> Option<Self> {
         let mut parts = path.split('/');
         let folder = match parts.next()? {
-            first @ ("memory" | "contexts") => first.to_owned(),
+            "memory" => "memory".to_owned(),
             "workspaces" => format!("workspaces/{}", parts.next()?),
             _ => return None,
         };

@@ -185,7 +185,7 @@ pub(super) const TABLE: [Described; 20] = [
     },
     Described {
         name: "memory_search",
-        description: "Full-text search in the team's memory and contexts, the best files first, each with file:line: line. The query is as that of search_files.",
+        description: "Full-text search in the team's memory, the best files first, each with file:line: line. The query is as that of search_files.",
         schema: r#"{
             "type": "object",
             "properties": {

@@ -4,11 +4,12 @@
 use std::fs::File;
 use std::io::Read;
 use std::os::fd::OwnedFd;
+use std::path::Path;
 
 use domain::id::AgentId;
 use rustix::fs::{self, Dir, FileType, Mode, OFlags};
 
-use super::beneath::{PathRefused, Root, stat_in};
+use super::beneath::{PathRefused, Root, is_granted, stat_in};
 use super::text;
 use super::until::Until;
 use crate::search::lines::{self, Shown};
@@ -33,7 +34,7 @@ pub(super) struct Wanted {
 pub(super) enum Place {
     /// In memory and in the workspace of an agent.
     Usual(AgentId),
-    /// In memory and contexts.
+    /// In memory.
     Memory,
     /// In a folder or a file.
     At(String),
@@ -52,9 +53,7 @@ pub(super) fn search(root: &Root, index: &Index, wanted: &Wanted, bytes_max: u64
             let here = format!("memory and {own}");
             (vec![Scope::whole("memory"), Scope::whole(own)], here)
         }
-        Place::Memory => {
-            (vec![Scope::whole("memory"), Scope::whole("contexts")], "memory and contexts".to_owned())
-        }
+        Place::Memory => (vec![Scope::whole("memory")], "memory".to_owned()),
         Place::At(path) => (scope_of(root, path)?.into_iter().collect(), path.clone()),
     };
     let mut report =
@@ -238,6 +237,9 @@ impl Search<'_> {
     }
 
     fn entry(&mut self, folder: &OwnedFd, name: &str, path: String, depth: usize) {
+        if is_granted(Path::new(&path)) {
+            return;
+        }
         let Ok(Some(stat)) = stat_in(folder, name) else { return };
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
         match FileType::from_raw_mode(stat.st_mode) {

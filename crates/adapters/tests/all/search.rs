@@ -87,15 +87,21 @@ async fn words_are_found_in_their_forms_and_names_by_their_parts() {
 }
 
 #[tokio::test]
-async fn memory_search_looks_into_memory_and_contexts_only() {
+async fn memory_search_looks_into_memory_only_and_nothing_finds_shared_contexts() {
     let home = Home::new();
     home.write("memory/a.md", "redis\n")
+        .write("memory/d.md", "redis\n")
         .write("contexts/b.json", "{\"cache\": \"redis\"}\n")
         .write("contexts/b.acl.yaml", "redis: read\n")
         .write("workspaces/coder-001/c.md", "redis\n");
     let mut found = home.run(order(1, "coder-001", memory("redis", None))).await.read;
     found.sort_unstable();
-    assert_eq!(found, ["contexts/b.json", "memory/a.md"]);
+    assert_eq!(found, ["memory/a.md", "memory/d.md"]);
+    for place in [Some("."), Some("contexts"), Some("contexts/b.json")] {
+        let found = home.run(order(1, "coder-001", search("redis", place))).await;
+        assert!(!found.text.contains("cache"), "{}", found.text);
+        assert!(found.read.iter().all(|path| !path.starts_with("contexts")), "{:?}", found.read);
+    }
     let one = home.run(order(1, "coder-001", memory("redis", Some(1)))).await;
     assert_eq!(one.read.len(), 1);
     assert!(one.text.contains("[cut: the best 1 files"), "{}", one.text);

@@ -104,6 +104,10 @@ pub fn all(home: &Path) -> Vec<String> {
         found.extend(list(home, folder, ".approval.md"));
     }
     found.extend(list(home, "inbox", ".jsonl").into_iter().filter(|path| !path.ends_with("-outbox.jsonl")));
+    let grants = list(home, "contexts", ".acl.yaml");
+    let texts = grants.iter().map(|path| path.replace(".acl.yaml", ".md"));
+    found.extend(texts.filter(|path| home.join(path).exists()));
+    found.extend(grants);
     let settings = super::settings(home);
     let scripts = settings.scripts().map(str::to_owned);
     found.extend(scripts.filter(|path| home.join(path).exists()));

@@ -207,3 +207,25 @@ fn a_provider_with_a_smaller_window_than_the_settings_say_is_found_out() {
     assert_eq!(pages(&team.talk("worker-1")).len(), TURNS);
     requests_are_right(&provider);
 }
+
+#[test]
+fn grants_are_checked_with_the_rest_of_the_home() {
+    let team = Team::scripted("rules:\n  - answer: Done.\n");
+    team.write("contexts/a.json", "{}");
+    team.write("contexts/a.acl.yaml", "grants:\n  - {agent: worker-1, access: read_write, redact: [x.y]}\n");
+    team.is_in_order();
+    team.write("contexts/b.md", "text");
+    team.write("contexts/b.acl.yaml", "grants:\n  - {agent: worker-2}\n  - {role: executer, redact: [x]}\n");
+    let ran = team.synod(&["check"]);
+    assert_eq!(ran.code, 1);
+    for words in [
+        "there is no agent `worker-2`",
+        "there is no role `executer`",
+        "did you mean `executor`?",
+        "fields of a text cannot be hidden",
+        "contexts/b.acl.yaml:3:12",
+    ] {
+        assert!(ran.stdout.contains(words), "{words}: {}", ran.stdout);
+    }
+    assert!(team.fine(&["schema", "acl"]).contains("redact"));
+}

@@ -275,6 +275,7 @@ fn said(event: &Event) -> Option<(&SessionId, &Message)> {
     match event {
         Event::MessageAdded { session, message, .. }
         | Event::Replied { session, message, .. }
+        | Event::Summarised { session, message, .. }
         | Event::CallFinished { session, message, .. } => Some((session, message)),
         _ => None,
     }

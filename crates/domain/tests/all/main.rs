@@ -16,5 +16,6 @@ mod models;
 mod recovering;
 mod scripts;
 mod slots;
+mod summaries;
 mod tables;
 mod trust;

@@ -1,6 +1,6 @@
 //! What is refused, where, and with which help.
 
-use formats::{Read, agent, inbox, policy, run_mode, script, settings};
+use formats::{Read, acl, agent, inbox, policy, run_mode, script, settings};
 
 fn shown<T>(read: &Read<T>) -> Vec<String> {
     assert_eq!(read.value.is_none(), read.diagnostics.iter().any(|d| d.severity == formats::Severity::Error));
@@ -112,4 +112,20 @@ fn positions_count_characters_behind_a_byte_order_mark() {
     assert!(found[0].starts_with("1:10 unknown key `ü`"), "{found:?}");
     let found = shown(&settings::read("s", "# äöü\r\nmodels:\r\n  ä: {provider: p, model: m, x: 1}\r\n"));
     assert!(found[0].starts_with("3:30 unknown key `x`"), "{found:?}");
+}
+
+#[test]
+fn grants_that_say_too_little_or_too_much_are_refused() {
+    let text = "grants:\n  - {access: red, redact: [a..b]}\n  - {agent: a-1, role: coder}\n  - {agent: a-1, expire: x}\n";
+    assert_eq!(
+        shown(&acl::read("contexts/a.acl.yaml", text)),
+        [
+            "2:5 a grant names either `agent` or `role`",
+            "2:14 expected one of `read`, `read_write`, found `red` (did you mean `read`?)",
+            "2:28 a field has a name (write the names of fields with a dot in between, such as customer.email)",
+            "3:5 a grant names either `agent` or `role`",
+            "4:18 unknown key `expire` (did you mean `expires`?)",
+        ]
+    );
+    assert!(acl::read("a", "").value.is_some_and(|acl| acl.grants.is_empty()));
 }

@@ -239,3 +239,27 @@ fn what_was_asked_last_is_sent_even_if_long_turns_followed() {
 fn nothing_at_all_is_sent_as_nothing_at_all() {
     assert_eq!(plan(&History::of(Vec::new(), PLACE.to_owned()), 10, true), Plan::Send(Vec::new()));
 }
+
+#[test]
+fn ten_times_the_conversation_takes_about_ten_times_as_long() {
+    let of = |turns: usize| {
+        let mut all = talk(&[]);
+        for turn in 0..turns {
+            let number = all.len() + 1;
+            all.push(asks(number, &[format!("c-{turn}")]));
+            all.push(result(number + 1, &format!("c-{turn}"), "r".repeat(300)));
+        }
+        let once = || {
+            let all = all.clone();
+            let began = std::time::Instant::now();
+            let history = History::of(all, PLACE.to_owned());
+            std::hint::black_box(plan(&history, 20_000, false));
+            began.elapsed()
+        };
+        (0..7).map(|_| once()).min().unwrap_or_default()
+    };
+    let (few, many) = (of(500), of(5_000));
+    eprintln!("1,001 messages: {few:?}, 10,001 messages: {many:?}");
+    // Were it quadratic, it would be a hundred times.
+    assert!(many < few * 40, "{few:?} and {many:?}");
+}

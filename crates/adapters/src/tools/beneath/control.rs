@@ -3,7 +3,8 @@
 use std::path::{Component, Path};
 
 /// Folders and files at the top of a home that agents never write, by any tool.
-const CONTROL: [&str; 13] = [
+const CONTROL: [&str; 14] = [
+    "contexts",
     "tasks",
     "approvals",
     "policy",
@@ -22,6 +23,9 @@ const CONTROL: [&str; 13] = [
 /// Synod's own folder: agents do not see it at all.
 const HIDDEN: &str = ".synod";
 
+/// Shared contexts: agents see them by grants, never by their path.
+const GRANTED: &str = "contexts";
+
 /// Whether `real`, a path without links relative to the home, is a control file or beneath one.
 pub(super) fn is_control(real: &Path) -> bool {
     let is_at_top = |first: Component<'_>| CONTROL.iter().any(|name| is_named(first, name));
@@ -32,6 +36,11 @@ pub(super) fn is_control(real: &Path) -> bool {
 /// Whether `real` is Synod's own folder or beneath it.
 pub(super) fn is_hidden(real: &Path) -> bool {
     real.components().next().is_some_and(|first| is_named(first, HIDDEN))
+}
+
+/// Whether `real` is a shared context or the folder of all.
+pub(crate) fn is_granted(real: &Path) -> bool {
+    real.components().next().is_some_and(|first| is_named(first, GRANTED))
 }
 
 /// Whether some file system takes a name for git's own folder.

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{self, AtFlags, CWD, FileType, Mode, OFlags};
 use rustix::io::Errno;
 
-pub(crate) use control::is_git_name;
+pub(crate) use control::{is_git_name, is_granted};
 
 /// The longest path that is looked at.
 const PATH_BYTES_MAX: usize = 4096;
@@ -36,6 +36,12 @@ pub(crate) enum PathRefused {
     /// It is Synod's own.
     #[error("{path} belongs to synod and is not for agents")]
     Hidden {
+        /// As given.
+        path: String,
+    },
+    /// It is a shared context.
+    #[error("{path} is a shared context: agents see it by a grant in its .acl.yaml, not by its path")]
+    Granted {
         /// As given.
         path: String,
     },
@@ -78,6 +84,8 @@ pub(crate) struct Root {
     path: PathBuf,
     identity: String,
     resolver: Resolver,
+    /// Whether shared contexts are seen: by Synod itself, which looks at their grants, and by no tool.
+    sees_contexts: bool,
 }
 
 /// Who follows a path.
@@ -112,7 +120,12 @@ impl Root {
         let resolver = if open::kernel_resolves(&fd) { Resolver::Kernel } else { Resolver::Steps };
         let stat = fs::fstat(&fd)?;
         let identity = format!("{:x}-{:x}", stat.st_dev, stat.st_ino);
-        Ok(Self { fd, path, identity, resolver })
+        Ok(Self { fd, path, identity, resolver, sees_contexts: false })
+    }
+
+    /// The same home for whoever looks at the grants of shared contexts before it shows them.
+    pub(crate) fn with_contexts(home: &Path) -> std::io::Result<Self> {
+        Ok(Self { sees_contexts: true, ..Self::open(home)? })
     }
 
     /// The same home, without the kernel's help.
@@ -221,6 +234,9 @@ impl Root {
         };
         if control::is_hidden(&real) {
             return Err(PathRefused::Hidden { path: path.to_owned() });
+        }
+        if control::is_granted(&real) && !self.sees_contexts {
+            return Err(PathRefused::Granted { path: path.to_owned() });
         }
         Ok(Found { fd, real })
     }

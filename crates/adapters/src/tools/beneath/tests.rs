@@ -196,3 +196,18 @@ fn a_home_that_moves_stays_the_same_home() {
     assert_eq!(root.file("notes/plain.md").unwrap().1, 5);
     assert!(root.file(".synod/journal.db").is_err());
 }
+
+#[test]
+fn shared_contexts_are_seen_by_their_grants_and_not_by_their_path() {
+    let home = tempfile::tempdir().unwrap();
+    std::fs::create_dir_all(home.path().join("contexts")).unwrap();
+    std::fs::write(home.path().join("contexts/pay.json"), "{}").unwrap();
+    std::os::unix::fs::symlink("contexts/pay.json", home.path().join("link.json")).unwrap();
+    let root = Root::open(home.path()).unwrap();
+    for path in ["contexts/pay.json", "link.json"] {
+        assert_eq!(root.file(path).unwrap_err(), PathRefused::Granted { path: path.to_owned() });
+    }
+    assert!(root.folder("contexts").is_err());
+    assert!(root.place("contexts/new.json").is_err());
+    assert!(Root::with_contexts(home.path()).unwrap().file("contexts/pay.json").is_ok());
+}
