@@ -10,6 +10,7 @@ use adapters::model::Models;
 use anyhow::Context as _;
 use domain::event::Event;
 use domain::input::Input;
+use domain::lifecycle::Lifecycle;
 use domain::settings::{Endpoint, ModelRef, Provider as Settled, Settings};
 use ports::model::{Model as _, Request};
 use testkit::model::{Puppet, message, request, says};
@@ -47,7 +48,7 @@ pub fn run() -> anyhow::Result<Vec<Measurement>> {
             rounds: ROUNDS,
         },
         Measurement {
-            name: "1,000 agents at once, one task each".to_owned(),
+            name: "1,000 agents at once, one turn each".to_owned(),
             value: work,
             unit: Unit::Milliseconds,
             against: "the provider's 50 ms",
@@ -115,7 +116,7 @@ fn in_child<T: std::str::FromStr<Err: std::error::Error + Send + Sync + 'static>
     String::from_utf8(output.stdout)?.trim().parse().context("a number")
 }
 
-/// Gives every agent of a home a task at once. Prints how long it takes until all are answered, in milliseconds; or, if
+/// Says a word to every agent of a home at once. Prints how long it takes until all are answered, in milliseconds; or, if
 /// the provider is slow enough that all wait at once, what each costs in memory, in KiB.
 pub fn child(agents: u32, url: &str) -> anyhow::Result<()> {
     let folder = tempfile::tempdir()?;
@@ -129,9 +130,14 @@ pub fn child(agents: u32, url: &str) -> anyhow::Result<()> {
         let mut events = running.handle.listen();
         let before = resident()?;
         let began = Instant::now();
-        let names = (0..agents).map(|n| if n == 0 { AGENT.to_owned() } else { format!("agent-{n:05}") });
-        for name in names {
-            running.handle.submit(turn::task(&name)).await??;
+        let said: Vec<_> = (0..agents)
+            .map(|number| {
+                let handle = running.handle.clone();
+                tokio::spawn(async move { handle.submit(turn::word(&turn::name(number))).await })
+            })
+            .collect();
+        for word in said {
+            word.await???;
         }
         let mut answered = 0;
         loop {
@@ -143,10 +149,11 @@ pub fn child(agents: u32, url: &str) -> anyhow::Result<()> {
                 return Ok(());
             }
             match tokio::time::timeout(LATENCY, events.recv()).await {
-                Ok(Ok(recorded)) => answered += u32::from(matches!(recorded.event, Event::TaskEnded { .. })),
+                Ok(Ok(recorded)) => answered += u32::from(matches!(recorded.event, Event::Replied { .. })),
                 Ok(Err(tokio::sync::broadcast::error::RecvError::Lagged(_))) | Err(_) => {
-                    let ended =
-                        |state: &domain::state::State| state.tasks.values().filter(|t| t.is_ended()).count();
+                    let ended = |state: &domain::state::State| {
+                        state.sessions.values().filter(|s| s.lifecycle == Lifecycle::Waiting).count()
+                    };
                     answered = u32::try_from(running.handle.look(ended).await?)?;
                 }
                 Ok(Err(error)) => return Err(error.into()),

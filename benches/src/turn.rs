@@ -8,9 +8,9 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use domain::event::Event;
-use domain::id::{AgentId, Seq, TaskId, Time};
+use domain::id::{AgentId, Seq, Time};
 use domain::input::Input;
-use domain::task::Spec;
+use domain::lifecycle::Lifecycle;
 use ports::journal::Entry;
 use ports::printer::Recorded;
 use testkit::model::{Puppet, says};
@@ -22,18 +22,24 @@ use crate::measure::{Aim, Measurement, Pair, Unit, median, timed};
 use crate::raw::Raw;
 
 const SAMPLES: usize = 300;
+/// One for each turn, and one for the first: a conversation that grows would be measured with it.
+const AGENTS: u32 = SAMPLES as u32 + 1;
 /// What a turn may cost beside the exchange and one commit, in microseconds.
 const OVERHEAD_US_MAX: f64 = 1_000.0;
 
 pub fn run() -> anyhow::Result<Vec<Measurement>> {
     let server = Provider::start(Arc::new(Puppet::answering(|_| Ok(says("It is done, and all is well.")))));
     let folder = tempfile::tempdir()?;
-    furnish(folder.path(), &server.url(), 1)?;
+    furnish(folder.path(), &server.url(), AGENTS)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     let running = runtime.block_on(home::open_at_work(folder.path()))?;
     runtime.block_on(running.handle.submit(Input::Started))??;
     let mut events = running.handle.listen();
-    let mut one = || runtime.block_on(turn(&running.handle, &mut events));
+    let mut names = (0..AGENTS).map(name);
+    let mut one = || {
+        let agent = names.next().ok_or_else(|| anyhow::anyhow!("an agent for each turn"))?;
+        runtime.block_on(turn(&running.handle, &mut events, &agent))
+    };
     // The first turn makes the connection.
     one()?;
     let question = server.seen().pop().map(|seen| seen.body.to_string()).unwrap_or_default();
@@ -73,33 +79,41 @@ pub fn furnish(home: &Path, url: &str, agents: u32) -> anyhow::Result<()> {
     );
     std::fs::write(home.join("synod.yaml"), settings)?;
     for n in 0..agents {
-        let id = if n == 0 { AGENT.to_owned() } else { format!("agent-{n:05}") };
+        let id = name(n);
         std::fs::write(home.join(format!("agents/{id}.agent.yaml")), home::agent_file(&id))?;
     }
     Ok(())
 }
 
-/// A task for an agent, so small that its first answer ends it.
-pub fn task(agent: &str) -> Input {
-    let mut spec = Spec::new(TaskId::new(""), "tasks/work.task.md", "look at the disk");
-    spec.assignee = Some(AgentId::new(agent));
-    Input::TaskWanted { spec: Box::new(spec), by: "dana".to_owned() }
+/// The agent with this number.
+pub fn name(number: u32) -> String {
+    if number == 0 { AGENT.to_owned() } else { format!("agent-{number:05}") }
 }
 
-async fn turn(handle: &engine::Handle, events: &mut broadcast::Receiver<Recorded>) -> anyhow::Result<f64> {
-    handle.submit(task(AGENT)).await??;
+/// A word to an agent, which it answers in a conversation of its own.
+pub fn word(agent: &str) -> Input {
+    let (agent, text, by) = (AgentId::new(agent), "look at the disk".to_owned(), "dana".to_owned());
+    Input::MessageWritten { session: None, agent, text, by, in_file: false }
+}
+
+async fn turn(
+    handle: &engine::Handle,
+    events: &mut broadcast::Receiver<Recorded>,
+    agent: &str,
+) -> anyhow::Result<f64> {
+    handle.submit(word(agent)).await??;
     let mut begun = None;
     let mut took = None;
     loop {
         match events.recv().await?.event {
             Event::TurnBegun { .. } => begun = Some(Instant::now()),
             Event::Replied { .. } => took = begun.map(|begun| begun.elapsed()),
-            Event::TaskEnded { .. } => break,
+            Event::Moved { to: Lifecycle::Waiting, .. } => break,
             Event::TurnFailed { reason, .. } => anyhow::bail!("the model failed: {reason}"),
             _ => {}
         }
     }
-    let took = took.ok_or_else(|| anyhow::anyhow!("a task ended without an answer"))?;
+    let took = took.ok_or_else(|| anyhow::anyhow!("a turn ended without an answer"))?;
     Ok(took.as_secs_f64())
 }
 
