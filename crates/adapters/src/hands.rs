@@ -6,15 +6,16 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use domain::agent;
+use domain::closed::Closed;
 use domain::effect::Effect;
 use domain::gate::{Asker, may_use};
-use domain::id::{SessionId, Ticket};
+use domain::id::{AgentId, SessionId, Ticket};
 use domain::input::{Failure, Input};
 use domain::label::Label;
 use domain::session::Message;
 use domain::settings::{Limits, ModelRef, Provider};
 use domain::state::State;
-use domain::tool::{self, Call, Permit, Want};
+use domain::tool::{self, Act, Call, Permit, Want};
 use ports::hands::Hands;
 use ports::inputs::Inputs;
 use ports::model::{ErrorKind, ModelError, Request};
@@ -23,6 +24,7 @@ use tokio::runtime::Handle;
 use tokio::task::AbortHandle;
 
 use crate::context::{Answered, Context, Windows};
+use crate::extract::Extract;
 use crate::files::{Conversation, Files};
 use crate::model::{Models, Unused};
 use crate::redact::redacted;
@@ -173,6 +175,67 @@ impl LocalHands {
         });
     }
 
+    fn extract(&mut self, state: &State, ticket: Ticket, session: SessionId, agent: &AgentId, call: Call) {
+        let Want::Act(Act::Extract { path, question, answer: closed }) = call.want else { return };
+        let finished = move |outcome: Outcome, session: SessionId| {
+            let Outcome { ok, text, read, wrote } = outcome;
+            Input::ToolFinished { session, call: call.id, ticket, ok, text, read, wrote }
+        };
+        let Some(spec) = state.agents.get(agent).map(|a| &a.spec) else { return };
+        let label = domain::label::of_place(state, &path);
+        let refused = closed.problem().or_else(|| {
+            // A closed answer is still an answer about it.
+            (!label.readers.include(agent)).then(|| format!("{path} is for others to see ({label})"))
+        });
+        if let Some(why) = refused {
+            self.start(session.clone(), false, async move { finished(Outcome::failed(why), session) });
+            return;
+        }
+        let known = match closed {
+            Closed::Agent => state.agents.keys().map(ToString::to_string).collect(),
+            Closed::Task => state.tasks.keys().map(ToString::to_string).collect(),
+            Closed::Bool | Closed::Number | Closed::Choice { .. } => Vec::new(),
+        };
+        let limits = &state.settings.limits;
+        let extract = Extract {
+            tools: self.tools.clone(),
+            model: self.models.models(&self.home, state),
+            request: Request {
+                agent: agent.clone(),
+                model: spec.model.primary.clone(),
+                system: String::new(),
+                messages: Vec::new(),
+                tools: Vec::new(),
+                turn: 1,
+                max_tokens: None,
+                temperature: None,
+                thinking: None,
+                schema: None,
+            },
+            order: Order {
+                ticket,
+                agent: agent.clone(),
+                act: Act::read_file(path.clone()),
+                seen: None,
+                permit: Permit::NONE,
+                ms_max: limits.tool_ms_max,
+                output_bytes_max: limits.output_bytes_max,
+            },
+            path,
+            question,
+            closed,
+            known,
+            ms_max: limits.model_ms_max,
+        };
+        let (inputs, model) = (self.inputs.clone(), spec.model.primary.clone());
+        // Like a model call, it is dropped when Synod winds down, and asked again on the next start.
+        self.start(session.clone(), true, async move {
+            let (outcome, usage) = extract.run().await;
+            inputs.give(Input::Spent { session: session.clone(), model, usage }).await;
+            finished(outcome, session)
+        });
+    }
+
     fn stop(&mut self, session: &SessionId) {
         for running in self.running.remove(session).unwrap_or_default() {
             running.abort.abort();
@@ -196,6 +259,11 @@ impl Hands for LocalHands {
                     self.start(session, true, async move { failed });
                 }
             },
+            Effect::RunTool { ticket, session, agent, call, permit: _ }
+                if matches!(call.want, Want::Act(Act::Extract { .. })) =>
+            {
+                self.extract(state, ticket, session, &agent, call);
+            }
             Effect::RunTool { ticket, session, agent, call, permit } => {
                 let spec = state.agents.get(&agent).map(|a| a.spec.clone());
                 let spec = spec.unwrap_or_else(|| agent::Spec::new(agent, "", ""));

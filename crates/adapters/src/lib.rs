@@ -4,6 +4,7 @@
 pub mod audit;
 pub mod clock;
 mod context;
+mod extract;
 pub mod files;
 pub mod git;
 pub mod hands;

@@ -102,6 +102,9 @@ impl State {
                 self.finish_call(session, message, finish);
                 self.label_wrote(session, message.call.as_ref(), wrote, *finish == Finish::Done, approved);
             }
+            Event::Spent { session, tokens_in, tokens_out, spent } => {
+                self.spend(session, Usage::of(*tokens_in, *tokens_out), Some(spent));
+            }
             Event::FileTrusted { path, .. } => _ = self.files.remove(path),
             Event::LabelsFound { labels } => {
                 labels.iter().for_each(|(path, label)| self.label_file(path, label));

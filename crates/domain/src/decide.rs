@@ -121,6 +121,7 @@ fn follow(state: &State, at: Time, input: &Input) -> Result<Vec<Event>, Refused>
         Input::Summarised { session, ticket, through, text, model, usage } => {
             turn::summarised(state, at, session, *ticket, through, text, (model, *usage))
         }
+        Input::Spent { session, model, usage } => turn::spent(state, session, model, *usage),
         Input::FileTrusted { path, digest, by } => {
             Ok(vec![Event::FileTrusted { path: path.clone(), digest: digest.clone(), by: by.clone() }])
         }

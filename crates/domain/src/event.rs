@@ -277,6 +277,17 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         wrote: Vec<String>,
     },
+    /// A model was asked beside the conversation.
+    Spent {
+        /// For this conversation.
+        session: SessionId,
+        /// Tokens that went in.
+        tokens_in: u64,
+        /// Tokens that came out.
+        tokens_out: u64,
+        /// Who answered, and what else it took.
+        spent: Bill,
+    },
     /// A person vouches for what stands in a file, as it stands.
     FileTrusted {
         /// Relative to the home.
@@ -419,6 +430,7 @@ impl Event {
             Self::CallAsked { .. } => "call_asked",
             Self::CallFinished { .. } => "call_finished",
             Self::ApprovalEnded { .. } => "approval_ended",
+            Self::Spent { .. } => "spent",
             Self::FileTrusted { .. } => "file_trusted",
             Self::LabelsFound { .. } => "labels_found",
         }

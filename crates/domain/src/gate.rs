@@ -90,7 +90,9 @@ fn judge_act(asker: &Asker<'_>, policy: &Policy, act: &Act, seen: Option<&Seen>)
         permit: Permit::NONE,
     };
     let path_rule = match act {
-        Act::ReadFile { path, .. } | Act::ListDirectory { path } => readable(path),
+        Act::ReadFile { path, .. } | Act::ListDirectory { path } | Act::Extract { path, .. } => {
+            readable(path)
+        }
         Act::SearchFiles { path, .. } => readable(path.as_deref().unwrap_or("memory")),
         Act::WriteFile { path, .. } | Act::CreateDirectory { path } => writable(path),
         _ => Ok(String::new()),
@@ -151,6 +153,7 @@ fn judge_act(asker: &Asker<'_>, policy: &Policy, act: &Act, seen: Option<&Seen>)
         | Act::QueryTasks { .. }
         | Act::SendMessage { .. }
         | Act::MemorySearch { .. }
+        | Act::Extract { .. }
         | Act::ListSessions { .. }
         | Act::ReadSession { .. }
         | Act::SlackRead { .. } => (Verdict::Allow, asks_nobody(act.tool())),

@@ -165,6 +165,15 @@ pub enum Input {
         /// What it took.
         usage: Usage,
     },
+    /// A model was asked beside the conversation; this is what it took.
+    Spent {
+        /// For which conversation.
+        session: SessionId,
+        /// The alias of the model.
+        model: String,
+        /// What it took.
+        usage: Usage,
+    },
     /// A person vouches for what stands in a file, as it stands.
     FileTrusted {
         /// Relative to the home.

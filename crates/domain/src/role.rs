@@ -56,7 +56,7 @@ pub struct Role {
 pub const COORDINATION_TOOLS: [&str; 4] = ["create_task", "update_task", "query_tasks", "send_message"];
 
 /// Tools that every built-in role has because it may read.
-const READERS_TOOLS: [&str; 1] = ["memory_search"];
+const READERS_TOOLS: [&str; 2] = ["memory_search", "extract"];
 
 /// The roles that every home has, made once: the gate looks one up for each call.
 pub(crate) static BUILTIN: LazyLock<BTreeMap<String, Role>> = LazyLock::new(builtin);

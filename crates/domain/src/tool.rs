@@ -4,6 +4,7 @@
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
+use crate::closed::Closed;
 use crate::evidence::Evidence;
 use crate::id::{AgentId, CallId, SessionId, TaskId};
 use crate::role::Permission;
@@ -147,6 +148,15 @@ pub enum Act {
         /// Where; `memory` and the agent's own workspace if left out.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         path: Option<String>,
+    },
+    /// Let a model without tools answer one question about a text that is not to be trusted.
+    Extract {
+        /// The text, relative to the home.
+        path: String,
+        /// What is asked.
+        question: String,
+        /// All that may be answered.
+        answer: Closed,
     },
     /// Write a whole file.
     WriteFile {
@@ -337,7 +347,7 @@ pub struct Facts {
 }
 
 /// Every tool of this version, in the order of the documentation.
-pub const ALL: [Facts; 20] = [
+pub const ALL: [Facts; 21] = [
     fact("read_file", Some(Permission::ReadFiles), Nature::Read),
     fact("list_directory", Some(Permission::ReadFiles), Nature::Read),
     fact("search_files", Some(Permission::ReadFiles), Nature::Read),
@@ -354,6 +364,7 @@ pub const ALL: [Facts; 20] = [
     fact("query_tasks", None, Nature::Read),
     inside("send_message"),
     fact("memory_search", Some(Permission::ReadFiles), Nature::Read),
+    fact("extract", Some(Permission::ReadFiles), Nature::Read),
     fact("list_sessions", Some(Permission::ReadFiles), Nature::Read),
     fact("read_session", Some(Permission::ReadFiles), Nature::Read),
     fact("slack_read", None, Nature::Read),
@@ -402,6 +413,7 @@ impl Act {
             Self::QueryTasks { .. } => "query_tasks",
             Self::SendMessage { .. } => "send_message",
             Self::MemorySearch { .. } => "memory_search",
+            Self::Extract { .. } => "extract",
             Self::ListSessions { .. } => "list_sessions",
             Self::ReadSession { .. } => "read_session",
             Self::SlackRead { .. } => "slack_read",

@@ -129,6 +129,7 @@ pub(crate) fn show(act: &Act) -> Shown {
         | Act::QueryTasks { .. }
         | Act::SendMessage { .. }
         | Act::MemorySearch { .. }
+        | Act::Extract { .. }
         | Act::ListSessions { .. }
         | Act::ReadSession { .. }
         | Act::SlackRead { .. }

@@ -157,6 +157,7 @@ impl Inner {
                 self.outbox.entry(order.ticket.effect).or_insert((channel, text));
                 Outcome::done("posted".to_owned())
             }
+            Act::Extract { .. } => Outcome::failed("a model answers this"),
             Act::Check { evidence, .. } => match evidence {
                 Evidence::File(path) if !self.files.contains_key(&path) => {
                     Outcome::failed(format!("not done: {path} does not exist"))

@@ -167,6 +167,10 @@ impl Trail {
                 by: brief(by, TEXT_BYTES_MAX),
                 ..new(Kind::Approval, "trusted")
             }],
+            Event::Spent { session, tokens_in, tokens_out, .. } => {
+                let note = format!("beside the conversation: {tokens_in} tokens in, {tokens_out} out");
+                vec![Line { note, ..self.of(new(Kind::Model, "answered"), session) }]
+            }
             Event::LineTaken { .. }
             | Event::LabelsFound { .. }
             | Event::TaskAdded { by: Requester::Person { .. } | Requester::Inbox { .. }, .. }

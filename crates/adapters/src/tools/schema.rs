@@ -8,7 +8,7 @@ pub(super) struct Described {
 }
 
 /// Every tool of this version.
-pub(super) const TABLE: [Described; 20] = [
+pub(super) const TABLE: [Described; 21] = [
     Described {
         name: "read_file",
         description: "Read a text file, or some of its lines. A long file is cut, with a note that says from which line to read on. Binary files are refused.",
@@ -193,6 +193,28 @@ pub(super) const TABLE: [Described; 20] = [
                 "limit": {"type": "integer", "minimum": 1, "maximum": 100, "description": "At most so many files; 20 if left out"}
             },
             "required": ["query"],
+            "additionalProperties": false
+        }"#,
+    },
+    Described {
+        name: "extract",
+        description: "Let a separate model without tools read a file that is not to be trusted (mail, messages, fetched pages) and answer one question about it. Only a closed answer comes back, so that you can act on it without having read the text yourself.",
+        schema: r#"{
+            "type": "object",
+            "properties": {
+                "path": {"type": "string", "minLength": 1, "maxLength": 4096, "description": "The file, relative to the home"},
+                "question": {"type": "string", "minLength": 1, "maxLength": 2000, "description": "One question"},
+                "answer": {
+                    "type": "object",
+                    "properties": {
+                        "kind": {"type": "string", "enum": ["bool", "number", "choice", "agent", "task"], "description": "What may be answered: yes or no, a whole number, one of `of`, the id of an agent or of a task"},
+                        "of": {"type": "array", "minItems": 1, "maxItems": 64, "items": {"type": "string", "minLength": 1, "maxLength": 100}, "description": "For `choice`: all answers that there are"}
+                    },
+                    "required": ["kind"],
+                    "additionalProperties": false
+                }
+            },
+            "required": ["path", "question", "answer"],
             "additionalProperties": false
         }"#,
     },

@@ -163,6 +163,11 @@ fn samples(tool: &str, agent: &AgentId, policy: &Policy) -> Vec<(String, Act)> {
         }),
         "query_tasks" => anything(Act::QueryTasks { sql: "SELECT 1".to_owned() }),
         "send_message" => anything(Act::SendMessage { to: agent.clone(), content: "a word".to_owned() }),
+        "extract" => anything(Act::Extract {
+            path: "inbox/mail.jsonl".to_owned(),
+            question: "a word".to_owned(),
+            answer: domain::closed::Closed::Bool,
+        }),
         "memory_search" => anything(Act::MemorySearch { query: "word".to_owned(), limit: None }),
         "list_sessions" => anything(Act::ListSessions { agent: None, status: None, limit: None }),
         "read_session" => {

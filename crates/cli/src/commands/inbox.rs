@@ -117,6 +117,7 @@ fn act(act: &Act) -> (String, String) {
         | Act::QueryTasks { .. }
         | Act::SendMessage { .. }
         | Act::MemorySearch { .. }
+        | Act::Extract { .. }
         | Act::ListSessions { .. }
         | Act::ReadSession { .. }
         | Act::SlackRead { .. }
@@ -148,6 +149,7 @@ pub fn act_line(wanted: &Act) -> String {
         | Act::QueryTasks { .. }
         | Act::SendMessage { .. }
         | Act::MemorySearch { .. }
+        | Act::Extract { .. }
         | Act::ListSessions { .. }
         | Act::ReadSession { .. }
         | Act::SlackRead { .. }

@@ -184,6 +184,7 @@ pub fn act_words(act: &Act) -> String {
         Act::SearchFiles { query, path } => {
             format!("search {} for \"{query}\"", path.as_deref().unwrap_or("memory and workspace"))
         }
+        Act::Extract { path, question, .. } => format!("ask about {path}: {}", one_line(question)),
         Act::MemorySearch { query, .. } => format!("search memory for \"{query}\""),
         Act::ListSessions { .. } => "list sessions".to_owned(),
         Act::ReadSession { session, .. } => format!("read the session {session}"),

@@ -310,6 +310,7 @@ fn an_agent_is_shown_with_what_the_gate_says_to_each_tool_and_why() {
   query_tasks       allow
   send_message      allow
   memory_search     allow
+  extract           allow
   list_sessions     deny
   read_session      deny
   slack_read        deny

@@ -37,6 +37,7 @@ pub(super) fn perform(
         | Act::Lint {}
         | Act::QueryTasks { .. }
         | Act::MemorySearch { .. }
+        | Act::Extract { .. }
         | Act::ListSessions { .. }
         | Act::ReadSession { .. }
         | Act::SlackRead { .. }

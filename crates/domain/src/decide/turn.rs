@@ -314,9 +314,17 @@ pub(super) fn replied(
         label.join(&of);
     }
     let message = Message { speaker: Speaker::Assistant, calls, ..said(at, "", text.to_owned(), label) };
-    let Usage { tokens_in, tokens_out, .. } = usage;
-    let spent = Some(bill(state, model, usage));
+    let (Usage { tokens_in, tokens_out, .. }, spent) = (usage, Some(bill(state, model, usage)));
     Ok(vec![Event::Replied { session: id.clone(), message, tokens_in, tokens_out, spent }])
+}
+
+/// A model was asked beside the conversation, for one of its calls.
+pub(super) fn spent(state: &State, id: &SessionId, model: &str, usage: Usage) -> Result<Vec<Event>, Refused> {
+    if !state.sessions.contains_key(id) {
+        return Err(Refused::NoSession(id.clone()));
+    }
+    let (Usage { tokens_in, tokens_out, .. }, spent) = (usage, bill(state, model, usage));
+    Ok(vec![Event::Spent { session: id.clone(), tokens_in, tokens_out, spent }])
 }
 
 fn bill(state: &State, model: &str, usage: Usage) -> Bill {

@@ -42,6 +42,7 @@ fn sample(tool: &str) -> Act {
         "query_tasks" => r#"{"sql":"select 1"}"#,
         "send_message" => r#"{"to":"a","content":"x"}"#,
         "memory_search" => r#"{"query":"x"}"#,
+        "extract" => r#"{"path":"inbox/a.jsonl","question":"x","answer":{"kind":"bool"}}"#,
         "list_sessions" | "slack_read" => "{}",
         "read_session" => r#"{"session":"a-000001"}"#,
         "email_send" => r#"{"to":"dana@example.org","subject":"x","text":"x"}"#,
@@ -55,18 +56,18 @@ fn sample(tool: &str) -> Act {
 fn every_role_gets_what_its_row_says_of_every_tool() {
     // One letter a tool, in the order of `tool::ALL`: allow, ask (?), deny.
     let table = [
-        ("coordinator", "dda", "ddddddd", "aaa", "aaaaa??"),
-        ("planner", "aaa", "ddddddd", "aaa", "aaaaadd"),
-        ("coder", "aaa", "??daaad", "aaa", "aaddddd"),
-        ("reviewer", "add", "dddddaa", "aaa", "aaddddd"),
-        ("retriever", "aaa", "ddddddd", "aaa", "aaddddd"),
-        ("executor", "aad", "?d?dddd", "aaa", "aaddddd"),
-        ("evaluator", "add", "ddddddd", "aaa", "aaddddd"),
-        ("builder", "aaa", "??dddad", "aaa", "aaddddd"),
-        ("critic", "aaa", "ddddddd", "aaa", "aaddddd"),
-        ("domain_specialist", "aaa", "ddddddd", "aaa", "aaddddd"),
-        ("orchestrator", "aaa", "ddddddd", "aaa", "aaddddd"),
-        ("voter", "aaa", "ddddddd", "aaa", "aaddddd"),
+        ("coordinator", "dda", "ddddddd", "aaa", "aaaaaa??"),
+        ("planner", "aaa", "ddddddd", "aaa", "aaaaaadd"),
+        ("coder", "aaa", "??daaad", "aaa", "aaaddddd"),
+        ("reviewer", "add", "dddddaa", "aaa", "aaaddddd"),
+        ("retriever", "aaa", "ddddddd", "aaa", "aaaddddd"),
+        ("executor", "aad", "?d?dddd", "aaa", "aaaddddd"),
+        ("evaluator", "add", "ddddddd", "aaa", "aaaddddd"),
+        ("builder", "aaa", "??dddad", "aaa", "aaaddddd"),
+        ("critic", "aaa", "ddddddd", "aaa", "aaaddddd"),
+        ("domain_specialist", "aaa", "ddddddd", "aaa", "aaaddddd"),
+        ("orchestrator", "aaa", "ddddddd", "aaa", "aaaddddd"),
+        ("voter", "aaa", "ddddddd", "aaa", "aaaddddd"),
     ];
     for (role, read, change, tasks, talk) in table {
         let expected: String = [read, change, tasks, talk].concat();

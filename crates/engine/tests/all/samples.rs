@@ -106,7 +106,17 @@ fn after(event: Option<&Event>) -> Option<Vec<Event>> {
             let message = Message { calls: vec![call], ..message(Speaker::Assistant, "synod", "") };
             vec![Event::EvidenceDemanded { session: session(), message }]
         }
-        Some(Event::EvidenceDemanded { .. }) => return None,
+        Some(Event::EvidenceDemanded { .. }) => {
+            let spent = Bill {
+                model: "small".to_owned(),
+                cache_read: 1,
+                cache_write: 0,
+                reasoning: 0,
+                cost: Some(7),
+            };
+            vec![Event::Spent { session: session(), tokens_in: 90, tokens_out: 2, spent }]
+        }
+        Some(Event::Spent { .. }) => return None,
     })
 }
 

@@ -1,5 +1,6 @@
 //! What every set of tools keeps: every call is read without a panic, and every act has an outcome.
 
+use domain::closed::Closed;
 use domain::id::{AgentId, CallId, SessionId, TaskId};
 use domain::session::Status;
 use domain::task::{Mark, Priority};
@@ -109,6 +110,15 @@ pub fn good() -> Vec<(&'static str, &'static str, Act)> {
             "send_message",
             r#"{"to":"planner-001","content":"hello"}"#,
             Act::SendMessage { to: AgentId::new("planner-001"), content: text("hello") },
+        ),
+        (
+            "extract",
+            r#"{"path":"inbox/a.jsonl","question":"spam?","answer":{"kind":"choice","of":["yes","no"]}}"#,
+            Act::Extract {
+                path: text("inbox/a.jsonl"),
+                question: text("spam?"),
+                answer: Closed::Choice { of: vec![text("yes"), text("no")] },
+            },
         ),
         ("memory_search", r#"{"query":"x"}"#, Act::MemorySearch { query: text("x"), limit: None }),
         (
