@@ -89,30 +89,13 @@ fn judge_act(asker: &Asker<'_>, policy: &Policy, act: &Act, seen: Option<&Seen>)
         nature: Nature::Read,
         permit: Permit::NONE,
     };
-    let path_rule = match act {
-        Act::ReadFile { path, .. } | Act::ListDirectory { path } | Act::Extract { path, .. } => {
-            readable(path)
-        }
-        Act::SearchFiles { path, .. } => readable(path.as_deref().unwrap_or("memory")),
-        Act::WriteFile { path, .. } | Act::CreateDirectory { path } => writable(path),
-        _ => Ok(String::new()),
-    };
-    let path = match path_rule {
+    let path = match path_of(act) {
         Ok(path) => path,
         Err((rule, advice)) => return deny(rule, advice),
     };
     let (verdict, rule) = match act {
         Act::WriteFile { .. } | Act::CreateDirectory { .. } => {
-            let own = format!("workspaces/{}", asker.spec.id);
-            if beneath(&path, &own) {
-                (Verdict::Allow, "its own workspace".to_owned())
-            } else {
-                let factors = vec![format!("writes {path}, outside the agent's workspace {own}/")];
-                (
-                    Verdict::Ask { risk: Risk::Medium, factors },
-                    "write_file outside the workspace asks".to_owned(),
-                )
-            }
+            of_writing(&path, &format!("workspaces/{}", asker.spec.id))
         }
         Act::ExecuteCommand { command } => {
             let place = Place { notes: seen.map_or(&[], |seen| &seen.notes) };
@@ -128,13 +111,9 @@ fn judge_act(asker: &Asker<'_>, policy: &Policy, act: &Act, seen: Option<&Seen>)
                 (verdict, "what was found in the world asks".to_owned())
             }
         },
-        Act::SlackSend { channel, .. } => {
-            let factors = vec![format!("speaks to people outside the home, in {channel}")];
-            (Verdict::Ask { risk: Risk::Medium, factors }, "slack_send always asks".to_owned())
-        }
-        Act::EmailSend { to, .. } => {
-            let factors = vec![format!("speaks to people outside the home, to {to}")];
-            (Verdict::Ask { risk: Risk::Medium, factors }, "email_send always asks".to_owned())
+        Act::SlackSend { channel: whom, .. } | Act::EmailSend { to: whom, .. } => {
+            let factors = vec![format!("speaks to people outside the home: {whom}")];
+            (Verdict::Ask { risk: Risk::Medium, factors }, format!("{} always asks", act.tool()))
         }
         Act::SendMessage { to: other, .. } | Act::CreateTask { assignee: Some(other), .. }
             if !asker.label.readers.include(other) =>
@@ -181,6 +160,26 @@ fn judge_act(asker: &Asker<'_>, policy: &Policy, act: &Act, seen: Option<&Seen>)
         _ => Permit::NONE,
     };
     Ruling { verdict, rule, nature, permit }
+}
+
+/// The path that an act names, in its plain form, if agents may do that there at all.
+fn path_of(act: &Act) -> Result<String, (String, String)> {
+    match act {
+        Act::ReadFile { path, .. } | Act::ListDirectory { path } | Act::Extract { path, .. } => {
+            readable(path)
+        }
+        Act::SearchFiles { path, .. } => readable(path.as_deref().unwrap_or("memory")),
+        Act::WriteFile { path, .. } | Act::CreateDirectory { path } => writable(path),
+        _ => Ok(String::new()),
+    }
+}
+
+fn of_writing(path: &str, own: &str) -> (Verdict, String) {
+    if beneath(path, own) {
+        return (Verdict::Allow, "its own workspace".to_owned());
+    }
+    let factors = vec![format!("writes {path}, outside the agent's workspace {own}/")];
+    (Verdict::Ask { risk: Risk::Medium, factors }, "write_file outside the workspace asks".to_owned())
 }
 
 /// Says whether Synod may look at evidence. What the owner demanded is looked at as it stands; a command that an agent

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use domain::approval::{Answer, Outcome, Request};
 use domain::event::{Event, Finish, Found, FoundCall, Tail};
+use domain::evidence::Evidence;
 use domain::gate;
 use domain::id::{ApprovalId, CallId, SessionId, TaskId};
 use domain::session::{Head, Message};
@@ -133,14 +134,7 @@ impl Trail {
                 Vec::new()
             }
             Event::TaskVerified { task, evidence } => {
-                let seen: Vec<String> = evidence.iter().map(ToString::to_string).collect();
-                vec![Line {
-                    task: task.to_string(),
-                    action: "check".to_owned(),
-                    args: brief(&seen.join("; "), ARGS_BYTES_MAX),
-                    by: "synod".to_owned(),
-                    ..new(Kind::Call, "verified")
-                }]
+                vec![verified(new(Kind::Call, "verified"), task, evidence)]
             }
             Event::TurnFailed { session, reason, .. } => {
                 let note = brief(reason, TEXT_BYTES_MAX);
@@ -378,4 +372,15 @@ fn arguments(act: &domain::tool::Act) -> String {
 fn digest(value: &impl Serialize) -> String {
     let bytes = serde_json::to_vec(value).unwrap_or_default();
     data_encoding::HEXLOWER.encode(&hash(&bytes))
+}
+/// `line` about evidence that Synod saw itself.
+fn verified(line: Line, task: &TaskId, evidence: &[Evidence]) -> Line {
+    let seen: Vec<String> = evidence.iter().map(ToString::to_string).collect();
+    Line {
+        task: task.to_string(),
+        action: "check".to_owned(),
+        args: brief(&seen.join("; "), ARGS_BYTES_MAX),
+        by: "synod".to_owned(),
+        ..line
+    }
 }

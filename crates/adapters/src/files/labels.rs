@@ -25,10 +25,8 @@ impl Desk {
                     Some(Want::Act(Act::WriteFile { path, .. } | Act::CreateDirectory { path })) => {
                         vec![path.clone()]
                     }
-                    Some(Want::Act(Act::ExecuteCommand { .. })) => {
-                        vec![format!("workspaces/{}", session.agent)]
-                    }
-                    _ => return,
+                    Some(Want::Act(_)) => vec![format!("workspaces/{}", session.agent)],
+                    Some(Want::Invalid { .. }) | None => return,
                 }
             }
             _ => return,

@@ -32,7 +32,7 @@ impl State {
             Want::Act(Act::WriteFile { path, .. } | Act::CreateDirectory { path }) if !approved => {
                 path.clone()
             }
-            Want::Act(Act::ExecuteCommand { .. } | Act::RunTests {} | Act::Lint {}) if permit.writes => {
+            Want::Act(_) if permit.writes => {
                 format!("workspaces/{}", session.agent)
             }
             Want::Act(_) | Want::Invalid { .. } => return,

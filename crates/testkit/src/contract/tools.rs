@@ -105,6 +105,16 @@ pub fn good() -> Vec<(&'static str, &'static str, Act)> {
                 priority: None,
             },
         ),
+    ]
+    .into_iter()
+    .chain(good_words())
+    .collect()
+}
+
+/// The same for tools that ask, tell and speak.
+fn good_words() -> Vec<(&'static str, &'static str, Act)> {
+    let text = str::to_owned;
+    vec![
         ("query_tasks", r#"{"sql":"SELECT 1"}"#, Act::QueryTasks { sql: text("SELECT 1") }),
         (
             "send_message",
