@@ -9,6 +9,8 @@ mod audit;
 mod bad_homes;
 #[path = "all/begin.rs"]
 mod begin;
+#[path = "all/burst.rs"]
+mod burst;
 #[path = "all/check.rs"]
 mod check;
 #[path = "all/context.rs"]

@@ -14,6 +14,8 @@ use std::ops::Range;
 use domain::id::{AgentId, TaskId};
 use domain::task::{Mark, Priority, Spec};
 
+pub use add::New;
+
 use crate::diagnostic::Diagnostic;
 use crate::shape::{Shape, may};
 

@@ -635,7 +635,9 @@ impl Desk {
         if !self.outbox.is_empty() {
             return;
         }
-        let doubtful = !self.doubts.is_empty();
+        // A burst of messages is taken in parts; it is looked at again for the rest.
+        let rest = self.looks.iter().any(|(path, look)| look.forced && path.starts_with("inbox/"));
+        let doubtful = rest || !self.doubts.is_empty();
         let over = |since: &Instant| !doubtful || since.elapsed() >= SCAN_MAX;
         for (_, reply) in self.scans.extract_if(.., |(since, _)| over(since)) {
             _ = reply.send(());

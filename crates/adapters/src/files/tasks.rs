@@ -1,6 +1,6 @@
 //! Task files: printing marks, results and new tasks, and telling a person's edits from old saves.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use domain::event::Event;
 use domain::id::{SessionId, TaskId, Time};
@@ -9,7 +9,7 @@ use domain::lifecycle::Lifecycle;
 use domain::state::TaskStage;
 use domain::task::{Change, Mark, Spec};
 use formats::diagnostic::Severity;
-use formats::task::TaskFile;
+use formats::task::{New, TaskFile};
 
 use super::desk::Desk;
 
@@ -137,13 +137,11 @@ impl Desk {
                 desk.complain(path, diagnostics);
                 if desk.replaying {
                     // What was journalled and not printed before a crash is no wish of a person.
-                    ops.iter().for_each(|op| carry_out(&mut file, op));
+                    carry_out_all(&mut file, ops.iter());
                 }
                 repairs = desk.compare_tasks(path, &file, text.is_some(), broken);
             }
-            for op in ops.iter().chain(&repairs) {
-                carry_out(&mut file, op);
-            }
+            carry_out_all(&mut file, ops.iter().chain(&repairs));
             Some(file.text().to_owned())
         })
     }
@@ -246,11 +244,12 @@ impl Desk {
         exists: bool,
         said: &mut Vec<Input>,
     ) -> Vec<TaskOp> {
+        let here = ids(file);
         let missing: Vec<TaskId> = self
             .state
             .tasks
             .iter()
-            .filter(|(id, task)| task.spec.file == path && file.find(id).is_none())
+            .filter(|(id, task)| task.spec.file == path && !here.contains(*id))
             .map(|(id, _)| id.clone())
             .collect();
         let mut repairs = Vec::new();
@@ -317,6 +316,44 @@ fn file_spec(file: &TaskFile, index: usize) -> Option<Spec> {
 
 fn result_of(file: &TaskFile, index: usize) -> String {
     file.tasks().get(index).and_then(|item| item.property("result")).unwrap_or_default().to_owned()
+}
+
+/// Makes edits. New tasks that follow each other are added in one go: each edit reads the whole file again, and a
+/// burst of messages is ten thousand of them.
+fn carry_out_all<'a>(file: &mut TaskFile, ops: impl Iterator<Item = &'a TaskOp>) {
+    let ops: Vec<&TaskOp> = ops.collect();
+    let mut at = 0;
+    while let Some(op) = ops.get(at) {
+        if !matches!(op, TaskOp::Add { .. }) {
+            carry_out(file, op);
+            at += 1;
+            continue;
+        }
+        let here = ids(file);
+        let mut fresh: HashSet<&TaskId> = HashSet::new();
+        let mut new = Vec::new();
+        while let Some(TaskOp::Add { spec, mark, created }) = ops.get(at) {
+            let stands = here.contains(&spec.id) || fresh.contains(&spec.id);
+            if spec.parent.as_ref().is_some_and(|parent| here.contains(parent) || fresh.contains(parent)) {
+                break;
+            }
+            if !stands {
+                fresh.insert(&spec.id);
+                let created = created.map(|at| ("created".to_owned(), formats::time::print(at)));
+                new.push(New { task: spec, mark: *mark, extra: created.into_iter().collect() });
+            }
+            at += 1;
+        }
+        file.add_all(&new);
+        if let Some(op) = ops.get(at) {
+            carry_out(file, op);
+            at += 1;
+        }
+    }
+}
+
+fn ids(file: &TaskFile) -> HashSet<TaskId> {
+    file.tasks().iter().filter_map(|item| item.id.clone()).collect()
 }
 
 /// Makes one edit; what already stands there is left alone.

@@ -1,5 +1,7 @@
 //! New tasks: where they go and how they are printed.
 
+use std::collections::HashSet;
+
 use domain::id::TaskId;
 use domain::task::{Mark, Spec};
 
@@ -17,6 +19,37 @@ impl TaskFile {
         // Below a fence that nobody closed nothing is read; above it the task is.
         let places = [item.parts.subtree_end, own_end(item)].map(|at| (at, block.clone()));
         self.insert_first_read(places.into());
+    }
+
+    /// Adds many tasks that are parts of none in this file, as [`Self::add`] would one after the other, in one go.
+    pub fn add_all(&mut self, tasks: &[New<'_>]) {
+        // From the third on, each goes behind the one before with the same gap; that is not so for those before.
+        let (first, rest) = tasks.split_at(tasks.len().min(2));
+        for new in first {
+            self.add_top(new.task, new.mark, &new.extra);
+        }
+        let Some(next) = rest.first() else { return };
+        let places = self.top_places(next.task, next.mark, &next.extra);
+        let Some((at, one)) = places.first() else { return };
+        let (gap, indent) = shape_of(one);
+        let blocks = rest.iter().map(|new| {
+            let block = self.block(indent, new.task, None, new.mark, &new.extra);
+            format!("{gap}{block}")
+        });
+        let lines = blocks.collect::<Vec<_>>().join(self.newline());
+        let (old, at) = ((self.text.clone(), self.items.clone()), *at);
+        self.insert_lines(at, &lines);
+        let ids =
+            |items: &[TaskItem]| items.iter().filter_map(|item| item.id.clone()).collect::<HashSet<_>>();
+        let now = ids(&self.items);
+        if self.items.len() == old.1.len() + rest.len() && rest.iter().all(|new| now.contains(&new.task.id)) {
+            return;
+        }
+        // Something about this file or these tasks is odd: then one at a time.
+        (self.text, self.items) = old;
+        for new in rest {
+            self.add_top(new.task, new.mark, &new.extra);
+        }
     }
 
     fn add_top(&mut self, task: &Spec, mark: Mark, extra: &[(String, String)]) {
@@ -124,6 +157,23 @@ impl TaskFile {
         let least = children.chain(own).min_by_key(|i| line::width(i));
         least.map_or_else(|| self.property_indent(item), str::to_owned)
     }
+}
+
+/// One of many new tasks.
+pub struct New<'a> {
+    /// What it says.
+    pub task: &'a Spec,
+    /// Its box.
+    pub mark: Mark,
+    /// More properties.
+    pub extra: Vec<(String, String)>,
+}
+
+/// What stands before a block, and how deep it is.
+fn shape_of(block: &str) -> (&str, &str) {
+    let start = block.find(|c: char| c != '\n' && c != '\r').unwrap_or(block.len());
+    let (gap, rest) = block.split_at(start);
+    (gap, line::indent_of(rest))
 }
 
 /// The properties of a spec in the order they are printed.

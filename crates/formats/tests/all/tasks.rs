@@ -312,6 +312,24 @@ proptest! {
     }
 
     #[test]
+    fn many_added_at_once_are_as_if_added_one_by_one(text in any_file(), words in prop::collection::vec("\\PC{1,8}", 0..6)) {
+        let (mut at_once, _) = TaskFile::parse("tasks/t.task.md", &text);
+        let mut one_by_one = at_once.clone();
+        let specs: Vec<Spec> = words
+            .iter()
+            .enumerate()
+            .map(|(n, words)| Spec::new(TaskId::new(format!("new-{n}")), "tasks/t.task.md", words.trim()))
+            .collect();
+        let new = |task| formats::task::New { task, mark: Mark::Open, extra: vec![("created".to_owned(), "now".to_owned())] };
+        at_once.add_all(&specs.iter().map(new).collect::<Vec<_>>());
+        for spec in &specs {
+            one_by_one.add(None, spec, Mark::Open, &[("created".to_owned(), "now".to_owned())]);
+        }
+        prop_assert_eq!(at_once.text(), one_by_one.text());
+        prop_assert_eq!(at_once.tasks(), one_by_one.tasks());
+    }
+
+    #[test]
     fn an_added_task_is_read_back_and_others_stay(text in any_file(), title in "\\PC{1,12}", words in "(\\PC|\n){0,12}", below in prop::option::of(any::<prop::sample::Index>())) {
         let (mut file, diagnostics) = TaskFile::parse("tasks/t.task.md", &text);
         let open = diagnostics.iter().any(|d| d.message.contains("not closed"));
