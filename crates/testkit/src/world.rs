@@ -7,7 +7,7 @@ mod team;
 
 use domain::approval::Answer;
 use domain::effect::Effect;
-use domain::id::{Ticket, Time};
+use domain::id::{MessageId, Ticket, Time};
 use domain::input::{Failure, Input};
 use domain::state::State;
 use domain::task::Mark;
@@ -200,6 +200,14 @@ impl World {
                 Some(match self.rng.below(20) {
                     0 => model_failed(session, ticket, Some(self.rng.below(2_000))),
                     1 if self.rng.chance(1, 3) => model_failed(session, ticket, None),
+                    3 => Input::Summarised {
+                        session,
+                        ticket,
+                        through: MessageId::new("m-0001"),
+                        text: "in short".to_owned(),
+                        model: String::new(),
+                        usage: Usage::of(9, 3),
+                    },
                     2 => Input::Replied {
                         session,
                         ticket,
