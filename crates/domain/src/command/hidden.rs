@@ -44,10 +44,12 @@ pub(super) fn look_alike(text: &str) -> Option<char> {
     let foreign =
         |c: char| matches!(u32::from(c), 0x370..=0x3ff | 0x400..=0x52f | 0x530..=0x58f | 0x13a0..=0x13ff);
     let dash = |c: char| matches!(u32::from(c), 0x2010..=0x2015 | 0x2212 | 0xfe58 | 0xfe63);
-    for word in text.split([' ', '\t', '\n', '"', '\'']) {
-        let mixed = word.chars().any(|c| c.is_ascii_alphabetic());
-        let first = word.chars().next();
-        let found = word.chars().find(|c| disguised(*c) || (mixed && foreign(*c)));
+    for word in text.split([' ', '\t', '\n']) {
+        // Quotes do not part words: `ag"о"` is one.
+        let letters = || word.chars().filter(|c| !matches!(c, '"' | '\'' | '\\'));
+        let mixed = letters().any(|c| c.is_ascii_alphabetic());
+        let first = letters().next();
+        let found = letters().find(|c| disguised(*c) || (mixed && foreign(*c)));
         if let Some(c) = found.or(first.filter(|c| dash(*c))) {
             return Some(c);
         }

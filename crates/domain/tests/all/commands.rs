@@ -236,6 +236,18 @@ fn bounds_never_allow() {
     }
 }
 
+#[test]
+fn quotes_do_not_hide_a_letter_that_looks_like_another() {
+    for text in [
+        "git log '--since=2 weeks ago\u{37a}'",
+        "git log --since='2 weeks ago'\u{37a}",
+        "cat \"re\"\u{430}dme",
+    ] {
+        assert_ne!(says(text).verdict, CommandVerdict::Allow, "{text}");
+    }
+    assert_eq!(says("grep 'привет' notes.md").verdict, CommandVerdict::Allow);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, cases: 1_000, ..ProptestConfig::default() })]
 
