@@ -22,7 +22,7 @@ fn a_burst_of_messages_becomes_as_many_tasks_in_files() {
     };
     let began = Instant::now();
     // A command that only leaves a mark looks at the files for a bounded time; the next goes on where it stopped.
-    while tasks().matches("Question ").count() < LINES {
+    while tasks().matches("\"Question ").count() < LINES {
         let ran = home.run(&["task", "add", "one more", "--to", "executor-001"]);
         assert_eq!(ran.code, 0, "{}", ran.stderr);
         assert!(began.elapsed() < TIME_MAX, "it takes longer than {TIME_MAX:?}");
@@ -31,5 +31,5 @@ fn a_burst_of_messages_becomes_as_many_tasks_in_files() {
     for n in [1, 2, LINES / 2, LINES - 1, LINES] {
         assert_eq!(text.lines().filter(|line| line.contains(&format!("Question {n}\""))).count(), 1, "{n}");
     }
-    assert_eq!(text.matches("Question ").count(), LINES, "each line is one task");
+    assert_eq!(text.matches("\"Question ").count(), LINES, "each line is one task");
 }
