@@ -16,6 +16,7 @@ mod raw;
 mod replay;
 mod report;
 mod sandbox;
+mod search;
 mod session_append;
 mod status_command;
 mod turn;
@@ -31,12 +32,13 @@ struct Figure {
     run: fn() -> anyhow::Result<Vec<Measurement>>,
 }
 
-const FIGURES: [Figure; 13] = [
+const FIGURES: [Figure; 14] = [
     Figure { name: "audit", run: audit::run },
     Figure { name: "domain-events", run: domain_events::run },
     Figure { name: "journal-append", run: journal_append::run },
     Figure { name: "one-event", run: one_event::run },
     Figure { name: "replay", run: replay::run },
+    Figure { name: "search", run: search::run },
     Figure { name: "session-append", run: session_append::run },
     Figure { name: "idle-agent", run: idle_agent::run },
     Figure { name: "status-command", run: status_command::run },

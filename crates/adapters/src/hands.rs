@@ -267,6 +267,7 @@ impl Hands for LocalHands {
             Effect::RunTool { ticket, session, agent, call, permit } => {
                 let spec = state.agents.get(&agent).map(|a| a.spec.clone());
                 let spec = spec.unwrap_or_else(|| agent::Spec::new(agent, "", ""));
+                self.tools.settle(&state.settings);
                 self.run_tool(&state.settings.limits, ticket, session, &spec, call, permit);
             }
             Effect::Stop { session } => self.stop(&session),

@@ -37,6 +37,9 @@ pub struct Settings {
     /// What is known of files by where they lie.
     #[serde(skip_serializing_if = "Trust::is_empty")]
     pub trust: Trust,
+    /// How files are searched.
+    #[serde(skip_serializing_if = "Search::is_default")]
+    pub search: Search,
     /// How the audit log is signed.
     #[serde(skip_serializing_if = "Audit::is_default")]
     pub audit: Audit,
@@ -64,6 +67,29 @@ impl Git {
     }
 }
 
+/// `search:`
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Search {
+    /// Who turns text into vectors; without it, words alone are searched.
+    pub embeddings: Option<Embeddings>,
+}
+
+impl Search {
+    fn is_default(&self) -> bool {
+        self.embeddings.is_none()
+    }
+}
+
+/// `search: embeddings:`
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Embeddings {
+    /// A name of `providers`, of the kind `openai`.
+    pub provider: String,
+    /// The model's name there.
+    pub model: String,
+}
+
 /// `trust:`
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
@@ -75,6 +101,17 @@ pub struct Trust {
 }
 
 impl Trust {
+    /// Whether some agents may not see what stands at `path`.
+    pub fn is_secret(&self, path: &str) -> bool {
+        self.secret.keys().any(|pattern| crate::role::glob(pattern, path))
+    }
+
+    /// Whether an agent may see what stands at `path`, as far as the owner's patterns say.
+    pub fn may_see(&self, agent: &AgentId, path: &str) -> bool {
+        let concerning = self.secret.iter().filter(|(pattern, _)| crate::role::glob(pattern, path));
+        concerning.into_iter().all(|(_, readers)| readers.contains(agent))
+    }
+
     fn is_empty(&self) -> bool {
         self.outside.is_empty() && self.secret.is_empty()
     }

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use domain::id::AgentId;
 use domain::role::{Permission, Role};
 use domain::settings::{
-    Approvals, Audit, Context, Endpoint, Git, KeySource, Limits, ModelRef, OnExpiry, Provider, Routing,
-    Settings, Timeouts, Trust,
+    Approvals, Audit, Context, Embeddings, Endpoint, Git, KeySource, Limits, ModelRef, OnExpiry, Provider,
+    Routing, Search, Settings, Timeouts, Trust,
 };
 use domain::usage::Price;
 
@@ -203,6 +203,18 @@ pub(crate) const SHAPE: Shape = Shape::Record(&[
         ]),
         "what is known of files by where they lie",
     ),
+    may(
+        "search",
+        Shape::Record(&[may(
+            "embeddings",
+            Shape::Record(&[
+                must("provider", Shape::Text, "a name of `providers`, of the kind openai"),
+                must("model", Shape::Text, "the model's name there, such as text-embedding-3-small"),
+            ]),
+            "who turns text into vectors; without it, words alone are searched",
+        )]),
+        "how files are searched",
+    ),
 ]);
 
 /// Reads `synod.yaml`.
@@ -249,6 +261,9 @@ fn settings(root: &Node) -> Option<Settings> {
         context: Context { summary_model: root.get("context").and_then(|c| c.get_text("summary_model")) },
         git: root.get("git").map(git).unwrap_or_default(),
         trust: root.get("trust").map(trust).unwrap_or_default(),
+        search: Search {
+            embeddings: root.get("search").and_then(|s| s.get("embeddings")).and_then(embeddings),
+        },
         audit: root.get("audit").map(audit).unwrap_or_default(),
     })
 }
@@ -355,6 +370,10 @@ fn git(node: &Node) -> Git {
         autocommit: node.get("autocommit").and_then(Node::bool).unwrap_or(default.autocommit),
         batch_ms: node.get("batch_ms").and_then(Node::int).unwrap_or(default.batch_ms),
     }
+}
+
+fn embeddings(node: &Node) -> Option<Embeddings> {
+    Some(Embeddings { provider: node.get_text("provider")?, model: node.get_text("model")? })
 }
 
 fn trust(node: &Node) -> Trust {

@@ -2,6 +2,7 @@
 
 use async_trait::async_trait;
 use domain::id::{AgentId, Ticket};
+use domain::settings::Settings;
 use domain::tool::{Act, Call, Permit, Seen};
 
 use crate::model::{RawCall, Tool};
@@ -75,6 +76,9 @@ pub trait Tools: Send + Sync {
 
     /// What an act depends on in the world, beside its words; `None` if on nothing that could change unseen.
     async fn look(&self, agent: &AgentId, act: &Act) -> Option<Seen>;
+
+    /// Takes over what the owner settled; called before each act with what is in force.
+    fn settle(&self, _settings: &Settings) {}
 
     /// Carries out one act. Dropping the future stops it, and every process it started.
     async fn run(&self, order: Order) -> Outcome;

@@ -29,6 +29,8 @@ const ERROR_BYTES_MAX: usize = 64 << 10;
 const HOLD_MAX: Duration = Duration::from_secs(30);
 /// Those who waited for the same window come back over at most this time.
 const SPREAD_MS_MAX: u64 = 250;
+/// Where texts are turned into vectors.
+pub(super) const EMBEDDINGS: &str = "embeddings";
 const VERSION_DEFAULT: &str = "2023-06-01";
 
 /// Which API is spoken.
@@ -67,11 +69,16 @@ fn install_tls() {
 impl Remote {
     /// The provider at an endpoint. Reads the key, so that a missing one is told at once.
     pub(super) fn new(api: Api, endpoint: &Endpoint, key: Option<Key>) -> Result<Self, String> {
-        install_tls();
         let path = match api {
             Api::OpenAi => "chat/completions",
             Api::Anthropic => "messages",
         };
+        Self::at(api, path, endpoint, key)
+    }
+
+    /// The same, for another path of the API.
+    pub(super) fn at(api: Api, path: &str, endpoint: &Endpoint, key: Option<Key>) -> Result<Self, String> {
+        install_tls();
         let base = endpoint.base_url.trim_end_matches('/');
         let url = Url::parse(&format!("{base}/{path}")).map_err(|e| format!("base_url {base:?}: {e}"))?;
         let host = url.host_str().unwrap_or_default().to_owned();
@@ -113,6 +120,19 @@ impl Remote {
             secret: Mutex::new(secret),
             closed_until: Mutex::new(None),
         })
+    }
+
+    /// Sends something and reads the answer as JSON.
+    pub(super) async fn post(&self, body: &Value, model: &str) -> Result<Value, ModelError> {
+        let answer = async {
+            let response = self.send(body.to_string()).await?;
+            self.note_window(response.status(), response.headers());
+            if !response.status().is_success() {
+                return Err(self.refusal(response, model).await);
+            }
+            self.read_json(response).await
+        };
+        answer.await.map_err(|error| self.without_key(error))
     }
 
     async fn exchange(&self, request: &Request) -> Result<Reply, ModelError> {
@@ -186,26 +206,30 @@ impl Remote {
     }
 
     async fn read_whole(&self, response: Response) -> Result<Draft, ModelError> {
-        let mut body = Vec::new();
-        let mut pieces = Pieces::new(self, response, REPLY_BYTES_MAX);
-        while let Some(piece) = pieces.next().await? {
-            body.extend(piece);
-        }
-        let value: Value = match serde_json::from_slice(&body) {
-            Ok(value) => value,
-            Err(_) if body.trim_ascii_start().starts_with(b"<") => {
-                return Err(down(format!("{} answers with a web page; is base_url right?", self.host)));
-            }
-            Err(error) => {
-                return Err(again(format!("{} answers with something that is not JSON: {error}", self.host)));
-            }
-        };
+        let value = self.read_json(response).await?;
         let mut draft = Draft::default();
         match self.api {
             Api::OpenAi => openai::whole(&self.host, &value, &mut draft)?,
             Api::Anthropic => anthropic::whole(&self.host, &value, &mut draft)?,
         }
         Ok(draft)
+    }
+
+    async fn read_json(&self, response: Response) -> Result<Value, ModelError> {
+        let mut body = Vec::new();
+        let mut pieces = Pieces::new(self, response, REPLY_BYTES_MAX);
+        while let Some(piece) = pieces.next().await? {
+            body.extend(piece);
+        }
+        match serde_json::from_slice(&body) {
+            Ok(value) => Ok(value),
+            Err(_) if body.trim_ascii_start().starts_with(b"<") => {
+                Err(down(format!("{} answers with a web page; is base_url right?", self.host)))
+            }
+            Err(error) => {
+                Err(again(format!("{} answers with something that is not JSON: {error}", self.host)))
+            }
+        }
     }
 
     async fn read_stream(&self, response: Response) -> Result<Draft, ModelError> {

@@ -4,6 +4,7 @@
 mod anthropic;
 mod conversation;
 mod draft;
+mod embeddings;
 mod fault;
 mod fill;
 mod http;
@@ -29,6 +30,7 @@ use http::{Api, Remote};
 use keys::Key;
 use tape::{Record, Replay};
 
+pub(crate) use embeddings::Embedder;
 pub use scripted::{Scripted, Unused};
 
 /// Larger scripts are not read.

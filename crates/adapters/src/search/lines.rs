@@ -55,9 +55,10 @@ pub(crate) fn best(query: &Query, text: &str) -> Option<Shown> {
     Some(Shown { different: seen.iter().filter(|seen| **seen).count(), weight, lines: lines.collect() })
 }
 
-/// The first line with something in it, for a file whose name was found.
-pub(crate) fn first(text: &str) -> Option<(usize, String)> {
-    let (number, line) = text.lines().enumerate().find(|(_, line)| !line.trim().is_empty())?;
+/// The first line with something in it, from a line on, for a file that was found by its name or its meaning.
+pub(crate) fn from(text: &str, first: usize) -> Option<(usize, String)> {
+    let mut lines = text.lines().enumerate().skip(first.saturating_sub(1));
+    let (number, line) = lines.find(|(_, line)| !line.trim().is_empty())?;
     // A credential may begin here and go on below; alone, it would not be known as one.
     let line = if matches!(redact(text), Cow::Owned(_)) { "[…]" } else { line };
     Some((number + 1, shown(line, None)))

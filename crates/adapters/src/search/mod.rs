@@ -6,15 +6,19 @@
 //! themselves, opened by handle when the answer is made, never from the index.
 
 pub(crate) mod lines;
+pub(crate) mod meaning;
 mod query;
 mod store;
 mod walk;
 
+use std::borrow::Cow;
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use crate::redact::redact;
 use crate::tools::beneath::Root;
 use crate::tools::until::Until;
+use meaning::Piece;
 use store::{Broken, Store};
 
 pub(crate) use query::Query;
@@ -24,6 +28,9 @@ pub(crate) use walk::{FILE_BYTES_MAX, SKIPPED};
 const BATCH_BYTES_MAX: usize = 4 << 20;
 /// So many files likewise.
 const BATCH_FILES_MAX: usize = 256;
+
+/// So many files are looked at for pieces without a vector at a time.
+const FILES_WITHOUT_MAX: usize = 64;
 
 /// A folder that is indexed as a whole, and the part of it that is searched.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,6 +44,12 @@ pub(crate) struct Scope {
 impl Scope {
     pub(crate) fn whole(folder: impl Into<String>) -> Self {
         Self { folder: folder.into(), beneath: String::new() }
+    }
+
+    /// Whether a path of its folder is meant.
+    fn has(&self, path: &str) -> bool {
+        let is_beneath = |rest: &str| rest.is_empty() || rest.starts_with('/');
+        self.beneath.is_empty() || path.strip_prefix(&self.beneath).is_some_and(is_beneath)
     }
 
     /// The scope of a path without links, if it lies where there is an index.
@@ -112,6 +125,66 @@ impl Index {
         Ok(ranked)
     }
 
+    /// Pieces that have no vector yet, of files that `may_leave` lets out; at most about `pieces_max`. Blocks.
+    pub(crate) fn without_vector(
+        &self,
+        root: &Root,
+        scopes: &[Scope],
+        model: &str,
+        may_leave: &dyn Fn(&str) -> bool,
+        pieces_max: usize,
+        until: &Until,
+    ) -> Result<Vec<Piece>, String> {
+        let mut missing: Vec<Piece> = Vec::new();
+        for scope in scopes {
+            while missing.len() < pieces_max && !until.is_over() {
+                let files = open(&mut self.lock(), root)
+                    .and_then(|store| store.unpieced(&scope.folder, model, FILES_WITHOUT_MAX))
+                    .map_err(said)?;
+                if files.is_empty() {
+                    break;
+                }
+                for file in files {
+                    let text = walk::read_one(root, &file.1).filter(|_| may_leave(&file.1));
+                    // What holds a credential is not sent anywhere, not even in parts.
+                    let text = text.filter(|text| matches!(redact(text), Cow::Borrowed(_)));
+                    let pieces = meaning::pieces(model, text.as_deref().unwrap_or_default());
+                    let without = open(&mut self.lock(), root)
+                        .and_then(|store| store.note_pieces(&file, model, pieces))
+                        .map_err(said)?;
+                    missing.extend(without);
+                    if missing.len() >= pieces_max {
+                        break;
+                    }
+                }
+                // Files with missing pieces are met again until they have vectors.
+                if !missing.is_empty() {
+                    break;
+                }
+            }
+        }
+        Ok(missing)
+    }
+
+    /// Keeps vectors by the hash of their piece. Blocks.
+    pub(crate) fn keep(&self, root: &Root, vectors: &[(Vec<u8>, Vec<f32>)]) -> Result<(), String> {
+        open(&mut self.lock(), root).and_then(|store| store.keep(vectors)).map_err(said)
+    }
+
+    /// The files nearest to a vector, with the line that is. Blocks.
+    pub(crate) fn nearest(
+        &self,
+        root: &Root,
+        scopes: &[Scope],
+        model: &str,
+        wanted: &[f32],
+        files_max: usize,
+    ) -> Result<Vec<(String, usize)>, String> {
+        open(&mut self.lock(), root)
+            .and_then(|store| store.nearest(scopes, model, wanted, files_max))
+            .map_err(said)
+    }
+
     /// Brings the index of one folder up to date.
     fn follow(&self, root: &Root, folder: &str, work: &Until, notes: &mut Vec<String>) -> Result<(), Broken> {
         let walked = walk::walk(root, folder, work);
@@ -146,6 +219,12 @@ impl Index {
     fn lock(&self) -> MutexGuard<'_, Option<Store>> {
         // A panic while the lock was held leaves at worst a transaction, which SQLite takes back.
         self.store.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn said(broken: Broken) -> String {
+    match broken {
+        Broken::Damaged(reason) | Broken::Unusable(reason) => reason,
     }
 }
 

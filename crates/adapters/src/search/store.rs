@@ -7,15 +7,19 @@ use std::path::Path;
 use rusqlite::{Connection, ErrorCode, OptionalExtension as _, params};
 
 use super::Scope;
+use super::meaning::{self, Piece};
 use super::query::{Need, Query, parts_of_names};
 use super::walk::{Entry, Stamp, Taken, Walked};
 
 /// Another number means another form: the file is made anew.
-const VERSION: i64 = 1;
+const VERSION: i64 = 2;
 /// Words of the index that contain what was asked for; of more, some are left out.
 const INSIDE_MAX: usize = 64;
 /// So many folders are remembered between searches.
 const FOLDERS_MAX: usize = 64;
+
+/// With more vectors, those of texts that are gone are taken out.
+const VECTORS_MAX: i64 = 100_000;
 
 /// Names count more than content.
 const RANK: &str = "bm25(0.0, 4.0, 1.0)";
@@ -30,13 +34,17 @@ const SCHEMA: &str = "
         modified INTEGER NOT NULL,
         changed INTEGER NOT NULL,
         inode INTEGER NOT NULL,
-        settled INTEGER NOT NULL
+        settled INTEGER NOT NULL,
+        pieced TEXT
     );
     CREATE INDEX files_of_folder ON files (folder);
     CREATE VIRTUAL TABLE words USING fts5 (
         folder, path, text, content = '', contentless_delete = 1,
         tokenize = 'porter unicode61 remove_diacritics 0'
     );
+    CREATE TABLE pieces (file INTEGER NOT NULL, line INTEGER NOT NULL, hash BLOB NOT NULL);
+    CREATE INDEX pieces_of_file ON pieces (file);
+    CREATE TABLE vectors (hash BLOB PRIMARY KEY, vector BLOB NOT NULL) WITHOUT ROWID;
     CREATE VIRTUAL TABLE terms USING fts5vocab (words, row);
 ";
 
@@ -210,6 +218,105 @@ impl Store {
         Ok(())
     }
 
+    /// Files of a folder whose pieces are not known for a model.
+    pub(super) fn unpieced(
+        &self,
+        folder: &str,
+        model: &str,
+        max: usize,
+    ) -> Result<Vec<(i64, String)>, Broken> {
+        let mut select = self.connection.prepare_cached(
+            "SELECT f.id, f.path FROM files f JOIN folders d ON d.id = f.folder
+             WHERE d.name = ?1 AND f.pieced IS NOT ?2 ORDER BY f.path LIMIT ?3",
+        )?;
+        let rows =
+            select.query_map(params![folder, model, max as i64], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        Ok(rows.collect::<Result<_, _>>()?)
+    }
+
+    /// Notes the pieces of a file, unless it was read anew meanwhile. Gives back those without a vector.
+    pub(super) fn note_pieces(
+        &mut self,
+        (id, path): &(i64, String),
+        model: &str,
+        pieces: Vec<Piece>,
+    ) -> Result<Vec<Piece>, Broken> {
+        let transaction = self.connection.transaction()?;
+        let mut missing = Vec::new();
+        for piece in pieces {
+            let known: Option<i64> = transaction
+                .prepare_cached("SELECT 1 FROM vectors WHERE hash = ?1")?
+                .query_row([&piece.hash], |row| row.get(0))
+                .optional()?;
+            transaction
+                .prepare_cached("INSERT INTO pieces (file, line, hash) VALUES (?1, ?2, ?3)")?
+                .execute(params![id, piece.line as i64, piece.hash])?;
+            if known.is_none() {
+                missing.push(piece);
+            }
+        }
+        // Done only when every piece has its vector; until then the file is taken up again.
+        if missing.is_empty() {
+            transaction.execute(
+                "UPDATE files SET pieced = ?3 WHERE id = ?1 AND path = ?2",
+                params![id, path, model],
+            )?;
+            transaction.commit()?;
+        }
+        Ok(missing)
+    }
+
+    /// Keeps vectors.
+    pub(super) fn keep(&mut self, vectors: &[(Vec<u8>, Vec<f32>)]) -> Result<(), Broken> {
+        let transaction = self.connection.transaction()?;
+        for (hash, vector) in vectors {
+            transaction
+                .prepare_cached("INSERT OR REPLACE INTO vectors (hash, vector) VALUES (?1, ?2)")?
+                .execute(params![hash, meaning::pack(vector)])?;
+        }
+        let count: i64 = transaction.query_row("SELECT count(*) FROM vectors", [], |row| row.get(0))?;
+        if count > VECTORS_MAX {
+            transaction.execute("DELETE FROM vectors WHERE hash NOT IN (SELECT hash FROM pieces)", [])?;
+        }
+        transaction.commit()?;
+        Ok(())
+    }
+
+    /// The files with the nearest pieces, each with the line where that piece begins.
+    pub(super) fn nearest(
+        &self,
+        scopes: &[Scope],
+        model: &str,
+        wanted: &[f32],
+        files_max: usize,
+    ) -> Result<Vec<(String, usize)>, Broken> {
+        let mut best: HashMap<String, (f32, usize)> = HashMap::new();
+        let mut select = self.connection.prepare_cached(
+            "SELECT f.path, p.line, v.vector FROM folders d JOIN files f ON f.folder = d.id
+             JOIN pieces p ON p.file = f.id JOIN vectors v ON v.hash = p.hash
+             WHERE d.name = ?1 AND f.pieced = ?2",
+        )?;
+        for scope in scopes {
+            let mut rows = select.query(params![scope.folder, model])?;
+            while let Some(row) = rows.next()? {
+                let near = meaning::nearness(row.get_ref(2)?.as_blob().unwrap_or_default(), wanted);
+                let path = row.get_ref(0)?.as_str().unwrap_or_default();
+                if !scope.has(path) || best.get(path).is_some_and(|(known, _)| *known >= near) {
+                    continue;
+                }
+                let line = usize::try_from(row.get::<_, i64>(1)?).unwrap_or(1);
+                best.insert(path.to_owned(), (near, line));
+            }
+        }
+        let mut files: Vec<(f32, String, usize)> =
+            best.into_iter().map(|(path, (near, line))| (near, path, line)).collect();
+        files.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
+        // What points elsewhere has nothing to do with it.
+        files.retain(|(near, ..)| *near > 0.0);
+        files.truncate(files_max);
+        Ok(files.into_iter().map(|(_, path, line)| (path, line)).collect())
+    }
+
     /// The best files, those with every word and phrase first.
     pub(super) fn search(
         &self,
@@ -266,14 +373,8 @@ impl Store {
         while files.len() < files_max {
             let Some(row) = rows.next()? else { break };
             let path: String = row.get(0)?;
-            let is_within = |scope: &Scope| {
-                scope.beneath.is_empty()
-                    || path
-                        .strip_prefix(&scope.beneath)
-                        .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-            };
             // Scopes with a part are alone: a path was named.
-            if scopes.iter().any(is_within) && !files.contains(&path) {
+            if scopes.iter().any(|scope| scope.has(&path)) && !files.contains(&path) {
                 files.push(path);
             }
         }
@@ -299,6 +400,7 @@ impl Store {
 fn take_out(connection: &Connection, id: i64) -> rusqlite::Result<()> {
     connection.prepare_cached("DELETE FROM files WHERE id = ?1")?.execute([id])?;
     connection.prepare_cached("DELETE FROM words WHERE rowid = ?1")?.execute([id])?;
+    connection.prepare_cached("DELETE FROM pieces WHERE file = ?1")?.execute([id])?;
     Ok(())
 }
 

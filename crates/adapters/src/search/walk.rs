@@ -184,7 +184,7 @@ pub(super) fn read(root: &Root, left: &mut &[Entry], files_max: usize, bytes_max
     batch
 }
 
-fn read_one(root: &Root, path: &str) -> Option<String> {
+pub(super) fn read_one(root: &Root, path: &str) -> Option<String> {
     let (file, size) = real_file(root, path)?;
     if size > FILE_BYTES_MAX {
         return None;

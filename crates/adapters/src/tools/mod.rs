@@ -8,6 +8,7 @@ mod email;
 mod evidence;
 mod files;
 mod kept;
+mod meaning;
 mod outbox;
 mod own;
 mod schema;
@@ -23,6 +24,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
 use domain::id::AgentId;
+use domain::settings::Settings;
 use domain::tool::{Act, Call, Permit, Seen};
 use ports::clock::Clock;
 use ports::model::{RawCall, Tool};
@@ -32,6 +34,7 @@ use crate::git;
 use crate::git::workspace::{Workspace, Workspaces};
 use crate::search::Index;
 use beneath::Root;
+use meaning::{Meaning, Near, Settled};
 use until::Until;
 
 use crate::sandbox::Sandbox;
@@ -41,6 +44,7 @@ pub struct Toolbox {
     root: Arc<Root>,
     clock: Arc<dyn Clock>,
     index: Arc<Index>,
+    settled: Arc<Settled>,
     /// Looking into the outbox and adding to it is one step.
     outbox: Arc<Mutex<()>>,
     sandbox: Option<Arc<Sandbox>>,
@@ -52,7 +56,15 @@ impl Toolbox {
     pub fn new(home: PathBuf, clock: Arc<dyn Clock>) -> std::io::Result<Self> {
         let root = Arc::new(Root::open(&home)?);
         let workspaces = Arc::new(Workspaces::of(root.path()));
-        Ok(Self { root, clock, index: Arc::default(), outbox: Arc::default(), sandbox: None, workspaces })
+        Ok(Self {
+            root,
+            clock,
+            index: Arc::default(),
+            settled: Arc::default(),
+            outbox: Arc::default(),
+            sandbox: None,
+            workspaces,
+        })
     }
 
     /// The same tools, with a sandbox; without one, no command is run.
@@ -115,11 +127,11 @@ impl Toolbox {
             }
             Act::SearchFiles { query, path } => {
                 let place = path.map_or(search::Place::Usual(order.agent.clone()), search::Place::At);
-                self.search(search::Wanted { query, place, limit: None }, ms_max, bytes_max).await
+                self.search(order, search::Wanted { query, place, limit: None }).await
             }
             Act::MemorySearch { query, limit } => {
                 let wanted = search::Wanted { query, place: search::Place::Memory, limit };
-                self.search(wanted, ms_max, bytes_max).await
+                self.search(order, wanted).await
             }
             Act::ListSessions { agent, status, limit } => {
                 let which = sessions::Which { agent, status, limit };
@@ -145,9 +157,28 @@ impl Toolbox {
     }
 
     /// One search, with the files that it shows.
-    async fn search(&self, wanted: search::Wanted, ms_max: u64, bytes_max: u64) -> Outcome {
-        let index = Arc::clone(&self.index);
-        let work = move |root: &Root, until: &Until| search::search(root, &index, &wanted, bytes_max, until);
+    async fn search(&self, order: &Order, wanted: search::Wanted) -> Outcome {
+        let (ms_max, bytes_max, agent) = (order.ms_max, order.output_bytes_max, order.agent.clone());
+        let (index, wanted) = (Arc::clone(&self.index), Arc::new(wanted));
+        let asked = Arc::clone(&wanted);
+        let work = move |root: &Root, until: &Until| search::rank(root, &index, &asked, until);
+        let ranking = match self.look_at(ms_max, work).await {
+            Ok(ranking) => ranking,
+            Err(text) => return Outcome::failed(text),
+        };
+        let meaning = Meaning {
+            root: Arc::clone(&self.root),
+            index: Arc::clone(&self.index),
+            settled: Arc::clone(&self.settled),
+            scopes: ranking.scopes.clone(),
+            query: wanted.query.clone(),
+        };
+        let near = if ranking.scopes.is_empty() { Near::default() } else { meaning.find(ms_max / 2).await };
+        let trust = self.settled.trust();
+        let work = move |root: &Root, _: &Until| {
+            let may_see = |path: &str| trust.may_see(&agent, path);
+            Ok(search::answer(root, &wanted, ranking, near, &may_see, bytes_max))
+        };
         match self.look_at(ms_max, work).await {
             Ok((text, places)) => places.into_iter().fold(Outcome::done(text), Outcome::reading),
             Err(text) => Outcome::failed(text),
@@ -200,6 +231,10 @@ impl Tools for Toolbox {
         };
         // What cannot be looked at is asked for, and fails when it runs.
         Some(seen.unwrap_or_else(|why| Seen { parts: vec![], notes: vec![why], sandbox: false }))
+    }
+
+    fn settle(&self, settings: &Settings) {
+        self.settled.take(settings);
     }
 
     async fn run(&self, order: Order) -> Outcome {

@@ -1,6 +1,7 @@
 //! Finding words in files: by the index where there is one, file by file elsewhere. What is shown is read from the
 //! files when the answer is made. Everything is bounded, and what was left out is said.
 
+use std::collections::HashMap;
 use std::fs::File;
 use std::io::Read;
 use std::os::fd::OwnedFd;
@@ -10,9 +11,11 @@ use domain::id::AgentId;
 use rustix::fs::{self, Dir, FileType, Mode, OFlags};
 
 use super::beneath::{PathRefused, Root, is_granted, stat_in};
+use super::meaning::Near;
 use super::text;
 use super::until::Until;
 use crate::search::lines::{self, Shown};
+use crate::search::meaning;
 use crate::search::{FILE_BYTES_MAX, Index, Query, SKIPPED, Scope};
 
 const ENTRIES_MAX: usize = 20_000;
@@ -41,48 +44,58 @@ pub(super) enum Place {
 }
 
 /// What was found, with every file whose content is in the text.
-pub(super) type Found = Result<(String, Vec<String>), String>;
+pub(super) type Found = (String, Vec<String>);
 
-/// Finds files, the best first.
-pub(super) fn search(root: &Root, index: &Index, wanted: &Wanted, bytes_max: u64, until: &Until) -> Found {
+/// What a search by words gives, before it is made into an answer.
+pub(super) struct Ranking {
+    query: Query,
+    /// What the index was asked for; empty if the files were searched one by one.
+    pub(super) scopes: Vec<Scope>,
+    here: String,
+    files: Vec<String>,
+    hits: Vec<Hit>,
+    notes: Vec<String>,
+}
+
+/// Finds files by words, the best first.
+pub(super) fn rank(root: &Root, index: &Index, wanted: &Wanted, until: &Until) -> Result<Ranking, String> {
     let query = Query::read(&wanted.query)?;
-    let shown_max = wanted.limit.map_or(FILES_SHOWN_DEFAULT, |n| (n as usize).clamp(1, FILES_SHOWN_MAX));
     let (scopes, here) = match &wanted.place {
         Place::Usual(agent) => {
             let own = format!("workspaces/{agent}");
             let here = format!("memory and {own}");
             (vec![Scope::whole("memory"), Scope::whole(own)], here)
         }
-        Place::Memory => (vec![Scope::whole("memory")], "memory".to_owned()),
+        Place::Memory => {
+            (vec![Scope::whole("memory"), Scope::whole("contexts")], "memory and contexts".to_owned())
+        }
         Place::At(path) => (scope_of(root, path)?.into_iter().collect(), path.clone()),
     };
-    let mut report =
-        Report { query: &wanted.query, here: &here, hits: Vec::new(), notes: Vec::new(), shown_max };
-    if let Place::At(path) = &wanted.place
-        && scopes.is_empty()
-    {
-        one_by_one(root, &query, path, until, &mut report)?;
-        return Ok(report.finish(bytes_max));
+    let mut ranking = Ranking { query, scopes, here, files: Vec::new(), hits: Vec::new(), notes: Vec::new() };
+    if let (Place::At(path), []) = (&wanted.place, ranking.scopes.as_slice()) {
+        one_by_one(root, path, until, &mut ranking)?;
+        return Ok(ranking);
     }
+    let work = until.at_most(FOLLOW_MS_MAX);
     // One more than is shown, so that a cut is known.
-    match index.search(root, &scopes, &query, shown_max + 1, &until.at_most(FOLLOW_MS_MAX)) {
+    match index.search(root, &ranking.scopes, &ranking.query, FILES_SHOWN_MAX + 1, &work) {
         Ok(ranked) => {
-            report.notes = ranked.notes;
-            report.hits = ranked.files.into_iter().filter_map(|file| look_into(root, &query, file)).collect();
+            ranking.notes = ranked.notes;
+            ranking.files = ranked.files;
             // What was named is searched, also what the index leaves out.
-            let is_part = scopes.iter().any(|scope| !scope.beneath.is_empty());
+            let is_part = ranking.scopes.iter().any(|scope| !scope.beneath.is_empty());
             if let Place::At(path) = &wanted.place
                 && is_part
-                && report.hits.is_empty()
+                && ranking.files.is_empty()
             {
-                one_by_one(root, &query, path, until, &mut report)?;
+                one_by_one(root, path, until, &mut ranking)?;
             }
         }
         Err(reason) => {
-            report.notes.push(format!("{reason}; the files were searched one by one"));
-            for scope in &scopes {
+            ranking.notes.push(format!("{reason}; the files were searched one by one"));
+            for scope in std::mem::take(&mut ranking.scopes) {
                 let path = if scope.beneath.is_empty() { &scope.folder } else { &scope.beneath };
-                match one_by_one(root, &query, path, until, &mut report) {
+                match one_by_one(root, path, until, &mut ranking) {
                     Ok(()) => {}
                     // Memory or a workspace that nobody has made yet.
                     Err(_) if scope.beneath.is_empty() => {}
@@ -91,7 +104,34 @@ pub(super) fn search(root: &Root, index: &Index, wanted: &Wanted, bytes_max: u64
             }
         }
     }
-    Ok(report.finish(bytes_max))
+    Ok(ranking)
+}
+
+/// Makes the answer: joins what is near in meaning, leaves out what the agent may not see, and reads the lines.
+pub(super) fn answer(
+    root: &Root,
+    wanted: &Wanted,
+    mut ranking: Ranking,
+    near: Near,
+    may_see: &dyn Fn(&str) -> bool,
+    bytes_max: u64,
+) -> Found {
+    let shown_max = wanted.limit.map_or(FILES_SHOWN_DEFAULT, |n| (n as usize).clamp(1, FILES_SHOWN_MAX));
+    let names: Vec<String> = near.files.iter().map(|(file, _)| file.clone()).collect();
+    let files = if names.is_empty() { ranking.files } else { meaning::join(&ranking.files, &names) };
+    let lines: HashMap<String, usize> = near.files.into_iter().collect();
+    let mut hits: Vec<Hit> = Vec::new();
+    for file in files.into_iter().filter(|file| may_see(file)) {
+        if hits.len() > shown_max {
+            break;
+        }
+        let line = lines.get(&file).copied();
+        hits.extend(look_into(root, &ranking.query, file, line));
+    }
+    hits.extend(ranking.hits.into_iter().filter(|hit| may_see(&hit.file)));
+    ranking.notes.extend(near.note);
+    let (query, here, notes) = (&wanted.query, &ranking.here, ranking.notes);
+    Report { query, here, hits, notes, shown_max }.finish(bytes_max)
 }
 
 /// Where the index has a path, if it has it; an error if nothing is there.
@@ -115,19 +155,19 @@ struct Hit {
 }
 
 /// The lines of a file that the index named. It may have changed since: then only what it says now counts.
-fn look_into(root: &Root, query: &Query, file: String) -> Option<Hit> {
+fn look_into(root: &Root, query: &Query, file: String, near: Option<usize>) -> Option<Hit> {
     let (handle, size, real) = root.real_file(&file).ok()?;
     if size > FILE_BYTES_MAX || real.to_str() != Some(file.as_str()) {
         return None;
     }
     let text = read(handle)?;
-    let shown = lines::best(query, &text).unwrap_or_else(|| first_line(&text));
+    // A file whose name has what was looked for, or that has it in a form that only the index knows.
+    let shown = lines::best(query, &text).unwrap_or_else(|| Shown {
+        different: 1,
+        weight: 1,
+        lines: lines::from(&text, near.unwrap_or(1)).into_iter().collect(),
+    });
     Some(Hit { file, shown })
-}
-
-/// A file whose name has what was looked for, or that has it in a form that only the index knows.
-fn first_line(text: &str) -> Shown {
-    Shown { different: 1, weight: 1, lines: lines::first(text).into_iter().collect() }
 }
 
 fn read(file: File) -> Option<String> {
@@ -176,13 +216,8 @@ fn named(file: &str) -> String {
 }
 
 /// Searches what has no index.
-fn one_by_one(
-    root: &Root,
-    query: &Query,
-    path: &str,
-    until: &Until,
-    report: &mut Report<'_>,
-) -> Result<(), String> {
+fn one_by_one(root: &Root, path: &str, until: &Until, ranking: &mut Ranking) -> Result<(), String> {
+    let query = &ranking.query;
     let mut search = Search { query, hits: Vec::new(), entries: 0, bytes: 0, skipped: 0, until, cut: None };
     match root.folder(path) {
         Ok(found) => search.folder(&found.fd, &found.real.to_string_lossy(), 0),
@@ -197,11 +232,12 @@ fn one_by_one(
         let key = |hit: &Hit| (hit.shown.different, hit.shown.weight);
         key(b).cmp(&key(a)).then_with(|| a.file.cmp(&b.file))
     });
-    report.hits.append(&mut search.hits);
-    if search.skipped > 0 {
-        report.notes.push(format!("not searched: {} files larger than 1 MiB", search.skipped));
+    let Search { mut hits, skipped, cut, .. } = search;
+    ranking.hits.append(&mut hits);
+    if skipped > 0 {
+        ranking.notes.push(format!("not searched: {skipped} files larger than 1 MiB"));
     }
-    report.notes.extend(search.cut.map(|what| format!("not searched: {what}")));
+    ranking.notes.extend(cut.map(|what| format!("not searched: {what}")));
     Ok(())
 }
 

@@ -9,6 +9,7 @@ mod commands;
 mod files;
 mod journal;
 mod lock;
+mod meaning;
 mod models;
 mod ports;
 mod providers;

@@ -6,7 +6,7 @@ use std::ops::Range;
 use domain::agent::{Spec, Workspace};
 use domain::context::Grantee;
 use domain::id::{AgentId, TaskId};
-use domain::settings::{Provider, Settings};
+use domain::settings::{Embeddings, Provider, Settings};
 
 use super::{Home, SourceFile, cycle, stem};
 use crate::diagnostic::{Notes, suggest};
@@ -232,6 +232,17 @@ fn check_settings(settings: &Settings, file: &SourceFile<'_>, notes: &mut Notes<
                 notes.error(at(), format!("`{of}` is a tape itself: name the provider that answers"));
             }
             Some(Provider::Scripted { .. } | Provider::OpenAi(_) | Provider::Anthropic(_)) => {}
+        }
+    }
+    if let Some(Embeddings { provider, .. }) = &settings.search.embeddings {
+        let at = || span(root.as_ref(), &["search", "embeddings", "provider"]);
+        match settings.providers.get(provider) {
+            Some(Provider::OpenAi(_)) => {}
+            Some(_) => notes.error(at(), format!("the provider `{provider}` is not of the kind openai")),
+            None => {
+                let help = suggest(provider, settings.providers.keys().map(String::as_str));
+                notes.error_with(at(), format!("there is no provider `{provider}`"), help);
+            }
         }
     }
     let priced: BTreeSet<&str> =

@@ -211,9 +211,22 @@ fn a_provider_says_what_is_wrong_and_never_shows_a_secret() {
 }
 
 #[test]
+fn who_makes_vectors_is_read_and_checked() {
+    let text = "search: {embeddings: {provider: local, model: small}}\n";
+    let read = settings::read("synod.yaml", text).value.unwrap();
+    let expected = domain::settings::Embeddings { provider: "local".to_owned(), model: "small".to_owned() };
+    assert_eq!(read.search.embeddings, Some(expected));
+    let read = settings::read("synod.yaml", "search: {embeding: {provider: local, model: small}}\n");
+    assert_eq!(read.diagnostics[0].help.as_deref(), Some("did you mean `embeddings`?"));
+    let read = settings::read("synod.yaml", "search: {embeddings: {provider: local}}\n");
+    assert!(read.diagnostics[0].message.contains("`model` is missing"));
+}
+
+#[test]
 fn settings_are_read_whole() {
     let expected = Settings {
         trust: Default::default(),
+        search: Default::default(),
         audit: domain::settings::Audit { checkpoint_every: 16, key_file: Some("../audit.key".to_owned()) },
         providers: BTreeMap::from([(
             "script".to_owned(),
