@@ -210,7 +210,7 @@ mod tests {
         );
         assert_eq!(
             findings("domain", &manifest),
-            ["5 domain uses tokio, but may use serde, serde_json, sha2, thiserror"]
+            ["5 domain uses tokio, but may use brush-parser, serde, serde_json, sha2, thiserror"]
         );
     }
 

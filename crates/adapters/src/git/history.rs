@@ -380,6 +380,8 @@ fn change_of(home: &Path, kept: &HomeRepo, base: &Tree<'_>, path: &str, touch: &
 /// What one commit is made of.
 struct Group<'a> {
     who: Who,
+    /// Whether it is the one for the log: what is signed is not mixed with what was done.
+    is_log: bool,
     files: Vec<(&'a String, &'a Touch)>,
     reasons: Vec<&'a Reason>,
 }
@@ -387,21 +389,24 @@ struct Group<'a> {
 /// A file goes with the last who changed it, a reason with its own author if that one has a commit.
 fn groups(pending: &Pending) -> Vec<Group<'_>> {
     let mut groups: Vec<Group<'_>> = Vec::new();
-    let authors =
-        pending.reasons.iter().map(|reason| &reason.who).chain(pending.files.values().map(|t| &t.who));
-    for who in authors {
-        if !groups.iter().any(|group| group.who == *who) {
-            groups.push(Group { who: who.clone(), files: Vec::new(), reasons: Vec::new() });
+    let is_log = |path: &String| path.starts_with(super::undo::LOG);
+    let of_reasons = pending.reasons.iter().map(|reason| (&reason.who, reason.files.iter().any(is_log)));
+    let of_files = pending.files.iter().map(|(path, touch)| (&touch.who, is_log(path)));
+    for (who, is_log) in of_reasons.chain(of_files) {
+        if !groups.iter().any(|group| group.who == *who && group.is_log == is_log) {
+            groups.push(Group { who: who.clone(), is_log, files: Vec::new(), reasons: Vec::new() });
         }
     }
     for file in &pending.files {
-        if let Some(group) = groups.iter_mut().find(|group| group.who == file.1.who) {
+        let fits = |group: &&mut Group<'_>| group.who == file.1.who && group.is_log == is_log(file.0);
+        if let Some(group) = groups.iter_mut().find(fits) {
             group.files.push(file);
         }
     }
     groups.retain(|group| !group.files.is_empty());
     for reason in &pending.reasons {
-        let own = groups.iter().position(|group| group.who == reason.who);
+        let in_log = reason.files.iter().any(is_log);
+        let own = groups.iter().position(|group| group.who == reason.who && group.is_log == in_log);
         let has = |group: &Group<'_>| group.files.iter().any(|(path, _)| reason.files.contains(path));
         if let Some(at) = own.or_else(|| groups.iter().position(has)) {
             groups[at].reasons.push(reason);

@@ -153,7 +153,7 @@ pub(super) fn find<'r>(kept: &'r HomeRepo, name: &str) -> Result<Commit<'r>, Str
         let mut at = head.map_err(|_| "there is no commit yet".to_owned())?;
         for _ in 0..COMMITS_MAX {
             let touches = files_of(&kept.repo, &at, &kept.prefix).map_err(|e| e.message().to_owned())?;
-            if !touches.is_empty() {
+            if touches.iter().any(|(path, _)| !path.starts_with(super::undo::LOG)) {
                 return Ok(at);
             }
             at = at.parent(0).map_err(|_| "no commit has changed the home".to_owned())?;

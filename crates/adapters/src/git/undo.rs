@@ -56,6 +56,9 @@ pub struct Undone {
     pub commit: Option<String>,
 }
 
+/// What is only ever added to, and never taken back.
+pub(super) const LOG: &str = "log/";
+
 /// Takes a commit back: `name` is `last` or an id. `by` is who wants it; a rehearsal only tells what would be.
 pub fn undo(home: &Path, name: &str, by: &str, rehearse: bool) -> Result<Undone, Refused> {
     let kept = HomeRepo::open(home)?;
@@ -138,7 +141,8 @@ fn plan(home: &Path, kept: &HomeRepo, undone: &Commit<'_>) -> Result<Vec<Step>, 
     for conflict in merged.conflicts().map_err(failed)? {
         let conflict = conflict.map_err(failed)?;
         let sides = [conflict.our, conflict.their, conflict.ancestor];
-        conflicts.extend(sides.into_iter().flatten().map(|entry| log::shown(&entry.path)).next());
+        let path = sides.into_iter().flatten().map(|entry| log::shown(&entry.path)).next();
+        conflicts.extend(path.filter(|path| !path.starts_with(&format!("{}{LOG}", kept.prefix))));
     }
     if !conflicts.is_empty() {
         return Err(Refused::Conflict(conflicts));
@@ -152,6 +156,10 @@ fn plan(home: &Path, kept: &HomeRepo, undone: &Commit<'_>) -> Result<Vec<Step>, 
                 log::shown(path.as_bytes())
             ));
         };
+        // What was signed stays signed: a log that takes lines back is none.
+        if inside.starts_with(LOG) {
+            continue;
+        }
         let new = after.get(path.as_bytes()).copied();
         if commit::entry(&ours, &path).map(|(id, _)| id) == new {
             continue;
@@ -178,7 +186,9 @@ fn plan(home: &Path, kept: &HomeRepo, undone: &Commit<'_>) -> Result<Vec<Step>, 
     }
     match (conflicts.is_empty(), steps.is_empty()) {
         (false, _) => Err(Refused::Conflict(conflicts)),
-        (true, true) => refuse("has no effect any more: what it changed was changed back"),
+        (true, true) => {
+            refuse("has nothing to take back: what it changed was changed back, or is only in log/")
+        }
         (true, false) => Ok(steps),
     }
 }

@@ -140,14 +140,7 @@ fn exists(error: std::io::Error) -> std::io::Result<()> {
 fn own(name: &str, path: PathBuf, branch: Option<&str>) -> Result<Workspace, String> {
     let git_dir = path.join(".git");
     match fs::symlink_metadata(&git_dir) {
-        Err(_) => {
-            let repo =
-                init::make(&path).map_err(|error| format!("{name}: git init failed: {}", error.message()))?;
-            if let Some(branch) = branch {
-                let head = format!("refs/heads/{}", valid(branch)?);
-                repo.set_head(&head).map_err(|error| format!("{name}: {}", error.message()))?;
-            }
-        }
+        Err(_) => begin(name, &path, branch)?,
         Ok(metadata) if metadata.is_dir() => {}
         Ok(_) => {
             return Err(format!(
@@ -170,6 +163,35 @@ fn own(name: &str, path: PathBuf, branch: Option<&str>) -> Result<Workspace, Str
     let repo = open(name, &path)?;
     points_here(name, &repo, &path, &git_dir, &git_dir)?;
     Ok(Workspace { path, git_dir: git_dir.clone(), common_dir: git_dir, branch: None })
+}
+
+/// Makes the repository aside and puts it in its place whole: a crash half way leaves nothing that looks like one.
+fn begin(name: &str, path: &Path, branch: Option<&str>) -> Result<(), String> {
+    /// One process works in a home, and one of its threads makes a repository at a time.
+    static ONE: std::sync::Mutex<()> = std::sync::Mutex::new(());
+    let _one = ONE.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let failed = |error: std::io::Error| format!("{name}: the repository cannot be made: {error}");
+    let aside = path.with_file_name(format!(
+        ".making-{}",
+        path.file_name().map(|name| name.to_string_lossy()).unwrap_or_default()
+    ));
+    if fs::symlink_metadata(&aside).is_ok() {
+        fs::remove_dir_all(&aside).map_err(failed)?;
+    }
+    fs::create_dir(&aside).map_err(failed)?;
+    let repo = init::make(&aside).map_err(|error| format!("{name}: git init failed: {}", error.message()))?;
+    if let Some(branch) = branch {
+        let head = format!("refs/heads/{}", valid(branch)?);
+        repo.set_head(&head).map_err(|error| format!("{name}: {}", error.message()))?;
+    }
+    drop(repo);
+    match fs::rename(aside.join(".git"), path.join(".git")) {
+        Ok(()) => {}
+        // Another thread was faster.
+        Err(_) if path.join(".git").is_dir() => {}
+        Err(error) => return Err(failed(error)),
+    }
+    fs::remove_dir_all(&aside).map_err(failed)
 }
 
 /// A worktree of a given repository.

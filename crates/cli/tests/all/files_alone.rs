@@ -80,7 +80,7 @@ fn deleted_while_an_approval_waits() {
 fn deleted_after_the_approval() {
     let team = lose_memory(1, |team| team.at("approvals/approved/approval-0001.approval.md").exists());
     goes_on(&team);
-    assert_eq!(team.sent().len(), 1);
+    assert_eq!(team.sent().len(), 1, "{}", team.read(TASKS));
 }
 
 #[test]

@@ -83,8 +83,13 @@ fn steady(text: &str) -> String {
     for word in text.split_inclusive(|c: char| !is_word(c)) {
         let bare = word.trim_end_matches(|c: char| !is_word(c)).trim_matches(':');
         let is_time = bare.len() >= 20 && bare.contains('T') && bare.ends_with('Z');
+        // The workspace of an approval is named by its device and inode.
+        let is_place = bare.split_once(':').is_some_and(|(device, inode)| {
+            inode.len() >= 4
+                && [device, inode].iter().all(|n| !n.is_empty() && n.chars().all(|c| c.is_ascii_digit()))
+        });
         let is_ms = bare.len() == 13 && bare.chars().all(|c| c.is_ascii_digit());
-        if bare.len() == 64 && bare.chars().all(|c| c.is_ascii_hexdigit()) {
+        if is_place || (bare.len() == 64 && bare.chars().all(|c| c.is_ascii_hexdigit())) {
             steady.push_str(&word.replace(bare, "digest"));
             continue;
         }

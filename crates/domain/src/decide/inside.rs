@@ -121,9 +121,31 @@ fn create(
         spec.assignee = Some(agent);
     }
     let who = spec.assignee.as_ref().map(ToString::to_string).unwrap_or_default();
+    if let Some(made) = already_made(state, id, session, &spec) {
+        return Ok((Vec::new(), format!("{made} is created for {who}")));
+    }
     let text = format!("{} is created for {who}", spec.id);
     let by = Requester::Session { session: id.clone() };
     Ok((vec![Event::TaskAdded { spec: Box::new(spec), by, in_file: false }], text))
+}
+
+/// The task that this very call made before the journal was lost: it was printed, and the call's result was not.
+fn already_made<'a>(
+    state: &'a State,
+    id: &SessionId,
+    session: &Session,
+    spec: &task::Spec,
+) -> Option<&'a TaskId> {
+    // Calls of a session that took no turn since were found in its file.
+    if session.turns_total > 0 {
+        return None;
+    }
+    let is_same = |task: &crate::state::Task| {
+        matches!(&task.by, Requester::Session { session } if session == id)
+            && (&task.spec.title, &task.spec.assignee, &task.spec.text, &task.spec.depends_on)
+                == (&spec.title, &spec.assignee, &spec.text, &spec.depends_on)
+    };
+    state.tasks.iter().find(|(_, task)| is_same(task)).map(|(made, _)| made)
 }
 
 fn update(
