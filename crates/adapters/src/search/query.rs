@@ -61,6 +61,17 @@ impl Query {
         &self.pieces
     }
 
+    /// Each word or phrase as a query of its own.
+    pub(super) fn each(&self) -> impl Iterator<Item = Self> {
+        self.pieces.iter().map(|piece| Self { pieces: vec![piece.clone()] })
+    }
+
+    /// Only those whose number is let through.
+    pub(super) fn only(&self, through: impl Fn(usize) -> bool) -> Self {
+        let pieces = self.pieces.iter().enumerate().filter(|(n, _)| through(*n));
+        Self { pieces: pieces.map(|(_, piece)| piece.clone()).collect() }
+    }
+
     /// The same in the language of the index.
     pub(super) fn expression(&self, need: Need) -> String {
         let pieces: Vec<String> = self

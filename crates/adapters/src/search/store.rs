@@ -21,6 +21,9 @@ const FOLDERS_MAX: usize = 64;
 /// With more vectors, those of texts that are gone are taken out.
 const VECTORS_MAX: i64 = 100_000;
 
+/// What more files have is common.
+const COMMON: i64 = 1_000;
+
 /// Names count more than content.
 const RANK: &str = "bm25(0.0, 4.0, 1.0)";
 
@@ -137,12 +140,17 @@ impl Store {
     pub(super) fn compare(&mut self, folder: &str, walked: &Walked) -> Result<Vec<Entry>, Broken> {
         self.load(folder)?;
         let known = self.known.entry(folder.to_owned()).or_default();
-        let is_same = |entry: &Entry| {
-            known.get(&entry.path).is_some_and(|known| known.is_settled && known.stamp == entry.stamp)
-        };
-        let changed: Vec<Entry> = walked.entries.iter().filter(|entry| !is_same(entry)).cloned().collect();
+        let mut changed = Vec::new();
+        let mut here_before = 0;
+        for entry in &walked.entries {
+            let before = known.get(&entry.path);
+            here_before += usize::from(before.is_some());
+            if before.is_none_or(|known| !known.is_settled || known.stamp != entry.stamp) {
+                changed.push(entry.clone());
+            }
+        }
         // After a walk that was cut, what was not seen may still be there.
-        if walked.cut.is_none() && walked.entries.len() - changed.len() < known.len() {
+        if walked.cut.is_none() && here_before < known.len() {
             let here: std::collections::HashSet<&str> =
                 walked.entries.iter().map(|e| e.path.as_str()).collect();
             let gone: Vec<(String, i64)> = known
@@ -338,14 +346,16 @@ impl Store {
         }
         let within = format!("folder : ({})", folders.join(" OR "));
         let mut files = Vec::new();
-        for need in [Need::All, Need::Some, Need::Beginning] {
-            let is_enough =
-                if need == Need::Beginning { !files.is_empty() } else { files.len() >= files_max };
-            // With one word, having some is having all.
-            if is_enough || (need == Need::Some && query.count() == 1) {
-                continue;
+        self.add(&within, &query.expression(Need::All), scopes, files_max, &mut files)?;
+        // With one word, having some is having all.
+        if files.len() < files_max && query.count() > 1 {
+            let rare = self.rare(&within, query)?;
+            if rare.count() > 0 {
+                self.add(&within, &rare.expression(Need::Some), scopes, files_max, &mut files)?;
             }
-            self.add(&within, &query.expression(need), scopes, files_max, &mut files)?;
+        }
+        if files.is_empty() {
+            self.add(&within, &query.expression(Need::Beginning), scopes, files_max, &mut files)?;
         }
         if files.is_empty() {
             let terms = self.terms_with(query)?;
@@ -354,6 +364,22 @@ impl Store {
             }
         }
         Ok(files)
+    }
+
+    /// The words and phrases that tell files apart. One that half of the files have says nothing about any of them,
+    /// and ranking them all by it takes long; if there is no other, the rarest counts.
+    fn rare(&self, within: &str, query: &Query) -> Result<Query, Broken> {
+        let mut select = self
+            .connection
+            .prepare_cached("SELECT count(*) FROM (SELECT rowid FROM words WHERE words MATCH ?1 LIMIT ?2)")?;
+        let mut counts = Vec::with_capacity(query.count());
+        for piece in query.each() {
+            let wanted = format!("{within} AND {{path text}} : {}", piece.expression(Need::All));
+            let count: i64 = select.query_row(params![wanted, COMMON + 1], |row| row.get(0))?;
+            counts.push(count);
+        }
+        let least = counts.iter().copied().filter(|count| *count > 0).min().unwrap_or(0);
+        Ok(query.only(|n| counts[n] > 0 && (counts[n] <= COMMON || counts[n] == least && least > COMMON)))
     }
 
     fn add(

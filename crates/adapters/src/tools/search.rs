@@ -33,6 +33,12 @@ pub(super) struct Wanted {
     pub(super) limit: Option<u32>,
 }
 
+impl Wanted {
+    fn shown_max(&self) -> usize {
+        self.limit.map_or(FILES_SHOWN_DEFAULT, |n| (n as usize).clamp(1, FILES_SHOWN_MAX))
+    }
+}
+
 /// Where it looks.
 pub(super) enum Place {
     /// In memory and in the workspace of an agent.
@@ -78,7 +84,8 @@ pub(super) fn rank(root: &Root, index: &Index, wanted: &Wanted, until: &Until) -
     }
     let work = until.at_most(FOLLOW_MS_MAX);
     // One more than is shown, so that a cut is known.
-    match index.search(root, &ranking.scopes, &ranking.query, FILES_SHOWN_MAX + 1, &work) {
+    let files_max = wanted.shown_max() + 1;
+    match index.search(root, &ranking.scopes, &ranking.query, files_max, &work) {
         Ok(ranked) => {
             ranking.notes = ranked.notes;
             ranking.files = ranked.files;
@@ -116,7 +123,7 @@ pub(super) fn answer(
     may_see: &dyn Fn(&str) -> bool,
     bytes_max: u64,
 ) -> Found {
-    let shown_max = wanted.limit.map_or(FILES_SHOWN_DEFAULT, |n| (n as usize).clamp(1, FILES_SHOWN_MAX));
+    let shown_max = wanted.shown_max();
     let names: Vec<String> = near.files.iter().map(|(file, _)| file.clone()).collect();
     let files = if names.is_empty() { ranking.files } else { meaning::join(&ranking.files, &names) };
     let lines: HashMap<String, usize> = near.files.into_iter().collect();
