@@ -9,8 +9,6 @@ mod audit;
 mod bad_homes;
 #[path = "all/begin.rs"]
 mod begin;
-#[path = "all/burst.rs"]
-mod burst;
 #[path = "all/check.rs"]
 mod check;
 #[path = "all/context.rs"]
