@@ -58,6 +58,16 @@ async fn what_changed_since_it_was_approved_does_not_run() {
 }
 
 #[tokio::test]
+async fn a_pattern_that_stands_for_a_secret_is_noted() {
+    let home = Home::new();
+    home.write(&format!("{WORKSPACE}/notes.md"), "").write(&format!("{WORKSPACE}/id_rsa"), "");
+    let found = seen(&home, &command("cat *")).await;
+    assert_eq!(found.notes, ["* stands for id_rsa, among others"]);
+    let found = seen(&home, &command("cat *.md")).await;
+    assert!(found.notes.is_empty(), "{found:?}");
+}
+
+#[tokio::test]
 async fn a_program_of_the_workspace_counts_as_well() {
     let home = Home::new();
     home.write(&format!("{WORKSPACE}/tool"), "#!/bin/sh\necho one\n");

@@ -68,6 +68,9 @@ fn show(waiting: &Waiting, out: &Out) {
     for factor in &d.factors {
         out.line(format!("    {}", text::line(factor)));
     }
+    if d.label.counts() {
+        out.line(format!("  came this way: {}", text::line(&d.chain.join(" → "))));
+    }
     if let Some(expires) = d.expires {
         out.line(format!("  lapses: {} UTC", text::time(expires)));
     }
@@ -173,6 +176,8 @@ pub fn json(waiting: &Waiting) -> Value {
         "digest": d.digest,
         "permit": d.permit,
         "seen": d.seen,
+        "label": d.label.to_string(),
+        "chain": d.chain,
         "why": d.why,
         "created": formats::time::print(d.created),
         "expires": d.expires.map(formats::time::print),

@@ -41,7 +41,7 @@ pub(in super::super) fn look(
     let variables = format!("{:?}", environment(&folder));
     seen.parts.push(part(format!("folder workspaces/{agent}"), format!("{}:{}", stat.dev(), stat.ino())));
     seen.parts.push(part("environment".to_owned(), digest(variables.as_bytes())));
-    let words = words(&folder, command);
+    let words = words(&folder, command, &mut seen.notes);
     if words.len() > WORDS_MAX {
         seen.notes
             .push(format!("the command has more than {WORDS_MAX} words, of which not all were looked at"));
@@ -69,7 +69,7 @@ fn part(what: String, digest: String) -> Part {
 }
 
 /// The words of a command, each with whether it can be a program.
-fn words(folder: &Path, command: &str) -> Vec<(String, bool)> {
+fn words(folder: &Path, command: &str, notes: &mut Vec<String>) -> Vec<(String, bool)> {
     let Some(script) = domain::command::script(command) else {
         // What a shell makes of it is not known here, so every word can be anything. The shell itself is one more.
         let rest = command.split(|c: char| c.is_whitespace() || SHELL_ENDS.contains(&c));
@@ -80,6 +80,9 @@ fn words(folder: &Path, command: &str) -> Vec<(String, bool)> {
     for simple in script.pipelines.iter().flat_map(|pipeline| &pipeline.commands) {
         for (index, word) in simple.words.iter().enumerate() {
             let texts = if word.is_glob { expand(folder, &word.text) } else { vec![word.text.clone()] };
+            // The words named no secret, but what they stand for is one.
+            let closed = texts.iter().filter(|text| word.is_glob && domain::command::is_closed(text));
+            notes.extend(closed.take(1).map(|text| format!("{} stands for {text}, among others", word.text)));
             words.extend(texts.into_iter().map(|text| (text, index == 0)));
         }
     }
