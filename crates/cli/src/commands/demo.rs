@@ -36,6 +36,7 @@ pub fn run(given: Option<&Path>, yes: bool, git: init::Git, out: &Out) -> anyhow
     }
     up::runtime()?.block_on(async {
         let mut running = wire::open(&home, Does::Work).await?;
+        let mut interrupt = up::Interrupt::listen()?;
         let server = up::serve(&home, &running)?;
         let mut events = running.handle.listen();
         let mut pulse = running.handle.pulse();
@@ -49,11 +50,9 @@ pub fn run(given: Option<&Path>, yes: bool, git: init::Git, out: &Out) -> anyhow
             // Left over from a run that was stopped.
             consider(&running.handle, &home, &request, yes, &answers, out).await?;
         }
-        let interrupted = up::interrupted();
-        tokio::pin!(interrupted);
         let exit = loop {
             tokio::select! {
-                () = &mut interrupted => break Exit::Interrupted,
+                () = interrupt.wait() => break Exit::Interrupted,
                 event = events.recv() => {
                     let request = match &event {
                         Ok(recorded) => match &recorded.event {

@@ -21,12 +21,14 @@ pub fn run(home: &Path, timeout: u64, out: &Out) -> anyhow::Result<Exit> {
     }
     up::runtime()?.block_on(async {
         let mut running = wire::open(home, Does::Work).await?;
+        let mut interrupt = up::Interrupt::listen()?;
         let server = up::serve(home, &running)?;
         let mut events = running.handle.listen();
         let mut story = Story::of(&running.handle).await?;
         running.start().await?;
         up::tell_unknown(&running, out);
-        let exit = until_idle(&mut running, &mut events, &mut story, home, timeout, out).await?;
+        let exit =
+            until_idle(&mut running, &mut interrupt, &mut events, &mut story, home, timeout, out).await?;
         let waiting = running.handle.pulse().borrow().approvals;
         server.abort();
         up::finish(running, out).await?;
@@ -96,6 +98,7 @@ pub fn unreachable(error: &ClientError) -> anyhow::Error {
 /// Works and tells until nothing more can be done without somebody outside.
 pub async fn until_idle(
     running: &mut Running,
+    interrupt: &mut up::Interrupt,
     events: &mut broadcast::Receiver<Recorded>,
     story: &mut Story,
     home: &Path,
@@ -103,8 +106,6 @@ pub async fn until_idle(
     out: &Out,
 ) -> anyhow::Result<Exit> {
     let mut pulse = running.handle.pulse();
-    let interrupted = up::interrupted();
-    tokio::pin!(interrupted);
     let over = tokio::time::sleep(Duration::from_secs(timeout));
     tokio::pin!(over);
     loop {
@@ -116,7 +117,7 @@ pub async fn until_idle(
             return Ok(if waiting > 0 { Exit::Waiting } else { Exit::Ok });
         }
         tokio::select! {
-            () = &mut interrupted => return Ok(Exit::Interrupted),
+            () = interrupt.wait() => return Ok(Exit::Interrupted),
             () = &mut over => return Ok(Exit::TimedOut),
             event = events.recv() => { up::follow(event, story, out); }
             Some(problem) = running.problems.recv() => up::tell_problem(home, &problem, out),

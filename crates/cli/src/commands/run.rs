@@ -33,6 +33,7 @@ pub fn run(home: &Path, request: &str, to: Option<&str>, timeout: u64, out: &Out
     }
     up::runtime()?.block_on(async {
         let mut running = wire::open(home, Does::Work).await?;
+        let mut interrupt = up::Interrupt::listen()?;
         let server = up::serve(home, &running)?;
         let mut events = running.handle.listen();
         let mut story = Story::of(&running.handle).await?;
@@ -45,7 +46,9 @@ pub fn run(home: &Path, request: &str, to: Option<&str>, timeout: u64, out: &Out
             running.close().await?;
             return Err(fail(Exit::Failed, refused.to_string(), "`synod agent list` shows who there is"));
         }
-        let exit = pump::until_idle(&mut running, &mut events, &mut story, home, timeout, out).await?;
+        let exit =
+            pump::until_idle(&mut running, &mut interrupt, &mut events, &mut story, home, timeout, out)
+                .await?;
         let task = id.clone();
         let ended = running
             .handle

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use formats::diagnostic::render;
 use ports::printer::Recorded;
 use serde_json::json;
+use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::broadcast;
 
 use super::story::{Story, Told};
@@ -16,6 +17,7 @@ use crate::wire::{self, Does, Running};
 pub fn run(home: &Path, out: &Out) -> anyhow::Result<Exit> {
     runtime()?.block_on(async {
         let mut running = wire::open(home, Does::Work).await?;
+        let mut interrupt = Interrupt::listen()?;
         let server = serve(home, &running)?;
         let mut events = running.handle.listen();
         let mut story = Story::of(&running.handle).await?;
@@ -25,11 +27,9 @@ pub fn run(home: &Path, out: &Out) -> anyhow::Result<Exit> {
         }
         tell_going_on(home, &running, out);
         let mut pulse = running.handle.pulse();
-        let interrupted = interrupted();
-        tokio::pin!(interrupted);
         loop {
             tokio::select! {
-                () = &mut interrupted => break,
+                () = interrupt.wait() => break,
                 event = events.recv() => if !follow(event, &mut story, out) { break },
                 Some(problem) = running.problems.recv() => tell_problem(home, &problem, out),
                 changed = pulse.changed() => if changed.is_err() { break },
@@ -60,18 +60,31 @@ pub fn serve(home: &Path, running: &Running) -> anyhow::Result<tokio::task::Join
     Ok(tokio::spawn(server.serve(running.handle.clone())))
 }
 
-/// Ends when a person presses Ctrl-C or closes the terminal, or the system asks to stop.
-pub async fn interrupted() {
-    use tokio::signal::unix::{SignalKind, signal};
-    let kinds = (signal(SignalKind::terminate()), signal(SignalKind::hangup()));
-    let (Ok(mut terminate), Ok(mut hang_up)) = kinds else {
-        _ = tokio::signal::ctrl_c().await;
-        return;
-    };
-    tokio::select! {
-        _ = tokio::signal::ctrl_c() => {}
-        _ = terminate.recv() => {}
-        _ = hang_up.recv() => {}
+/// A person presses Ctrl-C or closes the terminal, or the system asks to stop.
+pub struct Interrupt {
+    ctrl_c: Signal,
+    terminate: Signal,
+    hang_up: Signal,
+}
+
+impl Interrupt {
+    /// Listens from now on. Before anything is served or begun: until somebody listens, a signal ends the
+    /// process on the spot, and what was asked to stop would not wind down.
+    pub fn listen() -> std::io::Result<Self> {
+        Ok(Self {
+            ctrl_c: signal(SignalKind::interrupt())?,
+            terminate: signal(SignalKind::terminate())?,
+            hang_up: signal(SignalKind::hangup())?,
+        })
+    }
+
+    /// Ends when one came, also if it came before this was called.
+    pub async fn wait(&mut self) {
+        tokio::select! {
+            _ = self.ctrl_c.recv() => {}
+            _ = self.terminate.recv() => {}
+            _ = self.hang_up.recv() => {}
+        }
     }
 }
 

@@ -100,6 +100,19 @@ fn a_signal_ends_it_well_with_everything_printed() {
 }
 
 #[test]
+fn a_signal_ends_it_well_from_the_moment_it_can_be_spoken_to() {
+    for signal in [Signal::TERM, Signal::INT, Signal::HUP] {
+        let team = Team::scripted(SCRIPT);
+        let up = team.start(&["up"]);
+        until_so("it serves", || team.at(".synod/socket").exists());
+        let (code, stdout, stderr) = up.signal(signal);
+        assert_eq!(code, Some(0), "{signal:?}: {stdout} {stderr}");
+        assert!(stderr.contains("winding down"), "{stderr}");
+        assert!(!team.at(".synod/socket").exists(), "nothing is left behind");
+    }
+}
+
+#[test]
 fn a_killed_daemon_goes_on_and_its_socket_is_no_obstacle() {
     let team = Team::scripted(SCRIPT);
     let up = team.up();
