@@ -19,7 +19,7 @@ use tokio::sync::{mpsc, oneshot};
 use super::approvals::{ApprovalOp, QUEUE};
 use super::disk::{self, Displaced, Flush, Found, Known, Replaced, Stamp};
 use super::recent::{Recent, STALE_SAVE};
-use super::sessions::{SessionOp, path_of};
+use super::sessions::{SessionOp, asked_by, path_of};
 use super::tasks::TaskOp;
 use super::{Conversation, Job, Problem, Setup, owned, relative, stamps};
 use crate::git::history::{History, Notes};
@@ -277,6 +277,11 @@ impl Desk {
     fn take_over(&mut self, recorded: &Recorded) {
         let (at, event) = (recorded.at, &recorded.event);
         self.replaying |= recorded.seq <= self.state.seq;
+        // A call stands in its session before what it made stands anywhere else: who finds only the files must see
+        // that it was asked for, or it is asked for again. With a journal to print from, the order does not matter.
+        if !self.replaying && asked_by(event).is_some_and(|session| self.has_unprinted_calls(session)) {
+            self.settle();
+        }
         if let Some((path, op)) = self.task_op(at, event) {
             self.todo.tasks.entry(path).or_default().push(op);
         }
@@ -294,6 +299,10 @@ impl Desk {
         }
         self.note_labels(event);
         self.taken = recorded.seq;
+    }
+
+    fn has_unprinted_calls(&self, session: &SessionId) -> bool {
+        self.todo.sessions.get(session).is_some_and(|ops| ops.iter().any(SessionOp::has_calls))
     }
 
     /// Makes all edits, durably, and then says how far they reach.

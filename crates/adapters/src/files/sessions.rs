@@ -7,6 +7,7 @@ use domain::id::{MessageId, SessionId, Time};
 use domain::input::Input;
 use domain::label::Label;
 use domain::session::{Head, Message, Speaker, Status};
+use domain::state::Requester;
 use domain::tool::Call;
 use formats::session::{MessageItem, SessionFile, print_head, print_message, torn_tail};
 use ports::model::RawCall;
@@ -26,6 +27,21 @@ pub(super) enum SessionOp {
     /// A person wrote the message without an id.
     GiveId(Message),
     Status(Status, Time),
+}
+
+impl SessionOp {
+    pub(super) fn has_calls(&self) -> bool {
+        matches!(self, Self::Append(message) if !message.calls.is_empty())
+    }
+}
+
+/// The session with the call that an event outside of it follows from.
+pub(super) fn asked_by(event: &Event) -> Option<&SessionId> {
+    match event {
+        Event::TaskAdded { by: Requester::Session { session }, in_file: false, .. } => Some(session),
+        Event::MessageAdded { asker, .. } => asker.as_ref(),
+        _ => None,
+    }
 }
 
 pub(crate) fn path_of(session: &SessionId) -> String {

@@ -12,6 +12,7 @@ mod lock;
 mod meaning;
 mod models;
 mod ports;
+mod printing;
 mod providers;
 mod sandbox;
 mod search;

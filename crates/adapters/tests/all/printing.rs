@@ -1,0 +1,156 @@
+//! The order in which the desk writes: whoever has only the files, in any moment, must be able to go on.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use adapters::clock::SystemClock;
+use adapters::files::{self, Files, Setup};
+use adapters::tools::Toolbox;
+use domain::event::{Event, Finish};
+use domain::id::{AgentId, CallId, MessageId, Seq, SessionId, TaskId, Time};
+use domain::session::{Head, Message, Speaker};
+use domain::state::{Requester, State};
+use domain::task::Spec;
+use domain::tool::{Act, Call, Want};
+use ports::printer::{Printer, Recorded};
+use rustix::fs::inotify;
+use testkit::inputs::Tray;
+
+const PLANNER: &str = "planner-1-0a0b0c";
+const ANALYST: &str = "analyst-1-0d0e0f";
+
+fn desk(home: &Path) -> Files {
+    let tools = Arc::new(Toolbox::new(home.to_owned(), Arc::new(SystemClock)).unwrap());
+    let setup = Setup {
+        home: home.to_owned(),
+        state: State::new(),
+        inputs: Arc::new(Tray::new(100)),
+        tools,
+        printed: Seq(0),
+        watch: false,
+        uncommitted: Vec::new(),
+    };
+    files::spawn(setup).unwrap().0
+}
+
+/// Which files are written to, in order; a row of writes to one file is told once.
+struct Watch {
+    queue: rustix::fd::OwnedFd,
+}
+
+impl Watch {
+    fn on(home: &Path) -> Self {
+        let queue = inotify::init(inotify::CreateFlags::NONBLOCK).unwrap();
+        let written = inotify::WatchFlags::MODIFY | inotify::WatchFlags::MOVED_TO;
+        for folder in ["sessions", "tasks"] {
+            std::fs::create_dir_all(home.join(folder)).unwrap();
+            inotify::add_watch(&queue, home.join(folder), written).unwrap();
+        }
+        Self { queue }
+    }
+
+    fn written(&self) -> Vec<String> {
+        let mut space = [std::mem::MaybeUninit::uninit(); 64 * 1024];
+        let mut reader = inotify::Reader::new(&self.queue, &mut space);
+        let mut all = Vec::new();
+        while let Ok(event) = reader.next() {
+            let name = event.file_name().unwrap().to_str().unwrap();
+            // What is prepared aside is no file of the home yet.
+            all.extend(
+                name.split_once('.').filter(|(name, _)| !name.is_empty()).map(|(name, _)| name.to_owned()),
+            );
+        }
+        all.dedup();
+        all
+    }
+}
+
+fn opened(session: &str, agent: &str) -> Event {
+    Event::SessionOpened {
+        head: Box::new(Head {
+            session: SessionId::new(session),
+            agent: AgentId::new(agent),
+            role: "planner".to_owned(),
+            model: "m".to_owned(),
+            system_prompt: "You plan.".to_owned(),
+            task: None,
+            created: Time(1_700_000_000_000),
+        }),
+    }
+}
+
+fn message(number: u32, speaker: Speaker, content: &str) -> Message {
+    Message {
+        id: MessageId::new(format!("m-{number:04}")),
+        at: Time(1_700_000_000_000 + i64::from(number)),
+        speaker,
+        from: String::new(),
+        content: content.to_owned(),
+        calls: Vec::new(),
+        call: None,
+        summary_through: None,
+        label: Default::default(),
+    }
+}
+
+fn replied(act: Act) -> Event {
+    let call =
+        Call { id: CallId::new("call-1"), arguments: "{}".to_owned(), want: Want::Act(act), seen: None };
+    let message = Message { calls: vec![call], ..message(1, Speaker::Assistant, "I hand it on.") };
+    Event::Replied { session: SessionId::new(PLANNER), message, tokens_in: 1, tokens_out: 1, spent: None }
+}
+
+fn finished(text: &str) -> Event {
+    let message = Message { call: Some(CallId::new("call-1")), ..message(2, Speaker::ToolResult, text) };
+    Event::CallFinished { session: SessionId::new(PLANNER), finish: Finish::Done, message, wrote: Vec::new() }
+}
+
+fn print(files: &mut Files, first: u64, events: Vec<Event>) {
+    let at = Time(1_700_000_000_000);
+    files.print((first..).zip(events).map(|(seq, event)| Recorded { seq: Seq(seq), at, event }).collect());
+    files.flush();
+}
+
+#[test]
+fn a_call_is_printed_before_the_task_it_made_and_its_result_after() {
+    let home = tempfile::tempdir().unwrap();
+    let mut files = desk(home.path());
+    print(&mut files, 1, vec![opened(PLANNER, "planner-1")]);
+    let watch = Watch::on(home.path());
+    let made = Act::CreateTask {
+        title: "Look".to_owned(),
+        description: String::new(),
+        assignee: None,
+        depends_on: Vec::new(),
+        parent: None,
+        tags: Vec::new(),
+        tag: None,
+        priority: None,
+        approval_required: false,
+        done_when: None,
+    };
+    let added = Event::TaskAdded {
+        spec: Box::new(Spec::new(TaskId::new("task-001"), "tasks/requests.task.md", "Look")),
+        by: Requester::Session { session: SessionId::new(PLANNER) },
+        in_file: false,
+    };
+    print(&mut files, 2, vec![replied(made), added, finished("task-001 is created")]);
+    assert_eq!(watch.written(), [PLANNER, "requests", PLANNER]);
+}
+
+#[test]
+fn a_call_is_printed_before_the_message_it_sent() {
+    let home = tempfile::tempdir().unwrap();
+    let mut files = desk(home.path());
+    print(&mut files, 1, vec![opened(PLANNER, "planner-1"), opened(ANALYST, "analyst-1")]);
+    let watch = Watch::on(home.path());
+    let sent = Act::SendMessage { to: AgentId::new("analyst-1"), content: "Look.".to_owned() };
+    let heard = Event::MessageAdded {
+        session: SessionId::new(ANALYST),
+        message: message(1, Speaker::User, "Look."),
+        asker: Some(SessionId::new(PLANNER)),
+        in_file: false,
+    };
+    print(&mut files, 3, vec![replied(sent), heard, finished("sent")]);
+    assert_eq!(watch.written(), [PLANNER, ANALYST, PLANNER]);
+}
