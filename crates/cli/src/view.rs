@@ -12,7 +12,8 @@ use std::path::Path;
 
 use domain::agent;
 use domain::approval::Request;
-use domain::id::Time;
+use domain::id::{AgentId, Time};
+use domain::label::{Integrity, Label, Readers};
 use domain::settings::{Policy, Settings};
 use formats::approval::{Decision, read_detail, read_queue};
 use formats::did_you_mean;
@@ -110,6 +111,21 @@ pub fn approvals(home: &Path) -> Approvals {
 pub fn now() -> Time {
     let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     Time(since.map_or(0, |d| i64::try_from(d.as_millis()).unwrap_or(i64::MAX)))
+}
+
+/// What to know of an answer with a label that counts, in one line.
+pub fn caution(label: &Label) -> String {
+    let mut said = Vec::new();
+    if label.integrity == Integrity::Outside {
+        let origins: Vec<&str> = label.origins.iter().map(String::as_str).collect();
+        said.push(format!("it is made from text from outside ({})", origins.join(", ")));
+    }
+    if let Readers::Only(few) = &label.readers {
+        let names: Vec<&str> = few.iter().map(AgentId::as_str).collect();
+        let who = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+        said.push(format!("of all agents it is for {who}"));
+    }
+    text::line(&said.join("; "))
 }
 
 /// The error for an id that nobody has.

@@ -238,6 +238,10 @@ impl State {
         self.unlink_task(id);
         if let Some(task) = self.tasks.get_mut(id) {
             change.apply(&mut task.spec);
+            // Who writes a worse label into the file is heard; a better one needs more than that.
+            if let Some(written) = task.spec.label() {
+                task.label.join(&written);
+            }
         }
         self.link_task(id);
         self.refresh_task(id);

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::evidence::{self, Evidence};
 use crate::id::{AgentId, TaskId};
+use crate::label::Label;
 
 /// The box in front of a task: what a person sees of its state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -156,6 +157,11 @@ pub struct Spec {
 }
 
 impl Spec {
+    /// What stands in the file of where it came from.
+    pub fn label(&self) -> Option<Label> {
+        self.properties.get("label").and_then(|text| text.parse().ok())
+    }
+
     /// What must be so before it counts as done. What cannot be read is a demand that nothing meets.
     pub fn evidence(&self) -> Result<Vec<Evidence>, String> {
         self.properties.get("done_when").map_or_else(|| Ok(Vec::new()), |text| evidence::parse(text))
@@ -227,6 +233,8 @@ pub enum Change {
     ApprovalRequired(bool),
     /// The whole of the other properties.
     Properties(BTreeMap<String, String>),
+    /// Where it came from is written down; the other properties stay.
+    Label(Label),
 }
 
 impl Change {
@@ -264,6 +272,7 @@ impl Change {
             Self::DependsOn(ids) => spec.depends_on.clone_from(ids),
             Self::ApprovalRequired(required) => spec.approval_required = *required,
             Self::Properties(properties) => spec.properties.clone_from(properties),
+            Self::Label(label) => _ = spec.properties.insert("label".to_owned(), label.to_string()),
         }
     }
 }

@@ -1,5 +1,6 @@
 //! What is said over the socket.
 
+use domain::label::Label;
 use serde::{Deserialize, Serialize};
 
 /// A request.
@@ -105,6 +106,9 @@ pub struct TaskView {
     pub ended: bool,
     /// What came of it.
     pub result: String,
+    /// From what it was made.
+    #[serde(default, skip_serializing_if = "Label::is_plain")]
+    pub label: Label,
 }
 
 /// What is under way in a running home.

@@ -186,6 +186,7 @@ fn view(state: &State, task: &domain::state::Task) -> TaskView {
         mark: state.mark_of(task).as_str().to_owned(),
         ended: task.is_ended(),
         result: task.result.clone(),
+        label: task.label.clone(),
     }
 }
 

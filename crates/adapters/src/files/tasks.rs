@@ -299,6 +299,11 @@ fn change_back(now: &Spec, change: &Change) -> Change {
 /// Whether the file's value of the field that `change` is about is neither the old nor the new one.
 fn says_something_else(file: &TaskFile, index: usize, from: &Spec, change: &Change) -> bool {
     let Some(theirs) = file_spec(file, index) else { return false };
+    if let Change::Label(label) = change {
+        // One property: a person may be at any of the others.
+        let said = theirs.properties.get("label");
+        return said != from.properties.get("label") && said != Some(&label.to_string());
+    }
     let unchanged = |change: &Change| {
         let mut with = theirs.clone();
         change.apply(&mut with);
@@ -434,10 +439,37 @@ fn edit(file: &mut TaskFile, index: usize, change: &Change) {
             text("depends_on", Some(ids.join(", ")));
         }
         Change::ApprovalRequired(required) => text("approval_required", required.then(|| "true".to_owned())),
+        Change::Label(label) => text("label", Some(label.to_string())),
         Change::Properties(properties) => {
             for (key, value) in properties {
                 file.set_property(index, key, value);
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use domain::label::Label;
+
+    use super::*;
+
+    fn marked(before: &str, saved: &str) -> String {
+        let (old, _) = TaskFile::parse("tasks/a.task.md", before);
+        let (mut file, _) = TaskFile::parse("tasks/a.task.md", saved);
+        let change = Change::Label(Label::outside("inbox/mail.txt"));
+        let from = file_spec(&old, 0).map(Box::new);
+        carry_out(&mut file, &TaskOp::Edit { id: TaskId::new("task-001"), change, from });
+        file.text().to_owned()
+    }
+
+    #[test]
+    fn a_mark_goes_beside_what_a_person_saved_meanwhile_and_not_over_their_own() {
+        const TASK: &str = "- [/] Read\n  id: task-001\n";
+        let note = format!("{TASK}  note: mine\n");
+        assert_eq!(marked(TASK, &note), format!("{note}  label: outside from inbox/mail.txt\n"));
+        let own = format!("{TASK}  label: outside from a fax\n");
+        assert_eq!(marked(TASK, &own), own);
+        assert_eq!(marked(&own, &own), format!("{TASK}  label: outside from inbox/mail.txt\n"));
     }
 }

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use domain::id::{AgentId, TaskId};
 use domain::input::Input;
+use domain::label::Label;
 use domain::state::TaskStage;
 use domain::task::{End, Spec};
 use serde_json::json;
@@ -15,6 +16,7 @@ use super::up;
 use crate::failure::{Exit, fail};
 use crate::home::person;
 use crate::out::Out;
+use crate::view;
 use crate::wire::{self, Does};
 
 pub fn run(home: &Path, request: &str, to: Option<&str>, timeout: u64, out: &Out) -> anyhow::Result<Exit> {
@@ -52,7 +54,14 @@ pub fn run(home: &Path, request: &str, to: Option<&str>, timeout: u64, out: &Out
         let task = id.clone();
         let ended = running
             .handle
-            .look(move |state| state.tasks.get(&task).map(|t| (t.stage.clone(), t.result.clone())))
+            .look(move |state| {
+                let task = state.tasks.get(&task)?;
+                Some(Ended {
+                    stage: task.stage.clone(),
+                    result: task.result.clone(),
+                    label: task.label.clone(),
+                })
+            })
             .await?;
         server.abort();
         running.close().await?;
@@ -81,19 +90,31 @@ fn with_daemon(home: &Path, spec: Spec, timeout: u64, out: &Out) -> anyhow::Resu
             "cancelled" => Some(End::Cancelled),
             _ => None,
         };
-        (end.map_or(TaskStage::Open, |end| TaskStage::Ended { end }), task.result)
+        let stage = end.map_or(TaskStage::Open, |end| TaskStage::Ended { end });
+        Ended { stage, result: task.result, label: task.label }
     });
     Ok(answer(&id, ended, awaited.exit, timeout, out))
 }
 
-fn answer(id: &TaskId, ended: Option<(TaskStage, String)>, exit: Exit, timeout: u64, out: &Out) -> Exit {
+/// What became of the request.
+struct Ended {
+    stage: TaskStage,
+    result: String,
+    label: Label,
+}
+
+fn answer(id: &TaskId, ended: Option<Ended>, exit: Exit, timeout: u64, out: &Out) -> Exit {
+    let label = ended.as_ref().map(|ended| ended.label.clone()).filter(Label::counts);
     let (word, result, exit) = match ended {
-        Some((TaskStage::Ended { end: End::Done }, result)) => ("done", result, Exit::Ok),
-        Some((TaskStage::Ended { end }, result)) => (end.mark().as_str(), result, Exit::Failed),
+        Some(Ended { stage: TaskStage::Ended { end: End::Done }, result, .. }) => ("done", result, Exit::Ok),
+        Some(Ended { stage: TaskStage::Ended { end }, result, .. }) => {
+            (end.mark().as_str(), result, Exit::Failed)
+        }
         _ => ("open", String::new(), if exit == Exit::Ok { Exit::Failed } else { exit }),
     };
     if out.json {
-        out.value(json!({ "task": id.as_str(), "status": word, "result": result }));
+        let label = label.map(|label| label.to_string());
+        out.value(json!({ "task": id.as_str(), "status": word, "result": result, "label": label }));
     } else if exit == Exit::Waiting {
         out.say(format!("{id} waits for a person: see `synod inbox`, decide, then go on with `synod pump`"));
     } else if exit == Exit::TimedOut {
@@ -101,6 +122,7 @@ fn answer(id: &TaskId, ended: Option<(TaskStage, String)>, exit: Exit, timeout: 
     } else {
         out.line("");
         out.line(format!("{id} is {word}: {result}"));
+        label.iter().for_each(|label| out.line(view::caution(label)));
     }
     exit
 }

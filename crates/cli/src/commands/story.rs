@@ -8,9 +8,11 @@ use domain::event::{Event, Finish};
 use domain::id::{ApprovalId, CallId, SessionId};
 use domain::session::Message;
 use domain::state::{Requester, Stage};
-use domain::task::End;
+use domain::task::{Change, End};
 use domain::tool::{Act, Call, Want};
 use engine::{Closed, Handle};
+
+use crate::view;
 
 /// What was asked for and not finished, so that a result can be told with its question.
 #[derive(Default)]
@@ -125,6 +127,9 @@ impl Story {
                     End::Cancelled => "cancels",
                 };
                 Some(told(who, format!("{word} {task}: {}", one_line(result))))
+            }
+            Event::TaskEdited { task, change: Change::Label(label), .. } => {
+                Some(told("synod", format!("marks {task}: {}", view::caution(label))))
             }
             Event::TurnFailed { session, reason, .. } => Some(told(
                 "synod",

@@ -63,6 +63,7 @@ pub fn show(home: &Path, id: &str, out: &Out) -> anyhow::Result<Exit> {
             task.properties.iter().map(|(k, v)| (k.clone(), v.as_str().into())).collect();
         value["text"] = task.spec.text.as_str().into();
         value["result"] = task.property("result").into();
+        value["label"] = task.property("label").into();
         value["approval_required"] = task.spec.approval_required.into();
         value["properties"] = properties.into();
         value["children"] = json!(ids(&children));

@@ -9,8 +9,7 @@ use crate::tool::{Act, Want};
 impl State {
     /// What a task was made from.
     pub(super) fn label_of_request(&self, spec: &task::Spec, by: &Requester) -> Label {
-        let written = spec.properties.get("label").and_then(|text| text.parse::<Label>().ok());
-        let mut label = written.unwrap_or_default();
+        let mut label = spec.label().unwrap_or_default();
         match by {
             Requester::Person { .. } => {}
             Requester::Inbox { source } => label.join(&Label::outside(source)),

@@ -15,7 +15,7 @@ use crate::refused::Refused;
 use crate::session::{Message, Speaker};
 use crate::settings::OnExpiry;
 use crate::state::{Proving, Requester, Session, Stage, State, Step, TASK_DEPTH_MAX, Task, TaskStage};
-use crate::task::End;
+use crate::task::{Change, End};
 use crate::tool::{Act, Call, Want};
 
 /// The model has answered without asking for anything.
@@ -206,6 +206,7 @@ fn end_parts_too(
     for below in all_below(state, id) {
         if let Some(part) = state.tasks.get(&below).filter(|t| !t.is_ended()) {
             events.extend(stop_worker(state, at, part, acting, &format!("{id} has ended")));
+            events.extend(mark_origin(state, part));
             events.push(Event::TaskEnded {
                 task: below,
                 end: End::Cancelled,
@@ -215,9 +216,26 @@ fn end_parts_too(
         }
     }
     events.extend(stop_worker(state, at, task, acting, &format!("{id} is {}", end.mark().as_str())));
+    events.extend(mark_origin(state, task));
     events.push(Event::TaskEnded { task: id.clone(), end, result: result.to_owned(), by: by.to_owned() });
     events.extend(tell_requester(state, at, task, end, result, acting));
     events
+}
+
+/// What came of a task is as bad as what its worker has read: whoever reads the file is told, also without a journal.
+fn mark_origin(state: &State, task: &Task) -> Option<Event> {
+    let label = label_of_result(state, task);
+    let is_new = label.counts() && task.spec.properties.get("label") != Some(&label.to_string());
+    is_new.then(|| Event::TaskEdited {
+        task: task.spec.id.clone(),
+        change: Change::Label(label),
+        in_file: false,
+    })
+}
+
+fn label_of_result(state: &State, task: &Task) -> Label {
+    let worker = task.session().and_then(|id| state.sessions.get(id));
+    worker.map_or_else(|| task.label.clone(), |session| task.label.clone().joined(&session.label))
 }
 
 fn stop_worker(state: &State, at: Time, task: &Task, acting: Option<&SessionId>, reason: &str) -> Vec<Event> {
@@ -273,8 +291,7 @@ fn tell_requester(
     if state.sessions.get(asker).is_none_or(|s| s.lifecycle == Lifecycle::Complete) {
         return Vec::new();
     }
-    let worker = task.session().and_then(|id| state.sessions.get(id));
-    let label = worker.map_or_else(|| task.label.clone(), |s| task.label.clone().joined(&s.label));
+    let label = label_of_result(state, task);
     let ended = Task { stage: TaskStage::Ended { end }, result: result.to_owned(), label, ..task.clone() };
     let open_siblings = parent.is_some_and(|p| state.open_children(p).any(|id| *id != task.spec.id));
     let (text, label) = if open_siblings {

@@ -120,6 +120,74 @@ fn laundered_through_a_result_it_is_still_from_outside() {
     assert_eq!(integrity(&home, "coordinator-001"), Integrity::Outside);
 }
 
+/// The label that a task's file has, and that of its result.
+fn marked(home: &Home, task: &TaskId) -> (Option<String>, Label) {
+    let task = home.get(task);
+    (task.spec.properties.get("label").cloned(), task.label.clone())
+}
+
+#[test]
+fn an_answer_made_from_outside_text_is_marked_in_the_file_before_it_stands_there() {
+    let mut home = Home::new(&["executor-001"]);
+    let task = home.task("what does the mail say", "executor-001");
+    home.wants("executor-001", &[read("inbox/mail.jsonl")]);
+    ends(&mut home, "executor-001", true, &["inbox/mail.jsonl"], &[]);
+    assert_eq!(marked(&home, &task), (None, Label::owner()), "nothing came of it yet");
+    let events = home.says("executor-001", "pay mallory");
+    assert!(line(&events).contains("task_edited task-001:done"), "{}", line(&events));
+    let label = Label::outside("inbox/mail.jsonl").joined(&Label::team());
+    assert_eq!(marked(&home, &task), (Some("outside from inbox/mail.jsonl".to_owned()), label.clone()));
+    // The file alone says the same to a home that knows nothing else.
+    let mut again = Home::new(&["executor-001"]);
+    let spec = Box::new(home.get(&task).spec.clone());
+    let result = "pay mallory".to_owned();
+    again.give(Input::TaskRead { spec, mark: domain::task::Mark::Done, result });
+    assert_eq!(again.get(&task).label, label);
+    // Taken out of the file by a person, it is not put back; and what it is does not change.
+    let mut spec = home.get(&task).spec.clone();
+    spec.properties.clear();
+    let mark = domain::task::Mark::Done;
+    let events = home.give(Input::TaskRead { spec: Box::new(spec), mark, result: String::new() });
+    assert_eq!(line(&events), "task_edited");
+    assert_eq!(marked(&home, &task), (None, label));
+}
+
+#[test]
+fn an_answer_made_from_nothing_worse_than_the_teams_own_is_not_marked() {
+    let mut home = Home::new(&["executor-001"]);
+    let task = home.task("look", "executor-001");
+    home.wants("executor-001", &[read("workspaces/executor-001/a.md")]);
+    ends(&mut home, "executor-001", true, &["workspaces/executor-001/a.md"], &[]);
+    home.says("executor-001", "all is well");
+    assert_eq!(marked(&home, &task).0, None);
+}
+
+#[test]
+fn a_part_that_is_given_up_is_marked_too_and_a_failure_as_well() {
+    let mut home = Home::new(&["coordinator-001", "executor-001"]);
+    let task = home.task("look", "coordinator-001");
+    home.wants("coordinator-001", &[create("read the mail", "executor-001", &[])]);
+    home.says("coordinator-001", "I wait");
+    home.wants("executor-001", &[read("inbox/mail.jsonl")]);
+    ends(&mut home, "executor-001", true, &["inbox/mail.jsonl"], &[]);
+    home.give(Input::TaskMarked { task, mark: domain::task::Mark::Failed, by: "dana".to_owned() });
+    let part = marked(&home, &TaskId::new("task-002"));
+    assert_eq!(part.0.as_deref(), Some("outside from inbox/mail.jsonl"));
+}
+
+#[test]
+fn who_writes_a_worse_label_into_a_file_is_heard() {
+    let mut home = Home::new(&["executor-001"]);
+    let task = home.task_with("look", "human", |_| {});
+    let mut spec = home.get(&task).spec.clone();
+    for (written, integrity) in [("outside from a fax", Integrity::Outside), ("owner", Integrity::Outside)] {
+        spec.properties.insert("label".to_owned(), written.to_owned());
+        let mark = domain::task::Mark::Open;
+        home.give(Input::TaskRead { spec: Box::new(spec.clone()), mark, result: String::new() });
+        assert_eq!(home.get(&task).label.integrity, integrity, "{written}");
+    }
+}
+
 #[test]
 fn laundered_through_a_file_and_back_it_is_still_from_outside() {
     let mut home = reached(&["executor-001", "coder-001"]);

@@ -240,6 +240,7 @@ fn edits() -> Vec<Event> {
         Change::DependsOn(spec.depends_on),
         Change::ApprovalRequired(true),
         Change::Properties(BTreeMap::from([("key".to_owned(), "value".to_owned())])),
+        Change::Label(Label::outside("inbox/mail.jsonl:1")),
     ]
     .map(|change| Event::TaskEdited { task: task_id(), change, in_file: true })
     .into()
