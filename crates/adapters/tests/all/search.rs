@@ -17,6 +17,31 @@ fn memory(query: &str, limit: Option<u32>) -> Act {
 
 const INDEX: &str = ".synod/search.db";
 
+/// Enough folders that a walk is shared.
+#[tokio::test]
+async fn an_edit_in_any_of_many_folders_is_found() {
+    let home = Home::new();
+    let place = |n: u32| {
+        format!("memory/{}/part-{n:02}/deep/{n}.md", if n.is_multiple_of(2) { "even" } else { "odd" })
+    };
+    for n in 0..40 {
+        home.write(&place(n), "before");
+    }
+    symlink("../../other", home.path("memory/even/link")).unwrap();
+    home.write("other/out.md", "before after0");
+    let all = home.run(order(1, "coder-001", memory("before", Some(100)))).await;
+    assert_eq!(all.read.len(), 40, "{}", all.text);
+    for n in 0..40 {
+        // As long as what was there, so that only its times tell.
+        home.write(&place(n), format!("aft{n:03}"));
+        let found = home.run(order(1, "coder-001", memory(&format!("aft{n:03}"), None))).await;
+        assert_eq!(found.read, [place(n)]);
+    }
+    fs::remove_dir_all(home.path("memory/even")).unwrap();
+    let left = home.run(order(1, "coder-001", memory("aft001 aft002", None))).await;
+    assert_eq!(left.read, [place(1)]);
+}
+
 #[tokio::test]
 async fn files_with_every_word_come_first_then_those_with_some() {
     let home = Home::new();
