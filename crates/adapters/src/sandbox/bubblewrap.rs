@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::process::Command;
 
-use super::view::{Mount, View};
+use super::view::{COVER, Mount, View};
 use super::{Cage, inner};
 
 /// Where the inner program stands in the view.
@@ -45,6 +45,8 @@ fn words(mount: &Mount) -> Vec<OsString> {
         Mount::Link { at, to } => &["--symlink".as_ref(), to.as_ref(), at.as_ref()],
         Mount::ReadOnly { at, from } => &["--ro-bind".as_ref(), from.as_ref(), at.as_ref()],
         Mount::Writable { at, from } => &["--bind".as_ref(), from.as_ref(), at.as_ref()],
+        // What is bound like this has no devices.
+        Mount::Covered { at } => &["--ro-bind".as_ref(), COVER.as_ref(), at.as_ref()],
         Mount::Memory { at, bytes } => {
             let bytes = bytes.to_string();
             return ["--size".into(), bytes.into(), "--tmpfs".into(), at.clone().into_os_string()].into();

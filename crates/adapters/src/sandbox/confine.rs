@@ -86,7 +86,7 @@ fn readable(job: &Job) -> Vec<PathBuf> {
     for mount in &job.view.system {
         match mount {
             Mount::Link { at, .. } | Mount::ReadOnly { at, .. } => paths.push(at.clone()),
-            Mount::Writable { .. } | Mount::Memory { .. } | Mount::Sealed { .. } => {}
+            Mount::Writable { .. } | Mount::Covered { .. } | Mount::Memory { .. } | Mount::Sealed { .. } => {}
         }
     }
     paths

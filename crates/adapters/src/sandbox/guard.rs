@@ -1,10 +1,11 @@
-//! Guards of a workspace that may be written: git runs what a repository's settings and hooks say, so a command
-//! gets none of them to write, nor a place to make them.
+//! Guards of a workspace. Credentials in it are covered. Where it may be written, git runs what a repository's
+//! settings and hooks say, so a command gets none of them to write, nor a place to make them.
 
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
+use super::inside::Inside;
 use super::view::Mount;
 
 /// Parts of a repository that can make git run something.
@@ -13,6 +14,9 @@ const TRAPS: [&str; 7] = ["config", "config.worktree", "hooks", "info", "commond
 const TRAP_FOLDERS: [&str; 2] = ["hooks", "info"];
 /// Those that no one needs in a repository of its own: what a command made of them is taken away when it ended.
 const TRAPS_MADE: [&str; 2] = ["commondir", "config.worktree"];
+
+/// Room in the empty folder that covers one; nothing is ever written there.
+const COVER_BYTES: u64 = 64 << 10;
 
 /// What guards one workspace while a command runs in it.
 #[derive(Debug, Default)]
@@ -75,6 +79,35 @@ impl Guards {
         }
         let absent = TRAPS_MADE.map(|name| git.join(name)).into_iter().filter(|made| !made.exists());
         Ok(Self { absent: absent.collect(), mounts })
+    }
+
+    /// Guards the repositories that lie deeper in the workspace, too.
+    pub(super) fn add_repositories(&mut self, repositories: &[PathBuf]) -> Result<(), String> {
+        for git in repositories {
+            let kind = fs::symlink_metadata(git).map(|stat| stat.file_type());
+            let mut more = match kind {
+                Ok(kind) if kind.is_dir() => Self::of_repository(git.clone())?,
+                // Where it leads to is not this command's.
+                Ok(kind) if kind.is_file() => Self { mounts: vec![read_only(git.clone())], absent: vec![] },
+                Ok(_) => {
+                    return Err(format!("{} is neither a file nor a folder; remove it first", git.display()));
+                }
+                Err(e) => return Err(format!("{} cannot be looked at: {e}", git.display())),
+            };
+            self.mounts.append(&mut more.mounts);
+            self.absent.append(&mut more.absent);
+        }
+        Ok(())
+    }
+
+    /// Covers what is closed.
+    pub(super) fn cover(&mut self, inside: Inside) {
+        let Inside { files, folders, repositories: _ } = inside;
+        self.mounts.extend(files.into_iter().map(|at| Mount::Covered { at }));
+        for at in folders {
+            self.mounts.push(Mount::Memory { at: at.clone(), bytes: COVER_BYTES });
+            self.mounts.push(Mount::Sealed { at });
+        }
     }
 
     pub(super) fn mounts(&self) -> Vec<Mount> {

@@ -10,6 +10,7 @@ mod confine;
 pub(crate) mod glob;
 pub(crate) mod guard;
 pub mod inner;
+mod inside;
 pub mod job;
 mod namespaces;
 pub mod offer;
@@ -28,6 +29,7 @@ use std::sync::OnceLock;
 use tokio::process::Child;
 
 use guard::Guards;
+use inside::{Bounds, Inside};
 use job::{End, Job, Limits, Run};
 use offer::{Backend, Layer, Offer};
 use view::View;
@@ -134,7 +136,8 @@ impl Sandbox {
     pub fn start(&self, cage: &Cage) -> Result<Started, CageError> {
         let unmade = |e: std::io::Error| CageError::Unmade(e.to_string());
         let backend = self.backend().unwrap_or(Backend::Bare);
-        let Prepared { command, line, job, guards } = Prepared::new(&self.program, backend, cage)?;
+        let guards = guards(backend, cage).map_err(CageError::Guard)?;
+        let Prepared { command, line, job, guards } = Prepared::new(&self.program, backend, cage, guards)?;
         let mut command = tokio::process::Command::from(command);
         let child = command.kill_on_drop(true).spawn().map_err(unmade)?;
         drop(command);
@@ -142,6 +145,22 @@ impl Sandbox {
         line.set_nonblocking(true).map_err(unmade)?;
         Ok(Started { child, line, guards })
     }
+}
+
+/// What no command gets, whoever approved it: credentials to read, and a repository's settings to write. Without a
+/// view of its own nothing can be covered, which is one of the reasons why each command is asked for there.
+fn guards(backend: Backend, cage: &Cage) -> Result<Guards, String> {
+    match backend {
+        Backend::Bubblewrap | Backend::Namespaces => {}
+        Backend::Bare => return Ok(Guards::default()),
+    }
+    let inside = Inside::find(&cage.workspace, Bounds::USUAL)?;
+    let mut guards = Guards::make(&cage.workspace, cage.writable)?;
+    if cage.writable {
+        guards.add_repositories(&inside.repositories)?;
+    }
+    guards.cover(inside);
+    Ok(guards)
 }
 
 /// A command that is ready to start, its end of the line, and what is sent through it.
@@ -153,12 +172,7 @@ struct Prepared {
 }
 
 impl Prepared {
-    fn new(program: &Path, backend: Backend, cage: &Cage) -> Result<Self, CageError> {
-        let guards = match backend {
-            Backend::Bubblewrap | Backend::Namespaces => Guards::make(&cage.workspace, cage.writable),
-            Backend::Bare => Ok(Guards::default()),
-        };
-        let guards = guards.map_err(CageError::Guard)?;
+    fn new(program: &Path, backend: Backend, cage: &Cage, guards: Guards) -> Result<Self, CageError> {
         let view = View::of(cage, &guards);
         let (line, inner_line) = UnixStream::pair().map_err(|e| CageError::Unmade(e.to_string()))?;
         let mut command = match backend {

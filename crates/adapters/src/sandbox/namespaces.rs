@@ -23,7 +23,7 @@ use rustix::thread::{
 
 use super::inner::{self, Stage};
 use super::job::Job;
-use super::view::{DEVICES, Mount};
+use super::view::{COVER, DEVICES, Mount};
 
 /// Where the old and the new root are while the view is made.
 const OLD: &str = "/old";
@@ -126,6 +126,9 @@ fn make(mount: &Mount) -> io::Result<()> {
         Mount::Link { at, to } => folder(at.parent()).and_then(|()| symlink(to, new(at))),
         Mount::ReadOnly { at, from } => bind(from, at).and_then(|()| seal_all(&new(at))),
         Mount::Writable { at, from } => bind(from, at),
+        Mount::Covered { at } => {
+            bind(Path::new(COVER), at).and_then(|()| seal_with(&new(at), MountFlags::NODEV))
+        }
         Mount::Memory { at, bytes } => folder(Some(at)).and_then(|()| memory(&new(at), *bytes)),
         Mount::Sealed { at } => seal(&new(at)),
     };
@@ -165,9 +168,14 @@ fn memory(at: &Path, bytes: u64) -> io::Result<()> {
 
 /// Lets nothing more be written at a mount.
 fn seal(at: &Path) -> io::Result<()> {
+    seal_with(at, MountFlags::empty())
+}
+
+fn seal_with(at: &Path, more: MountFlags) -> io::Result<()> {
     let has = statvfs(at)?.f_flag;
     let kept = KEPT.iter().filter(|(flag, _)| has.contains(*flag)).map(|(_, flag)| *flag);
-    let flags = kept.fold(MountFlags::BIND | MountFlags::RDONLY | MountFlags::NOSUID, |all, flag| all | flag);
+    let least = MountFlags::BIND | MountFlags::RDONLY | MountFlags::NOSUID | more;
+    let flags = kept.fold(least, |all, flag| all | flag);
     Ok(mount_remount(at, flags, "")?)
 }
 

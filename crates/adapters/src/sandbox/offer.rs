@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use super::guard::Guards;
 use super::job::{End, Limits, Run};
 use super::{Cage, Prepared, bubblewrap, confine, namespaces};
 
@@ -122,7 +123,7 @@ fn ran(program: &Path, backend: Backend) -> Result<(), String> {
         run: Run::Script("true".to_owned()),
     };
     let Prepared { mut command, line, job, guards: _ } =
-        Prepared::new(program, backend, &cage).map_err(|e| e.to_string())?;
+        Prepared::new(program, backend, &cage, Guards::default()).map_err(|e| e.to_string())?;
     let mut child = command.spawn().map_err(|e| e.to_string())?;
     // It holds the other end of the line, too.
     drop(command);

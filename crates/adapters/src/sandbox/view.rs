@@ -49,6 +49,9 @@ const ETC_NETWORK: [&str; 4] = ["host.conf", "hosts", "resolv.conf", "gai.conf"]
 /// Devices that are harmless to all.
 pub(super) const DEVICES: [&str; 5] = ["null", "zero", "full", "random", "urandom"];
 
+/// What covers a file: a device where none can be opened, so no program takes it for an empty file of the workspace.
+pub(super) const COVER: &str = "/dev/null";
+
 /// Room for folders that only hold mount points.
 const FRAME_BYTES: u64 = 1 << 20;
 /// The size of `/dev/shm`.
@@ -73,6 +76,8 @@ pub(super) enum Mount {
     Writable { at: PathBuf, from: PathBuf },
     /// An empty folder in memory.
     Memory { at: PathBuf, bytes: u64 },
+    /// A file that is there and that nobody can open.
+    Covered { at: PathBuf },
     /// Nothing more is written here; what is mounted beneath stays as it is.
     Sealed { at: PathBuf },
 }

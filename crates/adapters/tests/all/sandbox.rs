@@ -466,6 +466,60 @@ async fn git_is_no_trap_for_whoever_comes_later() {
 }
 
 #[tokio::test]
+async fn repositories_deeper_in_the_workspace_are_no_trap_either() {
+    for prison in prisons() {
+        let (git, linked) =
+            (prison.workspace().join("deep/sub/.git"), prison.workspace().join("linked/.git"));
+        fs::create_dir_all(git.join("objects")).unwrap();
+        fs::write(git.join("config"), "[core]\n").unwrap();
+        fs::create_dir_all(linked.parent().unwrap()).unwrap();
+        fs::write(&linked, "gitdir: /nowhere\n").unwrap();
+        let attempts = "cd deep/sub; echo x > .git/config; echo x > .git/hooks/pre-commit; mv .git gone; \
+                        rm -rf .git/hooks .git/config; ln -sf x .git/config; echo ../x > .git/commondir; \
+                        echo fine > .git/index; cd ../../linked; echo x > .git; rm -f .git; mv .git x";
+        let tried = prison.tries(attempts).await;
+        assert_eq!(fs::read_to_string(git.join("config")).unwrap(), "[core]\n", "{tried:?}");
+        assert_eq!(fs::read_dir(git.join("hooks")).unwrap().count(), 0);
+        assert!(!git.join("commondir").exists() && git.join("index").exists());
+        assert_eq!(fs::read_to_string(&linked).unwrap(), "gitdir: /nowhere\n");
+    }
+}
+
+#[tokio::test]
+async fn credentials_in_the_workspace_are_covered() {
+    for prison in prisons() {
+        let workspace = prison.workspace();
+        for path in [".env", "deep/er/server.key", "deep/.aws/config", "notes/real.txt"] {
+            let path = workspace.join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, "the secret").unwrap();
+        }
+        symlink("deep/er/server.key", workspace.join("plain")).unwrap();
+        symlink("notes/real.txt", workspace.join(".netrc")).unwrap();
+        let attempts = "grep -r secret .; cat .env plain deep/er/server.key deep/.aws/config .netrc notes/real.txt; \
+                        cp .env deep/.aws/config /tmp; cat /tmp/.env /tmp/config; ln .env e; cat e; mv .env e; cat e; \
+                        rm -rf .env deep/.aws; echo x > .env; mv deep/er deep/x; cat deep/x/server.key; mv deep/x deep/er; \
+                        cat /proc/self/root$PWD/.env; echo end; cat a.txt";
+        for writable in [false, true] {
+            let tried = prison.runs(&Cage { writable, ..prison.cage(attempts) }).await;
+            assert_eq!(
+                (tried.end.clone(), tried.out.as_str()),
+                (Some(End::Exited(0)), "end\nhello"),
+                "{tried:?}"
+            );
+        }
+        for path in [".env", "deep/er/server.key", "deep/.aws/config"] {
+            assert_eq!(
+                fs::read_to_string(workspace.join(path)).unwrap(),
+                "the secret",
+                "{path} stays as it is"
+            );
+        }
+        prison.goes_on().await;
+    }
+}
+
+#[tokio::test]
 async fn what_only_reads_writes_nothing() {
     for prison in prisons() {
         let cage = Cage {
