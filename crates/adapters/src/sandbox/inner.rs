@@ -115,7 +115,7 @@ fn inside(stage: Stage, line: &UnixStream) -> io::Result<End> {
         Stage::Settle => namespaces::settle(&job)?,
         Stage::Caged => {
             prefer_as_victim();
-            namespaces::limit_processes(Path::new("/proc"), job.limits.processes_max)?;
+            namespaces::limit_processes(Path::new("/proc"), &job)?;
         }
         Stage::Bare | Stage::Unshare | Stage::Share => prefer_as_victim(),
     }

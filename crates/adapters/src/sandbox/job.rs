@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::offer::Backend;
+use super::pids::Bound;
 use super::view::View;
 use super::{Cage, PATH};
 
@@ -62,6 +63,7 @@ impl Default for Limits {
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Job {
     pub(super) backend: Backend,
+    pub(super) bound: Bound,
     pub(super) view: View,
     pub(super) workspace: PathBuf,
     pub(super) writable: bool,
@@ -72,13 +74,13 @@ pub(super) struct Job {
 }
 
 impl Job {
-    pub(super) fn new(cage: &Cage, view: View, backend: Backend) -> Self {
+    pub(super) fn new(cage: &Cage, view: View, backend: Backend, bound: Bound) -> Self {
         let workspace = cage.workspace.clone();
         let mut environment = environment(&workspace);
         environment.extend(cage.variables.iter().cloned());
         let (writable, network) = (cage.writable, cage.network);
         let (limits, run) = (cage.limits.clone(), cage.run.clone());
-        Self { backend, view, workspace, writable, network, limits, environment, run }
+        Self { backend, bound, view, workspace, writable, network, limits, environment, run }
     }
 
     /// Sends it. The other side may still be on its way; a job that fits no buffer waits for it.

@@ -14,6 +14,7 @@ mod inside;
 pub mod job;
 mod namespaces;
 pub mod offer;
+pub mod pids;
 mod script;
 mod syscalls;
 mod view;
@@ -32,6 +33,7 @@ use guard::Guards;
 use inside::{Bounds, Inside};
 use job::{End, Job, Limits, Run};
 use offer::{Backend, Layer, Offer};
+use pids::{Bound, Group, Taking};
 use view::View;
 
 /// Where programs are looked for.
@@ -45,6 +47,7 @@ pub struct Sandbox {
     /// What to use, whatever else there is.
     wanted: Option<Backend>,
     chosen: OnceLock<Option<Backend>>,
+    bound: OnceLock<Bound>,
     offer: OnceLock<Offer>,
 }
 
@@ -78,6 +81,8 @@ pub struct Started {
     pub line: UnixStream,
     /// What must be put in order when everything has ended.
     pub guards: Guards,
+    /// What bounds its processes, if that is outside.
+    pub group: Option<Group>,
 }
 
 /// Why a command was not started.
@@ -94,7 +99,8 @@ pub enum CageError {
 impl Sandbox {
     /// Cages whose inner program is `program`. Nothing is tried yet.
     pub fn new(program: PathBuf) -> Self {
-        Self { program, wanted: None, chosen: OnceLock::new(), offer: OnceLock::new() }
+        let (chosen, bound, offer) = (OnceLock::new(), OnceLock::new(), OnceLock::new());
+        Self { program, wanted: None, chosen, bound, offer }
     }
 
     /// Cages whose inner program is the one that runs now.
@@ -106,6 +112,12 @@ impl Sandbox {
     #[must_use]
     pub fn only(self, backend: Backend) -> Self {
         Self { wanted: Some(backend), chosen: OnceLock::new(), ..self }
+    }
+
+    /// The same, with processes bounded in one way only.
+    #[must_use]
+    pub fn bounded_by(self, bound: Bound) -> Self {
+        Self { bound: OnceLock::from(bound), ..self }
     }
 
     /// What this system offers. Found out once, by running something. Blocks.
@@ -137,13 +149,25 @@ impl Sandbox {
         let unmade = |e: std::io::Error| CageError::Unmade(e.to_string());
         let backend = self.backend().unwrap_or(Backend::Bare);
         let guards = guards(backend, cage).map_err(CageError::Guard)?;
-        let Prepared { command, line, job, guards } = Prepared::new(&self.program, backend, cage, guards)?;
+        let bound = *self.bound.get_or_init(Bound::best);
+        let group = match (backend, bound) {
+            (Backend::Bubblewrap | Backend::Namespaces, Bound::Group) => {
+                Some(Group::make(cage.limits.processes_max).map_err(unmade)?)
+            }
+            (Backend::Bubblewrap | Backend::Namespaces | Backend::Bare, _) => None,
+        };
+        let Prepared { command, line, job, guards } =
+            Prepared::new(&self.program, backend, bound, cage, guards)?;
         let mut command = tokio::process::Command::from(command);
         let child = command.kill_on_drop(true).spawn().map_err(unmade)?;
         drop(command);
+        // Before there is anything to do: until then nobody inside starts anything.
+        if let (Some(group), Some(first)) = (&group, child.id()) {
+            group.take(first, Taking::All).map_err(unmade)?;
+        }
         job.send(&line).map_err(unmade)?;
         line.set_nonblocking(true).map_err(unmade)?;
-        Ok(Started { child, line, guards })
+        Ok(Started { child, line, guards, group })
     }
 }
 
@@ -172,7 +196,13 @@ struct Prepared {
 }
 
 impl Prepared {
-    fn new(program: &Path, backend: Backend, cage: &Cage, guards: Guards) -> Result<Self, CageError> {
+    fn new(
+        program: &Path,
+        backend: Backend,
+        bound: Bound,
+        cage: &Cage,
+        guards: Guards,
+    ) -> Result<Self, CageError> {
         let view = View::of(cage, &guards);
         let (line, inner_line) = UnixStream::pair().map_err(|e| CageError::Unmade(e.to_string()))?;
         let mut command = match backend {
@@ -186,7 +216,7 @@ impl Prepared {
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .process_group(0);
-        Ok(Self { command, line, job: Job::new(cage, view, backend), guards })
+        Ok(Self { command, line, job: Job::new(cage, view, backend, bound), guards })
     }
 }
 

@@ -23,6 +23,7 @@ use rustix::thread::{
 
 use super::inner::{self, Stage};
 use super::job::Job;
+use super::pids::Bound;
 use super::view::{COVER, DEVICES, Mount};
 
 /// Where the old and the new root are while the view is made.
@@ -108,7 +109,7 @@ pub(super) fn settle(job: &Job) -> io::Result<()> {
     for mount in &job.view.system {
         make(mount)?;
     }
-    proc(job.limits.processes_max)?;
+    proc(job)?;
     devices()?;
     for mount in &job.view.own {
         make(mount)?;
@@ -199,21 +200,23 @@ fn unescaped(place: &str) -> String {
         .fold(place.to_owned(), |text, (escape, character)| text.replace(escape, character))
 }
 
-fn proc(processes_max: u64) -> io::Result<()> {
+fn proc(job: &Job) -> io::Result<()> {
     folder(Some(Path::new("/proc")))?;
     let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
     let at = new(Path::new("/proc"));
     mount("proc", &at, "proc", flags, None)?;
-    limit_processes(&at, processes_max)?;
+    limit_processes(&at, job)?;
     Ok(mount_remount(&at, flags | MountFlags::BIND | MountFlags::RDONLY, "")?)
 }
 
-/// Lets the namespace of this process hold no more than so many. Since Linux 6.14 it has a limit of its own, which
-/// binds root too; before, the user's limit and the watch hold.
-pub(super) fn limit_processes(proc: &Path, processes_max: u64) -> io::Result<()> {
-    if !is_own_process_limit() {
-        return Ok(());
+/// Lets the namespace of this process hold no more than the job may have, if it has a limit of its own. It binds
+/// root too.
+pub(super) fn limit_processes(proc: &Path, job: &Job) -> io::Result<()> {
+    match job.bound {
+        Bound::Namespace => {}
+        Bound::User | Bound::Group | Bound::Watch => return Ok(()),
     }
+    let processes_max = job.limits.processes_max;
     let settings = proc.join("sys");
     // Bubblewrap covers it; whoever may not uncover it is bound by the user's limit.
     let is_uncovered = unmount(&settings, UnmountFlags::DETACH).is_ok();

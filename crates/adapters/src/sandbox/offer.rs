@@ -9,7 +9,8 @@ use serde::{Deserialize, Serialize};
 
 use super::guard::Guards;
 use super::job::{End, Limits, Run};
-use super::{Cage, Prepared, bubblewrap, confine, namespaces};
+use super::pids::Bound;
+use super::{Cage, Prepared, bubblewrap, confine};
 
 /// How long a trial may take.
 const TRIAL_MS_MAX: u64 = 10_000;
@@ -72,9 +73,12 @@ impl Offer {
             namespaces: trial(program, Backend::Namespaces),
             landlock: works(confine::landlock_works(), "Landlock"),
             seccomp: works(confine::seccomp_works(), "seccomp"),
-            processes: match namespaces::is_own_process_limit() || !rustix::process::geteuid().is_root() {
-                true => Layer::Works,
-                false => Layer::Missing("before Linux 6.14 no limit on processes binds root".to_owned()),
+            processes: match Bound::best() {
+                Bound::Namespace | Bound::User | Bound::Group => Layer::Works,
+                Bound::Watch => Layer::Missing(
+                    "no limit of this kernel binds root; a command with too many processes is ended a moment later"
+                        .to_owned(),
+                ),
             },
         }
     }
@@ -123,7 +127,8 @@ fn ran(program: &Path, backend: Backend) -> Result<(), String> {
         run: Run::Script("true".to_owned()),
     };
     let Prepared { mut command, line, job, guards: _ } =
-        Prepared::new(program, backend, &cage, Guards::default()).map_err(|e| e.to_string())?;
+        Prepared::new(program, backend, Bound::best(), &cage, Guards::default())
+            .map_err(|e| e.to_string())?;
     let mut child = command.spawn().map_err(|e| e.to_string())?;
     // It holds the other end of the line, too.
     drop(command);

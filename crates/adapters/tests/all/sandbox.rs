@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use adapters::sandbox::job::{End, Limits, Run};
 use adapters::sandbox::offer::Backend;
+use adapters::sandbox::pids::Bound;
 use adapters::sandbox::{Cage, Sandbox};
 use tempfile::TempDir;
 use tokio::io::AsyncReadExt;
@@ -366,6 +367,37 @@ async fn explodes(prison: &Prison) {
 async fn a_fork_bomb_ends_in_the_cage() {
     for prison in prisons() {
         explodes(&prison).await;
+    }
+}
+
+/// As on a kernel before 6.14, where only a control group binds root.
+#[tokio::test]
+async fn a_fork_bomb_of_root_ends_in_its_group() {
+    for Prison { sandbox, folder } in prisons() {
+        let prison = Prison { sandbox: sandbox.bounded_by(Bound::Group), folder };
+        match prison.sandbox.start(&prison.cage("true")) {
+            Ok(mut started) => drop(started.child.wait().await),
+            // Whoever is not root, or may make no groups, has no such bound.
+            Err(e) => return assert!(e.to_string().contains("cannot be made"), "{e}"),
+        }
+        explodes(&prison).await;
+    }
+}
+
+/// As where nothing of the kernel binds: it gets somewhat further, and is ended.
+#[tokio::test]
+async fn a_fork_bomb_that_nothing_binds_is_seen_and_ended() {
+    if fs::metadata("/proc/self").unwrap().uid() != 0 {
+        return; // The limit of the user binds.
+    }
+    for Prison { sandbox, folder } in prisons() {
+        let prison = Prison { sandbox: sandbox.bounded_by(Bound::Watch), folder };
+        let bomb = "perl -e '$| = 1; while (1) { my $n = fork; if (!$n) { sleep 100; exit } print \"$n\\n\" }'; true";
+        let tried = prison.tries(bomb).await;
+        assert!(matches!(tried.end, Some(End::Limited(_))), "{:?}", tried.end);
+        let most = tried.out.lines().filter_map(|n| n.parse::<u32>().ok()).max();
+        assert!(most.is_some_and(|most| (300..10_000).contains(&most)), "{most:?}");
+        prison.goes_on().await;
     }
 }
 

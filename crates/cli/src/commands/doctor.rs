@@ -151,7 +151,7 @@ fn of_sandbox(offer: &Offer) -> Vec<Finding> {
             "process limit",
             &offer.processes,
             "a command cannot have more processes than its limit",
-            "run Synod as a normal user",
+            "run Synod as a normal user, or where it can make control groups",
         ),
     ]
 }
