@@ -22,7 +22,7 @@ use engine::{Engine, Handle, Parts, Stopped};
 use ports::clock::Clock as _;
 use ports::hands::Hands;
 use ports::journal::JournalError;
-use ports::printer::Recorded;
+use ports::printer::{Printer as _, Recorded};
 use ports::tools::Tools;
 use tokio::sync::broadcast::error::TryRecvError;
 use tokio::sync::{broadcast, mpsc};
@@ -90,6 +90,7 @@ pub async fn open(home: &Path, does: Does) -> anyhow::Result<Running> {
     }
     let tools: Arc<dyn Tools> = Arc::new(toolbox);
     let printed = engine.printed()?;
+    let untold = untold(home, &mut engine, printed)?;
     let uncommitted = uncommitted(home, &mut engine)?;
     let state = engine.state().clone();
     let known = state.clone();
@@ -120,7 +121,11 @@ pub async fn open(home: &Path, does: Does) -> anyhow::Result<Running> {
             )),
             Does::Mark => Box::new(NoHands),
         };
-        let (audit, scribe) = audit::spawn(home, &known, printed, clock.now(), Box::new(files.clone()))?;
+        let told = untold.first().map_or(printed, |first| Seq(first.seq.0 - 1));
+        let (mut audit, scribe) = audit::spawn(home, &known, told, clock.now(), Box::new(files.clone()))?;
+        if !untold.is_empty() {
+            audit.print(untold.into());
+        }
         made = Some((files.clone(), problems, desk, audit.clone(), scribe));
         Ok(Parts { hands, printer: Box::new(Both(files, audit)), clock })
     })
@@ -146,6 +151,19 @@ pub async fn open(home: &Path, does: Does) -> anyhow::Result<Running> {
         scribe,
         _lock: lock,
     })
+}
+
+/// Events that were printed and that the audit log does not remember: a power cut may take what it remembers.
+fn untold(home: &Path, engine: &mut Engine, printed: Seq) -> anyhow::Result<Vec<Recorded>> {
+    let mut events: Vec<Recorded> = Vec::new();
+    let mut reached = audit::remembered(home).unwrap_or(printed);
+    while reached < printed {
+        let more = engine.events_after(reached)?;
+        let Some(last) = more.last() else { break };
+        reached = last.seq;
+        events.extend(more.iter().filter(|recorded| recorded.seq <= printed).cloned());
+    }
+    Ok(events)
 }
 
 /// Events that may not be in the home's git history: a process that was killed had no time to commit them.

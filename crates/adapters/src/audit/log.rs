@@ -9,13 +9,16 @@ use data_encoding::HEXLOWER;
 use domain::settings;
 
 use super::line::{Kind, LINE_BYTES_MAX, Line, Link, NO_PREV};
-use super::memory::Memory;
+use super::memory::{Keeper, Memory, Next};
 use super::note::{Checkpoint, Signer};
 use super::tree::{Tree, hash, leaf};
 use super::{CHECKPOINTS, KEY, KEYS, LOG, checkpoints};
 
 /// Names a key file outside the home, before `audit.key_file` of the settings.
 pub const KEY_VARIABLE: &str = "SYNOD_AUDIT_KEY";
+
+/// So many times something is put aside before a person must look.
+const ASIDE_MAX: u32 = 1000;
 
 /// The log of a home, open for one writer.
 #[derive(Debug)]
@@ -24,6 +27,7 @@ pub struct Log {
     file: File,
     /// What stands on the disk.
     at: Memory,
+    keeper: Keeper,
     /// The last line's event, and how many lines that event has so far.
     last: (u64, usize),
     /// The name of this log: it begins with its first line.
@@ -32,6 +36,8 @@ pub struct Log {
     signer: Option<Signer>,
     /// The file ends in the middle of a line that is not ours to cut.
     torn: bool,
+    /// What a start found that belongs into the log as a line of its own: which action, and what there is to say.
+    found: Option<(&'static str, String)>,
     /// A checkpoint that others were not told of.
     signed: Option<Checkpoint>,
     /// What people should be told.
@@ -65,7 +71,10 @@ impl Log {
                 head: NO_PREV,
                 checkpointed: 0,
                 closed: false,
+                next: None,
             },
+            keeper: Keeper::open(home)?,
+            found: None,
             last: (0, 0),
             origin: String::new(),
             settings: settings.clone(),
@@ -127,21 +136,83 @@ impl Log {
             self.torn = length > 0 && !self.ends_with_line(length)?;
             return Ok(());
         }
-        self.take_from(self.at.bytes, Adopt::Following)
+        if let Some(next) = self.at.next.take().filter(|next| next.bytes <= length) {
+            self.take_next(next)?;
+        }
+        if length > self.at.bytes {
+            self.put_aside(length)?;
+        }
+        Ok(())
+    }
+
+    /// Takes over the lines that were being written at the last stop, if they are those and no others.
+    fn take_next(&mut self, next: Next) -> io::Result<()> {
+        let mut bytes = vec![0; usize::try_from(next.bytes - self.at.bytes).unwrap_or_default()];
+        self.file.seek(SeekFrom::Start(self.at.bytes))?;
+        self.file.read_exact(&mut bytes)?;
+        let lines: Vec<&[u8]> = bytes.split_inclusive(|byte| *byte == b'\n').collect();
+        let mut head = self.at.head;
+        for line in &lines {
+            let Some(line) = line.strip_suffix(b"\n") else { return Ok(()) };
+            if Link::of(line).is_none_or(|(link, _)| link.prev != head) {
+                return Ok(());
+            }
+            head = hash(line);
+        }
+        if head != next.head {
+            return Ok(());
+        }
+        for line in lines.into_iter().filter_map(|line| line.strip_suffix(b"\n")) {
+            self.adopt(line, Line::parse(line));
+        }
+        self.at.bytes = next.bytes;
+        self.at.event = self.at.event.max(next.event);
+        Ok(())
+    }
+
+    /// Takes off what follows the lines that Synod knows to be its own. Half a line is what a crash leaves; all else is
+    /// kept, so that it can be seen. What it should have told of is told again.
+    fn put_aside(&mut self, length: u64) -> io::Result<()> {
+        self.file.seek(SeekFrom::Start(self.at.bytes))?;
+        let mut rest = BufReader::new(self.file.try_clone()?).take(length - self.at.bytes);
+        let mut first = Vec::new();
+        rest.by_ref().take(LINE_BYTES_MAX as u64).read_until(b'\n', &mut first)?;
+        if first.ends_with(b"\n") || first.len() >= LINE_BYTES_MAX {
+            let (name, mut aside) = self.new_file_aside()?;
+            aside.write_all(&first)?;
+            io::copy(&mut rest, &mut aside)?;
+            aside.sync_all()?;
+            File::open(self.home.join("log"))?.sync_all()?;
+            let note = format!(
+                "{} bytes that Synod does not know to be its own stand in {name}",
+                length - self.at.bytes
+            );
+            self.complaint = Some(format!("{LOG} had more than was written: {note}"));
+            self.found = Some(("aside", note));
+        }
+        self.file.set_len(self.at.bytes)?;
+        self.file.sync_data()
+    }
+
+    fn new_file_aside(&self) -> io::Result<(String, File)> {
+        for number in 1..ASIDE_MAX {
+            let name = format!("log/audit-aside-{number}.jsonl");
+            match OpenOptions::new().write(true).create_new(true).open(self.home.join(&name)) {
+                Ok(file) => return Ok((name, file)),
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Err(io::Error::other(format!(
+            "there are {ASIDE_MAX} files log/audit-aside-*.jsonl; look at them and take them away"
+        )))
     }
 
     /// Without memory, what stands in the file is believed: the chain goes on from its last line.
     fn read_all(&mut self) -> io::Result<()> {
-        self.take_from(0, Adopt::All)?;
-        self.at.event = self.last.0;
-        self.at.checkpointed = checkpoints::newest(&self.home.join(CHECKPOINTS)).min(self.size());
-        Ok(())
-    }
-
-    fn take_from(&mut self, start: u64, adopt: Adopt) -> io::Result<()> {
-        self.file.seek(SeekFrom::Start(start))?;
         let mut reader = BufReader::with_capacity(1 << 16, self.file.try_clone()?);
-        let (mut bytes, mut good, mut strange) = (Vec::new(), start, false);
+        reader.seek(SeekFrom::Start(0))?;
+        let (mut bytes, mut good, mut strange) = (Vec::new(), 0, false);
         loop {
             bytes.clear();
             let count = reader.by_ref().take(LINE_BYTES_MAX as u64).read_until(b'\n', &mut bytes)?;
@@ -149,19 +220,14 @@ impl Log {
                 break;
             }
             let Some(line) = bytes.strip_suffix(b"\n") else {
-                strange |= count >= LINE_BYTES_MAX;
+                strange = count >= LINE_BYTES_MAX;
                 break;
             };
             let link = Link::of(line);
-            let follows = link
-                .as_ref()
-                .is_some_and(|(link, _)| link.seq == self.at.tree.size() && link.prev == self.at.head);
-            if !follows {
+            let follows =
+                |(link, _): &(Link, Line)| link.seq == self.at.tree.size() && link.prev == self.at.head;
+            if !link.as_ref().is_some_and(follows) {
                 self.complaint = Some(format!("{LOG} was changed; `synod audit verify` names the line"));
-            }
-            if !follows && adopt == Adopt::Following {
-                strange = true;
-                break;
             }
             self.adopt(line, link.map(|(_, line)| line));
             good += count as u64;
@@ -176,6 +242,13 @@ impl Log {
             self.file.sync_data()?;
         }
         self.at.bytes = if strange { length } else { good };
+        self.at.event = self.last.0;
+        self.at.checkpointed = checkpoints::newest(&self.home.join(CHECKPOINTS)).min(self.size());
+        if self.size() > 0 {
+            let note =
+                "what Synod remembered of this log was gone: the lines before are believed as they stand";
+            self.found = Some(("memory", note.to_owned()));
+        }
         Ok(())
     }
 
@@ -218,12 +291,23 @@ impl Log {
                 note: note.to_owned(),
                 ..Line::new(Kind::Log, at.clone(), 0, "began")
             };
-            self.write(&mut [line])?;
+            // With the journal the memory was lost too; one line says so.
+            self.found = self.found.take().filter(|(action, _)| *action != "memory");
             self.at.journal = id;
             self.at.event = 0;
+            self.write(&mut [line], 0)?;
             self.last = (0, 0);
         }
         self.at.event = self.at.event.max(journal.told);
+        if let Some((action, note)) = self.found.take() {
+            let line = Line {
+                action: action.to_owned(),
+                by: "synod".to_owned(),
+                note,
+                ..Line::new(Kind::Log, at.clone(), self.at.event, "found")
+            };
+            self.write(&mut [line], self.at.event)?;
+        }
         self.use_key(&at)?;
         self.remember();
         Ok(())
@@ -257,7 +341,7 @@ impl Log {
             note: verifier.clone(),
             ..Line::new(Kind::Log, at.to_owned(), self.at.event, "used")
         };
-        self.write(&mut [line])?;
+        self.write(&mut [line], self.at.event)?;
         let mut keys = OpenOptions::new().append(true).create(true).open(self.home.join(KEYS))?;
         if !known.is_empty() && !known.ends_with('\n') {
             keys.write_all(b"\n")?;
@@ -301,7 +385,7 @@ impl Log {
 
     /// Adds the lines of events up to `event`: all of them durably, or none.
     pub fn append(&mut self, lines: &mut [Line], event: u64) -> io::Result<()> {
-        self.write(lines)?;
+        self.write(lines, event)?;
         self.at.event = self.at.event.max(event);
         if self.size() - self.at.checkpointed >= self.settings.checkpoint_every {
             self.checkpoint();
@@ -310,7 +394,7 @@ impl Log {
         Ok(())
     }
 
-    fn write(&mut self, lines: &mut [Line]) -> io::Result<()> {
+    fn write(&mut self, lines: &mut [Line], event: u64) -> io::Result<()> {
         if lines.is_empty() {
             return Ok(());
         }
@@ -335,6 +419,10 @@ impl Log {
             }
         }
         let before = self.file.metadata()?.len();
+        // Said before it is done: whatever else follows after a crash is not Synod's.
+        self.at.next = Some(Next { event, bytes: before + bytes.len() as u64, head });
+        self.remember();
+        self.at.next = None;
         let written = self.file.write_all(&bytes).and_then(|()| self.file.sync_data());
         if let Err(error) = written {
             // Half a line must not stay: the next one would stand on it.
@@ -361,7 +449,7 @@ impl Log {
     }
 
     fn remember(&mut self) {
-        if let Err(error) = self.at.save(&self.home) {
+        if let Err(error) = self.keeper.save(&self.at) {
             self.complaint = Some(format!(".synod/audit.json cannot be written: {error}"));
         }
     }
@@ -390,15 +478,6 @@ impl Log {
         }
         Ok(last == *b"\n")
     }
-}
-
-/// Which lines a start takes over.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Adopt {
-    /// All that the file has.
-    All,
-    /// Those that follow what is remembered.
-    Following,
 }
 
 /// The name of the log that begins with this line.

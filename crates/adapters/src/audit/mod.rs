@@ -115,6 +115,11 @@ pub fn spawn(
     Ok((Audit { jobs, told, stopping }, thread))
 }
 
+/// Up to which event the log of a home is known to be told, if that is remembered.
+pub fn remembered(home: &Path) -> Option<Seq> {
+    memory::Memory::load(home).map(|memory| Seq(memory.event))
+}
+
 impl Audit {
     /// From now on nothing waits for a disk that refuses: what is not told is told on the next start.
     pub fn give_up_waiting(&self) {

@@ -159,7 +159,7 @@ pub fn verify(home: &Path, wanted: &Wanted) -> io::Result<Report> {
     if let Some(file) = file {
         walk.run(&mut Lines::new(file), &mut expected)?;
     }
-    walk.look_at_end(&expected, memory.as_ref(), &mut report);
+    walk.look_at_end(&expected, memory.as_ref());
     report.lines = walk.tree.size();
     report.origin = walk.origin.clone();
     report.warnings.append(&mut walk.warnings);
@@ -277,6 +277,7 @@ impl<'a> Walk<'a> {
                     self.event = 0;
                     self.warnings.push(format!("line {}: {}", number + 1, line.note));
                 }
+                "aside" | "memory" => self.warnings.push(format!("line {}: {}", number + 1, line.note)),
                 _ => {}
             }
             return;
@@ -364,7 +365,7 @@ impl<'a> Walk<'a> {
     }
 
     /// Whether the log ends where it should.
-    fn look_at_end(&mut self, expected: &[Expected], memory: Option<&Memory>, report: &mut Report) {
+    fn look_at_end(&mut self, expected: &[Expected], memory: Option<&Memory>) {
         if self.fault.is_some() {
             return;
         }
@@ -377,14 +378,14 @@ impl<'a> Walk<'a> {
         match memory {
             Some(memory) if lines > memory.tree.size() && !self.live => {
                 let first = memory.tree.size() + 1;
-                if memory.closed {
-                    let why = "Synod stopped in good order before it".to_owned();
-                    self.fault = Some(Fault { file: LOG.to_owned(), line: first, what: What::Added, why });
-                } else {
-                    report.warnings.push(format!(
-                        "lines {first} to {lines} were written right before a crash, or were added after it"
-                    ));
-                }
+                let why = match memory.next {
+                    Some(next) if next.head == self.head => return,
+                    Some(_) => "Synod was writing something else when it ended",
+                    None if memory.closed => "Synod stopped in good order before it",
+                    None => "Synod does not remember it; only after a power cut it may be Synod's own",
+                };
+                let why = why.to_owned();
+                self.fault = Some(Fault { file: LOG.to_owned(), line: first, what: What::Added, why });
             }
             Some(_) | None => {}
         }

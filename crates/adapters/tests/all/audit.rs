@@ -319,6 +319,119 @@ fn events_that_come_again_after_a_crash_are_told_once() {
     }
 }
 
+const MEMORY: &str = ".synod/audit.json";
+
+/// Works on events and ends without any warning.
+fn crash(home: &Path, batches: &[std::ops::RangeInclusive<u64>]) {
+    let last = batches.last().map_or(0, |batch| *batch.end());
+    let mut log = Log::open(home, &Audit::default(), Journal { last, told: 0, at: AT }).unwrap();
+    let mut trail = Trail::default();
+    for batch in batches {
+        let mut lines: Vec<Line> = batch.clone().flat_map(|seq| trail.lines(&retired(seq))).collect();
+        log.append(&mut lines, *batch.end()).unwrap();
+    }
+}
+
+/// Adds a line that fits the chain.
+fn forge(home: &Path) -> Vec<u8> {
+    let mut bytes = read(home);
+    let mut lines = bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
+    let (count, last) = (lines.clone().count(), lines.next_back().map(<[u8]>::to_vec).unwrap());
+    let mut forged = line(99).encode(count as u64, &hash(&last));
+    forged.push(b'\n');
+    bytes.extend_from_slice(&forged);
+    std::fs::write(home.join(LOG), bytes).unwrap();
+    forged
+}
+
+fn aside(home: &Path) -> Option<Vec<u8>> {
+    std::fs::read(home.join("log/audit-aside-1.jsonl")).ok()
+}
+
+#[test]
+fn a_line_that_somebody_adds_after_a_stop_is_named_and_never_taken_over() {
+    for crashed in [true, false] {
+        let home = tempfile::tempdir().unwrap();
+        match crashed {
+            true => crash(home.path(), &[1..=3, 4..=5]),
+            false => _ = write(home.path(), 0, 0, 1..=5),
+        }
+        assert!(check(home.path()).is_good(), "{:?}", check(home.path()).faults);
+        let forged = forge(home.path());
+        assert_eq!(first(&check(home.path())), Some((8, What::Added)), "crashed: {crashed}");
+        let heard = write(home.path(), 5, 5, 6..=6);
+        assert!(
+            heard.complaints.lock().unwrap()[0].contains("audit-aside-1.jsonl"),
+            "{:?}",
+            heard.complaints
+        );
+        assert_eq!(aside(home.path()), Some(forged), "it can be looked at");
+        assert_eq!(told(home.path()), (1..=6).map(|n| format!("agent-{n}")).collect::<Vec<_>>());
+        let report = check(home.path());
+        assert!(report.is_good(), "{:?}", report.faults);
+        assert!(report.warnings.iter().any(|w| w.contains("audit-aside-1.jsonl")), "{:?}", report.warnings);
+    }
+}
+
+/// As a process leaves it that was killed right after it wrote lines: the newer of the two places is not written.
+fn forget_last(home: &Path) {
+    let mut memory = std::fs::read(home.join(MEMORY)).unwrap();
+    let half = memory.len() / 2;
+    let turn = |slot: &[u8]| -> u64 {
+        let text = std::str::from_utf8(slot).unwrap();
+        let json = text.split_once(' ').unwrap().1;
+        serde_json::from_str::<serde_json::Value>(json.trim_end()).unwrap()["turn"].as_u64().unwrap()
+    };
+    let newer = if turn(&memory[..half]) > turn(&memory[half..]) { 0 } else { half };
+    memory[newer..newer + half].fill(b' ');
+    std::fs::write(home.join(MEMORY), memory).unwrap();
+}
+
+#[test]
+fn what_was_being_written_when_it_was_killed_is_taken_over_and_nothing_else() {
+    let whole: Vec<String> = (1..=7).map(|n| format!("agent-{n}")).collect();
+    let home = tempfile::tempdir().unwrap();
+    crash(home.path(), &[1..=3, 4..=6]);
+    forget_last(home.path());
+    assert!(check(home.path()).is_good(), "{:?}", check(home.path()).faults);
+    let (good, memory) = (read(home.path()), std::fs::read(home.path().join(MEMORY)).unwrap());
+    let ends: Vec<usize> = (0..good.len()).filter(|at| good[*at] == b'\n').map(|at| at + 1).collect();
+    let before = ends[ends.len() - 4];
+    // All of it, none of it, half a line: all that a kill leaves. Whole lines that are not all may be anybody's.
+    for cut in [good.len(), before, before + 10, ends[ends.len() - 3], good.len() - 10] {
+        std::fs::write(home.path().join(LOG), &good[..cut]).unwrap();
+        std::fs::write(home.path().join(MEMORY), &memory).unwrap();
+        _ = std::fs::remove_file(home.path().join("log/audit-aside-1.jsonl"));
+        _ = std::fs::remove_file(home.path().join(CHECKPOINTS));
+        let heard = write(home.path(), 7, 3, 4..=7);
+        assert_eq!(told(home.path()), whole, "cut at {cut} of {before}..{}", good.len());
+        assert!(check(home.path()).is_good(), "{:?}", check(home.path()).faults);
+        let doubtful = cut > before + 10 && cut < good.len();
+        assert_eq!(aside(home.path()), doubtful.then(|| good[before..cut].to_vec()), "cut at {cut}");
+        assert_eq!(heard.complaints.lock().unwrap().is_empty(), !doubtful, "{:?}", heard.complaints);
+    }
+    // What somebody else put there in its place is not it, though it fits the chain.
+    std::fs::write(home.path().join(LOG), &good[..before]).unwrap();
+    std::fs::write(home.path().join(MEMORY), &memory).unwrap();
+    _ = std::fs::remove_file(home.path().join("log/audit-aside-1.jsonl"));
+    _ = std::fs::remove_file(home.path().join(CHECKPOINTS));
+    let forged = forge(home.path());
+    assert_eq!(first(&check(home.path())).map(|(_, what)| what), Some(What::Added));
+    write(home.path(), 7, 3, 4..=7);
+    assert_eq!((told(home.path()), aside(home.path())), (whole, Some(forged)));
+}
+
+#[test]
+fn a_lost_memory_is_told_in_the_log() {
+    let home = tempfile::tempdir().unwrap();
+    write(home.path(), 0, 0, 1..=3);
+    std::fs::remove_file(home.path().join(MEMORY)).unwrap();
+    write(home.path(), 3, 3, 4..=4);
+    let report = check(home.path());
+    assert!(report.is_good(), "{:?}", report.faults);
+    assert!(report.warnings.iter().any(|w| w.contains("believed as they stand")), "{:?}", report.warnings);
+}
+
 #[test]
 fn a_lost_journal_is_told_and_the_chain_goes_on() {
     let home = tempfile::tempdir().unwrap();

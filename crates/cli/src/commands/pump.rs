@@ -113,6 +113,9 @@ pub async fn until_idle(
             while let Ok(recorded) = events.try_recv() {
                 up::follow(Ok(recorded), story, out);
             }
+            while let Ok(problem) = running.problems.try_recv() {
+                up::tell_problem(home, &problem, out);
+            }
             let waiting = pulse.borrow().approvals;
             return Ok(if waiting > 0 { Exit::Waiting } else { Exit::Ok });
         }

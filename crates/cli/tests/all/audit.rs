@@ -67,6 +67,29 @@ fn a_changed_line_is_named_with_exit_code_1() {
     );
 }
 
+#[test]
+fn after_a_power_cut_that_took_its_memory_everything_is_told_once() {
+    let team = working();
+    let memory = std::fs::read(team.at(".synod/audit.json")).unwrap();
+    team.append("tasks/work.task.md", "- [ ] @worker-1 \"Read\"\n  id: task-002\n");
+    assert_eq!(team.pump(), 0);
+    let gate = || -> Vec<String> {
+        let lines = team.fine(&["audit", "log", "--json", "--kind", "gate"]);
+        let task = |line: &str| serde_json::from_str::<Value>(line).unwrap()["task"].to_string();
+        lines.lines().map(task).collect()
+    };
+    let before = gate();
+    assert_eq!(before.len(), 4, "{before:?}");
+    // The log is on the disk, and what is remembered of it is older.
+    std::fs::write(team.at(".synod/audit.json"), memory).unwrap();
+    std::fs::remove_file(team.at("log/checkpoints")).unwrap();
+    let ran = team.synod(&["pump"]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    assert!(ran.stderr.contains("log/audit-aside-1.jsonl"), "{}", ran.stderr);
+    assert_eq!(gate(), before);
+    assert_eq!(team.synod(&["audit", "verify"]).code, 0);
+}
+
 /// Whether any file beneath the folder has these bytes, beside those that a person wrote.
 fn found(folder: &Path, secret: &str, own: &[&str]) -> Vec<String> {
     let mut all = Vec::new();
