@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::command;
 use crate::id::AgentId;
 use crate::role::Role;
 use crate::tool::Nature;
@@ -40,6 +41,9 @@ pub struct Settings {
     /// How files are searched.
     #[serde(skip_serializing_if = "Search::is_default")]
     pub search: Search,
+    /// What commands may read beside the system and their workspace.
+    #[serde(skip_serializing_if = "Sandbox::is_default")]
+    pub sandbox: Sandbox,
     /// How the audit log is signed.
     #[serde(skip_serializing_if = "Audit::is_default")]
     pub audit: Audit,
@@ -64,6 +68,54 @@ impl Default for Git {
 impl Git {
     fn is_default(&self) -> bool {
         *self == Self::default()
+    }
+}
+
+/// `sandbox:`
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Sandbox {
+    /// Folders and files of the system, absolute or from `~/` on.
+    pub read: Vec<String>,
+}
+
+/// Folders that no command may read as a whole, whatever it is for.
+const TOO_MUCH: [&str; 8] = ["etc", "home", "root", "run", "tmp", "var", "Users", "mnt"];
+/// Folders in which the system shows itself.
+const SYSTEM_ITSELF: [&str; 3] = ["proc", "sys", "dev"];
+
+impl Sandbox {
+    fn is_default(&self) -> bool {
+        self.read.is_empty()
+    }
+
+    /// What speaks against a place, by its spelling alone.
+    pub fn problem(place: &str) -> Option<&'static str> {
+        let (rest, is_own) = match (place.strip_prefix("~/"), place.strip_prefix('/')) {
+            (Some(rest), _) => (rest, true),
+            (None, Some(rest)) => (rest, false),
+            (None, None) if place == "~" => ("", true),
+            (None, None) => return Some("is no absolute path; begin it with / or ~/"),
+        };
+        let parts: Vec<&str> = rest.split('/').filter(|part| !part.is_empty()).collect();
+        if parts.iter().any(|part| matches!(*part, "." | "..")) {
+            return Some("has a part that is only dots");
+        }
+        let is_whole = match (parts.as_slice(), is_own) {
+            ([], _) => true,
+            ([first], false) => TOO_MUCH.contains(first),
+            // The folder of a person.
+            (["home" | "Users", _], false) => true,
+            (_, _) => false,
+        };
+        if is_whole {
+            return Some("is too much: name the folder that is needed");
+        }
+        if !is_own && SYSTEM_ITSELF.contains(&parts[0]) {
+            return Some("is the system itself");
+        }
+        let is_closed = command::is_closed(place) || command::is_closed(&format!("{place}/x"));
+        is_closed.then_some("names credentials or control files")
     }
 }
 

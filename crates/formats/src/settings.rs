@@ -6,7 +6,7 @@ use domain::id::AgentId;
 use domain::role::{Permission, Role};
 use domain::settings::{
     Approvals, Audit, Context, Embeddings, Endpoint, Git, KeySource, Limits, ModelRef, OnExpiry, Provider,
-    Routing, Search, Settings, Timeouts, Trust,
+    Routing, Sandbox, Search, Settings, Timeouts, Trust,
 };
 use domain::usage::Price;
 
@@ -204,6 +204,15 @@ pub(crate) const SHAPE: Shape = Shape::Record(&[
         "what is known of files by where they lie",
     ),
     may(
+        "sandbox",
+        Shape::Record(&[may(
+            "read",
+            TEXTS,
+            "folders and files that commands may read beside the system and their workspace, such as ~/.cargo",
+        )]),
+        "what commands may read beside the system and their workspace",
+    ),
+    may(
         "search",
         Shape::Record(&[may(
             "embeddings",
@@ -226,6 +235,7 @@ pub fn read(path: &str, source: &str) -> Read<Settings> {
         }
         SHAPE.check(&root, &mut notes);
         check_endpoints(&root, &mut notes);
+        check_places(&root, &mut notes);
         if notes.failed() { None } else { settings(&root) }
     });
     notes.finish(value)
@@ -264,6 +274,7 @@ fn settings(root: &Node) -> Option<Settings> {
         search: Search {
             embeddings: root.get("search").and_then(|s| s.get("embeddings")).and_then(embeddings),
         },
+        sandbox: Sandbox { read: root.get("sandbox").and_then(|s| s.get_texts("read")).unwrap_or_default() },
         audit: root.get("audit").map(audit).unwrap_or_default(),
     })
 }
@@ -346,6 +357,16 @@ fn check_endpoints(root: &Node, notes: &mut Notes<'_>) {
                 let message = format!("line {line}: the header `{}` would carry a secret", header.key);
                 notes.error_with(0..0, message, Some("name where the key is under `key`".to_owned()));
             }
+        }
+    }
+}
+
+fn check_places(root: &Node, notes: &mut Notes<'_>) {
+    let read = root.get("sandbox").and_then(|sandbox| sandbox.get("read"));
+    for place in read.map(Node::items).unwrap_or_default() {
+        let text = place.text().unwrap_or_default();
+        if let Some(problem) = Sandbox::problem(text) {
+            notes.error(place.span.clone(), format!("`{text}` {problem}"));
         }
     }
 }

@@ -15,12 +15,27 @@ pub(super) struct Bounds {
     pub(super) names_max: usize,
     /// So many folders inside one another.
     pub(super) depth_max: usize,
+    /// What is said of deeper ones.
+    pub(super) deeper: Deeper,
     /// So many places that are covered or guarded; each is a mount of its own.
     pub(super) places_max: usize,
 }
 
 impl Bounds {
-    pub(super) const USUAL: Self = Self { names_max: 500_000, depth_max: 128, places_max: 512 };
+    /// For a workspace, in which anything may lie anywhere.
+    pub(super) const WORKSPACE: Self =
+        Self { names_max: 500_000, depth_max: 128, deeper: Deeper::Refused, places_max: 512 };
+
+    /// For a toolchain, whose credentials lie near its top, and which has hundreds of thousands of files beneath.
+    pub(super) const PLACE: Self =
+        Self { names_max: 100_000, depth_max: 2, deeper: Deeper::LeftOut, places_max: 128 };
+}
+
+/// What becomes of folders that are too deep.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Deeper {
+    Refused,
+    LeftOut,
 }
 
 /// What was found, in the order of names.
@@ -106,10 +121,10 @@ impl Search<'_> {
             // A folder is closed if whatever lies in it is.
             if is_closed(&format!("{shown}/x")) {
                 self.found.folders.push(path);
-            } else if depth >= self.bounds.depth_max {
-                return Err(self.refusal(&format!("folders deeper than {}", self.bounds.depth_max)));
-            } else {
+            } else if depth < self.bounds.depth_max {
                 self.folder(&path, depth + 1)?;
+            } else if self.bounds.deeper == Deeper::Refused {
+                return Err(self.refusal(&format!("folders deeper than {}", self.bounds.depth_max)));
             }
         } else if is_closed(&shown) {
             self.closed(path, kind.is_symlink());
@@ -165,7 +180,7 @@ mod tests {
         std::os::unix::fs::symlink("a.txt", top.join("id_rsa")).unwrap();
         let at = |names: &[&str]| names.iter().map(|name| top.join(name)).collect::<Vec<_>>();
         assert_eq!(
-            Inside::find(&top, Bounds::USUAL).unwrap(),
+            Inside::find(&top, Bounds::WORKSPACE).unwrap(),
             Inside {
                 files: at(&[".env", "a.txt", "deep/er/server.key"]),
                 folders: at(&["deep/.ssh"]),
@@ -178,9 +193,9 @@ mod tests {
     fn what_is_not_looked_at_is_said() {
         let folder = folder_with(&["one/two/three/a.txt", "one/b.key", "c.key"]);
         for (bounds, reason) in [
-            (Bounds { names_max: 5, ..Bounds::USUAL }, "more than 5 files"),
-            (Bounds { depth_max: 2, ..Bounds::USUAL }, "folders deeper than 2"),
-            (Bounds { places_max: 1, ..Bounds::USUAL }, "more than 1 credentials and repositories"),
+            (Bounds { names_max: 5, ..Bounds::WORKSPACE }, "more than 5 files"),
+            (Bounds { depth_max: 2, ..Bounds::WORKSPACE }, "folders deeper than 2"),
+            (Bounds { places_max: 1, ..Bounds::WORKSPACE }, "more than 1 credentials and repositories"),
         ] {
             let said = Inside::find(folder.path(), bounds).unwrap_err();
             assert!(said.contains(reason), "{said}");

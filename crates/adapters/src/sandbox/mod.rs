@@ -15,6 +15,7 @@ pub mod job;
 mod namespaces;
 pub mod offer;
 pub mod pids;
+pub mod places;
 mod script;
 mod syscalls;
 mod view;
@@ -25,7 +26,7 @@ use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use tokio::process::Child;
 
@@ -34,6 +35,7 @@ use inside::{Bounds, Inside};
 use job::{End, Job, Limits, Run};
 use offer::{Backend, Layer, Offer};
 use pids::{Bound, Group, Taking};
+use places::Places;
 use view::View;
 
 /// Where programs are looked for.
@@ -48,6 +50,8 @@ pub struct Sandbox {
     wanted: Option<Backend>,
     chosen: OnceLock<Option<Backend>>,
     bound: OnceLock<Bound>,
+    /// What of the settings is in force.
+    settled: Mutex<domain::settings::Sandbox>,
     offer: OnceLock<Offer>,
 }
 
@@ -100,7 +104,7 @@ impl Sandbox {
     /// Cages whose inner program is `program`. Nothing is tried yet.
     pub fn new(program: PathBuf) -> Self {
         let (chosen, bound, offer) = (OnceLock::new(), OnceLock::new(), OnceLock::new());
-        Self { program, wanted: None, chosen, bound, offer }
+        Self { program, wanted: None, chosen, bound, settled: Mutex::default(), offer }
     }
 
     /// Cages whose inner program is the one that runs now.
@@ -118,6 +122,16 @@ impl Sandbox {
     #[must_use]
     pub fn bounded_by(self, bound: Bound) -> Self {
         Self { bound: OnceLock::from(bound), ..self }
+    }
+
+    /// Takes over what the owner of a home settled.
+    pub fn settle(&self, settings: &domain::settings::Sandbox) {
+        self.settled.lock().unwrap_or_else(PoisonError::into_inner).clone_from(settings);
+    }
+
+    /// What commands of a home may read beside the system, or why that cannot be.
+    pub fn places(&self, home: &Path) -> Result<Places, String> {
+        Places::of(&self.settled.lock().unwrap_or_else(PoisonError::into_inner), home)
     }
 
     /// What this system offers. Found out once, by running something. Blocks.
@@ -178,12 +192,20 @@ fn guards(backend: Backend, cage: &Cage) -> Result<Guards, String> {
         Backend::Bubblewrap | Backend::Namespaces => {}
         Backend::Bare => return Ok(Guards::default()),
     }
-    let inside = Inside::find(&cage.workspace, Bounds::USUAL)?;
+    let inside = Inside::find(&cage.workspace, Bounds::WORKSPACE)?;
     let mut guards = Guards::make(&cage.workspace, cage.writable)?;
     if cage.writable {
         guards.add_repositories(&inside.repositories)?;
     }
     guards.cover(inside);
+    for place in cage.read.iter().filter(|place| place.is_dir()) {
+        let mut inside = Inside::find(place, Bounds::PLACE)?;
+        // What is in the home is not there at all, which is more.
+        for found in [&mut inside.files, &mut inside.folders] {
+            found.retain(|at| !at.starts_with(&cage.home));
+        }
+        guards.cover(inside);
+    }
     Ok(guards)
 }
 

@@ -235,6 +235,9 @@ impl Tools for Toolbox {
 
     fn settle(&self, settings: &Settings) {
         self.settled.take(settings);
+        if let Some(sandbox) = &self.sandbox {
+            sandbox.settle(&settings.sandbox);
+        }
     }
 
     async fn run(&self, order: Order) -> Outcome {

@@ -1,9 +1,14 @@
 //! Running commands: what the agent sees, and that nothing is left behind.
 
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use adapters::sandbox::Sandbox;
 use adapters::sandbox::offer::Backend;
+use domain::id::AgentId;
+use domain::settings::Settings;
 use ports::tools::{Order, Outcome, Tools};
 use testkit::tools::order;
 
@@ -43,6 +48,67 @@ async fn a_command_runs_in_its_workspace_with_a_clean_environment_and_no_input()
     assert!(shown.contains(&format!("HOME={}\n", workspace.display())), "{shown}");
     assert!(home.done(command("pwd")).await.contains(&format!("\n{}\n", workspace.display())));
     assert!(home.done(command("cat")).await.starts_with("exit code: 0\nstdout:\n[nothing]"));
+}
+
+#[tokio::test]
+async fn a_toolchain_that_the_owner_names_is_found_and_its_credentials_are_not() {
+    // Not in /tmp, of which a cage has its own.
+    let folder = tempfile::tempdir_in("/var/tmp").unwrap();
+    let tool = folder.path().canonicalize().unwrap().join("tool/.cargo");
+    for (path, text) in [
+        ("bin/forge", "#!/bin/sh\ncat $CARGO_HOME/data.txt $CARGO_HOME/*.toml; touch $CARGO_HOME/x; true\n"),
+        ("data.txt", "from the toolchain"),
+        ("credentials.toml", "the secret"),
+        ("deep/.aws/config", "the secret"),
+    ] {
+        fs::create_dir_all(tool.join(path).parent().unwrap()).unwrap();
+        fs::write(tool.join(path), text).unwrap();
+    }
+    fs::set_permissions(tool.join("bin/forge"), fs::Permissions::from_mode(0o755)).unwrap();
+    for backend in [Backend::Bubblewrap, Backend::Namespaces] {
+        let sandbox = Sandbox::new(inner()).only(backend);
+        if sandbox.backend().is_none() {
+            continue;
+        }
+        let home = Home::caged(sandbox);
+        assert!(home.done(command("forge")).await.starts_with("exit code: 127\n"), "nobody named it");
+        home.tools.settle(&reading(&[&tool, Path::new("/opt/that-is-not-here")]));
+        let ran = home.done(command("forge")).await;
+        assert!(ran.starts_with("exit code: 0\nstdout:\nfrom the toolchain\n"), "{ran}");
+        let shown = home.done(command(&format!("grep -rs secret {}", tool.display()))).await;
+        assert!(!format!("{ran}{shown}").contains("the secret"), "{ran}{shown}");
+        assert!(!tool.join("x").exists(), "it is only read");
+        let agent = AgentId::parse("coder-001").unwrap();
+        let seen = home.tools.look(&agent, &command("forge")).await.unwrap();
+        let program = format!("program {}", tool.join("bin/forge").display());
+        assert!(seen.parts.iter().any(|part| part.what == program), "{seen:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_place_with_the_home_in_it_is_not_read() {
+    let home = Home::new();
+    let around = home.path("").canonicalize().unwrap();
+    let link = tempfile::tempdir_in("/var/tmp").unwrap();
+    symlink(&around, link.path().join("tools")).unwrap();
+    symlink("/proc/1", link.path().join("system")).unwrap();
+    for (place, why) in [
+        (around.parent().unwrap(), "has the home in it"),
+        (&around, "has the home in it"),
+        (&around.join("workspaces"), "or lies there"),
+        (&link.path().join("tools"), "has the home in it"),
+        (&link.path().join("system"), "the system itself"),
+    ] {
+        fs::create_dir_all(around.join("workspaces")).unwrap();
+        home.tools.settle(&reading(&[place]));
+        let said = home.failed(command("true")).await;
+        assert!(said.contains("sandbox.read") && said.contains(why), "{said}");
+    }
+}
+
+fn reading(places: &[&Path]) -> Settings {
+    let read = places.iter().map(|place| place.to_str().unwrap().to_owned()).collect();
+    Settings { sandbox: domain::settings::Sandbox { read }, ..Settings::default() }
 }
 
 #[tokio::test]

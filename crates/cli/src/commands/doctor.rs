@@ -9,6 +9,7 @@ use adapters::clock::SystemClock;
 use adapters::journal::Sqlite;
 use adapters::sandbox::Sandbox;
 use adapters::sandbox::offer::{Layer, Offer};
+use adapters::sandbox::places::place;
 use domain::id::Time;
 use domain::settings::{KeySource, Provider};
 use ports::clock::Clock;
@@ -68,6 +69,7 @@ pub fn run(home: Option<&Path>, out: &Out) -> anyhow::Result<Exit> {
         Some(home) => {
             findings.extend(of_home(home));
             findings.extend(keys(home));
+            findings.extend(places(home));
         }
         None => {
             findings.push(bad("home", State::Lacking, "there is none here", "make one with `synod init DIR`"))
@@ -216,6 +218,27 @@ fn of_home(home: &Path) -> Vec<Finding> {
         ),
     });
     findings
+}
+
+/// What commands may read beside the system.
+fn places(home: &Path) -> Vec<Finding> {
+    let named = view::settings(home).sandbox.read;
+    let found = |named: &String| match place(named, home) {
+        Ok(Some(at)) => good("sandbox.read", format!("commands may read {}", at.display())),
+        Ok(None) => bad(
+            "sandbox.read",
+            State::Lacking,
+            format!("{named} is not on this system"),
+            "install it, or take it out of synod.yaml",
+        ),
+        Err(why) => bad(
+            "sandbox.read",
+            State::Missing,
+            format!("{named} {why}, so no command runs"),
+            "take it out of synod.yaml",
+        ),
+    };
+    named.iter().map(found).collect()
 }
 
 /// Whether each provider's key is there; never what it is.

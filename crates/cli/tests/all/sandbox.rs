@@ -33,6 +33,17 @@ fn the_doctor_misses_a_key_and_names_only_where_it_should_be() {
 }
 
 #[test]
+fn the_doctor_says_what_commands_may_read() {
+    let places = tempfile::tempdir_in("/var/tmp").unwrap();
+    let place = places.path().join("rust");
+    std::fs::create_dir(&place).unwrap();
+    let settings = format!("sandbox: {{read: [{}, /opt/that-is-not-here]}}\n", place.display());
+    let ran = Home::empty().write("synod.yaml", &settings).run(&["doctor"]);
+    assert!(ran.stdout.contains(&format!("commands may read {}", place.display())), "{}", ran.stdout);
+    assert!(ran.stdout.contains("/opt/that-is-not-here is not on this system"), "{}", ran.stdout);
+}
+
+#[test]
 fn an_approved_escape_fails_and_the_run_goes_on() {
     let rules = "\
 rules:

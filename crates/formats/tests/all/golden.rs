@@ -227,6 +227,7 @@ fn settings_are_read_whole() {
     let expected = Settings {
         trust: Default::default(),
         search: Default::default(),
+        sandbox: domain::settings::Sandbox { read: vec!["/opt/rust".to_owned(), "~/.cargo".to_owned()] },
         audit: domain::settings::Audit { checkpoint_every: 16, key_file: Some("../audit.key".to_owned()) },
         providers: BTreeMap::from([(
             "script".to_owned(),

@@ -27,6 +27,30 @@ fn an_unknown_key_is_an_error_with_a_suggestion() {
 }
 
 #[test]
+fn commands_are_not_given_everything_to_read() {
+    let good =
+        settings::read("synod.yaml", "sandbox:\n  read: [/opt/rust, ~/.cargo, /home/me/tools, /var/lib/x]\n");
+    assert_eq!(shown(&good), [""; 0]);
+    for (place, problem) in [
+        ("opt/rust", "is no absolute path; begin it with / or ~/"),
+        ("/", "is too much: name the folder that is needed"),
+        ("~/", "is too much: name the folder that is needed"),
+        ("/home/me", "is too much: name the folder that is needed"),
+        ("/etc", "is too much: name the folder that is needed"),
+        ("/proc/1", "is the system itself"),
+        ("/dev", "is the system itself"),
+        ("/opt/../etc", "has a part that is only dots"),
+        ("~/.ssh", "names credentials or control files"),
+        ("~/.cargo/credentials.toml", "names credentials or control files"),
+        ("/srv/team/.synod", "names credentials or control files"),
+    ] {
+        let found =
+            settings::read("synod.yaml", &format!("sandbox:\n  read:\n    - /opt/rust\n    - {place}\n"));
+        assert_eq!(shown(&found), [format!("4:7 `{place}` {problem}")]);
+    }
+}
+
+#[test]
 fn a_value_out_of_bounds_says_the_bounds() {
     let text = "id: a\ntype: planner\nmodel: m\npermissions:\n  delegation: {max_delegation_depth: 11}\n  concurrency: {max_parallel_tasks: 0, task_timeout_ms: 999}\n";
     assert_eq!(

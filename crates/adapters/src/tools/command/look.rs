@@ -12,7 +12,6 @@ use domain::tool::Part;
 use sha2::{Digest, Sha256};
 
 use super::{AgentId, Root, Sandbox, Seen, git, workspace};
-use crate::sandbox::PATH;
 use crate::sandbox::glob::expand;
 use crate::sandbox::job::environment;
 
@@ -38,7 +37,9 @@ pub(in super::super) fn look(
     let lack = sandbox.lack();
     let mut seen = Seen { sandbox: lack.is_none(), notes: Vec::from_iter(lack), ..Seen::default() };
     let stat = fs::metadata(&folder).map_err(|e| e.to_string())?;
-    let variables = format!("{:?}", environment(&folder));
+    let places = sandbox.places(root.path())?;
+    let variables = format!("{:?}", [environment(&folder), places.variables()].concat());
+    let path = places.path();
     seen.parts.push(part(format!("folder workspaces/{agent}"), format!("{}:{}", stat.dev(), stat.ino())));
     seen.parts.push(part("environment".to_owned(), digest(variables.as_bytes())));
     let words = words(&folder, command, &mut seen.notes);
@@ -49,7 +50,7 @@ pub(in super::super) fn look(
     let mut repositories = BTreeSet::from([(".".to_owned(), folder.clone())]);
     let mut runs_git = false;
     for (word, may_run) in words.iter().take(WORDS_MAX) {
-        if *may_run && let Some(program) = program(&folder, word) {
+        if *may_run && let Some(program) = program(&folder, &path, word) {
             runs_git |= program.ends_with("git");
             seen.parts.push(part(format!("program {}", program.display()), content(&program)));
         }
@@ -90,13 +91,13 @@ fn words(folder: &Path, command: &str, notes: &mut Vec<String>) -> Vec<(String, 
 }
 
 /// The file that a program's name stands for.
-fn program(folder: &Path, name: &str) -> Option<PathBuf> {
+fn program(folder: &Path, path: &str, name: &str) -> Option<PathBuf> {
     let is_program =
         |path: &PathBuf| fs::metadata(path).is_ok_and(|m| m.is_file() && m.permissions().mode() & 0o111 != 0);
     if name.contains('/') {
         return folder.join(name).canonicalize().ok().filter(is_program);
     }
-    PATH.split(':').map(|place| Path::new(place).join(name)).find(is_program)
+    path.split(':').map(|place| Path::new(place).join(name)).find(is_program)
 }
 
 /// What a word names beneath the workspace, if it names anything.

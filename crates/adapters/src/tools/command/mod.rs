@@ -127,7 +127,11 @@ fn start(
     if let Some(lack) = lack.filter(|_| permit.is_none()) {
         return Err(format!("{lack}; so a command runs only when a person approved it"));
     }
-    let variables = if is_caged { vec![] } else { vec![(group::MARK.to_owned(), mark.clone())] };
+    let places = sandbox.places(root.path())?;
+    let mut variables = places.variables();
+    if !is_caged {
+        variables.push((group::MARK.to_owned(), mark.clone()));
+    }
     let cores = std::thread::available_parallelism().map_or(1, |n| n.get() as u64);
     let limits =
         Limits { cpu_seconds_max: (order.ms_max / 1_000 + 1).saturating_mul(cores), ..Limits::default() };
@@ -136,7 +140,7 @@ fn start(
         workspace,
         writable: permit.writes,
         network: permit.network,
-        read: vec![],
+        read: places.read,
         variables,
         limits,
         run: run_of(command),
