@@ -13,6 +13,8 @@ use super::{Cage, PATH};
 
 /// The longest job that is sent.
 const JOB_BYTES_MAX: u32 = 4 << 20;
+/// A folder in which nothing is when a command begins.
+const EMPTY: &str = "/tmp";
 /// The longest answer that is read.
 const END_BYTES_MAX: u64 = 64 << 10;
 
@@ -76,7 +78,10 @@ pub(super) struct Job {
 impl Job {
     pub(super) fn new(cage: &Cage, view: View, backend: Backend, bound: Bound) -> Self {
         let workspace = cage.workspace.clone();
-        let mut environment = environment(&workspace);
+        // What runs unasked finds no settings that a file of the workspace could hold: `.sqliterc` and its like run
+        // programs. What was approved may keep something there.
+        let home = if cage.writable { &workspace } else { Path::new(EMPTY) };
+        let mut environment = environment(home);
         environment.extend(cage.variables.iter().cloned());
         let (writable, network) = (cage.writable, cage.network);
         let (limits, run) = (cage.limits.clone(), cage.run.clone());
@@ -101,11 +106,17 @@ impl Job {
     }
 }
 
-/// The variables that every command has, and no other.
-pub fn environment(workspace: &Path) -> Vec<(String, String)> {
-    [("PATH", PATH), ("HOME", &workspace.to_string_lossy()), ("LANG", "C.UTF-8")]
-        .map(|(name, value)| (name.to_owned(), value.to_owned()))
-        .into()
+/// The variables that every command has, and no other. Git takes no settings from `HOME`: they can make it run
+/// something, and it would be the workspace that says so.
+pub fn environment(home: &Path) -> Vec<(String, String)> {
+    [
+        ("PATH", PATH),
+        ("HOME", &home.to_string_lossy()),
+        ("LANG", "C.UTF-8"),
+        ("GIT_CONFIG_GLOBAL", "/dev/null"),
+    ]
+    .map(|(name, value)| (name.to_owned(), value.to_owned()))
+    .into()
 }
 
 /// How a command came to its end.

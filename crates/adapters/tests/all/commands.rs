@@ -44,7 +44,7 @@ async fn a_command_runs_in_its_workspace_with_a_clean_environment_and_no_input()
     let mut names: Vec<&str> =
         shown.lines().filter_map(|line| line.split_once('=')).map(|(name, _)| name).collect();
     names.sort_unstable();
-    assert_eq!(names, ["HOME", "LANG", "PATH"]);
+    assert_eq!(names, ["GIT_CONFIG_GLOBAL", "HOME", "LANG", "PATH"]);
     assert!(shown.contains(&format!("HOME={}\n", workspace.display())), "{shown}");
     assert!(home.done(command("pwd")).await.contains(&format!("\n{}\n", workspace.display())));
     assert!(home.done(command("cat")).await.starts_with("exit code: 0\nstdout:\n[nothing]"));

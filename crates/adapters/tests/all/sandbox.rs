@@ -497,6 +497,31 @@ async fn git_is_no_trap_for_whoever_comes_later() {
     }
 }
 
+/// The workspace is full of what an agent or a stranger wrote. Settings in it are no settings of a person.
+#[tokio::test]
+async fn settings_in_the_workspace_are_no_settings_of_a_person() {
+    let run = "echo out >&2; false";
+    for prison in prisons() {
+        let workspace = prison.workspace();
+        fs::create_dir_all(workspace.join(".config/git")).unwrap();
+        for path in [".gitconfig", ".config/git/config"] {
+            fs::write(workspace.join(path), format!("[core]\n\tfsmonitor = \"{run}\"\n")).unwrap();
+        }
+        fs::create_dir_all(workspace.join(".git/objects")).unwrap();
+        fs::create_dir_all(workspace.join(".git/refs")).unwrap();
+        fs::write(workspace.join(".git/HEAD"), "ref: refs/heads/main\n").unwrap();
+        for writable in [true, false] {
+            let git = Run::Script("git status".to_owned());
+            let tried = prison.runs(&Cage { writable, run: git, ..prison.cage("") }).await;
+            assert_eq!(tried.end, Some(End::Exited(0)), "{tried:?}");
+            assert!(tried.out.contains("No commits yet") && !tried.err.contains("out"), "{tried:?}");
+        }
+        let unasked = Cage { writable: false, ..prison.cage("ls -A ~") };
+        let tried = prison.runs(&unasked).await;
+        assert_eq!((tried.end.clone(), tried.out.as_str()), (Some(End::Exited(0)), ""), "{tried:?}");
+    }
+}
+
 #[tokio::test]
 async fn repositories_deeper_in_the_workspace_are_no_trap_either() {
     for prison in prisons() {
