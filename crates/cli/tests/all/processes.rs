@@ -20,9 +20,12 @@ rules:
     calls: [{tool: execute_command, arguments: {command: env echo 1 2 3}}]
   - matches: \"Task *slow*\"
     text: That took a while.
-    delay_ms: 200
+    delay_ms: 600000
   - text: \"Heard: {last}\"
 ";
+
+/// So slow that work is under way for as long as a test has something to do meanwhile.
+const SLOW: &str = "    delay_ms: 600000\n";
 
 #[test]
 fn a_second_daemon_is_refused_and_names_the_first() {
@@ -93,6 +96,7 @@ fn a_signal_ends_it_well_with_everything_printed() {
         // What the files say is what the journal says: a restart finds nothing to print, and goes on.
         assert_eq!(team.tasks(TASKS).len(), 5);
         team.is_in_order();
+        team.write("models/s.yaml", SCRIPT.replace(SLOW, ""));
         assert_eq!(team.pump(), 0);
         assert!(team.tasks(TASKS).iter().all(|t| t.mark == Mark::Done), "{}", team.read(TASKS));
         assert_eq!(team.sessions("worker-1").len(), 5, "nothing was begun twice");
@@ -123,6 +127,7 @@ fn a_killed_daemon_goes_on_and_its_socket_is_no_obstacle() {
     // Commands see that nobody is there.
     assert!(team.fine(&["status"]).contains("No daemon runs"));
     team.fine(&["task", "add", "Another"]);
+    team.write("models/s.yaml", SCRIPT.replace(SLOW, ""));
     let up = team.up();
     until_so("both are done", || {
         team.tasks(TASKS).len() == 2 && team.tasks(TASKS).iter().all(|t| t.mark == Mark::Done)
