@@ -458,7 +458,9 @@ impl Desk {
                     self.displaced.extend(displaced.map(|d| (Instant::now(), path.to_owned(), d)));
                     return Ok(());
                 }
-                Replaced::Changed => {}
+                Replaced::Changed { displaced } => {
+                    self.displaced.extend(displaced.map(|d| (Instant::now(), path.to_owned(), d)));
+                }
             }
         }
         Err(std::io::Error::other("it keeps changing"))
@@ -479,15 +481,24 @@ impl Desk {
     }
 
     /// An editor that had the old file open may have written into it after it was swapped out: its text takes
-    /// the place, and what Synod printed since is printed again.
+    /// the place, and what Synod printed since is printed again. So is what a person saved since, which is looked
+    /// at first: they began with a file that lacked the late save.
     fn look_at_late_saves(&mut self) {
         let displaced = std::mem::take(&mut self.displaced);
         for (since, path, mut old) in displaced {
             match old.late_save() {
                 Some(text) if since.elapsed() >= DEBOUNCE => {
-                    let put = self.rewrite(&path, false, |_, _, _| Some(text.clone()));
+                    self.look(&path, false);
+                    let mut is_put = false;
+                    let put = self.rewrite(&path, false, |_, _, fresh| {
+                        is_put = !fresh;
+                        is_put.then(|| text.clone())
+                    });
                     self.note(&path, put);
                     self.look(&path, true);
+                    if !is_put {
+                        self.displaced.push((since, path, old));
+                    }
                 }
                 Some(_) => self.displaced.push((since, path, old)),
                 None if since.elapsed() < DISPLACED => self.displaced.push((since, path, old)),

@@ -153,7 +153,14 @@ pub enum Replaced {
         displaced: Option<Box<Displaced>>,
     },
     /// Somebody saved in between; nothing was changed.
-    Changed,
+    Changed {
+        /// A file that had the place for a moment and may hold one more save.
+        displaced: Option<Box<Displaced>>,
+    },
+}
+
+impl Replaced {
+    const CHANGED: Self = Self::Changed { displaced: None };
 }
 
 /// A file that was swapped out.
@@ -189,7 +196,8 @@ pub fn replace(path: &Path, old: Option<&Known>, text: &str, flush: Flush) -> io
     let folder = path.parent().unwrap_or_else(|| Path::new("."));
     fs::create_dir_all(folder)?;
     let aside = aside(path);
-    let mut file = File::create(&aside)?;
+    // It is read too if it has the place for a moment and an editor writes into it.
+    let mut file = OpenOptions::new().read(true).write(true).create(true).truncate(true).open(&aside)?;
     let written = write_aside(&mut file, path, text, flush);
     if let Err(error) = written {
         _ = fs::remove_file(&aside);
@@ -220,11 +228,11 @@ fn write_aside(file: &mut File, path: &Path, text: &str, flush: Flush) -> io::Re
 fn put_new(path: &Path, aside: &Path, file: &File, text: &str) -> io::Result<Replaced> {
     match rustix::fs::renameat_with(CWD, aside, CWD, path, RenameFlags::NOREPLACE) {
         Ok(()) => {}
-        Err(rustix::io::Errno::EXIST) => return Ok(Replaced::Changed),
+        Err(rustix::io::Errno::EXIST) => return Ok(Replaced::CHANGED),
         // The file system knows no such rename: a link is refused likewise if the name is taken.
         Err(rustix::io::Errno::INVAL | rustix::io::Errno::NOSYS) => match fs::hard_link(aside, path) {
             Ok(()) => fs::remove_file(aside)?,
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(Replaced::Changed),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(Replaced::CHANGED),
             Err(error) => return Err(error),
         },
         Err(error) => return Err(error.into()),
@@ -242,8 +250,9 @@ fn swap(
 ) -> io::Result<Replaced> {
     match read(path)? {
         Some(now) if now.known.same_content(old) => {}
-        _ => return Ok(Replaced::Changed),
+        _ => return Ok(Replaced::CHANGED),
     }
+    let ours = Known::of(&file.metadata()?, text.as_bytes());
     match rustix::fs::renameat_with(CWD, aside, CWD, path, RenameFlags::EXCHANGE) {
         Ok(()) => {}
         Err(rustix::io::Errno::INVAL | rustix::io::Errno::NOSYS) => {
@@ -253,7 +262,7 @@ fn swap(
                 displaced: None,
             });
         }
-        Err(rustix::io::Errno::NOENT) => return Ok(Replaced::Changed),
+        Err(rustix::io::Errno::NOENT) => return Ok(Replaced::CHANGED),
         Err(error) => return Err(error.into()),
     }
     // `aside` is now the file that stood there. If it is not what was read, a person saved in the last
@@ -262,13 +271,9 @@ fn swap(
     let found = read_open(&mut taken);
     let same = found.as_ref().is_ok_and(|found| found.known.same_content(old));
     if !same {
-        rustix::fs::renameat_with(CWD, aside, CWD, path, RenameFlags::EXCHANGE)?;
-        let ours = fs::metadata(aside)?.ino() == file.metadata()?.ino();
-        if !ours {
-            // And another save came right behind it: the newest keeps the place.
-            rustix::fs::renameat_with(CWD, aside, CWD, path, RenameFlags::EXCHANGE)?;
-        }
-        return Ok(Replaced::Changed);
+        let displaced =
+            give_back(path, aside, Displaced { file: file.try_clone()?, known: ours }, taken, old)?;
+        return Ok(Replaced::Changed { displaced: Some(Box::new(displaced)) });
     }
     let known = found?.known;
     if flush == Flush::After {
@@ -279,6 +284,18 @@ fn swap(
         known: Known::of(&file.metadata()?, text.as_bytes()),
         displaced: Some(Box::new(Displaced { file: taken, known })),
     })
+}
+
+/// Gives `theirs`, which is at `aside`, its place back. What comes out of the place may hold a save as well: into
+/// `ours`, if an editor opened it in between, or beside it, if it was saved by renaming.
+fn give_back(path: &Path, aside: &Path, ours: Displaced, theirs: File, old: &Known) -> io::Result<Displaced> {
+    rustix::fs::renameat_with(CWD, aside, CWD, path, RenameFlags::EXCHANGE)?;
+    if fs::metadata(aside)?.ino() == ours.known.inode {
+        return Ok(ours);
+    }
+    // Another save came right behind it: the newest keeps the place, and the one before it is seen as a late one.
+    rustix::fs::renameat_with(CWD, aside, CWD, path, RenameFlags::EXCHANGE)?;
+    Ok(Displaced { file: theirs, known: old.clone() })
 }
 
 /// After a power failure: a version that was swapped out and not yet let go takes its place again if what
@@ -376,10 +393,13 @@ mod tests {
     fn a_replacement_happens_only_on_what_was_read() {
         let (_folder, path) = fresh();
         assert!(matches!(replace(&path, None, "one", Flush::Before).unwrap(), Replaced::Done { .. }));
-        assert!(matches!(replace(&path, None, "two", Flush::Before).unwrap(), Replaced::Changed));
+        assert!(matches!(replace(&path, None, "two", Flush::Before).unwrap(), Replaced::Changed { .. }));
         let one = read(&path).unwrap().unwrap();
         fs::write(&path, "a person's").unwrap();
-        assert!(matches!(replace(&path, Some(&one.known), "two", Flush::Before).unwrap(), Replaced::Changed));
+        assert!(matches!(
+            replace(&path, Some(&one.known), "two", Flush::Before).unwrap(),
+            Replaced::Changed { .. }
+        ));
         assert_eq!(fs::read_to_string(&path).unwrap(), "a person's");
         let theirs = read(&path).unwrap().unwrap();
         assert!(matches!(
@@ -404,6 +424,47 @@ mod tests {
         assert_eq!(displaced.late_save(), None);
         editor.write_all(b"ONE and more").unwrap();
         assert_eq!(displaced.late_save().as_deref(), Some("ONE and more"));
+    }
+
+    /// The moment in which the place is swapped and the file that comes out is not what was read: `old` was read,
+    /// "saved" was saved over it, and ours has the place.
+    fn in_between() -> (tempfile::TempDir, PathBuf, Displaced, File, Known) {
+        let (folder, path) = fresh();
+        fs::write(&path, "old").unwrap();
+        let old = read(&path).unwrap().unwrap().known;
+        fs::write(aside(&path), "saved").unwrap();
+        fs::write(&path, "ours").unwrap();
+        let ours = read(&path).unwrap().unwrap().known;
+        let ours = Displaced { file: File::open(&path).unwrap(), known: ours };
+        let theirs = File::open(aside(&path)).unwrap();
+        (folder, path, ours, theirs, old)
+    }
+
+    #[test]
+    fn a_save_into_what_had_the_place_for_a_moment_is_seen() {
+        let (_folder, path, ours, theirs, old) = in_between();
+        fs::write(&path, "ours and another save").unwrap();
+        let mut displaced = give_back(&path, &aside(&path), ours, theirs, &old).unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "saved");
+        assert_eq!(displaced.late_save().as_deref(), Some("ours and another save"));
+    }
+
+    #[test]
+    fn of_two_saves_by_renaming_in_one_moment_both_are_seen() {
+        let (_folder, path, ours, theirs, old) = in_between();
+        let newer = path.with_extension("newer");
+        fs::write(&newer, "ours and another save").unwrap();
+        fs::rename(&newer, &path).unwrap();
+        let mut displaced = give_back(&path, &aside(&path), ours, theirs, &old).unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "ours and another save");
+        assert_eq!(displaced.late_save().as_deref(), Some("saved"));
+    }
+
+    #[test]
+    fn what_nobody_wrote_into_is_no_save() {
+        let (_folder, path, ours, theirs, old) = in_between();
+        let mut displaced = give_back(&path, &aside(&path), ours, theirs, &old).unwrap();
+        assert_eq!((fs::read_to_string(&path).unwrap().as_str(), displaced.late_save()), ("saved", None));
     }
 
     #[test]

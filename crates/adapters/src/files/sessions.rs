@@ -33,6 +33,11 @@ impl SessionOp {
     pub(super) fn has_calls(&self) -> bool {
         matches!(self, Self::Append(message) if !message.calls.is_empty())
     }
+
+    fn names_what_is_gone(&self, file: &SessionFile) -> bool {
+        let Self::GiveId(message) = self else { return false };
+        !file.messages().iter().any(|item| item.id.as_ref() == Some(&message.id))
+    }
 }
 
 /// The session with the call that an event outside of it follows from.
@@ -95,7 +100,7 @@ impl Desk {
         if !forced && self.append_only(&path, ops)? {
             return Ok(true);
         }
-        let mut whole = true;
+        let (mut whole, mut lost) = (true, false);
         self.rewrite(&path, forced, |desk, text, fresh| {
             let text = match (text, ops.first()) {
                 (Some(text), _) => text.to_owned(),
@@ -109,8 +114,13 @@ impl Desk {
             };
             let repairs = if fresh { desk.compare_session(id, &file) } else { Vec::new() };
             carry_out(&mut file, ops.iter().chain(&repairs));
+            lost = ops.iter().any(|op| op.names_what_is_gone(&file));
             Some(file.text().to_owned())
         })?;
+        if lost {
+            // Something took it away before it had its name: it is printed again by who compares.
+            self.look_again(&path);
+        }
         Ok(whole)
     }
 

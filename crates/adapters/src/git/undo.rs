@@ -260,7 +260,7 @@ fn write(home: &Path, step: &Step) -> Result<(), Refused> {
         let done = disk::replace(&place, found.as_ref().map(|f| &f.known), &text, Flush::Before);
         match done.map_err(|error| unwritten(error.to_string()))? {
             Replaced::Done { .. } => return Ok(()),
-            Replaced::Changed => {}
+            Replaced::Changed { .. } => {}
         }
     }
     Err(unwritten("it keeps changing".to_owned()))

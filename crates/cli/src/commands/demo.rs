@@ -117,7 +117,7 @@ fn ask_question(home: &Path) -> std::io::Result<()> {
         id: None,
     };
     match disk::replace(&path, None, &format!("{}\n", inbox::print_line(&line)), Flush::Before)? {
-        disk::Replaced::Done { .. } | disk::Replaced::Changed => Ok(()),
+        disk::Replaced::Done { .. } | disk::Replaced::Changed { .. } => Ok(()),
     }
 }
 
