@@ -2,6 +2,7 @@
 //! a task is kept and not read.
 
 mod add;
+mod apart;
 mod edit;
 mod head;
 mod item;
@@ -15,6 +16,7 @@ use domain::id::{AgentId, TaskId};
 use domain::task::{Mark, Priority, Spec};
 
 pub use add::New;
+pub use parse::bytes_read;
 
 use crate::diagnostic::Diagnostic;
 use crate::shape::{Shape, may};

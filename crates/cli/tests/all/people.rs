@@ -322,6 +322,36 @@ fn every_line_of_a_burst_is_taken_once() {
     assert_eq!(team.tasks("tasks/inbox.task.md").len(), LINES);
 }
 
+/// Lines in an ordinary test run; `SYNOD_BURST_LINES=10000` for the long one.
+const BURST_LINES: usize = 1_500;
+
+#[test]
+fn a_burst_is_taken_once_also_when_the_daemon_is_killed_in_the_middle_of_it() {
+    let lines = std::env::var("SYNOD_BURST_LINES").ok().and_then(|n| n.parse().ok()).unwrap_or(BURST_LINES);
+    let team = Team::nothing();
+    team.write("synod.yaml", "");
+    let taken = || team.read("tasks/inbox.task.md").matches("  result: ").count();
+    let burst: String = (0..lines).map(|n| format!("{{\"text\": \"message {n} of many\"}}\n")).collect();
+    let mut up = team.up();
+    team.append("inbox/x.jsonl", &burst);
+    for part in 1..=3 {
+        until_so("some more are taken", || taken() >= lines * part / 5);
+        up.kill();
+        up = team.up();
+    }
+    until_so("all are taken", || taken() == lines);
+    up.stop();
+    let tasks = team.tasks("tasks/inbox.task.md");
+    let titles: Vec<String> = tasks.iter().map(|task| task.title.clone()).collect();
+    let expected: Vec<String> = (0..lines).map(|n| format!("message {n} of many")).collect();
+    assert_eq!(titles.len(), lines);
+    assert!(titles == expected, "each once, in order");
+    let ids: std::collections::BTreeSet<_> = tasks.iter().map(|task| task.id.clone()).collect();
+    assert_eq!(ids.len(), lines, "each has its own id");
+    assert_eq!(team.pump(), 0);
+    assert_eq!(team.tasks("tasks/inbox.task.md").len(), lines);
+}
+
 #[test]
 fn a_torn_line_waits_nonsense_is_skipped_and_a_shorter_file_is_told() {
     const INBOX: &str = "inbox/mail.jsonl";

@@ -1,5 +1,6 @@
 //! From text to tasks, line by line, in time linear in the text.
 
+use std::cell::Cell;
 use std::collections::HashMap;
 use std::ops::Range;
 
@@ -12,7 +13,17 @@ use super::line::{self, Line};
 use super::{Parts, PropertyParts, TaskItem};
 use crate::diagnostic::{Diagnostic, Notes, suggest};
 
+thread_local! {
+    static BYTES_READ: Cell<u64> = const { Cell::new(0) };
+}
+
+/// How many bytes this thread has read as tasks so far: what edits cost, whatever the machine.
+pub fn bytes_read() -> u64 {
+    BYTES_READ.get()
+}
+
 pub(super) fn parse(path: &str, text: &str) -> (Vec<TaskItem>, Vec<Diagnostic>) {
+    BYTES_READ.set(BYTES_READ.get() + text.len() as u64);
     let lines = line::lines(text);
     let mut reader = Reader {
         text,

@@ -330,6 +330,31 @@ proptest! {
     }
 
     #[test]
+    fn edits_of_many_tasks_come_to_the_same_as_one_by_one(text in any_file(), edits in prop::collection::vec((any::<prop::sample::Index>(), 0..4, "(\\PC|\n){0,9}"), 2..12)) {
+        let (mut at_once, _) = TaskFile::parse("tasks/t.task.md", &text);
+        let mut one_by_one = at_once.clone();
+        let ids: Vec<TaskId> = at_once.tasks().iter().filter_map(|item| item.id.clone()).collect();
+        if ids.is_empty() { return Ok(()) }
+        let edits: Vec<_> = edits.iter().map(|(at, kind, words)| {
+            let id = at.get(&ids);
+            (id, (id, *kind, words.as_str()))
+        }).collect();
+        let edit = |file: &mut TaskFile, (id, kind, words): &(&TaskId, i32, &str)| {
+            let Some(at) = file.find(id) else { return };
+            match kind {
+                0 => file.set_mark(at, Mark::Done),
+                1 => file.set_property(at, "result", words),
+                2 => file.set_property(at, "started", "now"),
+                _ => file.remove_property(at, "result"),
+            }
+        };
+        at_once.edit_each(&edits, edit);
+        edits.iter().for_each(|(_, what)| edit(&mut one_by_one, what));
+        prop_assert_eq!(at_once.text(), one_by_one.text());
+        prop_assert_eq!(at_once.tasks(), one_by_one.tasks());
+    }
+
+    #[test]
     fn an_added_task_is_read_back_and_others_stay(text in any_file(), title in "\\PC{1,12}", words in "(\\PC|\n){0,12}", below in prop::option::of(any::<prop::sample::Index>())) {
         let (mut file, diagnostics) = TaskFile::parse("tasks/t.task.md", &text);
         let open = diagnostics.iter().any(|d| d.message.contains("not closed"));
