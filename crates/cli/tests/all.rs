@@ -39,5 +39,7 @@ mod providers;
 mod race;
 #[path = "all/sandbox.rs"]
 mod sandbox;
+#[path = "all/sent.rs"]
+mod sent;
 #[path = "all/team.rs"]
 mod team;

@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use adapters::audit::line::{Line, NO_PREV};
+use adapters::audit::tree::hash;
 use serde_json::Value;
 
 use crate::team::Team;
@@ -88,6 +90,97 @@ fn after_a_power_cut_that_took_its_memory_everything_is_told_once() {
     assert!(ran.stderr.contains("log/audit-aside-1.jsonl"), "{}", ran.stderr);
     assert_eq!(gate(), before);
     assert_eq!(team.synod(&["audit", "verify"]).code, 0);
+}
+
+/// The log with one outcome turned round and every hash made anew, as one who knows the format would do it.
+fn rewritten(log: &str) -> String {
+    let (mut head, mut text) = (NO_PREV, String::new());
+    for (number, old) in log.lines().enumerate() {
+        let mut line = Line::parse(old.as_bytes()).unwrap();
+        if line.outcome == "failed" {
+            line.outcome = "done".to_owned();
+        }
+        let bytes = line.encode(number as u64, &head);
+        head = hash(&bytes);
+        text.push_str(std::str::from_utf8(&bytes).unwrap());
+        text.push('\n');
+    }
+    text
+}
+
+fn git(team: &Team, args: &[&str]) {
+    let mut git = std::process::Command::new("git");
+    git.arg("-C").arg(team.path()).env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_NOSYSTEM", "1");
+    git.args(["-c", "user.name=m", "-c", "user.email=m@example.org"]).args(args);
+    let output = git.output().unwrap();
+    assert!(output.status.success(), "git {args:?}: {}", String::from_utf8_lossy(&output.stderr));
+}
+
+/// A team whose home has a git history, with its checkpoints in it.
+fn kept() -> Team {
+    let team = Team::scripted(REPEATS);
+    git(&team, &["init", "-q", "-b", "main"]);
+    team.write(".gitignore", ".synod/\nworkspaces/\n");
+    team.write("tasks/work.task.md", "- [ ] @worker-1 \"Read\"\n  id: task-001\n");
+    git(&team, &["add", "."]);
+    git(&team, &["commit", "-q", "-m", "begin"]);
+    assert_eq!(team.pump(), 0);
+    // Each stop is signed.
+    team.append("tasks/work.task.md", "- [ ] @worker-1 \"Read\"\n  id: task-002\n");
+    assert_eq!(team.pump(), 0);
+    assert_eq!(team.synod(&["audit", "verify", "--against-git"]).code, 0);
+    team
+}
+
+/// The faults that `audit verify --against-git` finds: file and what became of it.
+fn faults(team: &Team) -> Vec<(String, String)> {
+    let ran = team.synod(&["audit", "verify", "--against-git", "--json"]);
+    let value: Value = serde_json::from_str(&ran.stdout).unwrap();
+    let faults = value["faults"].as_array().unwrap();
+    assert_eq!(ran.code, i32::from(!faults.is_empty()), "{} {}", ran.stdout, ran.stderr);
+    let text = |value: &Value| value.as_str().unwrap().to_owned();
+    faults.iter().map(|fault| (text(&fault["file"]), text(&fault["what"]))).collect()
+}
+
+#[test]
+fn a_log_that_was_rewritten_with_fresh_hashes_is_named_by_the_history() {
+    let team = kept();
+    let forged = rewritten(&team.read("log/audit.jsonl"));
+    assert_ne!(forged, team.read("log/audit.jsonl"));
+    team.write("log/audit.jsonl", forged);
+    // Everything beside it that remembers is gone; the chain itself is good.
+    for path in ["log/checkpoints", ".synod/audit.json"] {
+        std::fs::remove_file(team.at(path)).unwrap();
+    }
+    let found = faults(&team);
+    assert_eq!(found[0], ("log/audit.jsonl".to_owned(), "rewritten".to_owned()), "{found:?}");
+    std::fs::remove_dir_all(team.at(".git")).unwrap();
+    assert_eq!(team.synod(&["audit", "verify"]).code, 0, "without a history nobody can tell");
+    assert_eq!(team.synod(&["audit", "verify", "--against-git"]).code, 1, "which is no good answer");
+}
+
+#[test]
+fn a_history_that_was_tampered_with_is_named_by_its_commit() {
+    let team = kept();
+    let good = team.read("log/checkpoints");
+    // A checkpoint of the history says something else, with the old signature below it.
+    let root = good.lines().nth(2).unwrap();
+    let other = format!("{}Bwc=", "BwcH".repeat(10));
+    team.write("log/checkpoints", good.replacen(root, &other, 1));
+    git(&team, &["add", "log/checkpoints"]);
+    git(&team, &["commit", "-q", "--amend", "-m", "signed the audit log"]);
+    team.write("log/checkpoints", &good);
+    let found = faults(&team);
+    assert!(found.iter().any(|(file, _)| file.starts_with("log/checkpoints in commit ")), "{found:?}");
+    // What is no checkpoint at all is named, too.
+    let team = kept();
+    let good = team.read("log/checkpoints");
+    team.write("log/checkpoints", "nothing to see here\n");
+    git(&team, &["add", "log/checkpoints"]);
+    git(&team, &["commit", "-q", "-m", "tidy"]);
+    team.write("log/checkpoints", good);
+    let found = faults(&team);
+    assert!(found.iter().any(|(file, what)| file.contains("in commit") && what == "unsigned"), "{found:?}");
 }
 
 /// Whether any file beneath the folder has these bytes, beside those that a person wrote.
