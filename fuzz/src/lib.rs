@@ -12,10 +12,11 @@ use formats::document::{Document, Scalar, Value};
 use formats::session::{SessionFile, torn_tail};
 use formats::task::TaskFile;
 use formats::yaml::{Kind, Node};
-use formats::{Diagnostic, Read, Severity, agent, inbox, policy, render, run_mode, script, settings};
+use formats::{Diagnostic, Read, Severity, acl, agent, inbox, policy, render, run_mode, script, settings};
 
 /// The names of all targets.
-pub const TARGETS: [&str; 12] = [
+pub const TARGETS: [&str; 13] = [
+    "acl",
     "agent_json",
     "agent_yaml",
     "approval",
@@ -33,6 +34,7 @@ pub const TARGETS: [&str; 12] = [
 /// Runs one target on one text.
 pub fn run(target: &str, text: &str) {
     match target {
+        "acl" => holds("contexts/a.acl.yaml", text, acl::read("contexts/a.acl.yaml", text)),
         "agent_json" => holds("agents/a/agent.json", text, agent::read("agents/a/agent.json", text)),
         "agent_yaml" => holds("agents/a.agent.yaml", text, agent::read("agents/a.agent.yaml", text)),
         "approval" => approval(text),

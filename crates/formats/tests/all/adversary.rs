@@ -5,7 +5,7 @@ use formats::check::{SourceFile, check};
 use formats::document::Document;
 use formats::session::{SessionFile, torn_tail};
 use formats::task::TaskFile;
-use formats::{agent, approval, inbox, policy, run_mode, script, settings};
+use formats::{acl, agent, approval, inbox, policy, run_mode, script, settings};
 
 const SIZE: usize = 1 << 20;
 
@@ -53,6 +53,7 @@ fn every_parser_gets_through_long_and_deep_texts() {
         let _ = settings::read("s", &text);
         let _ = agent::read("a/agent.json", &text);
         let _ = policy::read("p", &text);
+        let _ = acl::read("c", &text);
         let _ = script::read("s", &text);
         let _ = inbox::read_line("i", 1, &text);
         let _ = approval::read_detail("a", &text);

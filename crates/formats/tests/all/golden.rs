@@ -11,7 +11,7 @@ use domain::settings::{
 };
 use domain::tool::Nature;
 use domain::usage::Price;
-use formats::{agent, inbox, policy, run_mode, script, settings};
+use formats::{acl, agent, inbox, policy, run_mode, script, settings};
 
 pub(crate) fn text(path: &str) -> String {
     let path = format!("{}/tests/golden/{path}", env!("CARGO_MANIFEST_DIR"));
@@ -273,6 +273,104 @@ fn settings_are_read_whole() {
         git: domain::settings::Git { autocommit: false, ..domain::settings::Git::default() },
     };
     assert_eq!(good(settings::read("synod.yaml", &text("home/synod.yaml"))), expected);
+}
+
+#[test]
+fn every_section_of_the_settings_is_read_whole() {
+    let text = str::to_owned;
+    let open = Endpoint {
+        key: Some(KeySource::Env(text("OPENAI_API_KEY"))),
+        organization: Some(text("org-1")),
+        headers: [(text("X-Title"), text("synod"))].into(),
+        stream: false,
+        proxy: Some(text("http://proxy:3128")),
+        timeouts: Timeouts { connect_ms: 2_000, first_byte_ms: 500, idle_ms: 60_000 },
+        ..Endpoint::new("http://127.0.0.1:11434/v1")
+    };
+    let claude = Endpoint {
+        key: Some(KeySource::File(text(".synod/key"))),
+        version: Some(text("2024-01-01")),
+        ..Endpoint::new("https://api.anthropic.com/v1")
+    };
+    let model = |provider: &str, model: &str, context_tokens| ModelRef {
+        provider: text(provider),
+        model: text(model),
+        context_tokens,
+    };
+    let price = Price {
+        input: 2_500_000,
+        output: 10_000_000,
+        cache_read: Some(1_250_000),
+        cache_write: Some(3_000_000),
+    };
+    let expected = Settings {
+        providers: BTreeMap::from([
+            (text("open"), Provider::OpenAi(open)),
+            (text("claude"), Provider::Anthropic(claude)),
+            (text("taped"), Provider::Record { tape: text("tapes/a.jsonl"), of: text("open") }),
+            (text("again"), Provider::Replay { tape: text("tapes/a.jsonl") }),
+            (text("script"), Provider::Scripted { script: text("scripts/demo.yaml") }),
+        ]),
+        models: BTreeMap::from([
+            (text("big"), model("open", "gpt", Some(200_000))),
+            (text("small"), model("claude", "haiku", None)),
+        ]),
+        prices: BTreeMap::from([(text("gpt"), price)]),
+        limits: Limits {
+            turns_max: 12,
+            calls_max: 8,
+            same_call_max: 2,
+            parallel_max: 4,
+            tasks_max: 100,
+            model_attempts_max: 2,
+            model_ms_max: 30_000,
+            tool_ms_max: 10_000,
+            output_bytes_max: 4096,
+        },
+        routing: domain::settings::Routing {
+            fallback: Some(AgentId::new("planner-001")),
+            ..Default::default()
+        },
+        approvals: domain::settings::Approvals {
+            expire_ms: Some(86_400_000),
+            on_expiry: domain::settings::OnExpiry::Escalate,
+        },
+        roles: BTreeMap::new(),
+        context: domain::settings::Context { summary_model: Some(text("small")) },
+        git: domain::settings::Git { autocommit: true, batch_ms: 50 },
+        trust: domain::settings::Trust {
+            outside: strings(&["workspaces/*/vendor/*"]),
+            secret: BTreeMap::from([(text("memory/payroll/*"), vec![AgentId::new("finance-001")])]),
+        },
+        search: domain::settings::Search {
+            embeddings: Some(domain::settings::Embeddings { provider: text("open"), model: text("vectors") }),
+        },
+        audit: domain::settings::Audit { checkpoint_every: 16, key_file: Some(text("../audit.key")) },
+        sandbox: domain::settings::Sandbox { read: strings(&["/opt/rust"]) },
+    };
+    assert_eq!(good(settings::read("synod.yaml", &self::text("settings/full.yaml"))), expected);
+}
+
+#[test]
+fn grants_are_read_whole() {
+    use domain::context::{Access, Acl, Grant, Grantee};
+    let grant = |to| Grant { to, access: Access::Read, redact: Vec::new(), expires: None };
+    let agent = |id: &str| Grantee::Agent(AgentId::new(id));
+    let expected = Acl {
+        grants: vec![
+            grant(Grantee::Role("planner".to_owned())),
+            Grant {
+                access: Access::ReadWrite,
+                redact: strings(&["customer.email", "iban"]),
+                expires: Some(Time(1_798_675_200_000)),
+                ..grant(agent("executor-001"))
+            },
+            grant(agent("job-hunter")),
+        ],
+    };
+    let path = "home/contexts/customers.acl.yaml";
+    assert_eq!(good(acl::read("contexts/customers.acl.yaml", &text(path))), expected);
+    assert_eq!(good(acl::read("contexts/customers.acl.yaml", "")), Acl::default());
 }
 
 #[test]
