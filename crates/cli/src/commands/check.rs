@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
+use adapters::sandbox::places::place;
 use formats::check::SourceFile;
 use formats::{Diagnostic, Severity, render};
 use serde_json::{Value, json};
@@ -11,6 +12,8 @@ use crate::failure::Exit;
 use crate::out::Out;
 use crate::view::files::{self, Unreadable};
 use crate::view::text::count;
+
+const SETTINGS: &str = "synod.yaml";
 
 /// What the check found.
 pub struct Found {
@@ -67,7 +70,7 @@ pub fn look(home: &Path, bytes_max: u64) -> Option<Found> {
     // Of a file that is no text, one finding is enough.
     let found = formats::check::check(&sources).into_iter().filter(|d| !unreadable.contains(&d.path));
     diagnostics.extend(found);
-    diagnostics.extend(missing_scripts(home, &texts));
+    diagnostics.extend(wrong_places(home, &texts));
     diagnostics.sort_by(|a, b| {
         (&a.path, a.line, a.column, &a.message).cmp(&(&b.path, b.line, b.column, &b.message))
     });
@@ -103,28 +106,39 @@ fn unread(path: &str, error: &Unreadable) -> Diagnostic {
     }
 }
 
-/// Scripts that `synod.yaml` names and that are not there.
-fn missing_scripts(home: &Path, texts: &BTreeMap<String, String>) -> Vec<Diagnostic> {
-    const PATH: &str = "synod.yaml";
-    let Some(text) = texts.get(PATH) else { return Vec::new() };
-    let Some(settings) = formats::settings::read(PATH, text).value else { return Vec::new() };
-    let missing = settings.scripts().filter(|script| !home.join(script).exists());
-    missing
-        .map(|script| {
-            let at =
-                text.find("script:").and_then(|from| Some(from + text[from..].find(script)?)).unwrap_or(0);
-            let start = text[..at].rfind('\n').map_or(0, |i| i + 1);
-            Diagnostic {
-                severity: Severity::Error,
-                path: PATH.to_owned(),
-                line: 1 + text[..at].matches('\n').count(),
-                column: 1 + text[start..at].chars().count(),
-                span: at..at + script.len(),
-                message: format!("there is no file `{script}`"),
-                help: Some("paths are relative to the home".to_owned()),
-            }
-        })
-        .collect()
+/// What `synod.yaml` names outside of itself and cannot: scripts that are not there, places that no command may read.
+fn wrong_places(home: &Path, texts: &BTreeMap<String, String>) -> Vec<Diagnostic> {
+    let Some(text) = texts.get(SETTINGS) else { return Vec::new() };
+    let Some(settings) = formats::settings::read(SETTINGS, text).value else { return Vec::new() };
+    let missing = settings.scripts().filter(|script| !home.join(script).exists()).map(|script| {
+        error_at(
+            text,
+            "script:",
+            script,
+            format!("there is no file `{script}`"),
+            "paths are relative to the home",
+        )
+    });
+    let unread = settings.sandbox.read.iter().filter_map(|named| {
+        let why = place(named, home).err()?;
+        Some(error_at(text, "sandbox:", named, format!("`{named}` {why}"), "name the folder that is needed"))
+    });
+    missing.chain(unread).collect()
+}
+
+/// An error about a value of `synod.yaml`, at its place behind a key.
+fn error_at(text: &str, key: &str, value: &str, message: String, help: &str) -> Diagnostic {
+    let at = text.find(key).and_then(|from| Some(from + text[from..].find(value)?)).unwrap_or(0);
+    let start = text[..at].rfind('\n').map_or(0, |i| i + 1);
+    Diagnostic {
+        severity: Severity::Error,
+        path: SETTINGS.to_owned(),
+        line: 1 + text[..at].matches('\n').count(),
+        column: 1 + text[start..at].chars().count(),
+        span: at..at + value.len(),
+        message,
+        help: Some(help.to_owned()),
+    }
 }
 
 fn json(d: &Diagnostic) -> Value {

@@ -124,3 +124,15 @@ fn an_agent_whose_file_is_no_text_is_not_missed_by_others() {
     );
     assert!(ran.stdout.ends_with("\n1 error in 1 file\n"), "{}", ran.stdout);
 }
+
+#[test]
+fn a_place_with_the_home_in_it_is_named() {
+    let home = Home::empty();
+    let at = home.path().canonicalize().unwrap().display().to_string();
+    let home =
+        home.write("synod.yaml", &format!("sandbox:\n  read:\n    - /opt/that-is-not-here\n    - {at}\n"));
+    let found = home.json(&["check"])["diagnostics"].clone();
+    let found = found.as_array().unwrap().iter().find(|d| d["line"] == 4).expect("it is named");
+    assert_eq!((&found["path"], &found["column"]), (&json!("synod.yaml"), &json!(7)));
+    assert_eq!(found["message"], format!("`{at}` has the home in it, or lies there"));
+}
