@@ -140,29 +140,29 @@ pub fn child(agents: u32, url: &str) -> anyhow::Result<()> {
             word.await???;
         }
         let mut answered = 0;
-        loop {
-            let waiting = running.handle.look(|state| state.sessions_in_flight().count()).await?;
-            if waiting == agents as usize && answered == 0 && began.elapsed() > 4 * LATENCY {
-                running.files.settled().await;
-                tokio::time::sleep(Duration::from_secs(1)).await;
-                report::print(format!("{:.1}", (resident()? - before) / f64::from(agents)));
-                return Ok(());
-            }
-            match tokio::time::timeout(LATENCY, events.recv()).await {
+        while answered < agents {
+            match tokio::time::timeout(4 * LATENCY, events.recv()).await {
                 Ok(Ok(recorded)) => answered += u32::from(matches!(recorded.event, Event::Replied { .. })),
+                // Some were missed, or nothing happens: look once, which costs, and go on.
                 Ok(Err(tokio::sync::broadcast::error::RecvError::Lagged(_))) | Err(_) => {
-                    let ended = |state: &domain::state::State| {
-                        state.sessions.values().filter(|s| s.lifecycle == Lifecycle::Waiting).count()
+                    let ended = |s: &&domain::state::Session| s.lifecycle == Lifecycle::Waiting;
+                    let look = move |state: &domain::state::State| {
+                        (state.sessions_in_flight().count(), state.sessions.values().filter(ended).count())
                     };
-                    answered = u32::try_from(running.handle.look(ended).await?)?;
+                    let (waiting, ended) = running.handle.look(look).await?;
+                    if waiting == agents as usize {
+                        running.files.settled().await;
+                        tokio::time::sleep(Duration::from_secs(1)).await;
+                        report::print(format!("{:.1}", (resident()? - before) / f64::from(agents)));
+                        return Ok(());
+                    }
+                    answered = u32::try_from(ended)?;
                 }
                 Ok(Err(error)) => return Err(error.into()),
             }
-            if answered >= agents {
-                report::print(format!("{:.1}", began.elapsed().as_secs_f64() * 1e3));
-                return running.close().await;
-            }
         }
+        report::print(format!("{:.1}", began.elapsed().as_secs_f64() * 1e3));
+        running.close().await
     })
 }
 

@@ -52,7 +52,7 @@ impl Extract {
         }
         let schema = self.closed.schema(&self.known).to_string();
         self.request.system = SYSTEM.to_owned();
-        self.request.tools = Vec::new();
+        self.request.tools = [].into();
         self.request.max_tokens = Some(TOKENS_MAX);
         self.request.messages = vec![said(format!(
             "Question: {}\nSchema of the answer: {schema}\n\nThe text:\n{}",

@@ -6,6 +6,8 @@
 mod approvals;
 mod desk;
 pub mod disk;
+mod flush;
+mod fresh;
 mod inbox;
 mod labels;
 mod owned;
@@ -18,7 +20,7 @@ mod watch;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::thread::JoinHandle;
 
 use domain::id::{Seq, SessionId};
@@ -36,9 +38,10 @@ pub use recent::STALE_SAVE;
 pub(crate) use sessions::path_of as path_of_session;
 
 use crate::git::history::History;
+use fresh::Fresh;
 
 /// Jobs that may wait for the desk; whoever gives more waits.
-const JOBS_MAX: usize = 256;
+const JOBS_MAX: usize = 2048;
 /// Problems that may wait to be told; a listener that is slower misses some, and `synod check` finds them all.
 const PROBLEMS_MAX: usize = 64;
 
@@ -66,6 +69,9 @@ pub(crate) enum Job {
     Rescan,
     Conversation(SessionId, oneshot::Sender<Conversation>),
     Scan(oneshot::Sender<()>),
+    /// Answered when all that was given so far stands in the files.
+    Written(oneshot::Sender<()>),
+    /// Answered when it is durable too.
     Flush(SyncSender<()>),
     /// Puts a file that Synod wrote elsewhere into the history, with the reason.
     Keep(String, String),
@@ -78,6 +84,7 @@ pub struct Files {
     jobs: SyncSender<Job>,
     printed: Arc<AtomicU64>,
     problems: mpsc::Sender<Problem>,
+    fresh: Fresh,
 }
 
 /// What the desk needs.
@@ -103,10 +110,17 @@ pub fn spawn(setup: Setup) -> std::io::Result<(Files, mpsc::Receiver<Problem>, J
     let (jobs, receiver): (SyncSender<Job>, Receiver<Job>) = sync_channel(JOBS_MAX);
     let (problems, problem_receiver) = mpsc::channel(PROBLEMS_MAX);
     let printed = Arc::new(AtomicU64::new(setup.printed.0));
-    let files = Files { jobs: jobs.clone(), printed: printed.clone(), problems: problems.clone() };
+    let fresh = Fresh::default();
+    let files = Files {
+        jobs: jobs.clone(),
+        printed: printed.clone(),
+        problems: problems.clone(),
+        fresh: fresh.clone(),
+    };
     let watcher = if setup.watch { Some(watch::start(&setup.home, jobs)?) } else { None };
     let history = History::spawn(&setup.home, problems.clone())?;
-    let desk = desk::Desk::new(setup, printed, problems, history);
+    let flusher = flush::Flusher::spawn(&setup.home, printed.clone(), history)?;
+    let desk = desk::Desk::new(setup, printed, problems, flusher, fresh);
     let thread = std::thread::Builder::new().name("synod-files".to_owned()).spawn(move || {
         desk.run(&receiver);
         drop(watcher);
@@ -122,8 +136,11 @@ impl Files {
         _ = receiver.await;
     }
 
-    /// What a session file says, after everything given so far was printed. Waits while the file cannot be read.
+    /// What a session file says, after everything given so far was printed, or will say once it is there. Waits while the file cannot be read.
     pub async fn conversation(&self, session: &SessionId) -> Option<Conversation> {
+        if let Some(conversation) = self.fresh.get(session) {
+            return Some(conversation);
+        }
         let (sender, receiver) = oneshot::channel();
         self.give(Job::Conversation(session.clone(), sender)).await;
         receiver.await.ok()
@@ -131,9 +148,9 @@ impl Files {
 
     /// Waits until all that was given so far stands in the files.
     pub async fn settled(&self) {
-        let (sender, receiver) = sync_channel(1);
-        self.give(Job::Flush(sender)).await;
-        _ = tokio::task::spawn_blocking(move || receiver.recv()).await;
+        let (sender, receiver) = oneshot::channel();
+        self.give(Job::Written(sender)).await;
+        _ = receiver.await;
     }
 
     /// Puts a file of the home that Synod wrote, such as a checkpoint of the audit log, into its history. `why` is
@@ -170,13 +187,16 @@ impl Files {
 
     async fn give(&self, job: Job) {
         // The desk may be behind; its queue is bounded, and waiting for room must not hold up other work.
-        let jobs = self.jobs.clone();
-        _ = tokio::task::spawn_blocking(move || jobs.send(job)).await;
+        if let Err(TrySendError::Full(job)) = self.jobs.try_send(job) {
+            let jobs = self.jobs.clone();
+            _ = tokio::task::spawn_blocking(move || jobs.send(job)).await;
+        }
     }
 }
 
 impl Printer for Files {
     fn print(&mut self, batch: Arc<[Recorded]>) {
+        self.fresh.note(&batch);
         // An error means that the desk is gone; then nothing is printed, and the cursor says so.
         _ = self.jobs.send(Job::Print(batch));
     }

@@ -18,7 +18,7 @@ use domain::state::State;
 use domain::tool::{self, Act, Call, Permit, Want};
 use ports::hands::Hands;
 use ports::inputs::Inputs;
-use ports::model::{ErrorKind, ModelError, Request};
+use ports::model::{self, ErrorKind, ModelError, Request};
 use ports::tools::{Order, Outcome, Tools};
 use tokio::runtime::Handle;
 use tokio::task::AbortHandle;
@@ -39,6 +39,8 @@ pub struct LocalHands {
     models: Reach,
     windows: Windows,
     running: BTreeMap<SessionId, Vec<Running>>,
+    /// The tools of each role, described once: thousands of calls share them.
+    described: BTreeMap<Vec<&'static str>, Arc<[model::Tool]>>,
 }
 
 /// The models, made anew when the settings that name them change.
@@ -89,8 +91,8 @@ impl LocalHands {
         tools: Arc<dyn Tools>,
         models: Reach,
     ) -> Self {
-        let (windows, running) = (Windows::default(), BTreeMap::new());
-        Self { home, runtime, inputs, files, tools, models, windows, running }
+        let (windows, running, described) = (Windows::default(), BTreeMap::new(), BTreeMap::new());
+        Self { home, runtime, inputs, files, tools, models, windows, running, described }
     }
 
     fn start(
@@ -121,7 +123,7 @@ impl LocalHands {
         let model = agent.model.fallback.as_ref().filter(|_| falls_back).unwrap_or(&agent.model.primary);
         let role = state.role(&agent.role);
         let asker = Asker { spec: agent, role, approval_required: false, label: &Label::owner() };
-        let names: Vec<&str> =
+        let names: Vec<&'static str> =
             tool::ALL.iter().filter(|f| may_use(&asker, f.name, f.needs).is_ok()).map(|f| f.name).collect();
         let ask = Ask {
             files: self.files.clone(),
@@ -134,7 +136,7 @@ impl LocalHands {
                 model: model.clone(),
                 system: String::new(),
                 messages: Vec::new(),
-                tools: self.tools.describe(&names),
+                tools: self.described(names),
                 turn,
                 max_tokens: least(agent.permissions.max_tokens_per_call, agent.model.max_tokens),
                 temperature: agent.model.temperature,
@@ -144,6 +146,11 @@ impl LocalHands {
             ms_max: state.settings.limits.model_ms_max,
         };
         self.start(session, true, ask.run(ticket));
+    }
+
+    fn described(&mut self, names: Vec<&'static str>) -> Arc<[model::Tool]> {
+        let tools = &self.tools;
+        self.described.entry(names).or_insert_with_key(|names| tools.describe(names).into()).clone()
     }
 
     fn run_tool(
@@ -205,7 +212,7 @@ impl LocalHands {
                 model: spec.model.primary.clone(),
                 system: String::new(),
                 messages: Vec::new(),
-                tools: Vec::new(),
+                tools: [].into(),
                 turn: 1,
                 max_tokens: None,
                 temperature: None,

@@ -1,5 +1,7 @@
 //! Language models: a conversation in, an answer out. Cancel by dropping the future.
 
+use std::sync::Arc;
+
 use async_trait::async_trait;
 use domain::id::AgentId;
 use domain::session::Message;
@@ -17,7 +19,7 @@ pub struct Request {
     /// The conversation so far, oldest first.
     pub messages: Vec<Message>,
     /// Tools it may ask for.
-    pub tools: Vec<Tool>,
+    pub tools: Arc<[Tool]>,
     /// Which turn of the session this is, from 1.
     pub turn: u32,
     /// Longest answer.

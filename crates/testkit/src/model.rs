@@ -86,7 +86,7 @@ pub fn request(agent: &str, messages: Vec<Message>) -> Request {
         model: "puppet".to_owned(),
         system: String::new(),
         messages,
-        tools: Vec::new(),
+        tools: [].into(),
         turn: u32::try_from(turns).unwrap_or(u32::MAX).saturating_add(1),
         max_tokens: None,
         temperature: None,

@@ -6,6 +6,7 @@ use domain::id::MessageId;
 use domain::usage::Usage;
 use ports::clock::Clock as _;
 use ports::model::{ErrorKind, Model, ModelError, Reply, Request};
+use tokio::sync::Semaphore;
 
 use super::fit::{self, Plan};
 use super::history::History;
@@ -26,6 +27,8 @@ const FILES_SHARE: u64 = 4;
 const FILES_BYTES_MAX: usize = 65_536;
 /// The conversation has at least this part of the window, whatever else there is.
 const HISTORY_SHARE: u64 = 4;
+/// So many calls read files at the same time.
+static READERS: Semaphore = Semaphore::const_new(8);
 /// A request that is refused as too long is made shorter so often.
 const SHORTER_MAX: usize = 1;
 
@@ -91,13 +94,17 @@ impl Context {
     async fn pieces(&self, window: u64) -> Vec<Piece> {
         let bytes_max = usize::try_from(window / FILES_SHARE * tokens::BYTES_PER_TOKEN).unwrap_or(usize::MAX);
         let (home, agent, known) = (self.home.clone(), self.agent.clone(), self.known.clone());
+        // A thousand calls that begin at once must not become a thousand threads.
+        let turn = READERS.acquire().await;
         let pieces = tokio::task::spawn_blocking(move || {
             // A home that cannot be opened has nothing to say; whoever works in it finds out why.
             let Ok(root) = Root::with_contexts(&home) else { return Vec::new() };
             let asker = Asker { root: &root, agent: &agent, labels: &known, now: SystemClock.now() };
             sources::collect(&asker, bytes_max.min(FILES_BYTES_MAX))
         });
-        pieces.await.unwrap_or_default()
+        let pieces = pieces.await.unwrap_or_default();
+        drop(turn);
+        pieces
     }
 
     /// Tokens that are left for the conversation.

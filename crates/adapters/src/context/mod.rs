@@ -13,6 +13,7 @@ mod system;
 mod tokens;
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use domain::agent;
 use domain::id::{SessionId, TaskId};
@@ -32,7 +33,7 @@ pub(crate) struct Context {
     agent: agent::Spec,
     task: Option<TaskId>,
     /// Only what tells the labels of files that may go along, and the windows of models.
-    known: State,
+    known: Arc<State>,
     may_summarise: bool,
     windows: Windows,
 }
@@ -68,7 +69,7 @@ impl Context {
             session: session.clone(),
             agent: agent.clone(),
             task: found.and_then(|s| s.task.clone()),
-            known,
+            known: Arc::new(known),
             may_summarise: found.is_none_or(|s| s.summaries < SUMMARIES_MAX),
             windows,
         }

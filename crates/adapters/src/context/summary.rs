@@ -81,7 +81,7 @@ pub(super) fn request(
         model: model.to_owned(),
         system: instructions(agent, answer),
         messages: vec![message],
-        tools: Vec::new(),
+        tools: [].into(),
         turn: 0,
         max_tokens: u32::try_from(answer).ok(),
         temperature: None,

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender};
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 use domain::id::{AgentId, ApprovalId, MessageId, Seq, SessionId};
@@ -18,11 +18,13 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::approvals::{ApprovalOp, QUEUE};
 use super::disk::{self, Displaced, Flush, Found, Known, Replaced, Stamp};
+use super::flush::Flusher;
+use super::fresh::Fresh;
 use super::recent::{Recent, STALE_SAVE};
 use super::sessions::{SessionOp, asked_by, path_of};
 use super::tasks::TaskOp;
 use super::{Conversation, Job, Problem, Setup, owned, relative, stamps};
-use crate::git::history::{History, Notes};
+use crate::git::history::Notes;
 use crate::git::reason::{Reason, Reasons, Weight, Who};
 use crate::git::undo;
 
@@ -86,6 +88,8 @@ pub(super) struct Desk {
     /// Whether events are printed again that the copy of the state has already.
     pub(super) replaying: bool,
     printed: Arc<AtomicU64>,
+    /// How far the files were last said to reach.
+    told: Seq,
     /// The last event that was taken over.
     taken: Seq,
     /// Lines for the list of labels that are not in it yet.
@@ -94,7 +98,8 @@ pub(super) struct Desk {
     pub(super) labelled: BTreeSet<String>,
     /// Whether there was no journal when the home was opened.
     is_new: bool,
-    history: History,
+    flusher: Flusher,
+    fresh: Fresh,
     reasons: Reasons,
     /// What the history is told when all of it stands in the files.
     notes: Notes,
@@ -125,13 +130,15 @@ impl Desk {
         setup: Setup,
         printed: Arc<AtomicU64>,
         tell: mpsc::Sender<Problem>,
-        history: History,
+        flusher: Flusher,
+        fresh: Fresh,
     ) -> Self {
         Self {
             label_lines: String::new(),
             labelled: setup.state.files.keys().cloned().collect(),
             is_new: setup.state.seq == Seq(0),
-            history,
+            flusher,
+            fresh,
             reasons: Reasons::of(&setup.state),
             notes: Notes::default(),
             uncommitted_last: setup.uncommitted.last().map_or(Seq(0), |recorded| recorded.seq),
@@ -164,6 +171,7 @@ impl Desk {
             todo: Todo::default(),
             replaying: false,
             taken: setup.printed,
+            told: setup.printed,
             printed,
         }
     }
@@ -189,6 +197,8 @@ impl Desk {
                 }
             }
             self.settle();
+            // Before files are looked at: a model is asked no later than its question stands there.
+            self.serve_parked();
             self.look_at_late_saves();
             self.look_at_due();
             self.settle();
@@ -239,16 +249,23 @@ impl Desk {
                 for recorded in std::mem::take(&mut self.uncommitted) {
                     self.notes.reasons.extend(self.reasons.take(&self.state, &recorded));
                 }
-                self.tell_history();
+                let notes = self.news();
+                self.flusher.take(BTreeSet::new(), None, notes);
                 self.scans.push((Instant::now(), reply));
+            }
+            Job::Written(reply) => {
+                self.settle();
+                _ = reply.send(());
             }
             Job::Flush(reply) => {
                 self.settle();
-                self.reply(&reply);
+                self.flusher.wait();
+                _ = reply.send(());
             }
             Job::Keep(path, why) => self.keep(path, why),
             Job::Stop => {
                 self.settle();
+                self.flusher.wait();
                 self.keep_stamps();
                 return true;
             }
@@ -267,10 +284,6 @@ impl Desk {
         // What was complained about, or not looked at to the end, is looked at again.
         all.retain(|path, _| !self.problems.contains_key(path) && !self.looks.contains_key(path));
         stamps::keep(&self.home, &all);
-    }
-
-    fn reply(&self, reply: &SyncSender<()>) {
-        _ = reply.send(());
     }
 
     /// Notes what an event changes in files, and keeps the copy of the state in step.
@@ -305,7 +318,7 @@ impl Desk {
         self.todo.sessions.get(session).is_some_and(|ops| ops.iter().any(SessionOp::has_calls))
     }
 
-    /// Makes all edits, durably, and then says how far they reach.
+    /// Makes all edits, and has said how far they reach as soon as they are durable.
     fn settle(&mut self) {
         let todo = std::mem::take(&mut self.todo);
         let reached = self.taken;
@@ -322,7 +335,9 @@ impl Desk {
             let path = path_of(&session);
             let whole = done.as_ref().is_ok_and(|whole| *whole);
             self.note(&path, done.map(|_| ()));
-            if !whole {
+            if whole {
+                self.fresh.written(&session, reached);
+            } else {
                 self.todo.sessions.entry(session).or_default().extend(ops);
                 held = todo.held.or(Some(reached));
             }
@@ -339,30 +354,26 @@ impl Desk {
             held = held.or(todo.held).or(Some(reached));
         }
         let touched = std::mem::take(&mut self.touched);
-        for path in touched {
-            if disk::sync(&self.home.join(&path)).is_err() {
-                self.touched.insert(path);
-                held = held.or(todo.held).or(Some(reached));
-            }
-        }
         match held {
             // Everything before the first event that waits is printed; how much of it does not matter.
             Some(seq) => {
                 self.todo.held =
-                    Some(todo.held.unwrap_or_else(|| Seq(self.printed.load(Ordering::Relaxed))).min(seq))
+                    Some(todo.held.unwrap_or_else(|| Seq(self.printed.load(Ordering::Relaxed))).min(seq));
+                self.flusher.take(touched, None, None);
             }
             None => {
-                self.printed.store(reached.0, Ordering::Release);
-                self.tell_history();
+                let advanced = std::mem::replace(&mut self.told, reached) != reached;
+                let notes = self.news();
+                self.flusher.take(touched, advanced.then_some(reached), notes);
             }
         }
         self.replaying = false;
     }
 
-    /// Tells the history what stands in the files now, and why.
-    fn tell_history(&mut self) {
+    /// What the history is told of what stands in the files now, and why.
+    fn news(&mut self) -> Option<Notes> {
         if self.notes.through == self.taken && self.notes.reasons.is_empty() && self.notes.read.is_empty() {
-            return;
+            return None;
         }
         let mut notes = std::mem::take(&mut self.notes);
         self.notes.through = self.taken;
@@ -372,7 +383,7 @@ impl Desk {
         notes.known = known.collect();
         notes.through = self.taken;
         notes.settings = self.state.settings.git.clone();
-        self.history.note(notes);
+        Some(notes)
     }
 
     /// A person may have changed the file: its new content goes into the history too, also if nothing followed from
@@ -448,13 +459,20 @@ impl Desk {
                 return Ok(());
             }
             let Some(new) = new else { return Ok(()) };
-            let flush = if attempt == 0 { Flush::Before } else { Flush::After };
+            let flush = match (&found, attempt) {
+                (None, _) => Flush::Later,
+                (Some(_), 0) => Flush::Before,
+                (Some(_), _) => Flush::After,
+            };
             match disk::replace(&place, found.as_ref().map(|f| &f.known), &new, flush)? {
                 Replaced::Done { known, displaced } => {
                     if fresh && found.is_some() {
                         self.noticed(path);
                     }
                     self.known.insert(path.to_owned(), known);
+                    if flush == Flush::Later {
+                        self.touched.insert(path.to_owned());
+                    }
                     self.displaced.extend(displaced.map(|d| (Instant::now(), path.to_owned(), d)));
                     return Ok(());
                 }

@@ -189,9 +189,12 @@ pub enum Flush {
     /// Right after: for a file that is saved faster than the disk can follow. The version before it is kept
     /// until then, under a name that `recover` knows.
     After,
+    /// By the caller, with others: for a file that is new, of which the journal has all that stands in it.
+    Later,
 }
 
-/// Puts `text` in place of what was read as `old` (`None`: there was no file). All or nothing, and durable.
+/// Puts `text` in place of what was read as `old` (`None`: there was no file). All or nothing, and durable unless that is
+/// put off.
 pub fn replace(path: &Path, old: Option<&Known>, text: &str, flush: Flush) -> io::Result<Replaced> {
     let folder = path.parent().unwrap_or_else(|| Path::new("."));
     fs::create_dir_all(folder)?;
@@ -210,7 +213,9 @@ pub fn replace(path: &Path, old: Option<&Known>, text: &str, flush: Flush) -> io
     if !matches!(done, Ok(Replaced::Done { .. })) {
         _ = fs::remove_file(&aside);
     }
-    sync_folder(folder);
+    if flush != Flush::Later {
+        sync_folder(folder);
+    }
     done
 }
 
@@ -221,7 +226,7 @@ fn write_aside(file: &mut File, path: &Path, text: &str, flush: Flush) -> io::Re
     }
     match flush {
         Flush::Before => file.sync_all(),
-        Flush::After => Ok(()),
+        Flush::After | Flush::Later => Ok(()),
     }
 }
 
@@ -303,7 +308,10 @@ fn give_back(path: &Path, aside: &Path, ours: Displaced, theirs: File, old: &Kno
 pub fn recover(path: &Path) -> io::Result<()> {
     let aside = aside(path);
     if !aside.exists() {
-        return Ok(());
+        // A new file may have got its name and its length and none of its bytes.
+        let blank = fs::metadata(path).is_ok_and(|m| m.is_file() && m.len() > 0 && m.len() < FILE_BYTES_MAX)
+            && fs::read(path).is_ok_and(|bytes| bytes.iter().all(|byte| *byte == 0));
+        return if blank { fs::remove_file(path) } else { Ok(()) };
     }
     let torn = match fs::read(path) {
         Ok(bytes) => bytes.is_empty() || bytes.contains(&0),
@@ -358,6 +366,11 @@ pub fn sync(path: &Path) -> io::Result<()> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         Err(error) => Err(error),
     }
+}
+
+/// Makes everything on the file system of this folder durable: one wait instead of one for each file.
+pub fn sync_together(folder: &Path) -> io::Result<()> {
+    Ok(rustix::fs::syncfs(File::open(folder)?)?)
 }
 
 /// Makes names in a folder durable; a file system that cannot is no reason to stop.
@@ -490,6 +503,9 @@ mod tests {
             assert_eq!(fs::read_to_string(&path).unwrap(), then);
             assert!(!aside(&path).exists());
         }
+        fs::write(&path, [0; 100]).unwrap();
+        recover(&path).unwrap();
+        assert!(!path.exists(), "a new file that got none of its bytes is as good as none");
     }
 
     #[test]

@@ -12,12 +12,16 @@ use domain::task::{Change, Mark, Spec};
 /// sooner after Synod printed it counts as such a save, and is printed again.
 pub const STALE_SAVE: Duration = Duration::from_secs(10);
 
+/// How often what is older is dropped; nothing depends on it but memory.
+const FORGET_EVERY: Duration = Duration::from_secs(1);
+
 #[derive(Default)]
 pub(super) struct Recent {
     marks: BTreeMap<TaskId, VecDeque<(Instant, Mark)>>,
     specs: BTreeMap<TaskId, VecDeque<(Instant, Spec)>>,
     added: BTreeMap<TaskId, Instant>,
     messages: BTreeMap<SessionId, VecDeque<(Instant, Message)>>,
+    forgot: Option<Instant>,
 }
 
 impl Recent {
@@ -84,8 +88,12 @@ impl Recent {
         self.messages.remove(session);
     }
 
-    /// Drops what is too old to matter.
+    /// Drops what is too old to matter; not each time, because it looks at everything.
     pub(super) fn forget(&mut self) {
+        if self.forgot.is_some_and(|at| at.elapsed() < FORGET_EVERY) {
+            return;
+        }
+        self.forgot = Some(Instant::now());
         self.added.retain(|_, at| is_recent(*at));
         forget(&mut self.marks);
         forget(&mut self.specs);

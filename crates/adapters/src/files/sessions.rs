@@ -103,10 +103,13 @@ impl Desk {
         let (mut whole, mut lost) = (true, false);
         self.rewrite(&path, forced, |desk, text, fresh| {
             let text = match (text, ops.first()) {
-                (Some(text), _) => text.to_owned(),
-                (None, Some(SessionOp::Create(head))) => print_head(head, head.created, Status::Active),
+                // One that a power failure left without its bytes is made anew.
+                (Some(text), first) if !(text.is_empty() && matches!(first, Some(SessionOp::Create(_)))) => {
+                    text.to_owned()
+                }
+                (_, Some(SessionOp::Create(head))) => print_head(head, head.created, Status::Active),
                 // A person deleted it: there is nothing to write to.
-                (None, _) => return None,
+                (_, _) => return None,
             };
             let Some(mut file) = desk.read_session(&path, &text) else {
                 whole = false;

@@ -215,7 +215,8 @@ mod tests {
                 name: "look".to_owned(),
                 description: "looks".to_owned(),
                 schema: "{}".to_owned(),
-            }],
+            }]
+            .into(),
             schema: Some(Schema { name: "vote".to_owned(), schema: closed.to_owned() }),
             ..plain
         };

@@ -137,11 +137,12 @@ impl Remote {
 
     async fn exchange(&self, request: &Request) -> Result<Reply, ModelError> {
         self.wait_for_window(request).await?;
+        // As text at once: a thousand questions wait at the same time, and each tree of values is many times its text.
         let body = match self.api {
-            Api::OpenAi => openai::body(request, &self.host, self.stream),
-            Api::Anthropic => anthropic::body(request, self.stream),
+            Api::OpenAi => openai::body(request, &self.host, self.stream).to_string(),
+            Api::Anthropic => anthropic::body(request, self.stream).to_string(),
         };
-        let response = self.send(body.to_string()).await?;
+        let response = self.send(body).await?;
         self.note_window(response.status(), response.headers());
         if !response.status().is_success() {
             return Err(self.refusal(response, &request.model).await);

@@ -196,7 +196,8 @@ mod tests {
                 name: "look".to_owned(),
                 description: "looks".to_owned(),
                 schema: "{}".to_owned(),
-            }],
+            }]
+            .into(),
             schema: Some(Schema { name: "vote".to_owned(), schema: r#"{"type":"object"}"#.to_owned() }),
             ..request("a", vec![message(Speaker::User, "hi")])
         };

@@ -51,7 +51,7 @@ pub(super) fn request(body: &Value) -> Request {
         model,
         system,
         messages,
-        tools: Vec::new(),
+        tools: [].into(),
         turn: u32::try_from(answers).unwrap_or(u32::MAX).saturating_add(1),
         max_tokens: None,
         temperature: None,
