@@ -158,3 +158,37 @@ impl Worker {
         refused
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_cursor_moves_only_with_what_is_durable() {
+        let home = tempfile::tempdir().unwrap();
+        let (tell, _) = tokio::sync::mpsc::channel(1);
+        let printed = Arc::new(AtomicU64::new(0));
+        let history = History::spawn(home.path(), tell).unwrap();
+        let flusher = Flusher::spawn(home.path(), printed.clone(), history).unwrap();
+        std::fs::write(home.path().join("a"), "one").unwrap();
+        flusher.take(["a".to_owned()].into(), Some(Seq(3)), None);
+        flusher.wait();
+        assert_eq!(printed.load(Ordering::Acquire), 3);
+        // A file beneath what is no folder cannot be made durable.
+        flusher.take(["a/b".to_owned()].into(), Some(Seq(5)), None);
+        flusher.wait();
+        assert_eq!(printed.load(Ordering::Acquire), 3, "the journal still has to print it");
+        std::fs::remove_file(home.path().join("a")).unwrap();
+        std::fs::create_dir(home.path().join("a")).unwrap();
+        std::fs::write(home.path().join("a/b"), "two").unwrap();
+        // Whatever comes next finds what was left.
+        flusher.take(BTreeSet::new(), Some(Seq(6)), None);
+        while printed.load(Ordering::Acquire) != 6 {
+            std::thread::yield_now();
+        }
+        let many = (0..TOGETHER_MIN).map(|n| format!("many-{n}")).collect();
+        flusher.take(many, Some(Seq(9)), None);
+        flusher.wait();
+        assert_eq!(printed.load(Ordering::Acquire), 9);
+    }
+}

@@ -65,3 +65,56 @@ impl Fresh {
         self.lock().get(session).map(|told| told.conversation.clone())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use domain::id::{AgentId, MessageId, Time};
+    use domain::session::{Head, Message, Speaker};
+
+    use super::*;
+
+    fn told(seq: u64, number: u32) -> Recorded {
+        let message = Message {
+            label: Default::default(),
+            id: MessageId::new(format!("m-{number:04}")),
+            at: Time(1),
+            speaker: Speaker::User,
+            from: "person:dana".to_owned(),
+            content: format!("word {number}"),
+            calls: Vec::new(),
+            call: None,
+            summary_through: None,
+        };
+        let event = Event::MessageAdded { session: session(), message, asker: None, in_file: false };
+        Recorded { seq: Seq(seq), at: Time(1), event }
+    }
+
+    fn session() -> SessionId {
+        SessionId::parse("writer-001-00000a").unwrap()
+    }
+
+    #[test]
+    fn a_conversation_is_known_until_its_file_has_all_of_it() {
+        let fresh = Fresh::default();
+        let head = Head {
+            session: session(),
+            agent: AgentId::new("writer-001"),
+            role: "coder".to_owned(),
+            model: "team".to_owned(),
+            system_prompt: "You write.".to_owned(),
+            task: None,
+            created: Time(1),
+        };
+        let opened =
+            Recorded { seq: Seq(1), at: Time(1), event: Event::SessionOpened { head: Box::new(head) } };
+        fresh.note(&[told(0, 7)]);
+        assert_eq!(fresh.get(&session()), None, "one that has a file is read from it");
+        fresh.note(&[opened, told(2, 1)]);
+        assert_eq!(fresh.get(&session()).unwrap().messages.len(), 1);
+        fresh.note(&[told(3, 2)]);
+        fresh.written(&session(), Seq(2));
+        assert_eq!(fresh.get(&session()).unwrap().messages.len(), 2, "the file lacks the second");
+        fresh.written(&session(), Seq(3));
+        assert_eq!(fresh.get(&session()), None, "a person may have changed the file by now");
+    }
+}
