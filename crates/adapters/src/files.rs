@@ -11,6 +11,7 @@ mod fresh;
 mod inbox;
 mod labels;
 mod owned;
+mod places;
 mod recent;
 mod sessions;
 mod stamps;

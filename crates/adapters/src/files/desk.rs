@@ -1,7 +1,7 @@
 //! The desk: the one thread that reads and writes the files of a home.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
@@ -20,10 +20,11 @@ use super::approvals::{ApprovalOp, QUEUE};
 use super::disk::{self, Displaced, Flush, Found, Known, Replaced, Stamp};
 use super::flush::Flusher;
 use super::fresh::Fresh;
+use super::places::{is_ours, session_of};
 use super::recent::{Recent, STALE_SAVE};
 use super::sessions::{SessionOp, asked_by, path_of};
 use super::tasks::TaskOp;
-use super::{Conversation, Job, Problem, Setup, owned, relative, stamps};
+use super::{Conversation, Job, Problem, Setup, relative, stamps};
 use crate::git::history::Notes;
 use crate::git::reason::{Reason, Reasons, Weight, Who};
 use crate::git::undo;
@@ -732,77 +733,6 @@ impl Desk {
         let due = self.looks.values().map(|look| look.due.saturating_duration_since(now)).min();
         let late = if self.displaced.is_empty() { SLEEP } else { DEBOUNCE };
         due.unwrap_or(SLEEP).min(late)
-    }
-
-    /// Every file that a person may have changed, in the order in which they build on each other.
-    fn all_files(&self) -> Vec<String> {
-        let mut all = vec!["synod.yaml".to_owned(), "policy/commands.yaml".to_owned()];
-        all.extend(self.list("agents", ".agent.yaml"));
-        all.extend(self.agent_json());
-        let mut tasks = self.list("tasks", ".task.md");
-        let known_files: BTreeSet<String> =
-            self.state.tasks.values().filter(|t| !t.is_ended()).map(|t| t.spec.file.clone()).collect();
-        tasks.extend(known_files);
-        tasks.sort();
-        tasks.dedup();
-        tasks.retain(|path| path != QUEUE);
-        all.extend(tasks);
-        all.push(QUEUE.to_owned());
-        let mut pending = self.list("approvals/pending", ".approval.md");
-        pending.extend(self.state.approvals.keys().map(|id| format!("approvals/pending/{id}.approval.md")));
-        pending.sort();
-        pending.dedup();
-        all.extend(pending);
-        all.extend(self.list("sessions", ".session.yaml"));
-        all.extend(self.list("inbox", ".jsonl").into_iter().filter(|path| !path.ends_with("-outbox.jsonl")));
-        all
-    }
-
-    fn agent_json(&self) -> Vec<String> {
-        let Ok(entries) = std::fs::read_dir(self.home.join("agents")) else { return Vec::new() };
-        let folders = entries.flatten().filter_map(|entry| entry.file_name().into_string().ok());
-        let mut found: Vec<String> = folders
-            .map(|folder| format!("agents/{folder}/agent.json"))
-            .filter(|path| self.home.join(path).is_file())
-            .collect();
-        found.sort();
-        found
-    }
-
-    pub(super) fn list(&self, folder: &str, ending: &str) -> Vec<String> {
-        list(&self.home, folder, ending)
-    }
-}
-
-/// The files of a folder whose names end so, sorted, relative to the home.
-fn list(home: &Path, folder: &str, ending: &str) -> Vec<String> {
-    let Ok(entries) = std::fs::read_dir(home.join(folder)) else { return Vec::new() };
-    let mut found: Vec<String> = entries
-        .flatten()
-        .filter_map(|entry| entry.file_name().into_string().ok())
-        .filter(|name| name.ends_with(ending) && !name.starts_with('.'))
-        .map(|name| format!("{folder}/{name}"))
-        .collect();
-    found.sort();
-    found
-}
-
-fn session_of(path: &str) -> Option<SessionId> {
-    let name = path.strip_prefix("sessions/")?.strip_suffix(".session.yaml")?;
-    SessionId::parse(name).ok()
-}
-
-/// Whether the desk reads the file at this path.
-fn is_ours(path: &str) -> bool {
-    match path.split_once('/') {
-        None => path == "synod.yaml",
-        Some(("agents", _)) => owned::agent_of(path).is_some(),
-        Some(("tasks", name)) => name.ends_with(".task.md") && !name.contains('/'),
-        Some(("sessions", _)) => session_of(path).is_some(),
-        Some(("approvals", rest)) => rest.starts_with("pending/") && rest.ends_with(".approval.md"),
-        Some(("inbox", name)) => name.ends_with(".jsonl") && !name.ends_with("-outbox.jsonl"),
-        Some(("policy", name)) => name == "commands.yaml",
-        Some(_) => false,
     }
 }
 
