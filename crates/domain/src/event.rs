@@ -277,7 +277,7 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         wrote: Vec<String>,
     },
-    /// A model was asked beside the conversation.
+    /// A model was asked beside the conversation, or gave an answer that cannot be used.
     Spent {
         /// For this conversation.
         session: SessionId,

@@ -290,15 +290,10 @@ pub(super) fn replied(
     read: &[String],
 ) -> Result<Vec<Event>, Refused> {
     let session = thinking(state, id, ticket)?;
+    let again = Failure::Retry { after_ms: 0 };
     if text.trim().is_empty() && calls.is_empty() {
-        return failed(
-            state,
-            at,
-            id,
-            ticket,
-            "the model gave an empty answer",
-            Failure::Retry { after_ms: 0 },
-        );
+        let failed = failed(state, at, id, ticket, "the model gave an empty answer", again)?;
+        return Ok(paid(state, id, (model, usage), failed));
     }
     let mut calls = calls.to_vec();
     unique_ids(calls.iter_mut());
@@ -309,7 +304,8 @@ pub(super) fn replied(
         if !of.readers.include(&session.agent) {
             // Somebody wrote there while the model was asked: whatever it says now is not for this agent.
             let reason = format!("{place} became a secret of others while the model was asked");
-            return failed(state, at, id, ticket, &reason, Failure::Retry { after_ms: 0 });
+            let failed = failed(state, at, id, ticket, &reason, again)?;
+            return Ok(paid(state, id, (model, usage), failed));
         }
         label.join(&of);
     }
@@ -367,6 +363,15 @@ pub(super) fn unique_ids<'a>(calls: impl Iterator<Item = &'a mut Call>) {
             call.id = CallId::new(format!("{named}-{number}"));
         }
     }
+}
+
+/// An answer that cannot be used costs what every answer costs.
+fn paid(state: &State, id: &SessionId, (model, usage): (&str, Usage), mut events: Vec<Event>) -> Vec<Event> {
+    if usage != Usage::default() {
+        let (Usage { tokens_in, tokens_out, .. }, spent) = (usage, bill(state, model, usage));
+        events.insert(0, Event::Spent { session: id.clone(), tokens_in, tokens_out, spent });
+    }
+    events
 }
 
 pub(super) fn failed(

@@ -180,8 +180,12 @@ fn an_empty_answer_counts_as_a_failure_of_the_model() {
     let mut home = limited(|_| {});
     let events = home.says("executor-001", " \n");
     assert!(
-        matches!(&events[..], [Event::TurnFailed { reason, .. }] if reason == "the model gave an empty answer")
+        matches!(&events[..], [Event::Spent { tokens_in: 10, tokens_out: 5, .. }, Event::TurnFailed { reason, .. }]
+            if reason == "the model gave an empty answer"),
+        "it is paid for like any other: {events:?}"
     );
+    let (_, session) = home.session_of("executor-001");
+    assert_eq!((session.spent.usage.tokens_in, session.spent.usage.tokens_out), (10, 5));
 }
 
 #[test]

@@ -129,6 +129,8 @@ fn what_became_a_secret_while_the_model_was_asked_is_not_answered_with() {
         labels: [("memory/pay.md".to_owned(), Label { readers, ..Label::team() })].into(),
     });
     let events = given(&mut home, "executor-001", &["memory/pay.md"]);
-    let [Event::TurnFailed { reason, .. }] = events.as_slice() else { panic!("{}", line(&events)) };
+    let [Event::Spent { .. }, Event::TurnFailed { reason, .. }] = events.as_slice() else {
+        panic!("{}", line(&events))
+    };
     assert_eq!(reason, "memory/pay.md became a secret of others while the model was asked");
 }
