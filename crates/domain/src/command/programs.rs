@@ -8,6 +8,7 @@ mod git;
 mod jq;
 mod search;
 mod sed;
+mod services;
 mod system;
 mod text;
 mod versions;
@@ -20,11 +21,12 @@ use super::tool::{NONE, Operands, Tool};
 type Own = fn(&[Word]) -> Vec<Finding>;
 
 /// Programs with rules of their own.
-const OWN: [(&str, Own); 26] = [
+const OWN: [(&str, Own); 32] = [
     ("[", text::test),
     ("awk", awk::findings),
     ("cd", files::change_folder),
     ("date", system::date),
+    ("dmesg", services::dmesg),
     ("dpkg", system::dpkg),
     ("echo", text::echo),
     ("expr", text::anything),
@@ -32,15 +34,20 @@ const OWN: [(&str, Own); 26] = [
     ("find", find::findings),
     ("gawk", awk::findings),
     ("git", git::findings),
+    ("gzip", archive::gzip),
     ("ip", system::ip),
+    ("journalctl", services::journalctl),
     ("jq", jq::findings),
+    ("last", services::last),
     ("mawk", awk::findings),
+    ("mount", services::mount),
     ("netstat", system::netstat),
     ("printf", text::printf),
     ("ps", system::ps),
     ("rpm", system::rpm),
     ("sed", sed::findings),
     ("sleep", system::sleep),
+    ("systemctl", services::systemctl),
     ("tar", archive::tar),
     ("test", text::test),
     ("true", text::anything),

@@ -63,3 +63,19 @@ pub(super) fn zipinfo(arguments: &[Word]) -> Vec<Finding> {
     const TOOL: Tool = Tool { flags: "12smlvhtTz", operands: Operands::Paths, ..NONE };
     TOOL.findings(arguments)
 }
+
+/// `gzip` may list and test; without that it puts a packed file in place of each.
+pub(super) fn gzip(arguments: &[Word]) -> Vec<Finding> {
+    const TOOL: Tool = Tool {
+        flags: "lqtv",
+        long: &["list", "quiet", "test", "verbose", "help", "version"],
+        operands: Operands::Paths,
+        ..NONE
+    };
+    let read = TOOL.read(arguments);
+    let mut findings = TOOL.findings(arguments);
+    if !read.has_any(&["l", "list", "t", "test", "help", "version"]) {
+        findings.push(ask(Risk::Medium, rule::CHANGES, "writes files: gzip"));
+    }
+    findings
+}

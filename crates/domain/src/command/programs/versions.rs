@@ -64,7 +64,7 @@ const PROGRAMS: [(&str, &[&str]); 74] = [
     ("python3", &["-V", "-VV"]),
     ("redis-cli", &["-v"]),
     ("ruby", &["-v"]),
-    ("rustc", &["-V", "-vV"]),
+    ("rustc", &["-V", "-vV", "-Vv"]),
     ("rustfmt", &["-V"]),
     ("rustup", &["-V"]),
     ("sqlite3", &["-version"]),
