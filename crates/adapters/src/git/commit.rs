@@ -1,9 +1,10 @@
 //! One commit on top of whatever the branch points at: the tree before it with some files changed. What a person
 //! has staged stays staged; a branch that moved meanwhile is never overwritten.
 
-use std::fs::Metadata;
+use std::fs::{Metadata, OpenOptions};
+use std::io::Write as _;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use git2::build::TreeUpdateBuilder;
 use git2::{
@@ -120,6 +121,9 @@ pub(super) fn add(repo: &Repository, changes: &[Change], words: &Words<'_>) -> R
         });
     }
     for _ in 0..RACES_MAX {
+        // Held over all of it: a commit that a person makes in between would take ours back, or leave an index that is
+        // neither's.
+        let index = Held::take(repo)?;
         let head = head(repo)?;
         let base = tree_of(repo, head.commit.as_ref()).map_err(|e| unwritten(&e))?;
         let pairs = changes.iter().zip(&blobs);
@@ -129,8 +133,7 @@ pub(super) fn add(repo: &Repository, changes: &[Change], words: &Words<'_>) -> R
             return Ok(None);
         }
         let tree = change_tree(repo, &base, &real).map_err(|e| unwritten(&e))?;
-        // The index goes first: were it last, a commit that a person makes in between would take ours back.
-        change_index(repo, &base, &real)?;
+        index.change(&base, &real)?;
         let tree = repo.find_tree(tree).map_err(|e| unwritten(&e))?;
         let parents: Vec<&Commit<'_>> = head.commit.iter().collect();
         let id = repo
@@ -142,7 +145,10 @@ pub(super) fn add(repo: &Repository, changes: &[Change], words: &Words<'_>) -> R
             None => repo.reference(&head.branch, id, false, &log),
         };
         match moved {
-            Ok(_) => return Ok(Some(id)),
+            Ok(_) => {
+                index.put()?;
+                return Ok(Some(id));
+            }
             Err(error) if is_race(&error) => {}
             Err(error) => return Err(unwritten(&error)),
         }
@@ -188,37 +194,94 @@ fn file_mode(mode: u32) -> FileMode {
     }
 }
 
-/// Brings the index in line, but for files of which a person has staged something else.
-fn change_index(
-    repo: &Repository,
-    base: &Tree<'_>,
-    changes: &[(&Change, Option<(Oid, u32)>)],
-) -> Result<(), Unkept> {
-    let mut index = repo.index().map_err(|error| unindexed(&error))?;
-    index.read(true).map_err(|error| unindexed(&error))?;
-    let mut changed = false;
-    for (change, new) in changes {
-        let path = Path::new(&change.path);
-        let conflicted = (1..=3).any(|stage| index.get_path(path, stage).is_some());
-        let staged = index.get_path(path, 0).map(|entry| (entry.id, entry.mode));
-        let theirs = staged != entry(base, &change.path) && staged != *new;
-        if conflicted || theirs {
-            continue;
+/// How a lock of ours begins; the process follows, so that one that a crash left behind is known.
+const LOCKED: &str = "synod ";
+
+/// Git's index while nobody else may change it.
+struct Held {
+    index: PathBuf,
+    lock: PathBuf,
+    next: PathBuf,
+    held: bool,
+}
+
+impl Held {
+    /// Locks the index as git itself does, by a name.
+    fn take(repo: &Repository) -> Result<Self, Unkept> {
+        let index = repo.path().join("index");
+        let (lock, next) = (index.with_extension("lock"), index.with_extension("synod"));
+        let failed = |error: std::io::Error| match error.kind() {
+            std::io::ErrorKind::AlreadyExists => Unkept::Locked,
+            _ => Unkept::Waits(format!("git's index cannot be locked: {error}")),
+        };
+        if is_left_behind(&lock) {
+            std::fs::remove_file(&lock).map_err(failed)?;
         }
-        changed = true;
-        match (new, &change.new) {
-            (Some((id, mode)), Some(content)) => {
-                let entry = index_entry(&change.path, *id, *mode, content.stat.as_deref());
-                index.add(&entry).map_err(|error| unindexed(&error))?;
+        let mut file = OpenOptions::new().write(true).create_new(true).open(&lock).map_err(failed)?;
+        let held = Self { index, lock, next, held: true };
+        file.write_all(format!("{LOCKED}{}\n", std::process::id()).as_bytes()).map_err(failed)?;
+        match std::fs::copy(&held.index, &held.next) {
+            Ok(_) => {}
+            // The first commit makes it.
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                _ = std::fs::remove_file(&held.next);
             }
-            _ => {
-                if staged.is_some() {
-                    index.remove(path, 0).map_err(|error| unindexed(&error))?;
+            Err(error) => return Err(failed(error)),
+        }
+        Ok(held)
+    }
+
+    /// Brings the next index in line, but for files of which a person has staged something else.
+    fn change(&self, base: &Tree<'_>, changes: &[(&Change, Option<(Oid, u32)>)]) -> Result<(), Unkept> {
+        let mut index = Index::open(&self.next).map_err(|error| unindexed(&error))?;
+        for (change, new) in changes {
+            let path = Path::new(&change.path);
+            let conflicted = (1..=3).any(|stage| index.get_path(path, stage).is_some());
+            let staged = index.get_path(path, 0).map(|entry| (entry.id, entry.mode));
+            let theirs = staged != entry(base, &change.path) && staged != *new;
+            if conflicted || theirs {
+                continue;
+            }
+            match (new, &change.new) {
+                (Some((id, mode)), Some(content)) => {
+                    let entry = index_entry(&change.path, *id, *mode, content.stat.as_deref());
+                    index.add(&entry).map_err(|error| unindexed(&error))?;
+                }
+                _ => {
+                    if staged.is_some() {
+                        index.remove(path, 0).map_err(|error| unindexed(&error))?;
+                    }
                 }
             }
         }
+        index.write().map_err(|error| unindexed(&error))
     }
-    if changed { index.write().map_err(|error| unindexed(&error)) } else { Ok(()) }
+
+    /// The next index takes its place.
+    fn put(mut self) -> Result<(), Unkept> {
+        let failed = |error| Unkept::Waits(format!("git's index cannot be written: {error}"));
+        std::fs::rename(&self.next, &self.lock).map_err(failed)?;
+        std::fs::rename(&self.lock, &self.index).map_err(failed)?;
+        self.held = false;
+        Ok(())
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        if self.held {
+            _ = std::fs::remove_file(&self.next);
+            _ = std::fs::remove_file(&self.lock);
+        }
+    }
+}
+
+/// Whether a Synod that runs no more held this lock.
+fn is_left_behind(lock: &Path) -> bool {
+    let said = std::fs::read_to_string(lock).ok();
+    let process = said.as_deref().and_then(|said| said.strip_prefix(LOCKED)?.trim().parse().ok());
+    let process = process.and_then(rustix::process::Pid::from_raw);
+    process.is_some_and(|process| rustix::process::test_kill_process(process) == Err(rustix::io::Errno::SRCH))
 }
 
 fn index_entry(path: &str, id: Oid, mode: u32, stat: Option<&Metadata>) -> IndexEntry {

@@ -148,6 +148,26 @@ fn people_and_synod_commit_at_the_same_time_and_neither_loses() {
 }
 
 #[test]
+fn a_lock_that_a_killed_synod_left_behind_is_taken_away_and_no_other() {
+    let team = kept();
+    let mut dead = std::process::Command::new("true").spawn().unwrap();
+    dead.wait().unwrap();
+    team.write(".git/index.lock", format!("synod {}\n", dead.id()));
+    team.fine(&["task", "add", "Say hello", "--to", "worker-1"]);
+    assert!(!team.at(".git/index.lock").exists());
+    assert!(log(&team).len() > 1);
+    is_clean(&team);
+    for held in [String::new(), "DIRC".to_owned(), format!("synod {}\n", std::process::id())] {
+        team.write(".git/index.lock", &held);
+        let before = log(&team).len();
+        team.fine(&["task", "add", "Say hello again", "--to", "worker-1"]);
+        assert_eq!(log(&team).len(), before, "{held:?} is somebody's");
+        assert_eq!(std::fs::read_to_string(team.at(".git/index.lock")).unwrap(), held);
+        std::fs::remove_file(team.at(".git/index.lock")).unwrap();
+    }
+}
+
+#[test]
 fn without_autocommit_nothing_is_committed() {
     let team = kept();
     team.append("synod.yaml", "git: {autocommit: false}\n");
