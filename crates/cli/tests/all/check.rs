@@ -130,7 +130,7 @@ fn a_place_with_the_home_in_it_is_named() {
     let home = Home::empty();
     let at = home.path().canonicalize().unwrap().display().to_string();
     let home =
-        home.write("synod.yaml", &format!("sandbox:\n  read:\n    - /opt/that-is-not-here\n    - {at}\n"));
+        home.write("synod.yaml", format!("sandbox:\n  read:\n    - /opt/that-is-not-here\n    - {at}\n"));
     let found = home.json(&["check"])["diagnostics"].clone();
     let found = found.as_array().unwrap().iter().find(|d| d["line"] == 4).expect("it is named");
     assert_eq!((&found["path"], &found["column"]), (&json!("synod.yaml"), &json!(7)));
