@@ -7,6 +7,7 @@ mod edit_event;
 mod home;
 mod idle_agent;
 mod journal_append;
+mod lean;
 mod load;
 mod many;
 mod measure;

@@ -8,15 +8,15 @@ use std::time::{Duration, Instant};
 
 use adapters::model::Models;
 use anyhow::Context as _;
-use domain::event::Event;
 use domain::input::Input;
 use domain::lifecycle::Lifecycle;
 use domain::settings::{Endpoint, ModelRef, Provider as Settled, Settings};
 use ports::model::{Model as _, Request};
-use testkit::model::{Puppet, message, request, says};
-use testkit::provider::Provider;
+use testkit::model::{message, request};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 use crate::home::{self, AGENT};
+use crate::lean::Lean;
 use crate::measure::{Aim, Measurement, Unit, median};
 use crate::{report, turn};
 
@@ -28,12 +28,14 @@ const LATENCY: Duration = Duration::from_millis(50);
 /// Long enough for all agents to wait at once.
 const STILL: Duration = Duration::from_secs(20);
 const ROUNDS: usize = 5;
+/// About what a question with its tools has.
+const BODY_BYTES: usize = 12 << 10;
 
 pub fn run() -> anyhow::Result<Vec<Measurement>> {
-    let server = Provider::start(Arc::new(Puppet::answering(|_| Ok(says("It is done.")))));
-    server.delay(LATENCY);
+    let server = Lean::start(LATENCY)?;
     let ideal = LATENCY.as_secs_f64() * 1e3;
     let asked = in_process(&server.url())?;
+    let bare = bare(&server.url(), &"x".repeat(BODY_BYTES))?;
     let work: f64 = in_child(&server.url())?;
     server.delay(STILL);
     let (full, empty) = (in_child::<f64>(&server.url())?, 0.0);
@@ -55,6 +57,15 @@ pub fn run() -> anyhow::Result<Vec<Measurement>> {
             baseline: ideal,
             aim: Aim::Times(1.2),
             rounds: 1,
+        },
+        Measurement {
+            name: "1,000 agents at once, beside the bare exchanges".to_owned(),
+            value: work,
+            unit: Unit::Milliseconds,
+            against: "1,000 bare exchanges at once",
+            baseline: bare,
+            aim: Aim::Nothing,
+            rounds: ROUNDS,
         },
         Measurement {
             name: "memory of an active agent".to_owned(),
@@ -108,6 +119,45 @@ fn in_process(url: &str) -> anyhow::Result<f64> {
     Ok(median(&times))
 }
 
+/// How long it takes a client that does nothing but open a thousand connections, send the bytes and read the answers,
+/// in milliseconds: what this machine and this server allow at best.
+fn bare(url: &str, body: &str) -> anyhow::Result<f64> {
+    let host = url.trim_start_matches("http://").trim_end_matches("/v1");
+    let length = body.len();
+    let request = format!(
+        "POST /v1/chat/completions HTTP/1.1\r\nhost: {host}\r\ncontent-type: application/json\r\n\
+         content-length: {length}\r\n\r\n{body}"
+    );
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+    let mut times = Vec::new();
+    for _ in 0..ROUNDS {
+        let began = Instant::now();
+        runtime.block_on(async {
+            let asked: Vec<_> = (0..AGENTS)
+                .map(|_| {
+                    let (host, request) = (host.to_owned(), request.clone());
+                    tokio::spawn(async move {
+                        let mut stream = tokio::net::TcpStream::connect(host).await?;
+                        stream.write_all(request.as_bytes()).await?;
+                        let mut answer = Vec::new();
+                        while !answer.ends_with(b"}}") {
+                            let read = stream.read_buf(&mut answer).await?;
+                            anyhow::ensure!(read > 0, "the server closed the connection");
+                        }
+                        Ok::<(), anyhow::Error>(())
+                    })
+                })
+                .collect();
+            for answer in asked {
+                answer.await??;
+            }
+            Ok::<(), anyhow::Error>(())
+        })?;
+        times.push(began.elapsed().as_secs_f64() * 1e3);
+    }
+    Ok(median(&times))
+}
+
 fn in_child<T: std::str::FromStr<Err: std::error::Error + Send + Sync + 'static>>(
     url: &str,
 ) -> anyhow::Result<T> {
@@ -127,7 +177,6 @@ pub fn child(agents: u32, url: &str) -> anyhow::Result<()> {
         running.check()?;
         running.handle.submit(Input::Started).await??;
         running.files.settled().await;
-        let mut events = running.handle.listen();
         let before = resident()?;
         let began = Instant::now();
         let said: Vec<_> = (0..agents)
@@ -139,29 +188,21 @@ pub fn child(agents: u32, url: &str) -> anyhow::Result<()> {
         for word in said {
             word.await???;
         }
-        let mut answered = 0;
-        while answered < agents {
-            match tokio::time::timeout(4 * LATENCY, events.recv()).await {
-                Ok(Ok(recorded)) => answered += u32::from(matches!(recorded.event, Event::Replied { .. })),
-                // Some were missed, or nothing happens: look once, which costs, and go on.
-                Ok(Err(tokio::sync::broadcast::error::RecvError::Lagged(_))) | Err(_) => {
-                    let ended = |s: &&domain::state::Session| s.lifecycle == Lifecycle::Waiting;
-                    let look = move |state: &domain::state::State| {
-                        (state.sessions_in_flight().count(), state.sessions.values().filter(ended).count())
-                    };
-                    let (waiting, ended) = running.handle.look(look).await?;
-                    if waiting == agents as usize {
-                        running.files.settled().await;
-                        tokio::time::sleep(Duration::from_secs(1)).await;
-                        report::print(format!("{:.1}", (resident()? - before) / f64::from(agents)));
-                        return Ok(());
-                    }
-                    answered = u32::try_from(ended)?;
-                }
-                Ok(Err(error)) => return Err(error.into()),
-            }
+        let mut pulse = running.handle.pulse();
+        let ended = tokio::time::timeout(STILL / 10, pulse.wait_for(|pulse| pulse.idle)).await.is_ok();
+        let took = began.elapsed();
+        let waiting = running.handle.look(|state| state.sessions_in_flight().count()).await?;
+        if waiting == agents as usize {
+            running.files.settled().await;
+            report::print(format!("{:.1}", (resident()? - before) / f64::from(agents)));
+            return Ok(());
         }
-        report::print(format!("{:.1}", began.elapsed().as_secs_f64() * 1e3));
+        anyhow::ensure!(ended, "{waiting} of {agents} still wait after {took:?}");
+        let answered = |state: &domain::state::State| {
+            state.sessions.values().filter(|s| s.lifecycle == Lifecycle::Waiting).count()
+        };
+        anyhow::ensure!(running.handle.look(answered).await? == agents as usize, "not all were answered");
+        report::print(format!("{:.1}", took.as_secs_f64() * 1e3));
         running.close().await
     })
 }
