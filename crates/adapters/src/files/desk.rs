@@ -67,6 +67,8 @@ pub(super) struct Desk {
     pub(super) lines_given: BTreeMap<String, u64>,
     /// Tasks and messages without an id, which the engine is asked to name.
     pub(super) adopting_tasks: BTreeSet<(String, String)>,
+    /// While all files are looked at: those with tasks to be named, once every name that is taken is known.
+    pub(super) to_name: Option<BTreeSet<String>>,
     pub(super) adopting_messages: BTreeSet<(SessionId, String)>,
     /// Sessions whose cut the engine was told.
     pub(super) cutting: BTreeSet<SessionId>,
@@ -154,6 +156,7 @@ impl Desk {
             agent_files: BTreeMap::new(),
             lines_given: BTreeMap::new(),
             adopting_tasks: BTreeSet::new(),
+            to_name: None,
             adopting_messages: BTreeSet::new(),
             cutting: BTreeSet::new(),
             closed: BTreeSet::new(),
@@ -234,6 +237,7 @@ impl Desk {
                     self.find_labels();
                 }
                 let stamps = stamps::take(&self.home);
+                self.to_name = Some(BTreeSet::new());
                 for path in self.all_files() {
                     let place = self.home.join(&path);
                     if stamps.get(&path).is_some_and(|stamp| Stamp::of(&place).as_ref() == Some(stamp)) {
@@ -246,6 +250,10 @@ impl Desk {
                     self.look(&path, true);
                     self.settle();
                 }
+                for path in self.to_name.take().unwrap_or_default() {
+                    self.look(&path, true);
+                }
+                self.settle();
                 self.miss_agents();
                 for recorded in std::mem::take(&mut self.uncommitted) {
                     self.notes.reasons.extend(self.reasons.take(&self.state, &recorded));

@@ -180,6 +180,10 @@ impl Desk {
                     repairs.push(TaskOp::GiveId { id: id.clone(), title: item.title.clone() });
                     continue;
                 }
+                if let Some(to_name) = &mut self.to_name {
+                    to_name.insert(path.to_owned());
+                    continue;
+                }
                 let key = (path.to_owned(), item.title.clone());
                 if !broken
                     && !self.adopting_tasks.contains(&key)

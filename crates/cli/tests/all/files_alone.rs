@@ -117,3 +117,14 @@ fn deleted_after_the_end() {
     assert_eq!(team.pump(), 3);
     assert_eq!(team.names("approvals/pending"), ["approval-0003.approval.md"]);
 }
+
+#[test]
+fn a_task_without_a_name_gets_one_that_no_other_file_has() {
+    let team = Team::fresh();
+    team.write("tasks/a.task.md", "- [ ] @planner-001 \"Say hello\"\n");
+    team.write("tasks/b.task.md", "- [x] \"Old work\"\n  id: task-001\n- [-] \"Older\"\n  id: task-007\n");
+    team.pump();
+    assert_eq!(team.tasks("tasks/a.task.md")[0].id.as_ref().unwrap().as_str(), "task-008");
+    let kept: Vec<_> = team.tasks("tasks/b.task.md").iter().map(|t| t.id.clone().unwrap()).collect();
+    assert_eq!(kept.iter().map(|id| id.as_str()).collect::<Vec<_>>(), ["task-001", "task-007"]);
+}
