@@ -68,7 +68,7 @@ impl Extract {
                 (answer.map_or_else(|| Outcome::failed(NONE), Outcome::done), reply.usage)
             }
             // The provider's words may repeat the text, so they are not passed on.
-            Ok(Err(_)) => (Outcome::failed(NONE), Usage::default()),
+            Ok(Err(error)) => (Outcome::failed(NONE), error.usage),
             Err(_) => (Outcome::failed("the model did not answer in time"), Usage::default()),
         }
     }

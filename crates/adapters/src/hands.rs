@@ -16,6 +16,7 @@ use domain::session::Message;
 use domain::settings::{Limits, ModelRef, Provider};
 use domain::state::State;
 use domain::tool::{self, Act, Call, Permit, Want};
+use domain::usage::Usage;
 use ports::hands::Hands;
 use ports::inputs::Inputs;
 use ports::model::{self, ErrorKind, ModelError, Request};
@@ -126,6 +127,7 @@ impl LocalHands {
         let names: Vec<&'static str> =
             tool::ALL.iter().filter(|f| may_use(&asker, f.name, f.needs).is_ok()).map(|f| f.name).collect();
         let ask = Ask {
+            inputs: self.inputs.clone(),
             files: self.files.clone(),
             models: self.models.models(&self.home, state),
             tools: self.tools.clone(),
@@ -297,6 +299,7 @@ impl Hands for LocalHands {
 
 /// One model call.
 struct Ask {
+    inputs: Arc<dyn Inputs>,
     files: Files,
     models: Arc<Models>,
     tools: Arc<dyn Tools>,
@@ -308,7 +311,7 @@ struct Ask {
 
 impl Ask {
     async fn run(self, ticket: Ticket) -> Input {
-        let Self { files, models, tools, context, session, request, ms_max } = self;
+        let Self { inputs, files, models, tools, context, session, request, ms_max } = self;
         let failed = |session, reason, failure| Input::ModelFailed { session, ticket, reason, failure };
         let Some(conversation) = files.conversation(&session).await else {
             let reason = format!("sessions/{session}.session.yaml is gone");
@@ -341,7 +344,12 @@ impl Ask {
                 let text = redacted(text);
                 Input::Summarised { session, ticket, through, text, model, usage }
             }
-            Err(ModelError { kind, message }) => failed(session, redacted(message), failure(kind)),
+            Err(ModelError { kind, message, usage }) => {
+                if usage != Usage::default() {
+                    inputs.give(Input::Spent { session: session.clone(), model, usage }).await;
+                }
+                failed(session, redacted(message), failure(kind))
+            }
         }
     }
 }

@@ -78,10 +78,25 @@ pub struct Reply {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct ModelError {
+    /// What it took all the same: a provider is paid for what it began to say.
+    pub usage: Usage,
     /// What the engine can do about it.
     pub kind: ErrorKind,
     /// For people.
     pub message: String,
+}
+
+impl ModelError {
+    /// One that cost nothing.
+    pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
+        Self { usage: Usage::default(), kind, message: message.into() }
+    }
+
+    /// The same, after so much more was used.
+    #[must_use]
+    pub fn after(self, usage: Usage) -> Self {
+        Self { usage: self.usage.plus(usage), ..self }
+    }
 }
 
 /// What can be done about a failed call.

@@ -70,12 +70,12 @@ pub fn wants(tool: &str, arguments: &str) -> Reply {
 
 /// A failure that no repetition helps.
 pub fn give_up(message: &str) -> ModelError {
-    ModelError { kind: ErrorKind::GiveUp, message: message.to_owned() }
+    ModelError::new(ErrorKind::GiveUp, message.to_owned())
 }
 
 /// A failure that passes.
 pub fn retry(after_ms: u64) -> ModelError {
-    ModelError { kind: ErrorKind::Retry { after_ms }, message: "the puppet is busy".to_owned() }
+    ModelError::new(ErrorKind::Retry { after_ms }, "the puppet is busy".to_owned())
 }
 
 /// A request with only a conversation in it.

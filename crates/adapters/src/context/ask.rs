@@ -152,9 +152,9 @@ async fn within(
 ) -> Result<Reply, ModelError> {
     match tokio::time::timeout(Duration::from_millis(ms_max), asked).await {
         Ok(outcome) => outcome,
-        Err(_) => Err(ModelError {
-            kind: ErrorKind::Retry { after_ms: 0 },
-            message: format!("no answer within {ms_max} ms (limits.model_ms_max)"),
-        }),
+        Err(_) => {
+            let message = format!("no answer within {ms_max} ms (limits.model_ms_max)");
+            Err(ModelError::new(ErrorKind::Retry { after_ms: 0 }, message))
+        }
     }
 }

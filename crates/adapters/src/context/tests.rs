@@ -71,7 +71,7 @@ fn long(messages: usize) -> Vec<Message> {
 }
 
 fn too_long() -> Result<Reply, ModelError> {
-    Err(ModelError { kind: ErrorKind::TooLong, message: "too many tokens".to_owned() })
+    Err(ModelError::new(ErrorKind::TooLong, "too many tokens".to_owned()))
 }
 
 fn has(request: &Request, words: &str) -> bool {

@@ -60,8 +60,13 @@ impl Draft {
         Ok(call)
     }
 
-    /// The answer, or why there is none.
+    /// The answer, or why there is none and what it cost.
     pub(super) fn finish(self, who: &str) -> Result<Reply, ModelError> {
+        let usage = self.usage;
+        self.whole(who).map_err(|error| error.after(usage))
+    }
+
+    fn whole(self, who: &str) -> Result<Reply, ModelError> {
         let Some(stop) = self.stop else {
             return Err(again(format!("{who} breaks off in the middle of its answer")));
         };
@@ -114,8 +119,10 @@ mod tests {
 
     #[test]
     fn a_refusal_is_final_and_says_why() {
-        let refused = Draft { refusal: "no\nway".to_owned(), ..said("", Some(Stop::End)) };
+        let usage = Usage::of(20, 2);
+        let refused = Draft { refusal: "no\nway".to_owned(), usage, ..said("", Some(Stop::End)) };
         let error = refused.finish("host").unwrap_err();
+        assert_eq!(error.usage, usage, "it is paid for");
         assert_eq!(
             (error.kind, error.message.as_str()),
             (ErrorKind::GiveUp, "host declines to answer: no way")

@@ -21,22 +21,22 @@ const TOO_LONG: &str = "; the conversation is too long for this model: set model
 
 /// It may go better in a moment.
 pub(super) fn again(message: String) -> ModelError {
-    ModelError { kind: ErrorKind::Retry { after_ms: 0 }, message }
+    ModelError::new(ErrorKind::Retry { after_ms: 0 }, message)
 }
 
 /// This model does not serve; another may.
 pub(super) fn down(message: String) -> ModelError {
-    ModelError { kind: ErrorKind::Down, message }
+    ModelError::new(ErrorKind::Down, message)
 }
 
 /// Less of the conversation may fit.
 fn too_long(message: String) -> ModelError {
-    ModelError { kind: ErrorKind::TooLong, message }
+    ModelError::new(ErrorKind::TooLong, message)
 }
 
 /// No model would answer this.
 pub(super) fn give_up(message: String) -> ModelError {
-    ModelError { kind: ErrorKind::GiveUp, message }
+    ModelError::new(ErrorKind::GiveUp, message)
 }
 
 /// What a provider's refusal with this status means.
@@ -70,9 +70,9 @@ pub(super) fn status(
         404 => down(told(&format!("; it does not know the model {model:?}, or base_url is wrong"))),
         413 => too_long(told(TOO_LONG)),
         429 if said.is_out_of_credit() => down(told("; the account has no credit left")),
-        408 | 409 | 425 | 429 => ModelError { kind: ErrorKind::Retry { after_ms }, message: told("") },
+        408 | 409 | 425 | 429 => ModelError::new(ErrorKind::Retry { after_ms }, told("")),
         501 | 505 => down(told("; base_url is no such API")),
-        500..=599 => ModelError { kind: ErrorKind::Retry { after_ms }, message: told("") },
+        500..=599 => ModelError::new(ErrorKind::Retry { after_ms }, told("")),
         _ => give_up(told("")),
     }
 }

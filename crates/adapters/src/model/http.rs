@@ -150,7 +150,11 @@ impl Remote {
         let kind =
             response.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
         let draft = if kind.contains("event-stream") {
-            self.read_stream(response).await?
+            let mut draft = Draft::default();
+            if let Err(error) = self.read_stream(response, &mut draft).await {
+                return Err(error.after(draft.usage));
+            }
+            draft
         } else {
             self.read_whole(response).await?
         };
@@ -233,9 +237,8 @@ impl Remote {
         }
     }
 
-    async fn read_stream(&self, response: Response) -> Result<Draft, ModelError> {
+    async fn read_stream(&self, response: Response, draft: &mut Draft) -> Result<(), ModelError> {
         let mut reader = sse::Reader::default();
-        let mut draft = Draft::default();
         let mut pieces = Pieces::new(self, response, REPLY_BYTES_MAX);
         loop {
             let piece = match pieces.next().await {
@@ -244,19 +247,19 @@ impl Remote {
                     return Err(again(format!("{} breaks off in the middle of its answer", self.host)));
                 }
                 // Some servers leave out the last event; an answer that says why it stopped is whole.
-                Ok(None) => return Ok(draft),
-                Err(_) if draft.stop.is_some() => return Ok(draft),
+                Ok(None) => return Ok(()),
+                Err(_) if draft.stop.is_some() => return Ok(()),
                 Err(error) => return Err(error),
             };
             let events = reader.take(&piece).map_err(|what| again(format!("{}: {what}", self.host)))?;
             for event in events {
                 let is_last = match self.api {
-                    Api::OpenAi => openai::event(&self.host, &event.data, &mut draft)?,
-                    Api::Anthropic => anthropic::event(&self.host, &event.data, &mut draft)?,
+                    Api::OpenAi => openai::event(&self.host, &event.data, draft)?,
+                    Api::Anthropic => anthropic::event(&self.host, &event.data, draft)?,
                 };
                 if is_last {
                     pieces.drain().await;
-                    return Ok(draft);
+                    return Ok(());
                 }
             }
         }
@@ -274,7 +277,7 @@ impl Remote {
         if wait > HOLD_MAX {
             let after_ms = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX);
             let message = format!("{} wants no requests for {} s", self.host, wait.as_secs());
-            return Err(ModelError { kind: ErrorKind::Retry { after_ms }, message });
+            return Err(ModelError::new(ErrorKind::Retry { after_ms }, message));
         }
         let hash = request.agent.as_str().bytes().fold(0_u64, |n, b| n.wrapping_mul(31) + u64::from(b));
         // A quarter of the wait is enough to come back one after the other.

@@ -142,9 +142,8 @@ impl Models {
 #[async_trait]
 impl Model for Models {
     async fn ask(&self, request: Request) -> Result<Reply, ModelError> {
-        let (model, name) = self.find(&request.model).map_err(|message| ModelError {
-            kind: ErrorKind::Down,
-            message: format!("{message} (asked by {})", request.agent),
+        let (model, name) = self.find(&request.model).map_err(|message| {
+            ModelError::new(ErrorKind::Down, format!("{message} (asked by {})", request.agent))
         })?;
         let request = Request { model: name.to_owned(), ..request };
         match request.schema.clone() {

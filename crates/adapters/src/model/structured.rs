@@ -31,7 +31,7 @@ pub(super) async fn ask(
     let mut usage = Usage::default();
     let mut wrong = String::new();
     for _ in 0..ROUNDS_MAX {
-        let reply = model.ask(request.clone()).await?;
+        let reply = model.ask(request.clone()).await.map_err(|error| error.after(usage))?;
         usage = usage.plus(reply.usage);
         // A model may look something up first; what it says then is what must fit.
         if !reply.calls.is_empty() {
@@ -51,7 +51,8 @@ pub(super) async fn ask(
         "the model does not answer as {} asks, {ROUNDS_MAX} times: {}",
         schema.name,
         line(&wrong)
-    )))
+    ))
+    .after(usage))
 }
 
 fn validator(schema: &Schema) -> Result<Validator, ModelError> {
@@ -131,7 +132,7 @@ mod tests {
     async fn it_is_not_asked_for_ever() {
         let (reply, puppet) = given(&["a", "b", "c", "{\"vote\":\"no\"}"]).await;
         let error = reply.unwrap_err();
-        assert_eq!(error.kind, ErrorKind::Down);
+        assert_eq!((error.kind, error.usage), (ErrorKind::Down, Usage::of(30, 15)));
         assert_eq!(error.message, "the model does not answer as vote asks, 3 times: - it is not JSON");
         assert_eq!(puppet.asked().len(), 3);
     }

@@ -64,6 +64,8 @@ struct Failed {
     kind: String,
     #[serde(default)]
     after_ms: u64,
+    #[serde(default)]
+    usage: Usage,
 }
 
 impl Outcome {
@@ -74,14 +76,19 @@ impl Outcome {
                 let calls = calls.iter().cloned().map(said).collect();
                 Self::Reply(Said { text: text.clone(), calls, usage: *usage })
             }
-            Err(ModelError { kind, message }) => {
+            Err(ModelError { kind, message, usage }) => {
                 let (kind, after_ms) = match kind {
                     ErrorKind::Retry { after_ms } => ("retry", *after_ms),
                     ErrorKind::Down => ("down", 0),
                     ErrorKind::TooLong => ("too_long", 0),
                     ErrorKind::GiveUp => ("give_up", 0),
                 };
-                Self::Error(Failed { message: message.clone(), kind: kind.to_owned(), after_ms })
+                Self::Error(Failed {
+                    message: message.clone(),
+                    kind: kind.to_owned(),
+                    after_ms,
+                    usage: *usage,
+                })
             }
         }
     }
@@ -92,14 +99,14 @@ impl Outcome {
                 let raw = |SaidCall { id, name, arguments }: SaidCall| RawCall { id, name, arguments };
                 Ok(Reply { text, calls: calls.into_iter().map(raw).collect(), usage })
             }
-            Self::Error(Failed { message, kind, after_ms }) => {
+            Self::Error(Failed { message, kind, after_ms, usage }) => {
                 let kind = match kind.as_str() {
                     "retry" => ErrorKind::Retry { after_ms },
                     "down" => ErrorKind::Down,
                     "too_long" => ErrorKind::TooLong,
                     _ => ErrorKind::GiveUp,
                 };
-                Err(ModelError { kind, message })
+                Err(ModelError { kind, message, usage })
             }
         }
     }
@@ -270,7 +277,7 @@ mod tests {
             Ok(wants("read_file", "{\"path\": \"a\"}")),
             Ok(says("done")),
             Err(gives_up("no")),
-            Err(ModelError { kind: ErrorKind::Down, message: "gone".to_owned() }),
+            Err(ModelError::new(ErrorKind::Down, "gone").after(Usage::of(7, 3))),
         ];
         let record = recorder(home.path(), Puppet::replies(given.clone()));
         let questions = [ask("one"), ask("one"), ask("two"), ask("three"), ask("four")];

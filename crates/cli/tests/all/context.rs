@@ -197,7 +197,7 @@ fn a_provider_with_a_smaller_window_than_the_settings_say_is_found_out() {
             request.system.len() + request.messages.iter().map(|m| m.content.len()).sum::<usize>();
         let message = "maximum context length is 2000 tokens".to_owned();
         if bytes > 8_000 {
-            return Err(ModelError { kind: ErrorKind::TooLong, message });
+            return Err(ModelError::new(ErrorKind::TooLong, message));
         }
         Ok(reader(request))
     })));

@@ -226,3 +226,20 @@ fn what_was_spent_is_shown_and_an_unknown_price_is_a_question_mark() {
     assert_eq!(json["spent"]["executor-001"]["cost"], serde_json::Value::Null);
     assert_eq!(json["spent"]["executor-001"]["unpriced"], 2);
 }
+
+#[test]
+fn an_answer_that_is_refused_is_paid_for() {
+    let server = server();
+    server.misbehave(|_| Some(Fault::Refusal));
+    let url = server.url();
+    let team = team(&format!("  p: {{kind: openai, base_url: '{url}'}}"));
+    team.append(
+        "inbox/slack-messages.jsonl",
+        "{\"channel\":\"#ops\",\"user\":\"@dana\",\"text\":\"Is there enough disk space?\"}\n",
+    );
+    team.pump();
+    let status: serde_json::Value = serde_json::from_str(&team.fine(&["status", "--json"])).unwrap();
+    assert!(server.count() > 0);
+    let shown = team.fine(&["agent", "show", "planner-001"]);
+    assert!(shown.contains("spent:"), "{shown}\n{status}");
+}

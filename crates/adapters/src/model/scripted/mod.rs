@@ -115,7 +115,7 @@ impl Scripted {
             "no rule of {} fits {} in turn {}, told last: {text:?}",
             self.file, asked.agent, asked.turn
         );
-        ModelError { kind: ErrorKind::GiveUp, message }
+        ModelError::new(ErrorKind::GiveUp, message)
     }
 }
 
@@ -133,7 +133,7 @@ impl Model for Scripted {
                     Some(after_ms) => ErrorKind::Retry { after_ms },
                     None => ErrorKind::GiveUp,
                 };
-                Err(ModelError { kind, message: error.message })
+                Err(ModelError::new(kind, error.message))
             }
         }
     }

@@ -119,10 +119,7 @@ async fn errors_before_an_answer_are_given_once_each() {
     assert_eq!(ask(&first).await.unwrap().text, "fine");
     assert_eq!(ask(&first).await.unwrap().text, "fine");
     let second = request("a", vec![user("go"), assistant("fine"), user("on")]);
-    assert_eq!(
-        ask(&second).await.unwrap_err(),
-        ModelError { kind: ErrorKind::GiveUp, message: "broken".to_owned() }
-    );
+    assert_eq!(ask(&second).await.unwrap_err(), ModelError::new(ErrorKind::GiveUp, "broken".to_owned()));
     assert_eq!(ask(&second).await.unwrap().text, "good");
     let third = request("a", [second.messages, vec![assistant("good"), user("on")]].concat());
     assert_eq!(ask(&third).await.unwrap().text, "good");
