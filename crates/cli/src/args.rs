@@ -136,6 +136,23 @@ pub enum Command {
         #[arg(long)]
         dry_run: bool,
     },
+    /// Say who would get a request, before you give it; exit code 1 if nobody takes it.
+    #[command(
+        after_help = "Example: synod route --explain \"Fix the failing login test\" --tag code:backend"
+    )]
+    Route {
+        /// What you want.
+        request: String,
+        /// The kind of work; may be given again.
+        #[arg(long)]
+        tag: Vec<String>,
+        /// Who shall do it.
+        #[arg(long, value_name = "AGENT")]
+        to: Option<String>,
+        /// Show every rule that is tried, in order, and why it fits or does not.
+        #[arg(long)]
+        explain: bool,
+    },
     /// See which files are not to be trusted, and vouch for one.
     #[command(subcommand)]
     Trust(TrustCommand),

@@ -37,6 +37,8 @@ mod processes;
 mod providers;
 #[path = "all/race.rs"]
 mod race;
+#[path = "all/route.rs"]
+mod route;
 #[path = "all/sandbox.rs"]
 mod sandbox;
 #[path = "all/sent.rs"]

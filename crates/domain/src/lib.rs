@@ -22,7 +22,7 @@ mod react;
 pub mod redact;
 mod refused;
 pub mod role;
-mod route;
+pub mod route;
 pub mod session;
 pub mod settings;
 pub mod state;

@@ -58,7 +58,7 @@ pub enum Refused {
     },
     /// Nobody to give it to.
     #[error(
-        "nobody takes this: no assignee, no routing rule, no responsibility and no planner fits, and routing.fallback is not set"
+        "nobody takes this: no assignee, no routing rule, no responsibility, no word and no planner fits, and routing.fallback names nobody who is there"
     )]
     NoRoute,
     /// Nothing was said.

@@ -353,15 +353,28 @@ impl Default for Limits {
 }
 
 /// `routing:`
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Routing {
     /// Inbox file (`slack-messages`) to agent.
     pub inbox: BTreeMap<String, AgentId>,
     /// Tag pattern to agent, tried in order.
     pub tags: Vec<(String, AgentId)>,
+    /// Whether words of the request (plan, fix, review) say who gets it.
+    #[serde(skip_serializing_if = "is_true")]
+    pub keywords: bool,
     /// Who gets what nobody else gets.
     pub fallback: Option<AgentId>,
+}
+
+impl Default for Routing {
+    fn default() -> Self {
+        Self { inbox: BTreeMap::new(), tags: Vec::new(), keywords: true, fallback: None }
+    }
+}
+
+fn is_true(flag: &bool) -> bool {
+    *flag
 }
 
 /// `approvals:`

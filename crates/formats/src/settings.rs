@@ -134,6 +134,11 @@ pub(crate) const SHAPE: Shape = Shape::Record(&[
         Shape::Record(&[
             may("inbox", Shape::Map(&Shape::Id), "inbox file without its ending, to agent"),
             may("tags", Shape::Map(&Shape::Id), "tag pattern to agent, tried in this order"),
+            may(
+                "keywords",
+                Shape::Bool,
+                "whether words of a request (plan, fix, review) lead to a planner, coder or reviewer (true)",
+            ),
             may("fallback", Shape::Id, "who gets what nobody else gets"),
         ]),
         "who gets what comes in",
@@ -430,6 +435,7 @@ fn routing(node: &Node) -> Routing {
     Routing {
         inbox: agents("inbox").collect(),
         tags: agents("tags").collect(),
+        keywords: node.get("keywords").and_then(Node::bool).unwrap_or(Routing::default().keywords),
         fallback: node.get_text("fallback").and_then(|t| AgentId::parse(&t).ok()),
     }
 }

@@ -11,6 +11,7 @@ mod init;
 mod mark;
 mod policy;
 mod pump;
+mod route;
 mod run;
 mod schema;
 mod session;
@@ -60,6 +61,10 @@ pub fn run(args: Args, out: &Out) -> anyhow::Result<Exit> {
             history::run(&home::find(given)?, &filter, out)
         }
         Command::Undo { commit, dry_run } => undo::run(&home::find(given)?, &commit, dry_run, out),
+        Command::Route { request, tag, to, explain } => {
+            let asked = route::Asked { request: &request, tags: &tag, to: to.as_deref() };
+            route::run(&home::find(given)?, &asked, explain, out)
+        }
         Command::Trust(TrustCommand::List) => trust::list(&home::find(given)?, out),
         Command::Trust(TrustCommand::Vouch { path }) => trust::vouch(&home::find(given)?, &path, out),
         Command::Policy(PolicyCommand::Check { agent, command }) => {

@@ -14,6 +14,7 @@ mod limits;
 mod messages;
 mod models;
 mod recovering;
+mod routing;
 mod scripts;
 mod slots;
 mod summaries;

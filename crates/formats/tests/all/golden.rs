@@ -259,6 +259,7 @@ fn settings_are_read_whole() {
                 ("ops:*".to_owned(), AgentId::new("executor-001")),
                 ("jobs:*".to_owned(), AgentId::new("job-hunter")),
             ],
+            keywords: true,
             fallback: Some(AgentId::new("planner-001")),
         },
         approvals: domain::settings::Approvals { expire_ms: Some(86_400_000), on_expiry: Default::default() },
@@ -328,6 +329,7 @@ fn every_section_of_the_settings_is_read_whole() {
             output_bytes_max: 4096,
         },
         routing: domain::settings::Routing {
+            keywords: false,
             fallback: Some(AgentId::new("planner-001")),
             ..Default::default()
         },
