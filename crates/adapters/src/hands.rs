@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use domain::agent;
 use domain::closed::Closed;
+use domain::delegation;
 use domain::effect::Effect;
 use domain::gate::{Asker, may_use};
 use domain::id::{AgentId, SessionId, Ticket};
@@ -123,7 +124,10 @@ impl LocalHands {
         let falls_back = state.sessions.get(&session).is_some_and(|s| s.fallback_until.is_some());
         let model = agent.model.fallback.as_ref().filter(|_| falls_back).unwrap_or(&agent.model.primary);
         let role = state.role(&agent.role);
-        let asker = Asker { spec: agent, role, approval_required: false, label: &Label::owner() };
+        let chain = state.sessions.get(&session).map(|s| delegation::chain(state, s)).unwrap_or_default();
+        let above = delegation::members(state, &chain);
+        let label = Label::owner();
+        let asker = Asker { spec: agent, role, approval_required: false, label: &label, above: &above };
         let names: Vec<&'static str> =
             tool::ALL.iter().filter(|f| may_use(&asker, f.name, f.needs).is_ok()).map(|f| f.name).collect();
         let ask = Ask {

@@ -1,6 +1,7 @@
 //! What an event changes. `apply` cannot fail and asks nobody: the same events give the same state, always.
 //! An event about something unknown changes nothing; decide never makes one.
 
+mod delegate;
 mod labels;
 
 use crate::agent;
@@ -37,11 +38,18 @@ impl State {
             Event::TaskAdded { spec, by, in_file: _ } => self.add_task(spec, by),
             Event::TaskEdited { task, change, in_file: _ } => self.edit_task(task, change),
             Event::TaskStarted { task, session } => {
-                self.set_stage(task, TaskStage::Running { session: session.clone() })
+                self.set_stage(task, TaskStage::Running { session: session.clone() });
+                self.begin_delegation(at, task);
             }
-            Event::TaskEnded { task, end, result, by: _ } => self.end_task(task, *end, result),
+            Event::TaskEnded { task, end, result, by: _ } => {
+                self.end_delegation(at, task, *end, result);
+                self.end_task(task, *end, result);
+            }
             Event::TaskVerified { .. } => {}
-            Event::TaskReopened { task, by: _ } => self.reopen_task(task),
+            Event::TaskReopened { task, by: _ } => {
+                self.requeue_delegation(task);
+                self.reopen_task(task);
+            }
             Event::SessionOpened { head } => self.open_session(head),
             Event::SessionAdopted { head, lifecycle, failed, next_message, tail, label } => {
                 self.open_session(head);
@@ -105,6 +113,7 @@ impl State {
             Event::Spent { session, tokens_in, tokens_out, spent } => {
                 self.spend(session, Usage::of(*tokens_in, *tokens_out), Some(spent));
             }
+            Event::Delegated { delegation } => self.delegate(delegation),
             Event::FileTrusted { path, .. } => _ = self.files.remove(path),
             Event::LabelsFound { labels } => {
                 labels.iter().for_each(|(path, label)| self.label_file(path, label));
@@ -120,13 +129,15 @@ impl State {
             .iter()
             .filter_map(|(_, what)| match what {
                 Deadline::Work(session) => Some(session.clone()),
-                Deadline::Retry(_) | Deadline::Approval(_) => None,
+                Deadline::Retry(_) | Deadline::Approval(_) | Deadline::Delegation(_) => None,
             })
             .collect();
         for id in working {
             let Some(session) = self.sessions.get_mut(&id) else { continue };
             stop_clock(session, &id, None, &mut self.deadlines);
-            start_clock(session, &id, at, self.agents.get(&session.agent), &mut self.deadlines);
+            let agent = self.agents.get(&session.agent);
+            let most = agent.map(|agent| self.delegations.work_ms_max(session.task.as_ref(), agent));
+            start_clock(session, &id, at, most, &mut self.deadlines);
         }
     }
 
@@ -428,7 +439,9 @@ impl State {
                 if let Some(agent) = &mut agent {
                     agent.busy += 1;
                 }
-                start_clock(session, id, at, agent.as_deref(), &mut self.deadlines);
+                let most =
+                    agent.as_deref().map(|agent| self.delegations.work_ms_max(session.task.as_ref(), agent));
+                start_clock(session, id, at, most, &mut self.deadlines);
             }
             (true, false) => {
                 self.busy = self.busy.saturating_sub(1);
@@ -706,17 +719,17 @@ fn drop_retry(session: &Session, id: &SessionId, deadlines: &mut Deadlines) {
     }
 }
 
-/// Working time counts from here, and is over when the agent's `task_timeout_ms` is used up.
+/// Working time counts from here, and is over when `ms_max` is used up.
 fn start_clock(
     session: &mut Session,
     id: &SessionId,
     at: Time,
-    agent: Option<&Agent>,
+    ms_max: Option<u64>,
     deadlines: &mut Deadlines,
 ) {
     session.working_since = Some(at);
-    let Some(agent) = agent else { return };
-    let allowed = agent.spec.permissions.concurrency.task_timeout_ms.saturating_sub(session.worked_ms);
+    let Some(ms_max) = ms_max else { return };
+    let allowed = ms_max.saturating_sub(session.worked_ms);
     let due = at.plus_ms(allowed);
     session.work_due = Some(due);
     deadlines.insert((due, Deadline::Work(id.clone())));

@@ -5,6 +5,7 @@
 //! state that the step before made.
 
 mod config;
+mod delegate;
 mod finish;
 mod inside;
 mod intake;

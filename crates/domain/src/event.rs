@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::agent;
 use crate::approval::{Outcome, Request};
+use crate::delegation::Delegation;
 use crate::evidence::Evidence;
 use crate::id::{AgentId, ApprovalId, CallId, MessageId, SessionId, TaskId, Time};
 use crate::label::Label;
@@ -302,6 +303,11 @@ pub enum Event {
         /// By path.
         labels: std::collections::BTreeMap<String, Label>,
     },
+    /// An agent handed work to another and waits for it; the task stands in an event of its own.
+    Delegated {
+        /// What, as it begins.
+        delegation: Box<Delegation>,
+    },
     /// An approval was answered, lapsed or was withdrawn.
     ApprovalEnded {
         /// Which.
@@ -430,6 +436,7 @@ impl Event {
             Self::CallAsked { .. } => "call_asked",
             Self::CallFinished { .. } => "call_finished",
             Self::ApprovalEnded { .. } => "approval_ended",
+            Self::Delegated { .. } => "delegated",
             Self::Spent { .. } => "spent",
             Self::FileTrusted { .. } => "file_trusted",
             Self::LabelsFound { .. } => "labels_found",

@@ -4,6 +4,7 @@
 use crate::agent;
 use crate::approval::Risk;
 use crate::command::{self, Judgement, Place};
+use crate::delegation::{self, Member};
 use crate::evidence::Evidence;
 use crate::label::{Integrity, Label, Readers};
 use crate::role::{COORDINATION_TOOLS, Permission, Role, glob};
@@ -54,6 +55,8 @@ pub struct Asker<'a> {
     pub approval_required: bool,
     /// The worst of what was read in the conversation.
     pub label: &'a Label,
+    /// Through whose hands the work came to it: it may do no more than each of them.
+    pub above: &'a [Member<'a>],
 }
 
 /// Folders and files that no tool ever writes: they are how people keep control.
@@ -115,7 +118,9 @@ fn judge_act(asker: &Asker<'_>, policy: &Policy, act: &Act, seen: Option<&Seen>)
             let factors = vec![format!("speaks to people outside the home: {whom}")];
             (Verdict::Ask { risk: Risk::Medium, factors }, format!("{} always asks", act.tool()))
         }
-        Act::SendMessage { to: other, .. } | Act::CreateTask { assignee: Some(other), .. }
+        Act::SendMessage { to: other, .. }
+        | Act::CreateTask { assignee: Some(other), .. }
+        | Act::Delegate { to: other, .. }
             if !asker.label.readers.include(other) =>
         {
             let advice =
@@ -131,6 +136,7 @@ fn judge_act(asker: &Asker<'_>, policy: &Policy, act: &Act, seen: Option<&Seen>)
         | Act::UpdateTask { .. }
         | Act::QueryTasks { .. }
         | Act::SendMessage { .. }
+        | Act::Delegate { .. }
         | Act::MemorySearch { .. }
         | Act::Extract { .. }
         | Act::ListSessions { .. }
@@ -247,42 +253,72 @@ pub fn asks_nobody(tool: &str) -> String {
     format!("tool {tool} asks nobody")
 }
 
-/// Whether the agent has the tool at all: deny wins, then the list that is given, then the role.
+/// Whether the agent has the tool at all, and everybody through whose hands its work came: who is asked may do no more
+/// than who asks, so rights only get fewer along a chain.
 pub fn may_use(asker: &Asker<'_>, name: &str, needs: Option<Permission>) -> Result<(), (String, String)> {
-    let id = &asker.spec.id;
-    let tools = &asker.spec.permissions.tools;
+    has_tool(asker.spec, asker.role, name, needs)?;
+    for member in asker.above {
+        let known = member.known.ok_or_else(|| {
+            let rule = format!("{} does not exist", member.id);
+            (rule.clone(), rule)
+        });
+        let narrowed = known.and_then(|(spec, role)| has_tool(spec, role, name, needs));
+        narrowed.map_err(|(rule, why)| {
+            let advice =
+                format!("{why}. The work was handed on by {}, who cannot hand on what it has not", member.id);
+            (format!("chain: {rule}"), advice)
+        })?;
+    }
+    Ok(())
+}
+
+/// Deny wins, then the list that is given, then the role.
+fn has_tool(
+    spec: &agent::Spec,
+    role: Option<&Role>,
+    name: &str,
+    needs: Option<Permission>,
+) -> Result<(), (String, String)> {
+    let id = &spec.id;
+    let tools = &spec.permissions.tools;
     if let Some(pattern) = tools.deny.iter().find(|p| glob(p, name)) {
         return Err((
             format!("permissions.tools.deny of {id} has {pattern}"),
             format!("{id} may not use {name}: its file denies {pattern}"),
         ));
     }
-    let Some(role) = asker.role else {
+    let can_delegate = spec.permissions.delegation.can_delegate;
+    if name == delegation::TOOL && !can_delegate {
+        let rejected = delegation::Rejected::Source(id.clone());
+        return Err((rejected.rule().to_owned(), rejected.to_string()));
+    }
+    let Some(role) = role else {
         return Err((
-            format!("role {} does not exist", asker.spec.role),
-            format!("{id} has the role {}, which does not exist; it may use nothing", asker.spec.role),
+            format!("role {} does not exist", spec.role),
+            format!("{id} has the role {}, which does not exist; it may use nothing", spec.role),
         ));
     };
     if let Some(needed) = needs
         && !role.permissions.contains(&needed)
     {
         return Err((
-            format!("role {} lacks {}", asker.spec.role, needed.as_str()),
+            format!("role {} lacks {}", spec.role, needed.as_str()),
             format!(
                 "{id} is a {}, which has no permission {}; ask an agent that has it",
-                asker.spec.role,
+                spec.role,
                 needed.as_str()
             ),
         ));
     }
-    let listed = asker.spec.capabilities.iter().any(|c| tool::facts(c).is_some());
+    let listed = spec.capabilities.iter().any(|c| tool::facts(c).is_some());
     let (granted, whose): (bool, &str) = match &tools.allow {
         Some(allow) => (allow.iter().any(|p| glob(p, name)), "permissions.tools.allow"),
-        None if listed => (asker.spec.capabilities.iter().any(|c| c == name), "capabilities"),
+        None if listed => (spec.capabilities.iter().any(|c| c == name), "capabilities"),
         None => (role.tools.iter().any(|p| glob(p, name)), "the role's tools"),
     };
     // Moving work about is open to all whose lists do not say otherwise in so many words.
-    let coordination = COORDINATION_TOOLS.contains(&name) && tools.allow.is_none();
+    let moves_work = COORDINATION_TOOLS.contains(&name) || name == delegation::TOOL;
+    let coordination = moves_work && tools.allow.is_none();
     if granted || coordination {
         return Ok(());
     }

@@ -103,6 +103,10 @@ id! {
     ApprovalId
 }
 id! {
+    /// A delegation: `delegation-0001`.
+    DelegationId
+}
+id! {
     /// A message inside its session: `m-0007`.
     MessageId
 }

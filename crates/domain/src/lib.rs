@@ -9,6 +9,7 @@ pub mod closed;
 pub mod command;
 pub mod context;
 mod decide;
+pub mod delegation;
 pub mod effect;
 pub mod event;
 pub mod evidence;

@@ -44,6 +44,7 @@ pub fn react(state: &State, event: &Event) -> Option<Effect> {
         | Event::EvidenceDemanded { .. }
         | Event::CallAsked { .. }
         | Event::CallFinished { .. }
+        | Event::Delegated { .. }
         | Event::Spent { .. }
         | Event::FileTrusted { .. }
         | Event::LabelsFound { .. }

@@ -334,6 +334,26 @@ pub struct Limits {
     pub tool_ms_max: u64,
     /// Bytes of a tool's output that go into the session.
     pub output_bytes_max: u64,
+    /// What becomes of work that is delegated to an agent without a free slot.
+    #[serde(skip_serializing_if = "WhenFull::is_default")]
+    pub delegation_when_full: WhenFull,
+}
+
+/// What becomes of work that is delegated to an agent without a free slot.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum WhenFull {
+    /// It waits, as one of at most `max_pending_queue`.
+    #[default]
+    Queue,
+    /// It is not taken.
+    Reject,
+}
+
+impl WhenFull {
+    fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 impl Default for Limits {
@@ -348,6 +368,7 @@ impl Default for Limits {
             model_ms_max: 120_000,
             tool_ms_max: 60_000,
             output_bytes_max: 32_768,
+            delegation_when_full: WhenFull::Queue,
         }
     }
 }

@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::agent;
 use crate::approval::{Outcome, Request};
-use crate::id::{AgentId, ApprovalId, CallId, Seq, SessionId, TaskId, Ticket, Time};
+use crate::delegation::Delegations;
+use crate::id::{AgentId, ApprovalId, CallId, DelegationId, Seq, SessionId, TaskId, Ticket, Time};
 use crate::label::Label;
 use crate::lifecycle::Lifecycle;
 use crate::role::{self, Role};
@@ -51,6 +52,9 @@ pub struct State {
     /// What each agent used and spent, as far back as the journal goes.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub spent: BTreeMap<AgentId, ByModel>,
+    /// Work that agents handed to each other.
+    #[serde(default, skip_serializing_if = "Delegations::is_empty")]
+    pub delegations: Delegations,
     /// Sessions in which the domain has a next step to take.
     pub(crate) agenda: BTreeSet<SessionId>,
     /// For each agent with a free slot and something to do: the first in its queue.
@@ -111,6 +115,8 @@ pub enum Deadline {
     Retry(SessionId),
     /// An approval lapses.
     Approval(ApprovalId),
+    /// Delegated work is too late.
+    Delegation(DelegationId),
 }
 
 /// A task and how far it is.
@@ -317,6 +323,11 @@ pub enum Step {
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         approved: bool,
     },
+    /// Another agent is at it.
+    Delegated {
+        /// What was handed on.
+        delegation: DelegationId,
+    },
     /// There is a result.
     Finished,
 }
@@ -403,6 +414,13 @@ impl State {
 /// The deepest nesting of tasks that is followed.
 pub const TASK_DEPTH_MAX: usize = 64;
 
+impl Agent {
+    /// How much waits for a slot of its.
+    pub fn pending(&self) -> usize {
+        self.queue.len()
+    }
+}
+
 impl Task {
     /// Whether it is over.
     pub fn is_ended(&self) -> bool {
@@ -431,8 +449,10 @@ impl State {
     pub fn mark_of(&self, task: &Task) -> Mark {
         match &task.stage {
             TaskStage::Open => Mark::Open,
-            TaskStage::Running { session } => match self.sessions.get(session).map(|s| s.lifecycle) {
-                Some(Lifecycle::Blocked) => Mark::Asking,
+            TaskStage::Running { session } => match self.sessions.get(session) {
+                Some(session) if session.lifecycle == Lifecycle::Blocked && !session.waits_for_agents() => {
+                    Mark::Asking
+                }
                 _ => Mark::Running,
             },
             TaskStage::Ended { end } => end.mark(),
@@ -448,6 +468,13 @@ impl Session {
             Stage::Acting { calls, .. } => calls.iter().any(|p| matches!(p.step, Step::Running { .. })),
             Stage::Resting | Stage::Retrying { .. } | Stage::Concluding { .. } | Stage::Over => false,
         }
+    }
+
+    /// Whether nothing but other agents is in its way.
+    fn waits_for_agents(&self) -> bool {
+        let Stage::Acting { calls, .. } = &self.stage else { return false };
+        let any = |is: fn(&Step) -> bool| calls.iter().any(|pending| is(&pending.step));
+        any(|step| matches!(step, Step::Delegated { .. })) && !any(|step| matches!(step, Step::Asking { .. }))
     }
 
     /// The word for `status:` in its file.

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::closed::Closed;
+use crate::delegation;
 use crate::evidence::Evidence;
 use crate::id::{AgentId, CallId, SessionId, TaskId};
 use crate::role::Permission;
@@ -260,6 +261,18 @@ pub enum Act {
         /// What.
         content: String,
     },
+    /// Hand a piece of work to another agent, and wait for what comes of it.
+    Delegate {
+        /// To whom.
+        to: AgentId,
+        /// The kind of work, one that the other answers for.
+        tag: String,
+        /// What is to be done.
+        task: String,
+        /// How long it may take by the clock.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        deadline_ms: Option<u64>,
+    },
     /// Find text in memory, the best first.
     MemorySearch {
         /// As of `search_files`.
@@ -347,7 +360,7 @@ pub struct Facts {
 }
 
 /// Every tool of this version, in the order of the documentation.
-pub const ALL: [Facts; 21] = [
+pub const ALL: [Facts; 22] = [
     fact("read_file", Some(Permission::ReadFiles), Nature::Read),
     fact("list_directory", Some(Permission::ReadFiles), Nature::Read),
     fact("search_files", Some(Permission::ReadFiles), Nature::Read),
@@ -363,6 +376,7 @@ pub const ALL: [Facts; 21] = [
     inside("update_task"),
     fact("query_tasks", None, Nature::Read),
     inside("send_message"),
+    inside(delegation::TOOL),
     fact("memory_search", Some(Permission::ReadFiles), Nature::Read),
     fact("extract", Some(Permission::ReadFiles), Nature::Read),
     fact("list_sessions", Some(Permission::ReadFiles), Nature::Read),
@@ -412,6 +426,7 @@ impl Act {
             Self::UpdateTask { .. } => "update_task",
             Self::QueryTasks { .. } => "query_tasks",
             Self::SendMessage { .. } => "send_message",
+            Self::Delegate { .. } => delegation::TOOL,
             Self::MemorySearch { .. } => "memory_search",
             Self::Extract { .. } => "extract",
             Self::ListSessions { .. } => "list_sessions",

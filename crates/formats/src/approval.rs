@@ -128,6 +128,7 @@ pub(crate) fn show(act: &Act) -> Shown {
         | Act::UpdateTask { .. }
         | Act::QueryTasks { .. }
         | Act::SendMessage { .. }
+        | Act::Delegate { .. }
         | Act::MemorySearch { .. }
         | Act::Extract { .. }
         | Act::ListSessions { .. }

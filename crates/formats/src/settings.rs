@@ -6,7 +6,7 @@ use domain::id::AgentId;
 use domain::role::{Permission, Role};
 use domain::settings::{
     Approvals, Audit, Context, Embeddings, Endpoint, Git, KeySource, Limits, ModelRef, OnExpiry, Provider,
-    Routing, Sandbox, Search, Settings, Timeouts, Trust,
+    Routing, Sandbox, Search, Settings, Timeouts, Trust, WhenFull,
 };
 use domain::usage::Price;
 
@@ -126,6 +126,11 @@ pub(crate) const SHAPE: Shape = Shape::Record(&[
             may("model_ms_max", AMOUNT, "how long one model call may take (120000)"),
             may("tool_ms_max", AMOUNT, "how long one tool call may take (60000)"),
             may("output_bytes_max", AMOUNT, "bytes of a tool's output that go into the session (32768)"),
+            may(
+                "delegation_when_full",
+                Shape::Word(&["queue", "reject"]),
+                "what becomes of work that is delegated to an agent without a free slot (queue)",
+            ),
         ]),
         "bounds on what is done",
     ),
@@ -424,6 +429,10 @@ fn limits(node: &Node) -> Limits {
         model_ms_max: long("model_ms_max").unwrap_or(default.model_ms_max),
         tool_ms_max: long("tool_ms_max").unwrap_or(default.tool_ms_max),
         output_bytes_max: long("output_bytes_max").unwrap_or(default.output_bytes_max),
+        delegation_when_full: match node.get("delegation_when_full").and_then(Node::text) {
+            Some("reject") => WhenFull::Reject,
+            Some(_) | None => WhenFull::Queue,
+        },
     }
 }
 

@@ -168,9 +168,10 @@ impl Inner {
                 self.outbox.entry(order.ticket.effect).or_insert((to, text));
                 Outcome::done("sent".to_owned())
             }
-            Act::CreateTask { .. } | Act::UpdateTask { .. } | Act::SendMessage { .. } => {
-                Outcome::failed(format!("{} is carried out inside", order.act.tool()))
-            }
+            Act::CreateTask { .. }
+            | Act::UpdateTask { .. }
+            | Act::SendMessage { .. }
+            | Act::Delegate { .. } => Outcome::failed(format!("{} is carried out inside", order.act.tool())),
         }
     }
 }

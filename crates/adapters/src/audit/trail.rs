@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use domain::approval::{Answer, Outcome, Request};
+use domain::delegation::{self, Delegation};
 use domain::event::{Event, Finish, Found, FoundCall, Tail};
 use domain::evidence::Evidence;
 use domain::gate;
@@ -165,6 +166,7 @@ impl Trail {
                 let note = format!("beside the conversation: {tokens_in} tokens in, {tokens_out} out");
                 vec![Line { note, ..self.of(new(Kind::Model, "answered"), session) }]
             }
+            Event::Delegated { delegation } => vec![self.delegated(new(Kind::Gate, "allow"), delegation)],
             Event::LineTaken { .. }
             | Event::LabelsFound { .. }
             | Event::TaskAdded { by: Requester::Person { .. } | Requester::Inbox { .. }, .. }
@@ -195,6 +197,15 @@ impl Trail {
             to: spec.assignee.as_ref().map(ToString::to_string).unwrap_or_default(),
             ..self.of(line, session)
         }
+    }
+
+    fn delegated(&mut self, line: Line, delegation: &Delegation) -> Line {
+        let line = self.about(line, &delegation.session, &delegation.call);
+        self.step(&delegation.session, &delegation.call, Gone::Judged);
+        let rule = gate::asks_nobody(&line.action);
+        let note = format!("{}: {}", delegation.id, delegation::shown(&delegation.chain));
+        let (to, by) = (delegation.target.to_string(), "gate".to_owned());
+        Line { rule, by, to, note, ..line }
     }
 
     fn opened(&mut self, head: &Head) {

@@ -307,9 +307,10 @@ impl Tools for Toolbox {
                     Err(error) => Err(error),
                 }
             }
-            Act::CreateTask { .. } | Act::UpdateTask { .. } | Act::SendMessage { .. } => {
-                Err(format!("{} is carried out inside", order.act.tool()))
-            }
+            Act::CreateTask { .. }
+            | Act::UpdateTask { .. }
+            | Act::SendMessage { .. }
+            | Act::Delegate { .. } => Err(format!("{} is carried out inside", order.act.tool())),
         };
         let outcome = told(answer);
         match order.act {

@@ -8,7 +8,7 @@ pub(super) struct Described {
 }
 
 /// Every tool of this version.
-pub(super) const TABLE: [Described; 21] = [
+pub(super) const TABLE: [Described; 22] = [
     Described {
         name: "read_file",
         description: "Read a text file, or some of its lines. A long file is cut, with a note that says from which line to read on. Binary files are refused.",
@@ -180,6 +180,21 @@ pub(super) const TABLE: [Described; 21] = [
                 "content": {"type": "string", "minLength": 1, "description": "What to say"}
             },
             "required": ["to", "content"],
+            "additionalProperties": false
+        }"#,
+    },
+    Described {
+        name: "delegate",
+        description: "Hand a piece of work to another agent and wait for what comes of it: its result, or why there is none. The other works with at most your rights and the time you have left. For work that you need not wait for, use create_task.",
+        schema: r#"{
+            "type": "object",
+            "properties": {
+                "to": {"type": "string", "pattern": "^[a-z][a-z0-9-]{0,62}$", "description": "Id of the agent"},
+                "tag": {"type": "string", "minLength": 1, "maxLength": 200, "description": "The kind of work, one that the other is responsible for, such as ops:check"},
+                "task": {"type": "string", "minLength": 1, "maxLength": 20000, "description": "What is to be done, with all that the other must know"},
+                "deadline_ms": {"type": "integer", "minimum": 1, "maximum": 2592000000, "description": "Give it up after so many milliseconds"}
+            },
+            "required": ["to", "tag", "task"],
             "additionalProperties": false
         }"#,
     },

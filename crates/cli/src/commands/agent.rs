@@ -91,7 +91,13 @@ struct Case {
 
 /// Asks the gate itself, with an act of each kind that it tells apart.
 fn cases(agent: &Spec, role: Option<&Role>, policy: &Policy) -> Vec<Case> {
-    let asker = Asker { spec: agent, role, approval_required: false, label: &domain::label::Label::owner() };
+    let asker = Asker {
+        spec: agent,
+        role,
+        approval_required: false,
+        label: &domain::label::Label::owner(),
+        above: &[],
+    };
     let mut cases = Vec::new();
     for facts in tool::ALL {
         let samples = samples(facts.name, &agent.id, policy).into_iter();
@@ -163,6 +169,12 @@ fn samples(tool: &str, agent: &AgentId, policy: &Policy) -> Vec<(String, Act)> {
         }),
         "query_tasks" => anything(Act::QueryTasks { sql: "SELECT 1".to_owned() }),
         "send_message" => anything(Act::SendMessage { to: agent.clone(), content: "a word".to_owned() }),
+        domain::delegation::TOOL => anything(Act::Delegate {
+            to: agent.clone(),
+            tag: "a:tag".to_owned(),
+            task: "a word".to_owned(),
+            deadline_ms: None,
+        }),
         "extract" => anything(Act::Extract {
             path: "inbox/mail.jsonl".to_owned(),
             question: "a word".to_owned(),

@@ -119,6 +119,7 @@ fn act(act: &Act) -> (String, String) {
         | Act::UpdateTask { .. }
         | Act::QueryTasks { .. }
         | Act::SendMessage { .. }
+        | Act::Delegate { .. }
         | Act::MemorySearch { .. }
         | Act::Extract { .. }
         | Act::ListSessions { .. }
@@ -151,6 +152,7 @@ pub fn act_line(wanted: &Act) -> String {
         | Act::UpdateTask { .. }
         | Act::QueryTasks { .. }
         | Act::SendMessage { .. }
+        | Act::Delegate { .. }
         | Act::MemorySearch { .. }
         | Act::Extract { .. }
         | Act::ListSessions { .. }

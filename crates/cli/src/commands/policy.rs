@@ -70,7 +70,8 @@ fn may_run(home: &Path, agent: &str) -> anyhow::Result<Result<(), (String, Strin
         return Err(fail(Exit::Failed, format!("there is no agent {agent}"), help));
     };
     let role = view::settings(home).roles.remove(&spec.role).or_else(|| role::builtin().remove(&spec.role));
-    let asker = Asker { spec, role: role.as_ref(), approval_required: false, label: &Label::owner() };
+    let asker =
+        Asker { spec, role: role.as_ref(), approval_required: false, label: &Label::owner(), above: &[] };
     Ok(gate::may_use(&asker, TOOL, tool::facts(TOOL).and_then(|facts| facts.needs)))
 }
 

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::approval::{Answer, Outcome};
 use crate::brief;
+use crate::decide::delegate;
 use crate::decide::turn::{next_turn, result, unknown_text};
 use crate::decide::{moves, said};
 use crate::event::{Event, Finish};
@@ -137,6 +138,8 @@ pub(super) fn fail(state: &State, at: Time, id: &SessionId, session: &Session, r
         && task.session() == Some(id)
     {
         events.extend(end_parts_too(state, at, task_id, End::Failed, reason, "synod", Some(id)));
+    } else {
+        events.extend(delegate::give_up(state, at, session, reason));
     }
     events.extend(stop_session(state, at, id, reason, true));
     tell_left_behind(state, at, events, Some(id))
@@ -189,6 +192,16 @@ pub(super) fn end_but(
     tell_left_behind(state, at, events, acting)
 }
 
+/// Cancels a task and all that is below it, and tells nobody: whoever asked no longer listens.
+pub(super) fn abandon(state: &State, at: Time, id: &TaskId, reason: &str) -> Vec<Event> {
+    let mut events = end_parts_too(state, at, id, End::Cancelled, reason, "synod", None);
+    let asker = state.delegations.of_task(id).map(|delegation| &delegation.session);
+    let is_answer =
+        |event: &Event| matches!(event, Event::CallFinished { session, .. } if Some(session) == asker);
+    events.retain(|event| !is_answer(event));
+    events
+}
+
 fn end_parts_too(
     state: &State,
     at: Time,
@@ -233,7 +246,7 @@ fn mark_origin(state: &State, task: &Task) -> Option<Event> {
     })
 }
 
-fn label_of_result(state: &State, task: &Task) -> Label {
+pub(super) fn label_of_result(state: &State, task: &Task) -> Label {
     let worker = task.session().and_then(|id| state.sessions.get(id));
     worker.map_or_else(|| task.label.clone(), |session| task.label.clone().joined(&session.label))
 }
@@ -283,6 +296,9 @@ fn tell_requester(
     result: &str,
     acting: Option<&SessionId>,
 ) -> Vec<Event> {
+    if let Some(answered) = delegate::answer(state, at, task, end, result) {
+        return vec![answered];
+    }
     let parent = task.spec.parent.as_ref().and_then(|p| state.tasks.get(p));
     let Some(asker) = asker_of(state, task) else { return Vec::new() };
     if Some(asker) == acting {
@@ -293,7 +309,9 @@ fn tell_requester(
     }
     let label = label_of_result(state, task);
     let ended = Task { stage: TaskStage::Ended { end }, result: result.to_owned(), label, ..task.clone() };
-    let open_siblings = parent.is_some_and(|p| state.open_children(p).any(|id| *id != task.spec.id));
+    let is_part = |id: &TaskId| state.delegations.of_task(id).is_none();
+    let open_siblings =
+        parent.is_some_and(|p| state.open_children(p).any(|id| *id != task.spec.id && is_part(id)));
     let (text, label) = if open_siblings {
         match end {
             // The others go on, and the last of them brings all results.
@@ -303,8 +321,12 @@ fn tell_requester(
     } else {
         let parts: Vec<&Task> = match parent {
             Some(parent) => {
-                let siblings = parent.children.iter().filter_map(|id| state.tasks.get(id));
-                siblings.map(|t| if t.spec.id == task.spec.id { &ended } else { t }).collect()
+                // What was delegated is told as the result of a call.
+                let siblings = parent.children.iter().filter(|id| **id == task.spec.id || is_part(id));
+                siblings
+                    .filter_map(|id| state.tasks.get(id))
+                    .map(|t| if t.spec.id == task.spec.id { &ended } else { t })
+                    .collect()
             }
             None => vec![&ended],
         };
@@ -373,9 +395,11 @@ fn drop_calls(session: &Session, at: Time, id: &SessionId, reason: &str) -> Vec<
                 });
                 (Finish::Dropped, format!("not carried out: {reason}"))
             }
-            Step::New | Step::Approved { .. } | Step::Running { .. } | Step::Finished => {
-                (Finish::Dropped, format!("not carried out: {reason}"))
-            }
+            Step::New
+            | Step::Approved { .. }
+            | Step::Running { .. }
+            | Step::Delegated { .. }
+            | Step::Finished => (Finish::Dropped, format!("not carried out: {reason}")),
         };
         let message = result(at, &pending.call.id, text);
         events.push(Event::CallFinished { session: id.clone(), finish, message, wrote: Vec::new() });
@@ -393,7 +417,11 @@ pub(super) fn withdraw(session: &Session, reason: &str) -> Vec<Event> {
                 approval: approval.clone(),
                 outcome: Outcome::Withdrawn { reason: reason.to_owned() },
             }),
-            Step::New | Step::Approved { .. } | Step::Running { .. } | Step::Finished => None,
+            Step::New
+            | Step::Approved { .. }
+            | Step::Running { .. }
+            | Step::Delegated { .. }
+            | Step::Finished => None,
         })
         .collect()
 }

@@ -25,7 +25,8 @@ pub(super) fn perform(
             Ok((Vec::new(), "a person says that it is done".to_owned()))
         }
         Act::SendMessage { to, content } => send(state, at, id, session, to, content),
-        Act::ReadFile { .. }
+        Act::Delegate { .. }
+        | Act::ReadFile { .. }
         | Act::ListDirectory { .. }
         | Act::SearchFiles { .. }
         | Act::WriteFile { .. }
@@ -130,7 +131,7 @@ fn create(
 }
 
 /// The task that this very call made before the journal was lost: it was printed, and the call's result was not.
-fn already_made<'a>(
+pub(super) fn already_made<'a>(
     state: &'a State,
     id: &SessionId,
     session: &Session,

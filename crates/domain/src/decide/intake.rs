@@ -2,7 +2,7 @@
 
 use crate::apply::cut;
 use crate::brief;
-use crate::decide::{finish, moves, said};
+use crate::decide::{delegate, finish, moves, said};
 use crate::event::Event;
 use crate::id::{AgentId, SessionId, TaskId, Time};
 use crate::label::Label;
@@ -80,7 +80,10 @@ pub(super) fn task_read(
     // The file's assignee changed while somebody was at it: the work goes to the other agent, from the start.
     let reassigned = known.spec.assignee != spec.assignee;
     if reassigned && let Some(session) = known.session() {
-        let stopped = finish::stop_session(state, at, session, "the task was given to somebody else", false);
+        let reason = "the task was given to somebody else";
+        let waits = state.sessions.get(session);
+        events.extend(waits.map(|s| delegate::give_up(state, at, s, reason)).unwrap_or_default());
+        let stopped = finish::stop_session(state, at, session, reason, false);
         events.extend(finish::tell_left_behind(state, at, stopped, None));
         events.push(Event::TaskReopened { task: spec.id.clone(), by: "person".to_owned() });
     }

@@ -1,9 +1,9 @@
 //! Going on: after a stop, after a crash, from the files alone, and when time is up.
 
 use crate::approval::Request;
-use crate::decide::finish;
 use crate::decide::moves;
 use crate::decide::turn::{result, settle, unique_ids, unknown_text};
+use crate::decide::{delegate, finish};
 use crate::event::{Event, Finish, Found, Tail};
 use crate::gate::{self, Asker, Verdict};
 use crate::id::{AgentId, SessionId, Time};
@@ -28,6 +28,7 @@ pub(super) fn started(state: &State, at: Time) -> Vec<Event> {
         }
     }
     events.extend(finish::missed_parents(state, at));
+    events.extend(delegate::missed(state, at));
     events
 }
 
@@ -68,10 +69,8 @@ pub(super) fn ticked(state: &State, at: Time) -> Vec<Event> {
     match what {
         Deadline::Work(id) => match state.sessions.get_key_value(id) {
             Some((id, session)) => {
-                let most = state
-                    .agents
-                    .get(&session.agent)
-                    .map_or(0, |a| a.spec.permissions.concurrency.task_timeout_ms);
+                let agent = state.agents.get(&session.agent);
+                let most = agent.map_or(0, |a| state.delegations.work_ms_max(session.task.as_ref(), a));
                 finish::fail(
                     state,
                     at,
@@ -86,6 +85,7 @@ pub(super) fn ticked(state: &State, at: Time) -> Vec<Event> {
             vec![Event::TurnRetried { session: id.clone(), reason: "the time to wait is over".to_owned() }]
         }
         Deadline::Approval(id) => finish::expired(state, at, id),
+        Deadline::Delegation(id) => delegate::too_late(state, at, id),
     }
 }
 
@@ -199,7 +199,7 @@ fn judge(state: &State, agent: &AgentId, act: &Act, seen: Option<&Seen>) -> gate
     let spec = state.agents.get(agent).map(|a| a.spec.clone());
     let spec = spec.unwrap_or_else(|| crate::agent::Spec::new(agent.clone(), "", ""));
     let role = state.role(&spec.role);
-    let asker = Asker { spec: &spec, role, approval_required: false, label: &Label::owner() };
+    let asker = Asker { spec: &spec, role, approval_required: false, label: &Label::owner(), above: &[] };
     gate::judge(&asker, &state.policy, act, seen)
 }
 
@@ -215,6 +215,7 @@ pub(super) fn cut(
     let tail = &told_apart(tail);
     let reason = "a person cut the session";
     let mut events = finish::withdraw(session, reason);
+    events.extend(delegate::give_up(state, at, session, reason));
     match session.lifecycle {
         Lifecycle::Complete if *tail == Tail::Answered => {}
         Lifecycle::Complete => events.push(Event::SessionReopened { session: id.clone() }),

@@ -1,11 +1,12 @@
 //! The turn machine: ask the model, pass each call through the gate, collect results, ask again.
 
 use crate::approval::{Request, Risk};
-use crate::decide::{finish, inside, intake, moves, moves_from, said};
+use crate::decide::{delegate, finish, inside, intake, moves, moves_from, said};
+use crate::delegation;
 use crate::event::{Bill, Event, Finish};
 use crate::evidence::Evidence;
 use crate::gate::{self, Asker, Ruling, Verdict};
-use crate::id::{ApprovalId, CallId, MessageId, SessionId, Ticket, Time};
+use crate::id::{AgentId, ApprovalId, CallId, MessageId, SessionId, Ticket, Time};
 use crate::input::Failure;
 use crate::label::{self, Label};
 use crate::lifecycle::Lifecycle;
@@ -103,7 +104,9 @@ fn gate_call(
     let role = state.role(&agent.spec.role);
     let approval_required =
         session.task.as_ref().and_then(|t| state.tasks.get(t)).is_some_and(|t| t.spec.approval_required);
-    let asker = Asker { spec: &agent.spec, role, approval_required, label: &session.label };
+    let came_through = delegation::chain(state, session);
+    let above = delegation::members(state, &came_through);
+    let asker = Asker { spec: &agent.spec, role, approval_required, label: &session.label, above: &above };
     let ruling = match act {
         Act::Check { task, evidence, .. } => {
             let by = state.tasks.get(task).map(|t| &t.by);
@@ -113,7 +116,9 @@ fn gate_call(
     };
     let approved_by = match &pending.step {
         Step::Approved { approval, permit } => Some((approval, *permit)),
-        Step::New | Step::Asking { .. } | Step::Running { .. } | Step::Finished => None,
+        Step::New | Step::Asking { .. } | Step::Running { .. } | Step::Delegated { .. } | Step::Finished => {
+            None
+        }
     };
     let accepts = matches!(act, Act::Check { evidence: Evidence::Approval, .. });
     let is_inside = accepts || tool::facts(act.tool()).is_some_and(|f| f.inside);
@@ -124,11 +129,9 @@ fn gate_call(
             settle(events, id, session, rest, None)
         }
         (Verdict::Allow, None) | (Verdict::Allow | Verdict::Ask { .. }, Some(_)) if is_inside => {
-            let (more, finish, text) = inside::perform(state, at, id, session, act);
+            let (more, waits) = carry_out(state, at, (id, session), &pending.call, act, &came_through);
             events.extend(more);
-            let message = result(at, &pending.call.id, text);
-            events.push(Event::CallFinished { session: id.clone(), finish, message, wrote: Vec::new() });
-            settle(events, id, session, rest, None)
+            settle(events, id, session, rest, waits)
         }
         (Verdict::Allow, None) => {
             let Ruling { rule, nature, permit, .. } = ruling;
@@ -153,11 +156,29 @@ fn gate_call(
                 factors,
                 ..request(state, at, (id, session), &pending.call, act, ruling.permit)
             };
-            let approval = request.id.clone();
+            let waits = for_person(&request.id);
             events.push(Event::CallAsked { request: Box::new(request) });
-            settle(events, id, session, rest, Some(approval))
+            settle(events, id, session, rest, Some(waits))
         }
     }
+}
+
+/// Does what the domain itself can do; and what the session waits for since then.
+fn carry_out(
+    state: &State,
+    at: Time,
+    (id, session): (&SessionId, &Session),
+    call: &Call,
+    act: &Act,
+    chain: &[AgentId],
+) -> (Vec<Event>, Option<String>) {
+    if act.tool() == delegation::TOOL {
+        return delegate::perform(state, at, (id, session), call, chain);
+    }
+    let (mut events, finish, text) = inside::perform(state, at, id, session, act);
+    let message = result(at, &call.id, text);
+    events.push(Event::CallFinished { session: id.clone(), finish, message, wrote: Vec::new() });
+    (events, None)
 }
 
 /// A limit that refuses the call before anybody judges it.
@@ -244,28 +265,32 @@ fn chain(state: &State, session: &Session) -> Vec<String> {
     steps
 }
 
-/// If, with its calls at these `steps` and perhaps one just `asked` for, only people can bring the session on, it
-/// is blocked.
+/// If, with its calls at these `steps` and perhaps one that `waits` since now, only people or other agents can bring
+/// the session on, it is blocked.
 pub(super) fn settle<'a>(
     mut events: Vec<Event>,
     id: &SessionId,
     session: &Session,
     mut steps: impl Iterator<Item = &'a Step> + Clone,
-    asked: Option<ApprovalId>,
+    waits: Option<String>,
 ) -> Vec<Event> {
     let busy = steps.clone().any(|s| matches!(s, Step::New | Step::Approved { .. } | Step::Running { .. }));
-    let asking = asked.or_else(|| {
+    let waits = waits.or_else(|| {
         steps.find_map(|step| match step {
-            Step::Asking { approval } => Some(approval.clone()),
+            Step::Asking { approval } => Some(for_person(approval)),
+            Step::Delegated { delegation } => Some(delegate::waits_for(delegation)),
             Step::New | Step::Approved { .. } | Step::Running { .. } | Step::Finished => None,
         })
     });
-    if let Some(approval) = asking.filter(|_| !busy) {
+    if let Some(reason) = waits.filter(|_| !busy) {
         // The session is working by now: the gate has just looked at a call, or a tool has just finished.
-        let reason = format!("waits for a person to decide {approval}");
         events.extend(moves_from(id, session, Lifecycle::Working, Lifecycle::Blocked, false, &reason));
     }
     events
+}
+
+fn for_person(approval: &ApprovalId) -> String {
+    format!("waits for a person to decide {approval}")
 }
 
 /// How far all calls but the one at `index` are.

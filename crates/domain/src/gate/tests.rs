@@ -13,7 +13,13 @@ fn spec(role: &str) -> agent::Spec {
 fn judge_as(spec: &agent::Spec, policy: &Policy, act: &Act) -> Ruling {
     let roles = builtin();
     judge(
-        &Asker { spec, role: roles.get(&spec.role), approval_required: false, label: &Label::owner() },
+        &Asker {
+            spec,
+            role: roles.get(&spec.role),
+            approval_required: false,
+            label: &Label::owner(),
+            above: &[],
+        },
         policy,
         act,
         None,
@@ -41,6 +47,7 @@ fn sample(tool: &str) -> Act {
         "update_task" => r#"{"id":"task-001"}"#,
         "query_tasks" => r#"{"sql":"select 1"}"#,
         "send_message" => r#"{"to":"a","content":"x"}"#,
+        "delegate" => r#"{"to":"a","tag":"ops:x","task":"x"}"#,
         "memory_search" => r#"{"query":"x"}"#,
         "extract" => r#"{"path":"inbox/a.jsonl","question":"x","answer":{"kind":"bool"}}"#,
         "list_sessions" | "slack_read" => "{}",
@@ -56,18 +63,18 @@ fn sample(tool: &str) -> Act {
 fn every_role_gets_what_its_row_says_of_every_tool() {
     // One letter a tool, in the order of `tool::ALL`: allow, ask (?), deny.
     let table = [
-        ("coordinator", "dda", "ddddddd", "aaa", "aaaaaa??"),
-        ("planner", "aaa", "ddddddd", "aaa", "aaaaaadd"),
-        ("coder", "aaa", "??daaad", "aaa", "aaaddddd"),
-        ("reviewer", "add", "dddddaa", "aaa", "aaaddddd"),
-        ("retriever", "aaa", "ddddddd", "aaa", "aaaddddd"),
-        ("executor", "aad", "?d?dddd", "aaa", "aaaddddd"),
-        ("evaluator", "add", "ddddddd", "aaa", "aaaddddd"),
-        ("builder", "aaa", "??dddad", "aaa", "aaaddddd"),
-        ("critic", "aaa", "ddddddd", "aaa", "aaaddddd"),
-        ("domain_specialist", "aaa", "ddddddd", "aaa", "aaaddddd"),
-        ("orchestrator", "aaa", "ddddddd", "aaa", "aaaddddd"),
-        ("voter", "aaa", "ddddddd", "aaa", "aaaddddd"),
+        ("coordinator", "dda", "ddddddd", "aaa", "adaaaaa??"),
+        ("planner", "aaa", "ddddddd", "aaa", "adaaaaadd"),
+        ("coder", "aaa", "??daaad", "aaa", "adaaddddd"),
+        ("reviewer", "add", "dddddaa", "aaa", "adaaddddd"),
+        ("retriever", "aaa", "ddddddd", "aaa", "adaaddddd"),
+        ("executor", "aad", "?d?dddd", "aaa", "adaaddddd"),
+        ("evaluator", "add", "ddddddd", "aaa", "adaaddddd"),
+        ("builder", "aaa", "??dddad", "aaa", "adaaddddd"),
+        ("critic", "aaa", "ddddddd", "aaa", "adaaddddd"),
+        ("domain_specialist", "aaa", "ddddddd", "aaa", "adaaddddd"),
+        ("orchestrator", "aaa", "ddddddd", "aaa", "adaaddddd"),
+        ("voter", "aaa", "ddddddd", "aaa", "adaaddddd"),
     ];
     for (role, read, change, tasks, talk) in table {
         let expected: String = [read, change, tasks, talk].concat();
@@ -209,8 +216,13 @@ fn control_files_are_never_written_whatever_the_spelling() {
 fn a_task_that_requires_approval_asks_for_every_effect_but_not_for_reading() {
     let roles = builtin();
     let spec = spec("executor");
-    let asker =
-        Asker { spec: &spec, role: roles.get("executor"), approval_required: true, label: &Label::owner() };
+    let asker = Asker {
+        spec: &spec,
+        role: roles.get("executor"),
+        approval_required: true,
+        label: &Label::owner(),
+        above: &[],
+    };
     let policy = Policy::default();
     let write = Act::WriteFile { path: "workspaces/executor-001/a".to_owned(), content: String::new() };
     assert_eq!(judge(&asker, &policy, &write, None).rule, "approval_required");
@@ -248,4 +260,57 @@ fn what_a_repository_runs_is_never_written_however_deep_it_lies() {
         let act = Act::WriteFile { path: path.to_owned(), content: String::new() };
         assert_eq!(word(&judge_as(&spec("executor"), &Policy::default(), &act)), "allow", "{path}");
     }
+}
+
+proptest::proptest! {
+    /// Along any chain, whatever its members' lists say, rights only get fewer: what is done for a chain could be done by
+    /// each of its members, its root included.
+    #[test]
+    fn a_chain_never_has_more_rights_than_each_of_its_members(
+        members in proptest::collection::vec((0usize..12, 0u8..4, 0u8..4, proptest::bool::ANY), 1..6),
+        tool in 0usize..ALL.len(),
+    ) {
+        let roles = builtin();
+        let names: Vec<&String> = roles.keys().collect();
+        let patterns = ["*", "*_file", "git_*", "execute_command"];
+        let specs: Vec<agent::Spec> = members.iter().map(|(role, allow, deny, can_delegate)| {
+            let mut spec = spec(names[*role]);
+            let list = |bits: u8| vec![patterns[bits as usize].to_owned(), "delegate".to_owned()];
+            spec.permissions.tools.allow = (*allow > 0).then(|| list(*allow));
+            spec.permissions.tools.deny = if *deny > 1 { vec![patterns[*deny as usize].to_owned()] } else { Vec::new() };
+            spec.permissions.delegation.can_delegate = *can_delegate;
+            spec
+        }).collect();
+        let known: Vec<Member<'_>> = specs.iter()
+            .map(|spec| Member { id: &spec.id, known: Some((spec, roles.get(&spec.role))) })
+            .collect();
+        let facts = &ALL[tool];
+        let may = |own: usize, above: &[Member<'_>]| {
+            let (spec, label) = (&specs[own], Label::owner());
+            let asker = Asker { spec, role: roles.get(&spec.role), approval_required: false, label: &label, above };
+            may_use(&asker, facts.name, facts.needs).is_ok()
+        };
+        let last = specs.len() - 1;
+        let each = (0..=last).all(|one| may(one, &[]));
+        proptest::prop_assert_eq!(may(last, &known[..last]), each);
+        for length in 0..last {
+            proptest::prop_assert!(may(length, &known[..length]) || !may(last, &known[..last]));
+        }
+    }
+}
+
+#[test]
+fn a_chain_with_a_member_that_nobody_knows_has_no_rights() {
+    let (spec, label, ghost) = (spec("executor"), Label::owner(), AgentId::new("ghost"));
+    let roles = builtin();
+    let above = [Member { id: &ghost, known: None }];
+    let asker = Asker {
+        spec: &spec,
+        role: roles.get("executor"),
+        approval_required: false,
+        label: &label,
+        above: &above,
+    };
+    let ruling = judge(&asker, &Policy::default(), &sample("read_file"), None);
+    assert_eq!(ruling.rule, "chain: ghost does not exist");
 }

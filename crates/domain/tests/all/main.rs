@@ -9,6 +9,7 @@ mod approvals;
 mod chance;
 mod commands;
 mod delegating;
+mod delegation;
 mod laws;
 mod limits;
 mod messages;

@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 
 use domain::agent;
 use domain::approval::{Answer, Outcome, Request, Risk};
+use domain::delegation::{Delegation, Status};
 use domain::event::{Bill, Event, Finish, Found, FoundCall, Tail};
 use domain::evidence::Evidence;
-use domain::id::{AgentId, ApprovalId, CallId, MessageId, SessionId, TaskId, Time};
+use domain::id::{AgentId, ApprovalId, CallId, DelegationId, MessageId, SessionId, TaskId, Time};
 use domain::label::Label;
 use domain::lifecycle::Lifecycle;
 use domain::role::{Permission, Role};
@@ -116,8 +117,40 @@ fn after(event: Option<&Event>) -> Option<Vec<Event>> {
             };
             vec![Event::Spent { session: session(), tokens_in: 90, tokens_out: 2, spent }]
         }
-        Some(Event::Spent { .. }) => return None,
+        Some(Event::Spent { .. }) => delegations(),
+        Some(Event::Delegated { .. }) => return None,
     })
+}
+
+fn delegations() -> Vec<Event> {
+    let first = Delegation {
+        id: DelegationId::new("delegation-0001"),
+        source: me(),
+        target: AgentId::new("retriever-001"),
+        tag: "ops:check".to_owned(),
+        chain: vec![me(), AgentId::new("retriever-001")],
+        request: task_id(),
+        parent: None,
+        task: task_id(),
+        session: session(),
+        call: call_id(),
+        created: Time(1_700_000_000_000),
+        deadline: None,
+        work_ms_max: 60_000,
+        worked_before_ms: 12,
+        status: Status::Pending,
+        started: None,
+        completed: None,
+        error: None,
+    };
+    let second = Delegation {
+        id: DelegationId::new("delegation-0002"),
+        parent: Some(task_id()),
+        deadline: Some(Time(1_700_000_005_000)),
+        status: Status::Running,
+        ..first.clone()
+    };
+    [first, second].map(|delegation| Event::Delegated { delegation: Box::new(delegation) }).into()
 }
 
 fn summaries() -> Vec<Event> {
@@ -389,6 +422,11 @@ fn later_acts() -> Vec<Act> {
     ]
 }
 
+fn handing_on() -> Act {
+    let to = AgentId::new("retriever-001");
+    Act::Delegate { to, tag: "ops:check".to_owned(), task: "look".to_owned(), deadline_ms: Some(5_000) }
+}
+
 fn replies() -> Vec<Event> {
     let invalid = Want::Invalid { tool: "fly".to_owned(), error: "there is no tool fly".to_owned() };
     let invalid = Call { id: CallId::new("call_10"), arguments: "{".to_owned(), want: invalid, seen: None };
@@ -403,6 +441,7 @@ fn replies() -> Vec<Event> {
         (Vec::new(), Some(bill(None))),
         (Vec::new(), Some(plain)),
         (later_acts().into_iter().map(call).collect(), None),
+        (vec![call(handing_on())], None),
     ]
     .map(|(calls, spent)| Event::Replied {
         session: session(),

@@ -327,6 +327,7 @@ fn every_section_of_the_settings_is_read_whole() {
             model_ms_max: 30_000,
             tool_ms_max: 10_000,
             output_bytes_max: 4096,
+            delegation_when_full: domain::settings::WhenFull::Reject,
         },
         routing: domain::settings::Routing {
             keywords: false,

@@ -122,6 +122,16 @@ fn good_words() -> Vec<(&'static str, &'static str, Act)> {
             Act::SendMessage { to: AgentId::new("planner-001"), content: text("hello") },
         ),
         (
+            "delegate",
+            r#"{"to":"planner-001","tag":"ops:check","task":"look","deadline_ms":5000}"#,
+            Act::Delegate {
+                to: AgentId::new("planner-001"),
+                tag: text("ops:check"),
+                task: text("look"),
+                deadline_ms: Some(5_000),
+            },
+        ),
+        (
             "extract",
             r#"{"path":"inbox/a.jsonl","question":"spam?","answer":{"kind":"choice","of":["yes","no"]}}"#,
             Act::Extract {

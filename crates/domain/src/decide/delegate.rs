@@ -1,0 +1,194 @@
+//! Handing work on: a task for another agent, and a call that waits for what comes of it.
+
+use crate::decide::turn::result;
+use crate::decide::{finish, inside, intake};
+use crate::delegation::{self, Delegation, Request, Status, Verdict};
+use crate::event::{Event, Finish};
+use crate::id::{AgentId, DelegationId, SessionId, TaskId, Time};
+use crate::session::Message;
+use crate::state::{Requester, Session, Stage, State, Step, Task};
+use crate::task::{self, End};
+use crate::tool::{Act, Call, Want};
+
+/// The reason for which a session that has delegated is blocked.
+pub(super) fn waits_for(delegation: &DelegationId) -> String {
+    format!("waits for {delegation}")
+}
+
+/// Hands on what `call` says, or says why not; and what the session waits for since then.
+pub(super) fn perform(
+    state: &State,
+    at: Time,
+    (id, session): (&SessionId, &Session),
+    call: &Call,
+    chain: &[AgentId],
+) -> (Vec<Event>, Option<String>) {
+    let ended = |finish: Finish, text: String| {
+        let message = result(at, &call.id, text);
+        (vec![Event::CallFinished { session: id.clone(), finish, message, wrote: Vec::new() }], None)
+    };
+    let Want::Act(Act::Delegate { to, tag, task: text, deadline_ms }) = &call.want else {
+        return ended(Finish::Failed, "not a delegate".to_owned());
+    };
+    if text.trim().is_empty() {
+        return ended(Finish::Failed, "the task is empty; say what is to be done".to_owned());
+    }
+    let chain_on: Vec<AgentId> = chain.iter().chain([to]).cloned().collect();
+    let spec = spec_of(state, (id, session), to, tag, text, &chain_on);
+    let made = inside::already_made(state, id, session, &spec).and_then(|made| state.tasks.get(made));
+    if made.is_none() {
+        if let Err(refused) = intake::check_room(state) {
+            return ended(Finish::Failed, refused.to_string());
+        }
+        let request = Request { chain, target: to, tag, provider: None };
+        match delegation::check(state, &request) {
+            Verdict::Start | Verdict::Queue | Verdict::BackOff { .. } => {}
+            Verdict::Reject(rejected) => {
+                let rule = rejected.rule().to_owned();
+                return ended(Finish::Refused { rule }, rejected.to_string());
+            }
+        }
+    }
+    let Some((work_ms_max, worked_before_ms)) = time_left(state, at, session, to) else {
+        let rule = "delegation: remaining time".to_owned();
+        let text = "Parent task timeout: no working time is left to hand on; say what you have".to_owned();
+        return ended(Finish::Refused { rule }, text);
+    };
+    // Found in the files, without a journal: the other agent went on, and may have come to an end.
+    if let Some((made, end)) = made.and_then(|task| Some((task, task.end()?))) {
+        let (finish, text) = words(to, &made.spec.id, end, &made.result);
+        return ended(finish, text);
+    }
+    let task = made.map_or_else(|| spec.id.clone(), |made| made.spec.id.clone());
+    let own = session.task.as_ref();
+    let above = own.and_then(|task| state.delegations.of_task(task)).and_then(|above| above.deadline);
+    let asked = deadline_ms.map(|ms| at.plus_ms(ms));
+    let delegation = Delegation {
+        id: state.delegations.fresh(),
+        source: session.agent.clone(),
+        target: to.clone(),
+        tag: tag.clone(),
+        chain: chain_on,
+        request: own.map_or_else(|| task.clone(), |own| state.root_of(own).clone()),
+        parent: own.cloned(),
+        task,
+        session: id.clone(),
+        call: call.id.clone(),
+        created: at,
+        deadline: [above, asked].into_iter().flatten().min(),
+        work_ms_max,
+        worked_before_ms,
+        status: if made.is_some_and(|made| made.session().is_some()) {
+            Status::Running
+        } else {
+            Status::Pending
+        },
+        started: None,
+        completed: None,
+        error: None,
+    };
+    let waits = waits_for(&delegation.id);
+    let mut events = Vec::new();
+    if made.is_none() {
+        let by = Requester::Session { session: id.clone() };
+        events.push(Event::TaskAdded { spec: Box::new(spec), by, in_file: false });
+    }
+    events.push(Event::Delegated { delegation: Box::new(delegation) });
+    (events, Some(waits))
+}
+
+/// The task for the other agent. What bounds the one who asks bounds it too.
+fn spec_of(
+    state: &State,
+    (id, session): (&SessionId, &Session),
+    to: &AgentId,
+    tag: &str,
+    text: &str,
+    chain: &[AgentId],
+) -> task::Spec {
+    let own = session.task.as_ref().and_then(|task| state.tasks.get(task));
+    let file = own.map_or_else(|| format!("tasks/{}.task.md", session.agent), |own| own.spec.file.clone());
+    let mut spec = task::Spec::new(intake::fresh_task(state), file, intake::title_of(text));
+    spec.text = text.to_owned();
+    spec.assignee = Some(to.clone());
+    spec.tag = Some(tag.to_owned());
+    spec.parent.clone_from(&session.task);
+    spec.priority = own.and_then(|own| own.spec.priority);
+    spec.approval_required = own.is_some_and(|own| own.spec.approval_required);
+    spec.properties.insert("requested_by".to_owned(), id.to_string());
+    spec.properties.insert(delegation::CHAIN.to_owned(), delegation::shown(chain));
+    if session.label.counts() {
+        spec.properties.insert("label".to_owned(), session.label.to_string());
+    }
+    spec
+}
+
+/// How long the other may work, and how long the one who asks has worked. `None` if it has no time left.
+fn time_left(state: &State, at: Time, session: &Session, to: &AgentId) -> Option<(u64, u64)> {
+    let own = state.agents.get(&session.agent)?;
+    let most = state.delegations.work_ms_max(session.task.as_ref(), own);
+    let worked = session.worked_ms + session.working_since.map_or(0, |since| at.ms_since(since));
+    let left = most.checked_sub(worked).filter(|left| *left > 0)?;
+    let theirs = state.agents.get(to).map_or(left, |a| a.spec.permissions.concurrency.task_timeout_ms);
+    Some((left.min(theirs), worked))
+}
+
+/// The end of a delegated task as the result of the call that waits for it; `None` if none does.
+pub(super) fn answer(state: &State, at: Time, task: &Task, end: End, result_text: &str) -> Option<Event> {
+    let delegation = state.delegations.of_task(&task.spec.id)?;
+    let session = state.sessions.get(&delegation.session)?;
+    let pending = session.pending(&delegation.call)?;
+    if pending.step != (Step::Delegated { delegation: delegation.id.clone() }) {
+        return None;
+    }
+    let label = finish::label_of_result(state, task);
+    let (finish, text) = words(&delegation.target, &task.spec.id, end, result_text);
+    let (text, label) = if label.readers.include(&session.agent) {
+        (text, label)
+    } else {
+        (format!("withheld: these words are for others to see ({label})"), crate::label::Label::team())
+    };
+    let message = Message { label, ..result(at, &delegation.call, text) };
+    Some(Event::CallFinished { session: delegation.session.clone(), finish, message, wrote: Vec::new() })
+}
+
+fn words(target: &AgentId, task: &TaskId, end: End, text: &str) -> (Finish, String) {
+    let (finish, word) = match end {
+        End::Done => (Finish::Done, "has done"),
+        End::Failed => (Finish::Failed, "could not do"),
+        End::Cancelled => (Finish::Failed, "no longer does, because it was cancelled,"),
+    };
+    let said = if text.is_empty() { "nothing was said about it" } else { text };
+    (finish, format!("{target} {word} {task}: {said}"))
+}
+
+/// Ends what the calls of a session wait for: nobody will hear of it any more.
+pub(super) fn give_up(state: &State, at: Time, session: &Session, reason: &str) -> Vec<Event> {
+    let Stage::Acting { calls, .. } = &session.stage else { return Vec::new() };
+    let waited = calls.iter().filter_map(|pending| match &pending.step {
+        Step::Delegated { delegation } => state.delegations.by_id.get(delegation),
+        Step::New | Step::Asking { .. } | Step::Approved { .. } | Step::Running { .. } | Step::Finished => {
+            None
+        }
+    });
+    let end =
+        |d: &Delegation| finish::abandon(state, at, &d.task, &format!("{} gave it up: {reason}", d.source));
+    waited.flat_map(end).collect()
+}
+
+/// Delegated work that took longer than `deadline_ms`.
+pub(super) fn too_late(state: &State, at: Time, id: &DelegationId) -> Vec<Event> {
+    let Some(delegation) = state.delegations.by_id.get(id) else { return Vec::new() };
+    let took = at.ms_since(delegation.created);
+    let reason = format!("deadline_ms: {id} timed out after {took} ms");
+    finish::end(state, at, &delegation.task, End::Failed, &reason, "synod")
+}
+
+/// Calls that wait although what they wait for has ended; the sweep on start tells them.
+pub(super) fn missed(state: &State, at: Time) -> Vec<Event> {
+    let ended = state.delegations.by_id.values().filter_map(|delegation| {
+        let task = state.tasks.get(&delegation.task)?;
+        answer(state, at, task, task.end()?, &task.result)
+    });
+    ended.collect()
+}

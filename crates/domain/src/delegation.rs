@@ -1,0 +1,377 @@
+//! Delegation: work that is handed on along a chain of agents, and what must be so before it is.
+//! Nothing here makes anything; `decide/delegate.rs` does.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::agent;
+use crate::id::{AgentId, CallId, DelegationId, SessionId, TaskId, Time};
+use crate::role::{Role, glob};
+use crate::settings::WhenFull;
+use crate::state::{Agent, Requester, Session, State, TASK_DEPTH_MAX};
+
+/// The tool by which work is handed on.
+pub const TOOL: &str = "delegate";
+/// The property of a task's file that names its chain, so that it binds also without a journal.
+pub const CHAIN: &str = "chain";
+/// What stands between two agents of a chain.
+const THEN: &str = " → ";
+
+/// One piece of work that one agent handed to another.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Delegation {
+    /// Unique in the home.
+    pub id: DelegationId,
+    /// Who handed it on.
+    pub source: AgentId,
+    /// Who got it.
+    pub target: AgentId,
+    /// The kind of work.
+    pub tag: String,
+    /// Whose hands it went through, from the first to `target`.
+    pub chain: Vec<AgentId>,
+    /// The task with which all of it began.
+    pub request: TaskId,
+    /// The task of whoever handed it on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent: Option<TaskId>,
+    /// The task that was made of it.
+    pub task: TaskId,
+    /// The conversation that waits for it.
+    pub session: SessionId,
+    /// The call that waits for it there.
+    pub call: CallId,
+    /// When it was handed on.
+    pub created: Time,
+    /// When it is too late by the clock.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deadline: Option<Time>,
+    /// How long it may be worked on: what whoever asks has left, or the target's own bound, whichever is less.
+    pub work_ms_max: u64,
+    /// How long whoever asks had worked by then.
+    pub worked_before_ms: u64,
+    /// How far it is.
+    pub status: Status,
+    /// When the target began.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub started: Option<Time>,
+    /// When it was over.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub completed: Option<Time>,
+    /// Why it did not work out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+}
+
+impl Delegation {
+    /// How often the work was handed on.
+    pub fn depth(&self) -> usize {
+        self.chain.len().saturating_sub(1)
+    }
+}
+
+/// How far a delegation is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Status {
+    /// Its target has not begun.
+    Pending,
+    /// Its target is at it.
+    Running,
+    /// It has a result.
+    Success,
+    /// It could not be done.
+    Failed,
+    /// It was given up.
+    Cancelled,
+    /// It was under way when Synod stopped, and nobody knows what was done.
+    Crashed,
+}
+
+impl Status {
+    /// The word in the log and in JSON.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Pending => "pending",
+            Self::Running => "running",
+            Self::Success => "success",
+            Self::Failed => "failed",
+            Self::Cancelled => "cancelled",
+            Self::Crashed => "crashed",
+        }
+    }
+
+    /// Whether nothing more comes of it.
+    pub fn is_over(self) -> bool {
+        match self {
+            Self::Pending | Self::Running => false,
+            Self::Success | Self::Failed | Self::Cancelled | Self::Crashed => true,
+        }
+    }
+}
+
+/// All delegations of a home.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Delegations {
+    /// By id, those that are over too.
+    pub by_id: BTreeMap<DelegationId, Delegation>,
+    /// Which one a task was made of.
+    pub by_task: BTreeMap<TaskId, DelegationId>,
+}
+
+impl Delegations {
+    /// Whether there never was one.
+    pub fn is_empty(&self) -> bool {
+        self.by_id.is_empty()
+    }
+
+    /// The id of the next one.
+    pub(crate) fn fresh(&self) -> DelegationId {
+        DelegationId::new(format!("delegation-{:04}", self.by_id.len() + 1))
+    }
+
+    /// The one that a task was made of.
+    pub fn of_task(&self, task: &TaskId) -> Option<&Delegation> {
+        self.by_task.get(task).and_then(|id| self.by_id.get(id))
+    }
+
+    /// How long a conversation about `task` may work, if it is an agent's.
+    pub(crate) fn work_ms_max(&self, task: Option<&TaskId>, agent: &Agent) -> u64 {
+        let own = agent.spec.permissions.concurrency.task_timeout_ms;
+        task.and_then(|task| self.of_task(task)).map_or(own, |delegation| delegation.work_ms_max.min(own))
+    }
+}
+
+/// Who wants to hand on what to whom.
+#[derive(Debug, Clone, Copy)]
+pub struct Request<'a> {
+    /// Whose hands the work went through so far; the last one asks.
+    pub chain: &'a [AgentId],
+    /// Who shall do it.
+    pub target: &'a AgentId,
+    /// The kind of work.
+    pub tag: &'a str,
+    /// Why the target's provider takes nothing now, if it does not.
+    pub provider: Option<&'a str>,
+}
+
+/// What becomes of a request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Verdict {
+    /// The target has a free slot.
+    Start,
+    /// It waits for one.
+    Queue,
+    /// It waits for the provider.
+    BackOff {
+        /// Why.
+        reason: String,
+    },
+    /// It is not made.
+    Reject(Rejected),
+}
+
+/// Why work is not handed on, and what to do instead.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Rejected {
+    /// Its file does not say `can_delegate: true`.
+    #[error(
+        "Agent not authorized to delegate: permissions.delegation.can_delegate of {0} is not true; do it yourself or use create_task"
+    )]
+    Source(AgentId),
+    /// Not in `allowed_targets`, or nobody.
+    #[error("Target agent not in allowed list: {target} is not one of those that {source_agent} may delegate to ({})", list(.allowed))]
+    Target {
+        /// Whom.
+        target: AgentId,
+        /// Who asks.
+        source_agent: AgentId,
+        /// To whom it could go.
+        allowed: Vec<String>,
+    },
+    /// Not in the target's `responsibilities`.
+    #[error("Target cannot handle this task type: {tag} is none of the responsibilities of {target} ({}); give another tag or another agent", list(.able))]
+    TargetTag {
+        /// Whom.
+        target: AgentId,
+        /// Which.
+        tag: String,
+        /// What it answers for.
+        able: Vec<String>,
+    },
+    /// Not in the source's `allowed_tags`.
+    #[error("Agent not authorized to delegate this task type: {tag} is none of allowed_tags of {source_agent} ({})", list(.allowed))]
+    SourceTag {
+        /// Which.
+        tag: String,
+        /// Who asks.
+        source_agent: AgentId,
+        /// What it may hand on.
+        allowed: Vec<String>,
+    },
+    /// Handed on too often.
+    #[error("Max delegation depth exceeded: the work was handed on {depth} times and {depth_max} is the most ({}); do it yourself", shown(.chain))]
+    Depth {
+        /// How often.
+        depth: usize,
+        /// The least of what the chain's members may.
+        depth_max: u32,
+        /// Through whose hands.
+        chain: Vec<AgentId>,
+    },
+    /// It would come back to one who handed it on.
+    #[error("Circular delegation detected: {}; do it yourself or ask somebody else", shown(.chain))]
+    Cycle {
+        /// Through whose hands, the target last.
+        chain: Vec<AgentId>,
+    },
+    /// No slot, and no place to wait for one.
+    #[error(
+        "Target agent has no capacity: {target} works on {busy} and {pending} wait ({limit}); ask later or ask somebody else"
+    )]
+    Full {
+        /// Whom.
+        target: AgentId,
+        /// Conversations that work.
+        busy: u32,
+        /// What waits for a slot.
+        pending: usize,
+        /// The setting that says so.
+        limit: String,
+    },
+}
+
+impl Rejected {
+    /// The rule that decided, in words that can be searched for.
+    pub fn rule(&self) -> &'static str {
+        match self {
+            Self::Source(_) => "delegation: can_delegate",
+            Self::Target { .. } => "delegation: allowed_targets",
+            Self::TargetTag { .. } => "delegation: responsibilities of the target",
+            Self::SourceTag { .. } => "delegation: allowed_tags",
+            Self::Depth { .. } => "delegation: max_delegation_depth",
+            Self::Cycle { .. } => "delegation: no circle",
+            Self::Full { .. } => "delegation: capacity of the target",
+        }
+    }
+}
+
+/// The eight checks, in their order: who may, to whom, which work (twice), how deep, no circle, room, provider.
+pub fn check(state: &State, request: &Request<'_>) -> Verdict {
+    let Request { chain, target, tag, provider } = *request;
+    let spec_of = |id: &AgentId| state.employed(id).map(|agent| &agent.spec);
+    let Some(source) = chain.last().and_then(spec_of).filter(|s| s.permissions.delegation.can_delegate)
+    else {
+        return Verdict::Reject(Rejected::Source(chain.last().unwrap_or(target).clone()));
+    };
+    let allowed = source.permissions.delegation.allowed_targets.clone().unwrap_or_default();
+    let is_listed = allowed.is_empty() || allowed.iter().any(|name| name == target.as_str());
+    let Some(agent) = state.employed(target).filter(|_| is_listed) else {
+        let able = state.agents.values().filter(|a| !a.retired).map(|a| a.spec.id.to_string());
+        let allowed = if allowed.is_empty() { able.take(20).collect() } else { allowed };
+        let source_agent = source.id.clone();
+        return Verdict::Reject(Rejected::Target { target: target.clone(), source_agent, allowed });
+    };
+    if !agent.spec.responsibilities.iter().any(|pattern| glob(pattern, tag)) {
+        let able = agent.spec.responsibilities.clone();
+        return Verdict::Reject(Rejected::TargetTag { target: target.clone(), tag: tag.to_owned(), able });
+    }
+    let tags = source.permissions.delegation.allowed_tags.clone().unwrap_or_default();
+    if !(tags.is_empty() || tags.iter().any(|pattern| glob(pattern, tag))) {
+        let (tag, source_agent) = (tag.to_owned(), source.id.clone());
+        return Verdict::Reject(Rejected::SourceTag { tag, source_agent, allowed: tags });
+    }
+    let depth = chain.len().saturating_sub(1);
+    // Who is asked may not hand on further than who asks could have.
+    let depth_max = chain.iter().filter_map(|id| state.agents.get(id));
+    let depth_max = depth_max.map(|a| a.spec.permissions.delegation.max_delegation_depth).min().unwrap_or(0);
+    if depth >= depth_max as usize {
+        return Verdict::Reject(Rejected::Depth { depth, depth_max, chain: chain.to_vec() });
+    }
+    if chain.contains(target) {
+        let chain = chain.iter().chain([target]).cloned().collect();
+        return Verdict::Reject(Rejected::Cycle { chain });
+    }
+    room(state, agent, provider)
+}
+
+fn room(state: &State, agent: &Agent, provider: Option<&str>) -> Verdict {
+    let (busy, pending) = (agent.busy, agent.pending());
+    let concurrency = &agent.spec.permissions.concurrency;
+    let is_free = busy as usize + pending < concurrency.max_parallel_tasks as usize;
+    let full = |limit: &str| {
+        let (target, limit) = (agent.spec.id.clone(), limit.to_owned());
+        Verdict::Reject(Rejected::Full { target, busy, pending, limit })
+    };
+    match state.settings.limits.delegation_when_full {
+        WhenFull::Reject if !is_free => return full("limits.delegation_when_full: reject"),
+        WhenFull::Queue if !is_free && pending >= concurrency.max_pending_queue as usize => {
+            return full("max_pending_queue");
+        }
+        WhenFull::Queue | WhenFull::Reject => {}
+    }
+    match provider {
+        Some(reason) => Verdict::BackOff { reason: reason.to_owned() },
+        None if is_free => Verdict::Start,
+        None => Verdict::Queue,
+    }
+}
+
+/// Whose hands the work of a conversation went through, its own agent last.
+pub fn chain(state: &State, session: &Session) -> Vec<AgentId> {
+    let mut chain = above(state, session);
+    if chain.last() != Some(&session.agent) {
+        chain.retain(|id| *id != session.agent);
+        chain.push(session.agent.clone());
+    }
+    chain
+}
+
+/// Whose hands the work of a conversation went through before it: of its task, or of the work that its task was made
+/// for. Empty if nobody delegated it.
+fn above(state: &State, session: &Session) -> Vec<AgentId> {
+    let mut task = session.task.as_ref().and_then(|id| state.tasks.get(id));
+    for _ in 0..TASK_DEPTH_MAX {
+        let Some(at) = task else { break };
+        if let Some(chain) = at.spec.properties.get(CHAIN) {
+            return chain.split(THEN).map(|id| AgentId::new(id.trim())).collect();
+        }
+        let asked = match &at.by {
+            Requester::Session { session } => state.sessions.get(session).and_then(|s| s.task.as_ref()),
+            Requester::Person { .. } | Requester::Inbox { .. } => None,
+        };
+        let next = asked.or(at.spec.parent.as_ref()).and_then(|id| state.tasks.get(id));
+        task = next.filter(|next| next.spec.id != at.spec.id);
+    }
+    Vec::new()
+}
+
+/// A chain as it stands in files and is shown to people.
+pub fn shown(chain: &[AgentId]) -> String {
+    chain.iter().map(AgentId::as_str).collect::<Vec<_>>().join(THEN)
+}
+
+fn list(words: &[String]) -> String {
+    if words.is_empty() { "none".to_owned() } else { words.join(", ") }
+}
+
+/// One through whose hands work went: who acts on it may do no more than this one.
+#[derive(Debug, Clone, Copy)]
+pub struct Member<'a> {
+    /// Who.
+    pub id: &'a AgentId,
+    /// What is known of it; who is not known may do nothing.
+    pub known: Option<(&'a agent::Spec, Option<&'a Role>)>,
+}
+
+/// The members of a conversation's chain, but for its own agent.
+pub fn members<'a>(state: &'a State, chain: &'a [AgentId]) -> Vec<Member<'a>> {
+    let above = chain.split_last().map_or(&[][..], |(_, above)| above);
+    let member = |id: &'a AgentId| {
+        let known = state.agents.get(id).map(|agent| (&agent.spec, state.role(&agent.spec.role)));
+        Member { id, known }
+    };
+    above.iter().map(member).collect()
+}

@@ -1,0 +1,399 @@
+//! Handing work on: who may, to whom, how deep; what comes back; and that rights only get fewer on the way.
+
+use domain::agent;
+use domain::delegation::{Request, Status, Verdict, check};
+use domain::id::{AgentId, DelegationId, TaskId};
+use domain::input::{Failure, Input};
+use domain::lifecycle::Lifecycle;
+use domain::settings::WhenFull;
+use domain::task::{End, Mark};
+use domain::tool::Act;
+
+use crate::home::{Home, create, line, read, run};
+
+pub fn delegate(to: &str, text: &str) -> Act {
+    delegate_with(to, "ops:check", text, None)
+}
+
+fn delegate_with(to: &str, tag: &str, text: &str, deadline_ms: Option<u64>) -> Act {
+    let (tag, task) = (tag.to_owned(), text.to_owned());
+    Act::Delegate { to: AgentId::new(to), tag, task, deadline_ms }
+}
+
+fn able(spec: &mut agent::Spec) {
+    spec.responsibilities = vec!["ops:*".to_owned()];
+    spec.permissions.delegation.can_delegate = true;
+}
+
+const TEAM: [&str; 4] = ["executor-001", "executor-002", "executor-003", "retriever-001"];
+
+fn team() -> Home {
+    Home::with(&TEAM, |_| {}, able)
+}
+
+fn id(text: &str) -> TaskId {
+    TaskId::new(text)
+}
+
+fn first() -> DelegationId {
+    DelegationId::new("delegation-0001")
+}
+
+/// One row of the table: what is changed in the team, what is asked, and the answer.
+type Row = (
+    &'static str,
+    fn(&mut Home),
+    &'static [&'static str],
+    &'static str,
+    &'static str,
+    Result<Verdict, &'static str>,
+);
+
+fn change(home: &mut Home, name: &str, say: impl FnOnce(&mut agent::Spec)) {
+    let mut spec = home.state.agents[&AgentId::new(name)].spec.clone();
+    say(&mut spec);
+    home.give(Input::AgentRead(Box::new(spec)));
+}
+
+fn fill(home: &mut Home) {
+    change(home, "executor-002", |spec| {
+        spec.permissions.concurrency.max_parallel_tasks = 1;
+        spec.permissions.concurrency.max_pending_queue = 2;
+    });
+    home.task("busy", "executor-002");
+}
+
+/// Who, to whom, and which work.
+fn rights() -> Vec<Row> {
+    vec![
+        ("all is well", |_| {}, &["executor-001"], "executor-002", "ops:check", Ok(Verdict::Start)),
+        (
+            "source may not delegate",
+            |home| change(home, "executor-001", |s| s.permissions.delegation.can_delegate = false),
+            &["executor-001"],
+            "executor-002",
+            "ops:check",
+            Err("Agent not authorized to delegate: permissions.delegation.can_delegate of executor-001"),
+        ),
+        (
+            "target not listed",
+            |home| {
+                let only = Some(vec!["executor-003".to_owned()]);
+                change(home, "executor-001", |s| s.permissions.delegation.allowed_targets = only);
+            },
+            &["executor-001"],
+            "executor-002",
+            "ops:check",
+            Err(
+                "Target agent not in allowed list: executor-002 is not one of those that executor-001 may delegate to (executor-003)",
+            ),
+        ),
+        (
+            "an empty list allows anybody",
+            |home| {
+                change(home, "executor-001", |s| s.permissions.delegation.allowed_targets = Some(Vec::new()))
+            },
+            &["executor-001"],
+            "executor-002",
+            "ops:check",
+            Ok(Verdict::Start),
+        ),
+        (
+            "nobody",
+            |_| {},
+            &["executor-001"],
+            "ghost",
+            "ops:check",
+            Err("Target agent not in allowed list: ghost"),
+        ),
+        (
+            "not its kind of work",
+            |_| {},
+            &["executor-001"],
+            "executor-002",
+            "code:write",
+            Err(
+                "Target cannot handle this task type: code:write is none of the responsibilities of executor-002 (ops:*)",
+            ),
+        ),
+        (
+            "not a kind that the source hands on",
+            |home| {
+                let only = Some(vec!["ops:clean".to_owned()]);
+                change(home, "executor-001", |s| s.permissions.delegation.allowed_tags = only);
+            },
+            &["executor-001"],
+            "executor-002",
+            "ops:check",
+            Err(
+                "Agent not authorized to delegate this task type: ops:check is none of allowed_tags of executor-001 (ops:clean)",
+            ),
+        ),
+    ]
+}
+
+/// How deep, in a circle, and whether there is room.
+fn bounds() -> Vec<Row> {
+    vec![
+        (
+            "too deep, by the least of the chain",
+            |home| change(home, "executor-003", |s| s.permissions.delegation.max_delegation_depth = 1),
+            &["executor-003", "executor-001"],
+            "executor-002",
+            "ops:check",
+            Err(
+                "Max delegation depth exceeded: the work was handed on 1 times and 1 is the most (executor-003 → executor-001)",
+            ),
+        ),
+        (
+            "in a circle",
+            |_| {},
+            &["executor-002", "executor-001"],
+            "executor-002",
+            "ops:check",
+            Err("Circular delegation detected: executor-002 → executor-001 → executor-002"),
+        ),
+        (
+            "no slot, but room to wait",
+            fill,
+            &["executor-001"],
+            "executor-002",
+            "ops:check",
+            Ok(Verdict::Queue),
+        ),
+        (
+            "no slot, and the queue is full",
+            |home| {
+                fill(home);
+                home.task("waits", "executor-002");
+                home.task("waits too", "executor-002");
+            },
+            &["executor-001"],
+            "executor-002",
+            "ops:check",
+            Err("Target agent has no capacity: executor-002 works on 1 and 2 wait (max_pending_queue)"),
+        ),
+        (
+            "no slot, and the setting says reject",
+            |home| {
+                fill(home);
+                let mut settings = home.state.settings.clone();
+                settings.limits.delegation_when_full = WhenFull::Reject;
+                home.give(Input::SettingsRead(Box::new(settings)));
+            },
+            &["executor-001"],
+            "executor-002",
+            "ops:check",
+            Err(
+                "Target agent has no capacity: executor-002 works on 1 and 0 wait (limits.delegation_when_full: reject)",
+            ),
+        ),
+        (
+            "the first check that fails answers",
+            |home| change(home, "executor-001", |s| s.permissions.delegation.can_delegate = false),
+            &["executor-002", "executor-001"],
+            "executor-002",
+            "code:write",
+            Err("Agent not authorized to delegate"),
+        ),
+    ]
+}
+
+#[test]
+fn each_row_of_the_decision_matrix() {
+    for (name, prepare, chain, target, tag, expected) in rights().into_iter().chain(bounds()) {
+        let mut home = team();
+        prepare(&mut home);
+        let chain: Vec<AgentId> = chain.iter().map(|id| AgentId::new(*id)).collect();
+        let target = AgentId::new(target);
+        let request = Request { chain: &chain, target: &target, tag, provider: None };
+        match (check(&home.state, &request), expected) {
+            (Verdict::Reject(rejected), Err(words)) => {
+                assert!(rejected.to_string().starts_with(words), "{name}: {rejected}");
+            }
+            (verdict, expected) => assert_eq!(Ok(verdict), expected, "{name}"),
+        }
+    }
+}
+
+#[test]
+fn a_provider_without_budget_is_waited_for_after_all_other_checks() {
+    let home = team();
+    let (chain, target) = (vec![AgentId::new("executor-001")], AgentId::new("executor-002"));
+    let request = Request { chain: &chain, target: &target, tag: "ops:check", provider: Some("no tokens") };
+    assert_eq!(check(&home.state, &request), Verdict::BackOff { reason: "no tokens".to_owned() });
+    let other = Request { tag: "code:write", ..request };
+    assert!(matches!(check(&home.state, &other), Verdict::Reject(_)));
+}
+
+#[test]
+fn a_delegator_leaves_its_slot_and_gets_the_result_as_that_of_its_call() {
+    let mut home = team();
+    home.task("is the disk fine?", "executor-001");
+    let events = home.wants("executor-001", &[delegate("retriever-001", "look")]);
+    assert_eq!(
+        line(&events),
+        "replied task_added delegated blocked task_started session_opened message_added working turn_begun"
+    );
+    assert_eq!(home.session_of("executor-001").1.lifecycle, Lifecycle::Blocked);
+    assert_eq!(home.state.mark_of(home.get(&id("task-001"))), Mark::Running, "no person is asked");
+    assert_eq!(home.state.busy, 1, "only the other works");
+    let record = &home.state.delegations.by_id[&first()];
+    assert_eq!((record.status, record.depth(), record.request.as_str()), (Status::Running, 1, "task-001"));
+    home.says("retriever-001", "92 % full");
+    assert_eq!(home.results("executor-001"), ["retriever-001 has done task-002: 92 % full"]);
+    assert_eq!(home.heard("executor-001").len(), 1, "it is told once, by its call");
+    assert_eq!(home.state.delegations.by_id[&first()].status, Status::Success);
+    home.says("executor-001", "it is nearly full");
+    assert_eq!(home.end(&id("task-001")), Some(End::Done));
+    assert!(home.state.is_idle() && home.state.next_deadline().is_none());
+}
+
+#[test]
+fn a_delegator_is_told_how_it_ended_otherwise() {
+    let ended = |end: fn(&mut Home)| {
+        let mut home = team();
+        home.task("is the disk fine?", "executor-001");
+        home.wants("executor-001", &[delegate_with("retriever-001", "ops:check", "look", Some(5_000))]);
+        end(&mut home);
+        let record = &home.state.delegations.by_id[&first()];
+        let (status, error) = (record.status, record.error.clone());
+        assert!(home.thinking("executor-001").1.attempt > 0, "it goes on");
+        (home.results("executor-001").remove(0), status, error.unwrap_or_default())
+    };
+    let cannot = "the model cannot answer: overloaded";
+    assert_eq!(
+        ended(|home| _ = home.model_fails("retriever-001", Failure::GiveUp)),
+        (format!("retriever-001 could not do task-002: {cannot}"), Status::Failed, cannot.to_owned())
+    );
+    assert_eq!(
+        ended(|home| _ = home.mark(&id("task-002"), Mark::Cancelled)),
+        (
+            "retriever-001 no longer does, because it was cancelled, task-002: cancelled by dana".to_owned(),
+            Status::Cancelled,
+            "cancelled by dana".to_owned()
+        )
+    );
+    let late = "deadline_ms: delegation-0001 timed out after 5000 ms";
+    assert_eq!(
+        ended(|home| _ = home.pass(5_000)),
+        (format!("retriever-001 could not do task-002: {late}"), Status::Failed, late.to_owned())
+    );
+}
+
+#[test]
+fn a_rejected_delegation_is_a_refused_call_that_names_its_rule() {
+    let mut home = team();
+    home.task("is the disk fine?", "executor-001");
+    home.wants("executor-001", &[delegate("executor-001", "look")]);
+    assert_eq!(
+        home.results("executor-001"),
+        ["Circular delegation detected: executor-001 → executor-001; do it yourself or ask somebody else"]
+    );
+    assert!(home.state.delegations.is_empty() && home.state.tasks.len() == 1);
+}
+
+#[test]
+fn what_was_delegated_and_what_was_made_beside_it_are_told_apart() {
+    let mut home = team();
+    home.task("is the disk fine?", "executor-001");
+    home.wants("executor-001", &[create("note", "executor-002", &[]), delegate("retriever-001", "look")]);
+    home.says("executor-002", "noted");
+    assert_eq!(
+        home.heard("executor-001")[1..],
+        ["synod: task-002 has ended.\n- task-002 (@executor-002) \"note\" is done:\n  noted"]
+    );
+    home.says("retriever-001", "92 %");
+    assert_eq!(home.results("executor-001")[1..], ["retriever-001 has done task-003: 92 %"]);
+}
+
+#[test]
+fn a_delegated_task_has_at_most_the_rights_of_all_through_whose_hands_it_came() {
+    let mut home = team();
+    home.task("is the disk fine?", "retriever-001");
+    home.wants("retriever-001", &[delegate("executor-001", "look")]);
+    home.wants("executor-001", &[run("df -h"), read("memory/a.md")]);
+    assert_eq!(
+        home.results("executor-001"),
+        ["denied by the rule: chain: role retriever lacks execute_tools\n\
+          retriever-001 is a retriever, which has no permission execute_tools; ask an agent that has it. \
+          The work was handed on by retriever-001, who cannot hand on what it has not"]
+    );
+    assert_eq!(home.calls_to_tools("executor-001").len(), 1, "what both may is done");
+}
+
+#[test]
+fn a_task_made_for_delegated_work_is_bound_by_the_same_chain() {
+    let mut home = team();
+    home.task("is the disk fine?", "retriever-001");
+    home.wants("retriever-001", &[delegate("executor-001", "look")]);
+    home.wants("executor-001", &[create("run it for me", "executor-002", &[])]);
+    home.wants("executor-002", &[run("df -h")]);
+    assert!(home.results("executor-002")[0].contains("chain: role retriever lacks execute_tools"));
+}
+
+#[test]
+fn approvals_that_a_task_demands_are_demanded_of_what_it_is_delegated_to() {
+    let mut home = team();
+    home.task_with("is the disk fine?", "executor-001", |spec| spec.approval_required = true);
+    home.wants("executor-001", &[delegate("executor-002", "look")]);
+    home.wants("executor-002", &[run("touch counter")]);
+    assert_eq!(home.state.approvals.len(), 1);
+}
+
+#[test]
+fn the_other_has_the_time_that_is_left_and_uses_it_up() {
+    let mut home = Home::with(
+        &TEAM,
+        |_| {},
+        |spec| {
+            able(spec);
+            spec.permissions.concurrency.task_timeout_ms =
+                if spec.role == "retriever" { 90_000 } else { 10_000 };
+        },
+    );
+    home.task("is the disk fine?", "executor-001");
+    home.pass(4_000);
+    home.wants("executor-001", &[delegate("retriever-001", "look")]);
+    home.pass(5_000);
+    home.says("retriever-001", "92 %");
+    home.pass(999);
+    home.wants("executor-001", &[delegate("retriever-001", "look again")]);
+    home.pass(1);
+    assert_eq!(
+        home.results("executor-001")[1],
+        "retriever-001 could not do task-003: task_timeout_ms: it worked longer than 1 ms"
+    );
+    assert_eq!(home.end(&id("task-001")), Some(End::Failed), "its own time is used up too");
+}
+
+#[test]
+fn the_end_of_the_root_ends_all_below() {
+    let mut home = Home::with(
+        &TEAM,
+        |_| {},
+        |spec| {
+            able(spec);
+            spec.permissions.concurrency.task_timeout_ms = 10_000;
+        },
+    );
+    home.task("is the disk fine?", "executor-001");
+    home.wants("executor-001", &[delegate("executor-002", "look")]);
+    home.wants("executor-002", &[delegate("executor-003", "look"), run("make")]);
+    home.wants("executor-003", &[run("touch counter")]);
+    home.mark(&id("task-001"), Mark::Cancelled);
+    let statuses: Vec<Status> = home.state.delegations.by_id.values().map(|d| d.status).collect();
+    assert_eq!(statuses, [Status::Cancelled, Status::Cancelled]);
+    assert!(home.state.is_idle() && home.state.approvals.is_empty() && home.state.next_deadline().is_none());
+    assert!(domain::pending(&home.state).is_empty());
+}
+
+#[test]
+fn a_restart_goes_on_with_delegated_work() {
+    let mut home = team();
+    home.task("is the disk fine?", "executor-001");
+    home.wants("executor-001", &[delegate("retriever-001", "look")]);
+    home.give(Input::Started);
+    home.says("retriever-001", "92 %");
+    assert_eq!(home.results("executor-001"), ["retriever-001 has done task-002: 92 %"]);
+}
