@@ -4,6 +4,7 @@
 //! whatever a file says beyond that, a person said.
 
 mod approvals;
+mod cycles;
 mod desk;
 pub mod disk;
 mod flush;

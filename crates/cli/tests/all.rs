@@ -21,6 +21,8 @@ mod demo;
 mod evidence;
 #[path = "all/files_alone.rs"]
 mod files_alone;
+#[path = "all/graph.rs"]
+mod graph;
 #[path = "all/history.rs"]
 mod history;
 #[path = "all/home.rs"]

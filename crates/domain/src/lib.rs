@@ -30,6 +30,7 @@ pub mod state;
 pub mod task;
 pub mod tool;
 pub mod usage;
+pub mod waits;
 
 pub use apply::{RESULT_BYTES_MAX, cut};
 pub use decide::{STEPS_MAX, decide, play};

@@ -61,6 +61,9 @@ pub enum Refused {
         "nobody takes this: no assignee, no routing rule, no responsibility, no word and no planner fits, and routing.fallback names nobody who is there"
     )]
     NoRoute,
+    /// Work that would never begin.
+    #[error("the tasks would wait for each other: {0}")]
+    Cycle(crate::waits::Cycle),
     /// Nothing was said.
     #[error("the message is empty")]
     EmptyMessage,

@@ -248,6 +248,9 @@ pub enum Act {
         /// A new priority.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         priority: Option<Priority>,
+        /// Tasks that must end first, in place of those it waits for now.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        depends_on: Option<Vec<TaskId>>,
     },
     /// Read-only SQL over all task files.
     QueryTasks {

@@ -18,7 +18,7 @@ use domain::task::{Mark, Priority, Spec};
 pub use add::New;
 pub use parse::bytes_read;
 
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, Notes};
 use crate::shape::{Shape, may};
 
 /// The file whose open boxes are printed as `[_]`: people look for the box there.
@@ -124,6 +124,15 @@ impl TaskFile {
     /// The place of a task among [`Self::tasks`].
     pub fn find(&self, id: &TaskId) -> Option<usize> {
         self.items.iter().position(|t| t.id.as_ref() == Some(id))
+    }
+
+    /// The complaint that the task at `index` and others wait for each other, where it says so.
+    pub fn cycle(&self, index: usize, names: &str) -> Vec<Diagnostic> {
+        let mut notes = Notes::new(&self.path, &self.text);
+        if let Some(item) = self.items.get(index) {
+            item.note_cycle(names, &mut notes);
+        }
+        notes.into_list()
     }
 
     /// What the file says of the task at `index`. Without an `id:` it gets `fallback_id`; without a `parent:`

@@ -79,7 +79,7 @@ pub(super) struct Desk {
     outbox: VecDeque<Input>,
     scans: Vec<(Instant, oneshot::Sender<()>)>,
     problems: BTreeMap<String, Vec<Diagnostic>>,
-    tell: mpsc::Sender<Problem>,
+    pub(super) tell: mpsc::Sender<Problem>,
     looks: BTreeMap<String, Look>,
     displaced: Vec<(Instant, String, Box<Displaced>)>,
     /// The file that is looked at now and what it is, for `confirm_later`.
@@ -318,6 +318,7 @@ impl Desk {
         // Events that were printed again after a crash are in the state already.
         if recorded.seq == self.state.next_seq() {
             self.state.apply(at, event);
+            self.note_cycle(event);
         }
         self.note_labels(event);
         self.taken = recorded.seq;

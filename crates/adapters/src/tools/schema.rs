@@ -143,7 +143,7 @@ pub(super) const TABLE: [Described; 22] = [
     },
     Described {
         name: "update_task",
-        description: "Change a task that you work on, asked for, or are the parent of: report it done or failed with its result, or give it a new title, assignee or priority.",
+        description: "Change a task that you work on, asked for, or are the parent of: report it done or failed with its result, or give it a new title, assignee, priority or other tasks to wait for.",
         schema: r#"{
             "type": "object",
             "properties": {
@@ -152,7 +152,8 @@ pub(super) const TABLE: [Described; 22] = [
                 "result": {"type": "string", "description": "What came of it, for whoever asked"},
                 "title": {"type": "string", "minLength": 1, "maxLength": 500, "pattern": "^[^\\r\\n]+$", "description": "A new title, in one line"},
                 "assignee": {"type": "string", "pattern": "^[a-z][a-z0-9-]{0,62}$", "description": "Id of the agent that shall do it instead"},
-                "priority": {"type": "string", "enum": ["A", "B", "C", "D", "E", "F"], "description": "A is first, F is last"}
+                "priority": {"type": "string", "enum": ["A", "B", "C", "D", "E", "F"], "description": "A is first, F is last"},
+                "depends_on": {"type": "array", "maxItems": 100, "items": {"type": "string", "minLength": 1, "maxLength": 63}, "description": "Ids of all tasks that must end first, in place of those it waits for now; only before it is begun"}
             },
             "required": ["id"],
             "additionalProperties": false

@@ -166,6 +166,7 @@ fn samples(tool: &str, agent: &AgentId, policy: &Policy) -> Vec<(String, Act)> {
             title: None,
             assignee: None,
             priority: None,
+            depends_on: None,
         }),
         "query_tasks" => anything(Act::QueryTasks { sql: "SELECT 1".to_owned() }),
         "send_message" => anything(Act::SendMessage { to: agent.clone(), content: "a word".to_owned() }),

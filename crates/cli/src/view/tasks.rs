@@ -4,13 +4,18 @@ use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
 
 use domain::agent;
-use domain::id::{AgentId, TaskId};
-use domain::task::{Mark, Spec};
+use domain::event::Event;
+use domain::id::{AgentId, TaskId, Time};
+use domain::state::{Requester, State};
+use domain::task::{End, Mark, Spec};
+use domain::waits::{Cycle, would_close};
 use formats::task::TaskFile;
 use serde_json::{Value, json};
 
 use super::{QUEUE_PATH, Waiting, files};
 
+/// So many tasks that wait for each other are looked at closely.
+const CYCLES_MAX: usize = 100;
 /// The assignee that is a person.
 const PERSON: &str = "human";
 
@@ -36,6 +41,8 @@ pub struct Tasks {
     pub list: Vec<Task>,
     by_id: HashMap<TaskId, usize>,
     children: Vec<Vec<usize>>,
+    /// For tasks that wait for each other: all of them.
+    cycles: HashMap<usize, Cycle>,
 }
 
 /// Reads the tasks of all files. A file that cannot be read has none.
@@ -60,6 +67,7 @@ pub fn read(home: &Path) -> Tasks {
         }
     }
     tasks.link();
+    tasks.find_cycles();
     tasks
 }
 
@@ -92,6 +100,57 @@ impl Tasks {
                 self.children[parent].push(index);
             }
         }
+    }
+
+    /// Tasks that do not wait are taken away, then those that waited only for them, and so on: what is left waits in a
+    /// circle or behind one, and only that is looked at closely.
+    fn find_cycles(&mut self) {
+        let is_open = |index: &usize| !self.list[*index].mark.is_ended();
+        let mut waits = vec![0_usize; self.list.len()];
+        let mut waiting: Vec<Vec<usize>> = vec![Vec::new(); self.list.len()];
+        for index in (0..self.list.len()).filter(is_open) {
+            let on = self.list[index].spec.depends_on.iter().filter_map(|id| self.by_id.get(id));
+            for needed in on.chain(&self.children[index]).filter(|needed| is_open(needed)) {
+                waits[index] += 1;
+                waiting[*needed].push(index);
+            }
+        }
+        let mut free: Vec<usize> = (0..self.list.len()).filter(|index| waits[*index] == 0).collect();
+        while let Some(index) = free.pop() {
+            for other in &waiting[index] {
+                waits[*other] -= 1;
+                if waits[*other] == 0 {
+                    free.push(*other);
+                }
+            }
+        }
+        let stuck: Vec<usize> = (0..self.list.len()).filter(|index| waits[*index] > 0).collect();
+        if stuck.is_empty() {
+            return;
+        }
+        let state = self.state();
+        let named = stuck.into_iter().take(CYCLES_MAX);
+        let named = named.filter_map(|index| Some((index, would_close(&state, &self.list[index].spec)?)));
+        self.cycles = named.collect();
+    }
+
+    /// The tasks as the domain knows them.
+    pub fn state(&self) -> State {
+        let mut state = State::new();
+        for task in self.list.iter().filter(|task| task.id().is_some()) {
+            let by = Requester::Person { name: String::new() };
+            let spec = Box::new(task.spec.clone());
+            state.apply(Time(0), &Event::TaskAdded { spec, by, in_file: true });
+            let end = match task.mark {
+                Mark::Open | Mark::Running | Mark::Asking => continue,
+                Mark::Done => End::Done,
+                Mark::Failed => End::Failed,
+                Mark::Cancelled => End::Cancelled,
+            };
+            let (result, by) = (String::new(), "file".to_owned());
+            state.apply(Time(0), &Event::TaskEnded { task: task.spec.id.clone(), end, result, by });
+        }
+        state
     }
 
     /// A task by its id.
@@ -147,6 +206,9 @@ impl Tasks {
     /// What keeps a task that has not ended from going on; nothing if it is being worked on.
     pub fn why(&self, index: usize, around: &Around<'_>) -> Option<String> {
         let task = &self.list[index];
+        if let Some(cycle) = self.cycles.get(&index) {
+            return Some(format!("waits for itself: {cycle}"));
+        }
         match task.mark {
             Mark::Done | Mark::Failed | Mark::Cancelled => None,
             Mark::Open => self.why_not_begun(task, around),

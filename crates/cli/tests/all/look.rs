@@ -212,8 +212,8 @@ tasks/b.task.md
 [ ]    a   -      a (nobody is assigned)
 [ ]  -     -      without an id (nobody is assigned)
 tasks/a.task.md
-[ ]  c     -      c (nobody is assigned)
-[ ]    d   -      d (nobody is assigned)
+[ ]  c     -      c (waits for itself: c → d → c)
+[ ]    d   -      d (waits for itself: d → c → d)
 "
     );
 }

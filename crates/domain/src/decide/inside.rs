@@ -6,9 +6,10 @@ use crate::evidence::Evidence;
 use crate::id::{SessionId, TaskId, Time};
 use crate::refused::Refused;
 use crate::route::route;
-use crate::state::{Requester, Session, State, TASK_DEPTH_MAX};
+use crate::state::{Requester, Session, State, TASK_DEPTH_MAX, Task};
 use crate::task::{self, Change, End, Mark};
 use crate::tool::Act;
+use crate::waits;
 
 /// The events, how the call ended, and what the agent sees.
 pub(super) fn perform(
@@ -91,11 +92,6 @@ fn create(
     {
         return Err(format!("{parent} is already {TASK_DEPTH_MAX} levels deep; make the task beside it"));
     }
-    // A part that waits for the whole would wait for ever: the whole ends only when its parts have.
-    if let Some(above) = depends_on.iter().find(|on| parent.as_ref().is_some_and(|p| is_within(state, p, on)))
-    {
-        return Err(format!("the task would be a part of {above} and wait for it, and so never begin"));
-    }
     let file = parent
         .as_ref()
         .and_then(|p| state.tasks.get(p))
@@ -109,6 +105,7 @@ fn create(
     spec.parent = parent;
     spec.depends_on.clone_from(depends_on);
     spec.approval_required = *approval_required;
+    check_cycle(state, &spec)?;
     spec.properties.insert("requested_by".to_owned(), id.to_string());
     if let Some(text) = done_when {
         crate::evidence::parse(text).map_err(|why| format!("done_when: {why}"))?;
@@ -156,7 +153,7 @@ fn update(
     session: &Session,
     act: &Act,
 ) -> Result<(Vec<Event>, String), String> {
-    let Act::UpdateTask { id: which, status, result, title, assignee, priority } = act else {
+    let Act::UpdateTask { id: which, status, result, title, assignee, priority, depends_on } = act else {
         return Err("not an update_task".to_owned());
     };
     let task = state.tasks.get(which).ok_or_else(|| Refused::NoTask(which.clone()).to_string())?;
@@ -194,6 +191,9 @@ fn update(
     if let Some(priority) = priority {
         change(Change::Priority(Some(*priority)));
     }
+    if let Some(ids) = depends_on {
+        change(Change::DependsOn(waiting_for(state, task, ids)?));
+    }
     let end = match status {
         None => None,
         Some(Mark::Done) => Some(End::Done),
@@ -222,6 +222,25 @@ fn update(
         ));
     }
     Ok((events, format!("{which} is changed")))
+}
+
+/// The dependencies that an agent gives a task in place of its own.
+fn waiting_for(state: &State, task: &Task, ids: &[TaskId]) -> Result<Vec<TaskId>, String> {
+    if task.session().is_some() {
+        return Err(format!("{} is being worked on; it no longer waits for anything", task.spec.id));
+    }
+    if let Some(missing) = ids.iter().find(|id| !state.tasks.contains_key(*id)) {
+        return Err(format!("{}; query_tasks shows which there are", Refused::NoTask(missing.clone())));
+    }
+    check_cycle(state, &task::Spec { depends_on: ids.to_vec(), ..task.spec.clone() })?;
+    Ok(ids.to_vec())
+}
+
+fn check_cycle(state: &State, spec: &task::Spec) -> Result<(), String> {
+    match waits::would_close(state, spec) {
+        Some(cycle) => Err(format!("{}; take one of them out of depends_on", Refused::Cycle(cycle))),
+        None => Ok(()),
+    }
 }
 
 fn send(

@@ -167,6 +167,9 @@ pub(super) fn task_wanted(state: &State, spec: &task::Spec, by: &str) -> Result<
     {
         return Err(Refused::NoAgent(agent.clone()));
     }
+    if let Some(cycle) = crate::waits::would_close(state, &spec) {
+        return Err(Refused::Cycle(cycle));
+    }
     Ok(vec![Event::TaskAdded {
         spec: Box::new(spec),
         by: Requester::Person { name: by.to_owned() },

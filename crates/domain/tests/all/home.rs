@@ -385,6 +385,7 @@ pub fn update(task: &TaskId, status: Mark, result: &str) -> Act {
         title: None,
         assignee: None,
         priority: None,
+        depends_on: None,
     }
 }
 

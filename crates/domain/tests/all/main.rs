@@ -21,3 +21,4 @@ mod slots;
 mod summaries;
 mod tables;
 mod trust;
+mod waits;

@@ -399,6 +399,7 @@ fn acts() -> Vec<Act> {
             title: Some(text("Look")),
             assignee: Some(me()),
             priority: Some(Priority::D),
+            depends_on: None,
         },
         Act::QueryTasks { sql: text("SELECT 1") },
         Act::SendMessage { to: me(), content: text("hello") },

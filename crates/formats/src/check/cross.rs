@@ -11,7 +11,6 @@ use domain::settings::{Embeddings, Provider, Settings};
 use super::{Home, SourceFile, cycle, stem};
 use crate::diagnostic::{Notes, suggest};
 use crate::document;
-use crate::task::TaskItem;
 use crate::yaml::Node;
 
 /// The assignee that is a person.
@@ -263,12 +262,6 @@ fn check_settings(settings: &Settings, file: &SourceFile<'_>, notes: &mut Notes<
     }
 }
 
-fn property_span(item: &TaskItem, key: &str) -> Range<usize> {
-    let at = item.properties.iter().position(|(k, _)| k == key);
-    let parts = at.and_then(|i| item.parts.properties.get(i));
-    parts.map_or(item.parts.title.clone(), |p| (p.value.start + 1).min(p.value.end)..p.value.end)
-}
-
 fn tasks(home: &Home, notes: &mut [Notes<'_>], known: &Known) {
     let mut places: HashMap<TaskId, (usize, usize, usize)> = HashMap::new();
     for (at, (index, file)) in home.tasks.iter().enumerate() {
@@ -281,7 +274,7 @@ fn tasks(home: &Home, notes: &mut [Notes<'_>], known: &Known) {
                         "the task id `{id}` is already used in {}",
                         home.tasks[places[&id].1].1.path()
                     );
-                    notes[*index].error(property_span(item, "id"), message);
+                    notes[*index].error(item.property_span("id"), message);
                 }
                 Some(_) => {}
                 None => drop(places.insert(id, (*index, at, number))),
@@ -291,7 +284,7 @@ fn tasks(home: &Home, notes: &mut [Notes<'_>], known: &Known) {
     let mut edges: BTreeMap<TaskId, Vec<TaskId>> = BTreeMap::new();
     for (index, file) in &home.tasks {
         let notes = &mut notes[*index];
-        for item in file.tasks() {
+        for (number, item) in file.tasks().iter().enumerate() {
             if let Some(agent) = item.assignee.as_ref().filter(|a| a.as_str() != PERSON) {
                 known.agent(agent.as_str(), item.parts.assignee.clone().unwrap_or_default(), notes);
             }
@@ -300,11 +293,15 @@ fn tasks(home: &Home, notes: &mut [Notes<'_>], known: &Known) {
             for (other, key) in needs.chain(spec.parent.iter().map(|p| (p, "parent"))) {
                 if !places.contains_key(other) && !home.broken_tasks && !notes.is_full() {
                     let help = suggest(other.as_str(), places.keys().map(TaskId::as_str));
-                    notes.error_with(property_span(item, key), format!("there is no task `{other}`"), help);
+                    notes.error_with(item.property_span(key), format!("there is no task `{other}`"), help);
                 }
             }
-            if let Some(id) = &item.id {
+            if let Some(id) = item.id.as_ref().filter(|_| !item.mark.is_ended()) {
                 edges.entry(id.clone()).or_default().extend(spec.depends_on);
+                // The whole ends only when its parts have.
+                if let Some(whole) = file.spec(number, TaskId::new("")).and_then(|spec| spec.parent) {
+                    edges.entry(whole).or_default().push(id.clone());
+                }
             }
         }
     }
@@ -312,12 +309,7 @@ fn tasks(home: &Home, notes: &mut [Notes<'_>], known: &Known) {
         let Some((index, at, number)) = circle.first().and_then(|id| places.get(id)) else { continue };
         let names: Vec<&str> = circle.iter().chain(circle.first()).map(TaskId::as_str).collect();
         let item = &home.tasks[*at].1.tasks()[*number];
-        let message = format!("the tasks wait for each other: {}", names.join(" → "));
-        notes[*index].error_with(
-            property_span(item, "depends_on"),
-            message,
-            Some("take one `depends_on` out".to_owned()),
-        );
+        item.note_cycle(&names.join(" → "), &mut notes[*index]);
     }
 }
 

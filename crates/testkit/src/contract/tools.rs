@@ -102,7 +102,7 @@ pub fn good() -> Vec<(&'static str, &'static str, Act)> {
                 result: Some(text("It is full")),
                 title: None,
                 assignee: None,
-                priority: None,
+                priority: None, depends_on: None,
             },
         ),
     ]

@@ -103,6 +103,7 @@ fn want(rng: &mut Rng) -> Want {
             title: None,
             assignee: None,
             priority: None,
+            depends_on: None,
         },
         9 => {
             Act::SendMessage { to: agent_id(number(rng, 6)), content: format!("what of the {}?", word(rng)) }
