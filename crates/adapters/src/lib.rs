@@ -4,6 +4,7 @@
 pub mod audit;
 pub mod clock;
 mod context;
+pub mod delegations;
 mod extract;
 pub mod files;
 pub mod git;

@@ -101,6 +101,15 @@ pub enum Command {
         #[arg(long, default_value = "")]
         reason: String,
     },
+    /// End a task, a delegation or a session, with all that is below it.
+    #[command(after_help = "Example: synod cancel task-001")]
+    Cancel {
+        /// Its id; see `synod task list`, `synod delegation list` and `synod session list`.
+        what: String,
+    },
+    /// See what agents handed on to each other.
+    #[command(subcommand)]
+    Delegation(DelegationCommand),
     /// See and add tasks.
     #[command(subcommand)]
     Task(TaskCommand),
@@ -175,6 +184,20 @@ pub enum Command {
     Schema {
         /// Which kind; without it, all kinds are listed.
         kind: Option<String>,
+    },
+}
+
+/// `synod delegation …`
+#[derive(Debug, Subcommand)]
+pub enum DelegationCommand {
+    /// List delegations, the newest first.
+    #[command(after_help = "Example: synod delegation list --json")]
+    List,
+    /// Show a delegation and the chain that it is a part of.
+    #[command(after_help = "Example: synod delegation show delegation-0001")]
+    Show {
+        /// Which.
+        id: String,
     },
 }
 

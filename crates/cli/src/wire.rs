@@ -6,6 +6,7 @@ use std::thread::JoinHandle;
 
 use adapters::audit::{self, Audit, Both};
 use adapters::clock::SystemClock;
+use adapters::delegations;
 use adapters::files::{self, Files, Problem, Setup};
 use adapters::hands::{LocalHands, Reach};
 use adapters::journal::Sqlite;
@@ -49,6 +50,7 @@ pub struct Running {
     desk: JoinHandle<()>,
     audit: Audit,
     scribe: JoinHandle<()>,
+    clerk: JoinHandle<()>,
     _lock: HomeLock,
 }
 
@@ -126,11 +128,13 @@ pub async fn open(home: &Path, does: Does) -> anyhow::Result<Running> {
         if !untold.is_empty() {
             audit.print(untold.into());
         }
-        made = Some((files.clone(), problems, desk, audit.clone(), scribe));
-        Ok(Parts { hands, printer: Box::new(Both(files, audit)), clock })
+        let (log, clerk) = delegations::spawn(home, &known)?;
+        made = Some((files.clone(), problems, desk, audit.clone(), scribe, clerk));
+        Ok(Parts { hands, printer: Box::new(Both(log, Both(files, audit))), clock })
     })
     .with_context(|| format!("cannot work in {}", home.display()))?;
-    let (files, problems, desk, audit, scribe) = made.context("the files of the home were not opened")?;
+    let (files, problems, desk, audit, scribe, clerk) =
+        made.context("the files of the home were not opened")?;
     // What was not printed before the last stop is on its way to the files once the loop answers.
     handle.look(|_| ()).await?;
     let mut events = handle.listen();
@@ -149,6 +153,7 @@ pub async fn open(home: &Path, does: Does) -> anyhow::Result<Running> {
         desk,
         audit,
         scribe,
+        clerk,
         _lock: lock,
     })
 }
@@ -224,9 +229,13 @@ impl Running {
     pub async fn close(self) -> anyhow::Result<()> {
         self.audit.give_up_waiting();
         self.handle.stop().await;
-        let Self { engine, desk, files, handle, audit, scribe, .. } = self;
+        let Self { engine, desk, files, handle, audit, scribe, clerk, .. } = self;
         drop(handle);
         let ended = tokio::task::spawn_blocking(move || engine.join()).await?;
+        // It ends with the engine, who alone has events for it.
+        tokio::task::spawn_blocking(move || clerk.join())
+            .await?
+            .map_err(|_| anyhow::anyhow!("the thread of the delegation log panicked"))?;
         // The log is signed before the desk puts the checkpoint into the history.
         tokio::task::spawn_blocking(move || {
             audit.stop();

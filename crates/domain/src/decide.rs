@@ -4,6 +4,7 @@
 //! `Input::Proceed`, which takes one step at a time until there is none left, so that each step sees the
 //! state that the step before made.
 
+mod cancel;
 mod config;
 mod delegate;
 mod finish;
@@ -95,6 +96,7 @@ fn follow(state: &State, at: Time, input: &Input) -> Result<Vec<Event>, Refused>
         Input::TaskRead { spec, mark, result } => intake::task_read(state, at, spec, *mark, result),
         Input::TaskMarked { task, mark, by } => intake::task_marked(state, at, task, *mark, by),
         Input::TaskGone { task } => finish::gone(state, at, task),
+        Input::CancelWanted { what, by } => cancel::wanted(state, at, what, by),
         Input::TaskWanted { spec, by } => intake::task_wanted(state, spec, by),
         Input::ApprovalsFound { highest } => match highest.saturating_add(1) {
             next if next > state.next_approval => Ok(vec![Event::ApprovalsFound { next }]),

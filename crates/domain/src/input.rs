@@ -66,6 +66,13 @@ pub enum Input {
         /// Which.
         task: TaskId,
     },
+    /// A person ends a task, a delegation or a conversation, with all that is below it.
+    CancelWanted {
+        /// Its id.
+        what: String,
+        /// Who.
+        by: String,
+    },
     /// A person adds a task by a command.
     TaskWanted {
         /// What; its id is ignored, its file used.

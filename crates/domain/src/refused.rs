@@ -28,6 +28,12 @@ pub enum Refused {
     /// There is no such session.
     #[error("there is no session {0}")]
     NoSession(SessionId),
+    /// There is nothing with this id that could be cancelled.
+    #[error("there is no task, delegation or session {0}")]
+    NoSuchWork(String),
+    /// It has ended already.
+    #[error("{0} has ended already")]
+    Ended(String),
     /// A person wrote a mark that only Synod gives.
     #[error(
         "{task} cannot be marked {} by hand: done, failed and cancelled are commands, and open once it has ended",

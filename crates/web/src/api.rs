@@ -40,6 +40,13 @@ pub enum Request {
         /// Who adds it.
         by: String,
     },
+    /// End a task, a delegation or a session, with all that is below it.
+    Cancel {
+        /// Its id.
+        what: String,
+        /// Who.
+        by: String,
+    },
     /// Vouch for what stands in a file, as it stands.
     Vouch {
         /// Relative to the home.

@@ -144,6 +144,7 @@ async fn answer(handle: &Handle, request: Request) -> Response {
             .await
         }
         Request::Add { task, by } => add(handle, task, by).await,
+        Request::Cancel { what, by } => submit(handle, Input::CancelWanted { what, by }).await,
         Request::Vouch { path, digest, by } => submit(handle, Input::FileTrusted { path, digest, by }).await,
         Request::Await { task, ms_max } => wait(handle, task.map(TaskId::new), ms_max).await,
         Request::Stop => {

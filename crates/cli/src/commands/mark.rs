@@ -45,6 +45,18 @@ pub fn reject(home: &Path, approval: &str, reason: &str, out: &Out) -> anyhow::R
     Ok(Exit::Ok)
 }
 
+pub fn cancel(home: &Path, what: &str, out: &Out) -> anyhow::Result<Exit> {
+    let request = Request::Cancel { what: what.to_owned(), by: person() };
+    let input = Input::CancelWanted { what: what.to_owned(), by: person() };
+    leave(home, &request, input, "`synod task list --open` shows what has not ended")?;
+    if out.json {
+        out.value(json!({ "cancelled": what }));
+    } else {
+        out.line(format!("{what} is cancelled, with all that was below it"));
+    }
+    Ok(Exit::Ok)
+}
+
 fn decide(home: &Path, approval: &str, approve: bool, reason: &str) -> anyhow::Result<()> {
     let request =
         Request::Answer { approval: approval.to_owned(), approve, reason: reason.to_owned(), by: person() };

@@ -3,6 +3,7 @@
 mod agent;
 mod audit;
 mod check;
+mod delegation;
 mod demo;
 mod doctor;
 mod history;
@@ -23,7 +24,8 @@ mod undo;
 mod up;
 
 use crate::args::{
-    AgentCommand, Args, AuditCommand, Command, PolicyCommand, SessionCommand, TaskCommand, TrustCommand,
+    AgentCommand, Args, AuditCommand, Command, DelegationCommand, PolicyCommand, SessionCommand, TaskCommand,
+    TrustCommand,
 };
 use crate::failure::Exit;
 use crate::home;
@@ -45,6 +47,11 @@ pub fn run(args: Args, out: &Out) -> anyhow::Result<Exit> {
         Command::Inbox => inbox::run(&home::find(given)?, out),
         Command::Approve { approval, all: _ } => mark::approve(&home::find(given)?, approval.as_deref(), out),
         Command::Reject { approval, reason } => mark::reject(&home::find(given)?, &approval, &reason, out),
+        Command::Cancel { what } => mark::cancel(&home::find(given)?, &what, out),
+        Command::Delegation(DelegationCommand::List) => delegation::list(&home::find(given)?, out),
+        Command::Delegation(DelegationCommand::Show { id }) => {
+            delegation::show(&home::find(given)?, &id, out)
+        }
         Command::Task(TaskCommand::List { open }) => task::list(&home::find(given)?, open, out),
         Command::Task(TaskCommand::Show { id }) => task::show(&home::find(given)?, &id, out),
         Command::Task(TaskCommand::Query { sql }) => task::query(&home::find(given)?, &sql, out),

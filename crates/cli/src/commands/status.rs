@@ -217,6 +217,7 @@ fn json(home: &Path, overview: &Overview, problems: Option<(usize, usize)>) -> V
         "approvals": overview.approvals.waiting.iter().map(inbox::json).collect::<Vec<_>>(),
         "tasks": { "total": list.len(), "counts": counts, "open": open },
         "agents": agents.collect::<Vec<_>>(),
+        "delegations": super::delegation::metrics(home),
         "spent": spent::json(&overview.spending().total()),
         "problems": problems.map(|(errors, warnings)| json!({ "errors": errors, "warnings": warnings })),
     })

@@ -2,7 +2,9 @@
 
 use domain::task::Mark;
 
-use crate::team::Team;
+use std::time::Instant;
+
+use crate::team::{Team, until_so};
 
 const TASKS: &str = "tasks/requests.task.md";
 
@@ -65,4 +67,85 @@ fn delegated_work_goes_on_without_a_journal() {
         assert_eq!(team.mark(TASKS, id), Some(Mark::Done), "{}", team.read(TASKS));
     }
     assert_eq!(team.tasks(TASKS).len(), 3, "nothing was handed on twice");
+}
+
+/// Processes of the machine that run this command line.
+fn processes(words: &str) -> usize {
+    let all = std::fs::read_dir("/proc").unwrap().flatten();
+    let line = |entry: std::fs::DirEntry| std::fs::read(entry.path().join("cmdline")).ok();
+    let lines = all.filter_map(line).map(|line| String::from_utf8_lossy(&line).replace('\0', " "));
+    lines.filter(|line| line.trim() == words).count()
+}
+
+#[test]
+fn cancelling_the_root_of_a_chain_leaves_no_model_call_and_no_process() {
+    // A number that no other sleep of the machine has.
+    let sleep = format!("sleep {}", 100_000 + std::process::id());
+    let team = chain(6, "    delay_ms: 600000\n    text: never\n");
+    team.write("policy/commands.yaml", format!("commands:\n  {sleep}: {{verdict: allow, effect: read}}\n"));
+    // Everybody hands on and runs a command at the same time; the last one waits for its model.
+    let rules = team.read("models/s.yaml");
+    let beside =
+        format!("task: Look closely}}}}, {{tool: execute_command, arguments: {{command: {sleep}}}}}]");
+    team.write("models/s.yaml", rules.replace("task: Look closely}}]", &beside));
+    let up = team.up();
+    team.fine(&["task", "add", "Is the disk fine?"]);
+    until_so("all five run their command", || processes(&sleep) >= 5);
+    until_so("the last one thinks", || {
+        let status: serde_json::Value = serde_json::from_str(&team.fine(&["status", "--json"])).unwrap();
+        status["delegations"]["byAgent"]["worker-6"]["active"] == 1
+            && status["delegations"]["totalActive"] == 5
+    });
+    let shown = team.fine(&["delegation", "show", "delegation-0003"]);
+    assert!(shown.ends_with(
+        "worker-1\n  └ worker-2  task-002  running  delegation-0001\n    └ worker-3  task-003  running  delegation-0002\n      \
+         └ worker-4  task-004  running  delegation-0003  ←\n        └ worker-5  task-005  running  delegation-0004\n          \
+         └ worker-6  task-006  running  delegation-0005\n"
+    ), "{shown}");
+    let began = Instant::now();
+    assert_eq!(team.fine(&["cancel", "task-001"]), "task-001 is cancelled, with all that was below it\n");
+    let answered = began.elapsed();
+    until_so("no process is left", || processes(&sleep) == 0);
+    println!("answered after {answered:?}, all gone after {:?}", began.elapsed());
+    let status: serde_json::Value = serde_json::from_str(&team.fine(&["status", "--json"])).unwrap();
+    assert_eq!(status["daemon"]["working"], serde_json::json!([]));
+    assert_eq!(status["daemon"]["idle"], true);
+    until_so("the log has it", || {
+        let status: serde_json::Value = serde_json::from_str(&team.fine(&["status", "--json"])).unwrap();
+        status["delegations"]["totalActive"] == 0
+    });
+    until_so("all is marked", || team.tasks(TASKS).iter().all(|task| task.mark == Mark::Cancelled));
+    let again = team.synod(&["cancel", "task-001"]);
+    assert_eq!(again.code, 1);
+    assert!(again.stderr.contains("task-001 has ended already"), "{}", again.stderr);
+    up.stop();
+    let list: serde_json::Value =
+        serde_json::from_str(&team.fine(&["delegation", "list", "--json"])).unwrap();
+    let list = list["delegations"].as_array().unwrap();
+    assert_eq!(list.len(), 5);
+    assert!(
+        list.iter().all(|row| row["status"] == "cancelled" && row["completed_at"].is_string()),
+        "{list:?}"
+    );
+}
+
+#[test]
+fn without_a_daemon_work_is_cancelled_before_it_goes_on_and_the_log_is_made_anew() {
+    let team = chain(2, "    calls: [{tool: execute_command, arguments: {command: touch done}}]\n");
+    assert_eq!(team.fine(&["delegation", "list"]), "No agent has delegated anything.\n");
+    team.fine(&["task", "add", "Is the disk fine?"]);
+    assert_eq!(team.pump(), 3);
+    let before = team.fine(&["delegation", "list"]);
+    assert!(before.contains("delegation-0001  running  task-002  worker-1 → worker-2  ops:look"), "{before}");
+    std::fs::remove_file(team.at(".synod/delegations.db")).unwrap();
+    team.fine(&["cancel", "delegation-0001"]);
+    assert_eq!(team.names("approvals/pending"), Vec::<String>::new(), "nobody is asked any more");
+    let after = team.fine(&["delegation", "list"]);
+    assert!(after.contains("delegation-0001  cancelled  task-002"), "{after}");
+    assert_eq!(team.pump(), 0);
+    let said = team.talk("worker-1").last().unwrap().content.clone();
+    assert!(
+        said.contains("worker-2 no longer does, because it was cancelled, task-002: cancelled by tess"),
+        "{said}"
+    );
 }

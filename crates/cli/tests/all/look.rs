@@ -309,6 +309,7 @@ fn an_agent_is_shown_with_what_the_gate_says_to_each_tool_and_why() {
   update_task       allow
   query_tasks       allow
   send_message      allow
+  delegate          deny
   memory_search     allow
   extract           allow
   list_sessions     deny

@@ -397,3 +397,82 @@ fn a_restart_goes_on_with_delegated_work() {
     home.says("retriever-001", "92 %");
     assert_eq!(home.results("executor-001"), ["retriever-001 has done task-002: 92 %"]);
 }
+
+/// A chain of three with a model call, a command and an approval under way.
+fn under_way() -> Home {
+    let mut home = team();
+    home.task("is the disk fine?", "executor-001");
+    home.wants("executor-001", &[delegate("executor-002", "look"), run("touch counter")]);
+    home.wants("executor-002", &[delegate("executor-003", "look"), run("make")]);
+    home
+}
+
+fn nothing_is_left(home: &Home) {
+    assert!(home.state.is_idle() && home.state.approvals.is_empty() && home.state.next_deadline().is_none());
+    assert!(domain::pending(&home.state).is_empty());
+    assert!(home.state.agents.values().all(|agent| agent.busy == 0 && agent.sessions.is_empty()));
+    assert!(home.state.delegations.by_id.values().all(|d| d.status.is_over()));
+}
+
+fn cancel(what: &str) -> Input {
+    Input::CancelWanted { what: what.to_owned(), by: "dana".to_owned() }
+}
+
+#[test]
+fn cancelling_the_root_by_any_of_its_names_leaves_nothing_below() {
+    for name in ["task-001", "session"] {
+        let mut home = under_way();
+        let session = home.session_of("executor-001").0;
+        home.give(cancel(if name == "session" { session.as_str() } else { name }));
+        nothing_is_left(&home);
+        assert_eq!(home.end(&id("task-001")), Some(End::Cancelled));
+        assert_eq!(home.refusal(cancel("task-001")), "task-001 has ended already");
+    }
+    assert_eq!(team().refusal(cancel("task-009")), "there is no task, delegation or session task-009");
+}
+
+#[test]
+fn cancelling_a_delegation_ends_what_is_below_it_and_tells_who_asked() {
+    let mut home = under_way();
+    home.tool_ends("executor-001", true, "touched");
+    home.give(cancel("delegation-0001"));
+    assert_eq!(
+        home.results("executor-001")[1..],
+        ["executor-002 no longer does, because it was cancelled, task-002: cancelled by dana"]
+    );
+    home.says("executor-001", "then not");
+    nothing_is_left(&home);
+}
+
+#[test]
+fn a_conversation_about_no_task_takes_what_it_delegated_along() {
+    let mut home = team();
+    home.write("executor-001", "is the disk fine?");
+    home.wants("executor-001", &[delegate("executor-002", "look")]);
+    let session = home.session_of("executor-001").0;
+    home.give(cancel(session.as_str()));
+    nothing_is_left(&home);
+    assert_eq!(home.end(&id("task-001")), Some(End::Cancelled));
+}
+
+#[test]
+fn a_time_out_of_the_root_ends_all_below() {
+    let mut home = Home::with(
+        &TEAM,
+        |_| {},
+        |spec| {
+            able(spec);
+            let first = spec.id.as_str() == "executor-001";
+            spec.permissions.concurrency.task_timeout_ms = if first { 5_000 } else { 60_000 };
+        },
+    );
+    home.task("is the disk fine?", "executor-001");
+    home.wants("executor-001", &[delegate("executor-002", "look"), run("touch counter")]);
+    home.wants("executor-002", &[run("make")]);
+    home.pass(5_000);
+    nothing_is_left(&home);
+    assert_eq!(
+        (home.end(&id("task-001")), home.end(&id("task-002"))),
+        (Some(End::Failed), Some(End::Cancelled))
+    );
+}
