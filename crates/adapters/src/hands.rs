@@ -170,6 +170,7 @@ impl LocalHands {
     ) {
         let tools = self.tools.clone();
         let (ms_max, output_bytes_max) = (limits.tool_ms_max, limits.output_bytes_max);
+        let role = domain::context::role_for_grants(agent).map(str::to_owned);
         let agent = agent.id.clone();
         let files = self.files.clone();
         self.start(session.clone(), false, async move {
@@ -178,7 +179,9 @@ impl LocalHands {
             let outcome = match call.want {
                 Want::Act(act) => {
                     let seen = call.seen;
-                    tools.run(Order { ticket, agent, act, seen, permit, ms_max, output_bytes_max }).await
+                    tools
+                        .run(Order { ticket, agent, role, act, seen, permit, ms_max, output_bytes_max })
+                        .await
                 }
                 Want::Invalid { error, .. } => Outcome::failed(error),
             };
@@ -228,6 +231,7 @@ impl LocalHands {
             order: Order {
                 ticket,
                 agent: agent.clone(),
+                role: None,
                 act: Act::read_file(path.clone()),
                 seen: None,
                 permit: Permit::NONE,

@@ -165,6 +165,9 @@ pub enum Command {
     /// See which files are not to be trusted, and vouch for one.
     #[command(subcommand)]
     Trust(TrustCommand),
+    /// See shared contexts and who may see what of them; grant and revoke.
+    #[command(subcommand)]
+    Context(ContextCommand),
     /// Ask the command policy before anything runs.
     #[command(subcommand)]
     Policy(PolicyCommand),
@@ -212,6 +215,61 @@ pub enum TrustCommand {
     Vouch {
         /// Relative to the home.
         path: String,
+    },
+}
+
+/// `synod context …`
+#[derive(Debug, Subcommand)]
+pub enum ContextCommand {
+    /// List contexts: owner, size, who may do what, until when.
+    #[command(after_help = "Example: synod context list")]
+    List,
+    /// Show a context: all of it, or what one agent sees.
+    ///
+    /// Exit code 6 if the agent sees nothing.
+    #[command(after_help = "Example: synod context show customers --as coder-001")]
+    Show {
+        /// Which.
+        context: String,
+        /// Only what this agent sees.
+        #[arg(long = "as", value_name = "AGENT")]
+        by: Option<String>,
+    },
+    /// Grant a context to an agent or a role; what was granted to them before is replaced.
+    #[command(
+        after_help = "Example: synod context grant customers coder-001 --redact customer.email --until 7d\n         \
+                      synod context grant plan --role planner --access read_write"
+    )]
+    Grant {
+        /// Which.
+        context: String,
+        /// To this agent.
+        #[arg(required_unless_present = "role", conflicts_with = "role")]
+        agent: Option<String>,
+        /// To every agent with this role.
+        #[arg(long)]
+        role: Option<String>,
+        /// What for.
+        #[arg(long, default_value = "read", value_parser = ["read", "read_write"])]
+        access: String,
+        /// A field that is not shown, such as customer.email, in every item of a list; may be given again.
+        #[arg(long, value_name = "FIELD")]
+        redact: Vec<String>,
+        /// When it ends: a time (2026-01-31T12:00:00Z), or how long it lasts (7d).
+        #[arg(long, value_name = "TIME")]
+        until: Option<String>,
+    },
+    /// Take back what was granted to an agent or a role.
+    #[command(after_help = "Example: synod context revoke customers coder-001")]
+    Revoke {
+        /// Which.
+        context: String,
+        /// From this agent.
+        #[arg(required_unless_present = "role", conflicts_with = "role")]
+        agent: Option<String>,
+        /// From this role.
+        #[arg(long)]
+        role: Option<String>,
     },
 }
 

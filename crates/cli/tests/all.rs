@@ -13,6 +13,8 @@ mod begin;
 mod check;
 #[path = "all/context.rs"]
 mod context;
+#[path = "all/contexts.rs"]
+mod contexts;
 #[path = "all/delegation.rs"]
 mod delegation;
 #[path = "all/demo.rs"]

@@ -1,13 +1,45 @@
 //! Shared contexts: who may see which, and what of it. What nobody granted, nobody sees.
 
+mod hidden;
+
 use std::collections::BTreeSet;
 
 use crate::agent;
 use crate::id::{AgentId, Time};
 
+pub use hidden::{Hidden, REDACTED, Unmergeable, at, put_at};
+
+/// The longest name of a context.
+const NAME_BYTES_MAX: usize = 63;
+
+/// Whether `name` can be a context's. It becomes part of a file name, so it has nothing that leads elsewhere.
+pub fn is_name(name: &str) -> bool {
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
+    name.len() <= NAME_BYTES_MAX
+        && name.starts_with(|c: char| c.is_ascii_alphanumeric())
+        && name.chars().all(plain)
+}
+
+/// The file with a context's grants.
+pub fn acl_path(name: &str) -> String {
+    format!("contexts/{name}.acl.yaml")
+}
+
+/// Whether a path is that of a file with grants.
+pub fn is_acl(path: &str) -> bool {
+    path.starts_with("contexts/") && path.ends_with(".acl.yaml")
+}
+
+/// The files that can hold what a context says; the first that is there counts.
+pub fn places(name: &str) -> [String; 2] {
+    [format!("contexts/{name}.json"), format!("contexts/{name}.md")]
+}
+
 /// `contexts/<id>.acl.yaml`: all grants of one context.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Acl {
+    /// The agent that made it; the owner of the home if nobody is named. It has no rights beyond the grants.
+    pub owner: Option<AgentId>,
     /// Each on its own; those that fit an agent count together.
     pub grants: Vec<Grant>,
 }
@@ -62,28 +94,97 @@ pub struct Granted {
     pub redact: BTreeSet<String>,
 }
 
-impl Acl {
-    /// What an agent may see now; `None`: nothing. Of several grants the widest access counts, and every
-    /// redaction: a second grant must not uncover what the first one hides.
-    pub fn granted(&self, agent: &agent::Spec, now: Time) -> Option<Granted> {
-        if agent.permissions.can_access_context == Some(false) {
-            return None;
+/// For whom grants are looked through.
+#[derive(Debug, Clone, Copy)]
+pub struct Asker<'a> {
+    /// The agent.
+    pub agent: &'a AgentId,
+    /// Its role; `None` for one that may see no context at all, whatever is granted.
+    pub role: Option<&'a str>,
+}
+
+impl<'a> Asker<'a> {
+    /// As the agent's file says.
+    pub fn of(agent: &'a agent::Spec) -> Self {
+        Self { agent: &agent.id, role: role_for_grants(agent) }
+    }
+}
+
+/// The role by which grants count for an agent; none if its file closes all contexts to it.
+pub fn role_for_grants(agent: &agent::Spec) -> Option<&str> {
+    (agent.permissions.can_access_context != Some(false)).then_some(agent.role.as_str())
+}
+
+/// Why an agent does not get what it wants of a context.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Denied {
+    /// Its own file closes all contexts to it.
+    Closed,
+    /// No grant is for it.
+    NoGrant,
+    /// All that were for it have ended, the last one then.
+    Ended(Time),
+    /// It may look and not change.
+    ReadOnly,
+}
+
+impl Denied {
+    /// The rule that decided.
+    pub fn rule(&self, agent: &AgentId, name: &str) -> String {
+        match self {
+            Self::Closed => format!("permissions.can_access_context: false of {agent}"),
+            Self::NoGrant => format!("{} grants {agent} nothing", acl_path(name)),
+            Self::Ended(_) => format!("the grant of {} to {agent} has ended", acl_path(name)),
+            Self::ReadOnly => format!("{} grants {agent} read, not read_write", acl_path(name)),
         }
-        let fits = |grant: &&Grant| {
-            let is_for = match &grant.to {
-                Grantee::Agent(id) => *id == agent.id,
-                Grantee::Role(role) => *role == agent.role,
-            };
-            is_for && grant.expires.is_none_or(|end| now < end)
+    }
+
+    /// What the agent can do about it.
+    pub fn advice(&self, agent: &AgentId, name: &str) -> String {
+        let ask = |access: &str| {
+            format!(
+                "ask the owner of the home for it (`synod context grant {name} {agent}{access}`), or go on without"
+            )
+        };
+        match self {
+            Self::Closed => "leave it to an agent that may see shared contexts".to_owned(),
+            Self::NoGrant | Self::Ended(_) => ask(""),
+            Self::ReadOnly => ask(" --access read_write"),
+        }
+    }
+}
+
+impl Acl {
+    /// What an agent may see now; `None`: nothing.
+    pub fn granted(&self, agent: &agent::Spec, now: Time) -> Option<Granted> {
+        self.judge(Asker::of(agent), Access::Read, now).ok()
+    }
+
+    /// Whether an agent may do as much as `wanted` now. Of several grants the widest access counts, and every
+    /// redaction: a second grant must not uncover what the first one hides.
+    pub fn judge(&self, asker: Asker<'_>, wanted: Access, now: Time) -> Result<Granted, Denied> {
+        let Some(own_role) = asker.role else { return Err(Denied::Closed) };
+        let is_for = |grant: &&Grant| match &grant.to {
+            Grantee::Agent(id) => id == asker.agent,
+            Grantee::Role(role) => role == own_role,
         };
         let mut granted: Option<Granted> = None;
-        for grant in self.grants.iter().filter(fits) {
+        let mut ended: Option<Time> = None;
+        for grant in self.grants.iter().filter(is_for) {
+            if let Some(end) = grant.expires.filter(|end| *end <= now) {
+                ended = ended.max(Some(end));
+                continue;
+            }
             let none = || Granted { access: grant.access, redact: BTreeSet::new() };
             let granted = granted.get_or_insert_with(none);
             granted.access = granted.access.max(grant.access);
             granted.redact.extend(grant.redact.iter().cloned());
         }
-        granted
+        match granted {
+            None => Err(ended.map_or(Denied::NoGrant, Denied::Ended)),
+            Some(granted) if granted.access < wanted => Err(Denied::ReadOnly),
+            Some(granted) => Ok(granted),
+        }
     }
 }
 
@@ -101,7 +202,7 @@ mod tests {
         let mine = grant(Grantee::Agent(AgentId::new("coder-1")));
         let role = grant(Grantee::Role("coder".to_owned()));
         let over = Grant { expires: Some(Time(10)), ..mine.clone() };
-        let all = |grants: &[Grant]| Acl { grants: grants.to_vec() };
+        let all = |grants: &[Grant]| Acl { owner: None, grants: grants.to_vec() };
         let other = grant(Grantee::Agent(AgentId::new("coder-2")));
         assert_eq!(all(&[]).granted(&agent, Time(5)), None);
         assert_eq!(all(&[other]).granted(&agent, Time(5)), None);
@@ -119,7 +220,56 @@ mod tests {
         let role = Grant { access: Access::ReadWrite, ..grant(Grantee::Role("coder".to_owned())) };
         let granted = Granted { access: Access::ReadWrite, redact: BTreeSet::from(["a.b".to_owned()]) };
         for grants in [[mine.clone(), role.clone()], [role, mine]] {
-            assert_eq!(Acl { grants: grants.to_vec() }.granted(&agent, Time(0)), Some(granted.clone()));
+            assert_eq!(
+                Acl { owner: None, grants: grants.to_vec() }.granted(&agent, Time(0)),
+                Some(granted.clone())
+            );
+        }
+    }
+
+    /// Scope, expiry, the agent's own file and redaction, each with each.
+    #[test]
+    fn every_combination_of_grant_and_agent_has_its_answer() {
+        let now = Time(10);
+        for access in [None, Some(Access::Read), Some(Access::ReadWrite)] {
+            for expires in [None, Some(Time(11)), Some(Time(10)), Some(Time(9))] {
+                for can_access in [None, Some(true), Some(false)] {
+                    for redact in [vec![], vec!["a.b".to_owned()]] {
+                        for wanted in [Access::Read, Access::ReadWrite] {
+                            let mut agent = agent::Spec::new(AgentId::new("coder-1"), "coder", "m");
+                            agent.permissions.can_access_context = can_access;
+                            let to = Grantee::Agent(agent.id.clone());
+                            let grant =
+                                access.map(|access| Grant { to, access, redact: redact.clone(), expires });
+                            let acl = Acl { owner: None, grants: Vec::from_iter(grant) };
+                            let expected = match (can_access, access, expires) {
+                                (Some(false), _, _) => Err(Denied::Closed),
+                                (_, None, _) => Err(Denied::NoGrant),
+                                (_, _, Some(end)) if end <= now => Err(Denied::Ended(end)),
+                                (_, Some(Access::Read), _) if wanted == Access::ReadWrite => {
+                                    Err(Denied::ReadOnly)
+                                }
+                                (_, Some(access), _) => {
+                                    Ok(Granted { access, redact: redact.iter().cloned().collect() })
+                                }
+                            };
+                            let shown =
+                                format!("{access:?} {expires:?} {can_access:?} {redact:?} {wanted:?}");
+                            assert_eq!(acl.judge(Asker::of(&agent), wanted, now), expected, "{shown}");
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_name_leads_nowhere_else() {
+        for good in ["a", "ctx_job_analysis_123", "Plan-7", &"x".repeat(63)] {
+            assert!(is_name(good), "{good}");
+        }
+        for bad in ["", ".", "..", "../a", "a/b", "a.acl", "-a", "_a", "a b", "ä", "a\0", &"x".repeat(64)] {
+            assert!(!is_name(bad), "{bad:?}");
         }
     }
 }

@@ -4,10 +4,11 @@
 use crate::agent;
 use crate::approval::Risk;
 use crate::command::{self, Judgement, Place};
+use crate::context;
 use crate::delegation::{self, Member};
 use crate::evidence::Evidence;
 use crate::label::{Integrity, Label, Readers};
-use crate::role::{COORDINATION_TOOLS, Permission, Role, glob};
+use crate::role::{CONTEXT_TOOLS, COORDINATION_TOOLS, Permission, Role, glob};
 use crate::settings::{CommandVerdict, Policy};
 use crate::state::Requester;
 use crate::tool::{self, Act, Nature, Permit, Seen};
@@ -127,9 +128,17 @@ fn judge_act(asker: &Asker<'_>, policy: &Policy, act: &Act, seen: Option<&Seen>)
                 format!("{other} may not see what was read here ({}); leave it to who may", asker.label);
             return deny("trust.secret: readers".to_owned(), advice);
         }
+        Act::ContextGet { context: name, .. } | Act::ContextPut { context: name, .. }
+            if !context::is_name(name) =>
+        {
+            let advice = format!("{name:?} is no name of a context: use letters, digits, - and _ only");
+            return deny("contexts are named, not found by path".to_owned(), advice);
+        }
         Act::ReadFile { .. }
         | Act::ListDirectory { .. }
         | Act::SearchFiles { .. }
+        | Act::ContextGet { .. }
+        | Act::ContextPut { .. }
         | Act::GitCommit { .. }
         | Act::GitDiff { .. }
         | Act::CreateTask { .. }
@@ -291,6 +300,11 @@ fn has_tool(
     if name == delegation::TOOL && !can_delegate {
         let rejected = delegation::Rejected::Source(id.clone());
         return Err((rejected.rule().to_owned(), rejected.to_string()));
+    }
+    if CONTEXT_TOOLS.contains(&name) && context::role_for_grants(spec).is_none() {
+        let denied = context::Denied::Closed;
+        let rule = denied.rule(id, "");
+        return Err((rule.clone(), format!("{id} may not use {name}: {rule}; {}", denied.advice(id, ""))));
     }
     let Some(role) = role else {
         return Err((

@@ -55,6 +55,9 @@ pub struct Role {
 /// Tools that any role may have: they move work about inside the home and touch nothing outside it.
 pub const COORDINATION_TOOLS: [&str; 4] = ["create_task", "update_task", "query_tasks", "send_message"];
 
+/// Tools for shared contexts. Every built-in role has them, because what they reach is granted one by one.
+pub const CONTEXT_TOOLS: [&str; 2] = ["context_get", "context_put"];
+
 /// Tools that every built-in role has because it may read.
 const READERS_TOOLS: [&str; 2] = ["memory_search", "extract"];
 
@@ -117,6 +120,7 @@ pub fn builtin() -> BTreeMap<String, Role> {
             let tools = tools
                 .iter()
                 .chain(&READERS_TOOLS)
+                .chain(&CONTEXT_TOOLS)
                 .chain(&COORDINATION_TOOLS)
                 .map(|t| (*t).to_owned())
                 .collect();

@@ -284,6 +284,28 @@ pub enum Act {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         limit: Option<u32>,
     },
+    /// Read a shared context, as far as a grant goes.
+    ContextGet {
+        /// Its name.
+        context: String,
+        /// Only this field, such as `customer.name`.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        field: Option<String>,
+    },
+    /// Write a shared context, as far as a grant goes. Either `content`, or `field` and `value`.
+    ContextPut {
+        /// Its name.
+        context: String,
+        /// All that it shall say.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        content: Option<String>,
+        /// Only this field changes.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        field: Option<String>,
+        /// Into this.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        value: Option<serde_json::Value>,
+    },
     /// List conversations, the newest first.
     ListSessions {
         /// Only those of this agent.
@@ -363,7 +385,7 @@ pub struct Facts {
 }
 
 /// Every tool of this version, in the order of the documentation.
-pub const ALL: [Facts; 22] = [
+pub const ALL: [Facts; 24] = [
     fact("read_file", Some(Permission::ReadFiles), Nature::Read),
     fact("list_directory", Some(Permission::ReadFiles), Nature::Read),
     fact("search_files", Some(Permission::ReadFiles), Nature::Read),
@@ -382,6 +404,9 @@ pub const ALL: [Facts; 22] = [
     inside(delegation::TOOL),
     fact("memory_search", Some(Permission::ReadFiles), Nature::Read),
     fact("extract", Some(Permission::ReadFiles), Nature::Read),
+    // Grants decide, whatever the role.
+    fact("context_get", None, Nature::Read),
+    fact("context_put", None, Nature::Idempotent),
     fact("list_sessions", Some(Permission::ReadFiles), Nature::Read),
     fact("read_session", Some(Permission::ReadFiles), Nature::Read),
     fact("slack_read", None, Nature::Read),
@@ -432,6 +457,8 @@ impl Act {
             Self::Delegate { .. } => delegation::TOOL,
             Self::MemorySearch { .. } => "memory_search",
             Self::Extract { .. } => "extract",
+            Self::ContextGet { .. } => "context_get",
+            Self::ContextPut { .. } => "context_put",
             Self::ListSessions { .. } => "list_sessions",
             Self::ReadSession { .. } => "read_session",
             Self::SlackRead { .. } => "slack_read",

@@ -91,6 +91,13 @@ pub(crate) fn show(act: &Act) -> Shown {
         Act::CreateDirectory { path } => {
             shown("directory", format!("Approve folder: {path}"), "Folder".to_owned(), "text", path)
         }
+        Act::ContextPut { context, content: Some(content), .. } => shown(
+            "context_put",
+            format!("Approve shared context: {context}"),
+            format!("New text of the shared context {context}"),
+            "text",
+            content,
+        ),
         Act::SlackSend { channel, text } => shown(
             "slack_message",
             format!("Approve message to {channel}: {text}"),
@@ -130,6 +137,8 @@ pub(crate) fn show(act: &Act) -> Shown {
         | Act::SendMessage { .. }
         | Act::Delegate { .. }
         | Act::MemorySearch { .. }
+        | Act::ContextGet { .. }
+        | Act::ContextPut { .. }
         | Act::Extract { .. }
         | Act::ListSessions { .. }
         | Act::ReadSession { .. }

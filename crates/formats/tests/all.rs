@@ -13,6 +13,8 @@ mod document_laws;
 mod documents;
 #[path = "all/golden.rs"]
 mod golden;
+#[path = "all/grants.rs"]
+mod grants;
 #[path = "all/home.rs"]
 mod home;
 #[path = "all/refusals.rs"]

@@ -14,6 +14,8 @@ pub struct Order {
     pub ticket: Ticket,
     /// For whom.
     pub agent: AgentId,
+    /// Its role, by which grants count; `None` for one that may see no shared context at all.
+    pub role: Option<String>,
     /// What.
     pub act: Act,
     /// What the world looked like when the act was asked for; if it looks different now, the act is not carried out.

@@ -149,6 +149,17 @@ impl Inner {
             // The real one names the effect in the commit; the fake has no workspace, so it only answers the same.
             Act::GitCommit { .. } => Outcome::done(format!("committed {}", order.ticket.effect)),
             Act::GitDiff { .. } => Outcome::done("nothing differs"),
+            Act::ContextGet { context, .. } => match self.files.get(&format!("contexts/{context}")) {
+                Some(text) => Outcome::done(text.clone()),
+                None => Outcome::failed(format!("contexts/{context}.acl.yaml grants nothing")),
+            },
+            Act::ContextPut { context, content, field, value } => {
+                let whole =
+                    field.zip(value).map(|(field, value)| serde_json::json!({ field: value }).to_string());
+                let text = content.or(whole).unwrap_or_default();
+                self.files.insert(format!("contexts/{context}"), text);
+                Outcome::done(format!("{context} is put"))
+            }
             Act::QueryTasks { .. }
             | Act::ListSessions { .. }
             | Act::ReadSession { .. }
@@ -193,6 +204,7 @@ pub fn order(effect: u64, agent: &str, act: Act) -> Order {
     Order {
         ticket: Ticket { effect: Seq(effect), attempt: 1 },
         agent: AgentId::new(agent),
+        role: agent.rsplit_once('-').map(|(role, _)| role.to_owned()),
         act,
         seen: None,
         permit: Permit { writes: true, network: false },

@@ -11,7 +11,7 @@ use domain::id::{ApprovalId, CallId, SessionId, TaskId};
 use domain::session::{Head, Message};
 use domain::state::{Requester, Stage, State, Step};
 use domain::task::Spec;
-use domain::tool::{Call, Permit, Want};
+use domain::tool::{Act, Call, Permit, Want};
 use ports::printer::Recorded;
 use serde::Serialize;
 
@@ -370,7 +370,17 @@ impl Trail {
 }
 
 /// The arguments of an act as JSON.
-fn arguments(act: &domain::tool::Act) -> String {
+fn arguments(act: &Act) -> String {
+    // What a context says is for those to whom it is granted; the digest of the act binds it all the same.
+    let act = &match act {
+        Act::ContextPut { context, content, field, value } => Act::ContextPut {
+            context: context.clone(),
+            content: content.as_ref().map(|content| format!("[{} bytes]", content.len())),
+            field: field.clone(),
+            value: value.as_ref().map(|value| format!("[{} bytes]", value.to_string().len()).into()),
+        },
+        other => other.clone(),
+    };
     match serde_json::to_value(act) {
         Ok(serde_json::Value::Object(mut map)) => {
             map.remove("arguments").map(|arguments| arguments.to_string()).unwrap_or_default()

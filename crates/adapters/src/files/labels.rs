@@ -25,6 +25,9 @@ impl Desk {
                     Some(Want::Act(Act::WriteFile { path, .. } | Act::CreateDirectory { path })) => {
                         vec![path.clone()]
                     }
+                    Some(Want::Act(Act::ContextPut { context, .. })) => {
+                        domain::context::places(context).to_vec()
+                    }
                     Some(Want::Act(_)) => vec![format!("workspaces/{}", session.agent)],
                     Some(Want::Invalid { .. }) | None => return,
                 }

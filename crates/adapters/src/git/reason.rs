@@ -147,8 +147,8 @@ impl Reasons {
                 Told { task: request.task.clone(), ..told }
             }
             Event::ApprovalEnded { approval, outcome } => self.tell_outcome(approval, outcome),
-            Event::CallFinished { session, finish, message, .. } => {
-                return self.tell_call(state, session, finish, message);
+            Event::CallFinished { session, finish, message, wrote } => {
+                return self.tell_call(state, session, finish, message, wrote);
             }
             _ => return self.tell_session(state, event),
         };
@@ -191,6 +191,7 @@ impl Reasons {
         session: &SessionId,
         finish: &Finish,
         message: &Message,
+        wrote: &[String],
     ) -> Option<Told> {
         let whose = agent_of(state, session);
         let known = message.call.clone().and_then(|call| self.calls.remove(&(session.clone(), call)));
@@ -212,7 +213,7 @@ impl Reasons {
         let is_inside = domain::tool::facts(known.act.tool()).is_some_and(|f| f.inside);
         told.weight = if is_read || is_inside { weight.min(Weight::Word) } else { weight };
         told.text = text;
-        told.files.extend(written(&known.act));
+        told.files.extend(written(&known.act, wrote));
         Some(told)
     }
 
@@ -372,12 +373,14 @@ pub(crate) fn name_of(who: &Who) -> &str {
 }
 
 /// Files of the home that an act wrote.
-fn written(act: &Act) -> BTreeSet<String> {
+fn written(act: &Act, wrote: &[String]) -> BTreeSet<String> {
     match act {
         Act::WriteFile { path, .. } => {
             let parts: Vec<&str> = path.split('/').filter(|part| !matches!(*part, "" | ".")).collect();
             BTreeSet::from([parts.join("/")])
         }
+        // Its grants too if it was made; else they are a person's.
+        Act::ContextPut { .. } => wrote.iter().cloned().collect(),
         Act::SlackSend { .. } => BTreeSet::from(["inbox/slack-outbox.jsonl".to_owned()]),
         Act::EmailSend { .. } => BTreeSet::from(["inbox/email-outbox.jsonl".to_owned()]),
         _ => BTreeSet::new(),
@@ -398,6 +401,7 @@ fn act_words(act: &Act, tense: Tense) -> String {
         Act::Lint {} => say("ran the checks", "run the checks"),
         Act::WriteFile { path, .. } => format!("{} {path}", say("wrote", "write")),
         Act::CreateDirectory { path } => format!("{} the folder {path}", say("made", "make")),
+        Act::ContextPut { context, .. } => format!("{} the shared context {context}", say("wrote", "write")),
         Act::ReadFile { path, .. } => format!("read {path}"),
         Act::GitCommit { message, .. } => {
             format!(

@@ -254,7 +254,12 @@ pub(super) fn replace(
     Ok(fs::fsync(folder)?)
 }
 
-fn write_aside(folder: &OwnedFd, aside: &str, mode: Option<Mode>, content: &[u8]) -> std::io::Result<()> {
+pub(super) fn write_aside(
+    folder: &OwnedFd,
+    aside: &str,
+    mode: Option<Mode>,
+    content: &[u8],
+) -> std::io::Result<()> {
     match fs::unlinkat(folder, aside, AtFlags::empty()) {
         Ok(()) | Err(Errno::NOENT) => {}
         Err(e) => return Err(e.into()),

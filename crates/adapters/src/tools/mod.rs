@@ -4,6 +4,7 @@
 mod arguments;
 pub(crate) mod beneath;
 mod command;
+pub mod contexts;
 mod email;
 mod evidence;
 mod files;
@@ -23,6 +24,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
+use domain::context::Asker;
 use domain::id::AgentId;
 use domain::settings::Settings;
 use domain::tool::{Act, Call, Permit, Seen};
@@ -47,6 +49,7 @@ pub struct Toolbox {
     settled: Arc<Settled>,
     /// Looking into the outbox and adding to it is one step.
     outbox: Arc<Mutex<()>>,
+    contexts: Arc<contexts::Store>,
     sandbox: Option<Arc<Sandbox>>,
     workspaces: Arc<Workspaces>,
 }
@@ -55,6 +58,7 @@ impl Toolbox {
     /// The tools of a home; the clock stamps what goes out.
     pub fn new(home: PathBuf, clock: Arc<dyn Clock>) -> std::io::Result<Self> {
         let root = Arc::new(Root::open(&home)?);
+        let contexts = Arc::new(contexts::Store::open(&home)?);
         let workspaces = Arc::new(Workspaces::of(root.path()));
         Ok(Self {
             root,
@@ -62,6 +66,7 @@ impl Toolbox {
             index: Arc::default(),
             settled: Arc::default(),
             outbox: Arc::default(),
+            contexts,
             sandbox: None,
             workspaces,
         })
@@ -185,6 +190,43 @@ impl Toolbox {
         }
     }
 
+    /// What a grant shows of a shared context.
+    async fn context_get(&self, order: Order, name: String, field: Option<String>) -> Outcome {
+        let (store, now) = (Arc::clone(&self.contexts), self.clock.now());
+        let work = move || {
+            let asker = Asker { agent: &order.agent, role: order.role.as_deref() };
+            Ok(match contexts::get(&store, contexts::At { asker, now }, &name, field.as_deref()) {
+                Ok((text, place)) => Outcome::done(text::head(text, order.output_bytes_max)).reading(place),
+                Err(refused) => not_granted(refused),
+            })
+        };
+        blocking(work).await.unwrap_or_else(Outcome::failed)
+    }
+
+    /// Writes a shared context as far as a grant goes.
+    async fn context_put(&self, order: Order, name: String, change: contexts::Change) -> Outcome {
+        let hidden_place = domain::context::places(&name)
+            .into_iter()
+            .find(|place| !self.settled.trust().may_see(&order.agent, place));
+        if let Some(place) = hidden_place {
+            return Outcome::failed(format!(
+                "refused: trust.secret in synod.yaml leaves {} out of those who may see {place}; leave it to who may",
+                order.agent
+            ));
+        }
+        let (store, now) = (Arc::clone(&self.contexts), self.clock.now());
+        let work = move || {
+            let mark = format!("{}-{}", order.ticket.effect, order.ticket.attempt);
+            let asker = Asker { agent: &order.agent, role: order.role.as_deref() };
+            let at = contexts::At { asker, now };
+            Ok(match contexts::put(&store, at, &name, &change, order.seen.as_ref(), &mark) {
+                Ok(put) => put.wrote.into_iter().fold(Outcome::done(put.text), Outcome::writing),
+                Err(refused) => not_granted(refused),
+            })
+        };
+        blocking(work).await.unwrap_or_else(Outcome::failed)
+    }
+
     /// Runs blocking work that changes something. It is short, and is never given up half way.
     async fn change(&self, work: impl FnOnce(&Root) -> files::Answer + Send + 'static) -> files::Answer {
         let root = Arc::clone(&self.root);
@@ -223,6 +265,10 @@ impl Tools for Toolbox {
             act @ (Act::RunTests {} | Act::Lint {}) => {
                 let sandbox = self.sandbox.clone()?;
                 blocking(move || own::look(&root, &sandbox, &agent, &act)).await
+            }
+            Act::ContextPut { context, content: Some(_), .. } => {
+                let contexts = Arc::clone(&self.contexts);
+                return blocking(move || Ok(contexts::look(&contexts, &context))).await.ok().flatten();
             }
             Act::WriteFile { path, .. } => {
                 return blocking(move || Ok(own::look_at_file(&root, &agent, &path))).await.ok().flatten();
@@ -263,6 +309,13 @@ impl Tools for Toolbox {
                     files::write_file(root, ticket, &path, &content)
                 })
                 .await
+            }
+            Act::ContextGet { context, field } => return self.context_get(order, context, field).await,
+            Act::ContextPut { context, content, field, value } => {
+                return match contexts::Change::of(content, field, value) {
+                    Ok(change) => self.context_put(order, context, change).await,
+                    Err(text) => Outcome::failed(text),
+                };
             }
             Act::CreateDirectory { path } => {
                 self.change(move |root| files::create_directory(root, &path)).await
@@ -329,6 +382,11 @@ fn told(answer: files::Answer) -> Outcome {
         Ok(text) => Outcome::done(text),
         Err(text) => Outcome::failed(text),
     }
+}
+
+/// Why a shared context is not shown or written; what it says about the content has the content's label.
+fn not_granted(refused: contexts::Refused) -> Outcome {
+    refused.place.into_iter().fold(Outcome::failed(refused.text), Outcome::reading)
 }
 
 /// What was found, with the place it was found in.

@@ -8,7 +8,7 @@ pub(super) struct Described {
 }
 
 /// Every tool of this version.
-pub(super) const TABLE: [Described; 22] = [
+pub(super) const TABLE: [Described; 24] = [
     Described {
         name: "read_file",
         description: "Read a text file, or some of its lines. A long file is cut, with a note that says from which line to read on. Binary files are refused.",
@@ -231,6 +231,34 @@ pub(super) const TABLE: [Described; 22] = [
                 }
             },
             "required": ["path", "question", "answer"],
+            "additionalProperties": false
+        }"#,
+    },
+    Described {
+        name: "context_get",
+        description: "Read a shared context, or one field of it. You see those that were granted to you, without the fields that are hidden from you.",
+        schema: r#"{
+            "type": "object",
+            "properties": {
+                "context": {"type": "string", "pattern": "^[A-Za-z0-9][A-Za-z0-9_-]{0,62}$", "description": "Name of the context, such as customers"},
+                "field": {"type": "string", "minLength": 1, "maxLength": 1000, "description": "Only this field, such as customer.name, or rows.0 for the first of a list; everything if left out"}
+            },
+            "required": ["context"],
+            "additionalProperties": false
+        }"#,
+    },
+    Described {
+        name: "context_put",
+        description: "Write a shared context: give content for all of it, or field and value for one field. You need a grant for read_write. Fields that are hidden from you keep their values. One that does not exist is made, for you alone until a person grants it to others: JSON if its content is JSON, else text.",
+        schema: r#"{
+            "type": "object",
+            "properties": {
+                "context": {"type": "string", "pattern": "^[A-Za-z0-9][A-Za-z0-9_-]{0,62}$", "description": "Name of the context, such as customers"},
+                "content": {"type": "string", "description": "The whole new text; for a context that is JSON, one JSON value"},
+                "field": {"type": "string", "minLength": 1, "maxLength": 1000, "description": "Only this field changes, such as customer.name, or rows.0 for the first of a list"},
+                "value": {"description": "The new value of the field, as JSON"}
+            },
+            "required": ["context"],
             "additionalProperties": false
         }"#,
     },

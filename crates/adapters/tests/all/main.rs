@@ -6,6 +6,7 @@ mod home;
 
 mod audit;
 mod commands;
+mod contexts;
 mod files;
 mod journal;
 mod lock;

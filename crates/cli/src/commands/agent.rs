@@ -182,6 +182,13 @@ fn samples(tool: &str, agent: &AgentId, policy: &Policy) -> Vec<(String, Act)> {
             answer: domain::closed::Closed::Bool,
         }),
         "memory_search" => anything(Act::MemorySearch { query: "word".to_owned(), limit: None }),
+        "context_get" => anything(Act::ContextGet { context: "plan".to_owned(), field: None }),
+        "context_put" => anything(Act::ContextPut {
+            context: "plan".to_owned(),
+            content: Some("a word".to_owned()),
+            field: None,
+            value: None,
+        }),
         "list_sessions" => anything(Act::ListSessions { agent: None, status: None, limit: None }),
         "read_session" => {
             anything(Act::ReadSession { session: SessionId::new(format!("{agent}-000000")), last: None })

@@ -101,6 +101,9 @@ fn act(act: &Act) -> (String, String) {
     match act {
         Act::ExecuteCommand { command } => ("command".to_owned(), command.clone()),
         Act::WriteFile { path, content } => (format!("write {}", text::line(path)), content.clone()),
+        Act::ContextPut { context, content: Some(content), .. } => {
+            (format!("put the shared context {}", text::line(context)), content.clone())
+        }
         Act::CreateDirectory { path } => ("make the folder".to_owned(), path.clone()),
         Act::SlackSend { channel, text } => (format!("say in {}", text::line(channel)), text.clone()),
         Act::Check { task, evidence: Evidence::Approval, result } => {
@@ -121,6 +124,8 @@ fn act(act: &Act) -> (String, String) {
         | Act::SendMessage { .. }
         | Act::Delegate { .. }
         | Act::MemorySearch { .. }
+        | Act::ContextGet { .. }
+        | Act::ContextPut { .. }
         | Act::Extract { .. }
         | Act::ListSessions { .. }
         | Act::ReadSession { .. }
@@ -138,7 +143,7 @@ pub fn act_line(wanted: &Act) -> String {
     let (label, body) = act(wanted);
     match wanted {
         Act::ExecuteCommand { .. } => body,
-        Act::WriteFile { .. } => label,
+        Act::WriteFile { .. } | Act::ContextPut { content: Some(_), .. } => label,
         Act::EmailSend { subject, .. } => format!("{label}: {}", text::line(subject)),
         Act::CreateDirectory { .. }
         | Act::Check { .. }
@@ -154,6 +159,8 @@ pub fn act_line(wanted: &Act) -> String {
         | Act::SendMessage { .. }
         | Act::Delegate { .. }
         | Act::MemorySearch { .. }
+        | Act::ContextGet { .. }
+        | Act::ContextPut { .. }
         | Act::Extract { .. }
         | Act::ListSessions { .. }
         | Act::ReadSession { .. }

@@ -3,6 +3,7 @@
 mod agent;
 mod audit;
 mod check;
+mod context;
 mod delegation;
 mod demo;
 mod doctor;
@@ -77,6 +78,7 @@ pub fn run(args: Args, out: &Out) -> anyhow::Result<Exit> {
         Command::Policy(PolicyCommand::Check { agent, command }) => {
             policy::check(given, agent.as_deref(), &command, out)
         }
+        Command::Context(command) => context::run(&home::find(given)?, command, out),
         Command::Audit(AuditCommand::Log(filter)) => audit::log(&home::find(given)?, &filter, out),
         Command::Audit(AuditCommand::Verify { key, checkpoint, against_git }) => {
             audit::verify(&home::find(given)?, &key, &checkpoint, against_git, out)

@@ -191,6 +191,8 @@ pub fn act_words(act: &Act) -> String {
         }
         Act::Extract { path, question, .. } => format!("ask about {path}: {}", one_line(question)),
         Act::MemorySearch { query, .. } => format!("search memory for \"{query}\""),
+        Act::ContextGet { context, .. } => format!("read the shared context {context}"),
+        Act::ContextPut { context, .. } => format!("write the shared context {context}"),
         Act::ListSessions { .. } => "list sessions".to_owned(),
         Act::ReadSession { session, .. } => format!("read the session {session}"),
         Act::WriteFile { path, .. } => format!("write {path}"),

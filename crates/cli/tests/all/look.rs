@@ -312,6 +312,8 @@ fn an_agent_is_shown_with_what_the_gate_says_to_each_tool_and_why() {
   delegate          deny
   memory_search     allow
   extract           allow
+  context_get       allow
+  context_put       allow
   list_sessions     deny
   read_session      deny
   slack_read        deny

@@ -1,5 +1,6 @@
 //! What events do to the labels of tasks and files. A label only gets worse, unless a person vouches for the bytes.
 
+use crate::context;
 use crate::id::SessionId;
 use crate::label::{FILES_MAX, Label, folder_for};
 use crate::state::{Pending, Requester, State, Step};
@@ -27,17 +28,17 @@ impl State {
         else {
             return;
         };
-        let place = match &call.want {
+        let places = match &call.want {
             Want::Act(Act::WriteFile { path, .. } | Act::CreateDirectory { path }) if !approved => {
-                path.clone()
+                vec![path.clone()]
             }
-            Want::Act(_) if permit.writes => {
-                format!("workspaces/{}", session.agent)
-            }
+            // A yes is for what the agent said, and the rest of the context stays as it was: no better for it.
+            Want::Act(Act::ContextPut { context, .. }) => context::places(context).to_vec(),
+            Want::Act(_) if permit.writes => vec![format!("workspaces/{}", session.agent)],
             Want::Act(_) | Want::Invalid { .. } => return,
         };
         let label = session.label.clone();
-        self.label_file(&place, &label);
+        places.iter().for_each(|place| self.label_file(place, &label));
     }
 
     /// What a call changed has the label of its session; what it wrote whole has no other.
@@ -55,7 +56,8 @@ impl State {
         let whole = pending.is_some_and(|p| matches!(p.call.want, Want::Act(Act::WriteFile { .. })));
         // A person saw these very bytes and said yes: that is what makes a label better.
         let vouched = whole && approved;
-        for place in wrote {
+        // Grants hold names and nothing that was read.
+        for place in wrote.iter().filter(|place| !context::is_acl(place)) {
             if whole && is_done {
                 self.files.remove(place);
             }

@@ -39,6 +39,8 @@ pub(super) fn perform(
         | Act::Lint {}
         | Act::QueryTasks { .. }
         | Act::MemorySearch { .. }
+        | Act::ContextGet { .. }
+        | Act::ContextPut { .. }
         | Act::Extract { .. }
         | Act::ListSessions { .. }
         | Act::ReadSession { .. }

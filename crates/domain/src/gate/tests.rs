@@ -49,6 +49,8 @@ fn sample(tool: &str) -> Act {
         "send_message" => r#"{"to":"a","content":"x"}"#,
         "delegate" => r#"{"to":"a","tag":"ops:x","task":"x"}"#,
         "memory_search" => r#"{"query":"x"}"#,
+        "context_get" => r#"{"context":"plan"}"#,
+        "context_put" => r#"{"context":"plan","content":"x"}"#,
         "extract" => r#"{"path":"inbox/a.jsonl","question":"x","answer":{"kind":"bool"}}"#,
         "list_sessions" | "slack_read" => "{}",
         "read_session" => r#"{"session":"a-000001"}"#,
@@ -63,18 +65,18 @@ fn sample(tool: &str) -> Act {
 fn every_role_gets_what_its_row_says_of_every_tool() {
     // One letter a tool, in the order of `tool::ALL`: allow, ask (?), deny.
     let table = [
-        ("coordinator", "dda", "ddddddd", "aaa", "adaaaaa??"),
-        ("planner", "aaa", "ddddddd", "aaa", "adaaaaadd"),
-        ("coder", "aaa", "??daaad", "aaa", "adaaddddd"),
-        ("reviewer", "add", "dddddaa", "aaa", "adaaddddd"),
-        ("retriever", "aaa", "ddddddd", "aaa", "adaaddddd"),
-        ("executor", "aad", "?d?dddd", "aaa", "adaaddddd"),
-        ("evaluator", "add", "ddddddd", "aaa", "adaaddddd"),
-        ("builder", "aaa", "??dddad", "aaa", "adaaddddd"),
-        ("critic", "aaa", "ddddddd", "aaa", "adaaddddd"),
-        ("domain_specialist", "aaa", "ddddddd", "aaa", "adaaddddd"),
-        ("orchestrator", "aaa", "ddddddd", "aaa", "adaaddddd"),
-        ("voter", "aaa", "ddddddd", "aaa", "adaaddddd"),
+        ("coordinator", "dda", "ddddddd", "aaa", "adaaaaaaa??"),
+        ("planner", "aaa", "ddddddd", "aaa", "adaaaaaaadd"),
+        ("coder", "aaa", "??daaad", "aaa", "adaaaaddddd"),
+        ("reviewer", "add", "dddddaa", "aaa", "adaaaaddddd"),
+        ("retriever", "aaa", "ddddddd", "aaa", "adaaaaddddd"),
+        ("executor", "aad", "?d?dddd", "aaa", "adaaaaddddd"),
+        ("evaluator", "add", "ddddddd", "aaa", "adaaaaddddd"),
+        ("builder", "aaa", "??dddad", "aaa", "adaaaaddddd"),
+        ("critic", "aaa", "ddddddd", "aaa", "adaaaaddddd"),
+        ("domain_specialist", "aaa", "ddddddd", "aaa", "adaaaaddddd"),
+        ("orchestrator", "aaa", "ddddddd", "aaa", "adaaaaddddd"),
+        ("voter", "aaa", "ddddddd", "aaa", "adaaaaddddd"),
     ];
     for (role, read, change, tasks, talk) in table {
         let expected: String = [read, change, tasks, talk].concat();
@@ -313,4 +315,36 @@ fn a_chain_with_a_member_that_nobody_knows_has_no_rights() {
     };
     let ruling = judge(&asker, &Policy::default(), &sample("read_file"), None);
     assert_eq!(ruling.rule, "chain: ghost does not exist");
+}
+
+#[test]
+fn an_agent_that_may_see_no_context_has_no_tool_for_them() {
+    let policy = Policy::default();
+    let mut agent = spec("planner");
+    for tool in ["context_get", "context_put"] {
+        assert_eq!(word(&judge_as(&agent, &policy, &sample(tool))), "allow");
+    }
+    agent.permissions.can_access_context = Some(false);
+    agent.permissions.tools.allow = Some(vec!["*".to_owned()]);
+    for tool in ["context_get", "context_put"] {
+        let ruling = judge_as(&agent, &policy, &sample(tool));
+        assert_eq!(ruling.rule, "permissions.can_access_context: false of planner-001");
+    }
+}
+
+#[test]
+fn a_context_is_put_unasked_unless_what_was_read_came_from_outside() {
+    let (agent, roles, policy) = (spec("planner"), builtin(), Policy::default());
+    let says = |tool: &str, label: &Label| {
+        let asker =
+            Asker { spec: &agent, role: roles.get("planner"), approval_required: false, label, above: &[] };
+        word(&judge(&asker, &policy, &sample(tool), None))
+    };
+    assert_eq!(says("context_put", &Label::team()), "allow");
+    assert_eq!(says("context_put", &Label::outside("inbox/a.jsonl:1")), "ask");
+    assert_eq!(says("context_get", &Label::outside("inbox/a.jsonl:1")), "allow");
+    for name in ["../a", "a/b", "a.acl", ""] {
+        let act = Act::ContextGet { context: name.to_owned(), field: None };
+        assert_eq!(judge_as(&agent, &policy, &act).rule, "contexts are named, not found by path", "{name}");
+    }
 }

@@ -360,6 +360,7 @@ fn grants_are_read_whole() {
     let grant = |to| Grant { to, access: Access::Read, redact: Vec::new(), expires: None };
     let agent = |id: &str| Grantee::Agent(AgentId::new(id));
     let expected = Acl {
+        owner: None,
         grants: vec![
             grant(Grantee::Role("planner".to_owned())),
             Grant {

@@ -21,6 +21,7 @@ pub async fn holds(tools: &dyn Tools) {
     nothing_leads_out_of_the_home(tools).await;
     what_the_domain_carries_out_is_not_carried_out_here(tools).await;
     a_dropped_act_harms_no_other(tools).await;
+    what_is_put_can_be_got(tools).await;
 }
 
 fn raw(name: &str, arguments: &str) -> RawCall {
@@ -141,6 +142,17 @@ fn good_words() -> Vec<(&'static str, &'static str, Act)> {
             },
         ),
         ("memory_search", r#"{"query":"x"}"#, Act::MemorySearch { query: text("x"), limit: None }),
+        ("context_get", r#"{"context":"plan"}"#, Act::ContextGet { context: text("plan"), field: None }),
+        (
+            "context_put",
+            r#"{"context":"plan","field":"a.b","value":[1,null]}"#,
+            Act::ContextPut {
+                context: text("plan"),
+                content: None,
+                field: Some(text("a.b")),
+                value: Some(serde_json::json!([1, null])),
+            },
+        ),
         (
             "list_sessions",
             r#"{"agent":"planner-001","status":"completed","limit":5}"#,
@@ -201,6 +213,8 @@ pub fn bad() -> Vec<(&'static str, String)> {
         ("read_file", r#"{"path":"a","from_line":"2"}"#),
         ("list_sessions", r#"{"status":"asleep"}"#),
         ("email_send", r#"{"to":"dana@example.org","text":"x"}"#),
+        ("context_get", r#"{"name":"plan"}"#),
+        ("context_put", r#"{"context":"plan","content":{"a":1}}"#),
         ("slack_read", r#"{"limit":-1}"#),
         ("slack_read", r#"{"limit":"3"}"#),
     ]
@@ -244,6 +258,19 @@ async fn what_is_written_can_be_read(tools: &dyn Tools) {
     }
     let list = Act::ListDirectory { path: "artifacts".to_owned() };
     assert!(done(tools, order(11, "contract-agent", list)).await.contains("contract.md"));
+}
+
+async fn what_is_put_can_be_got(tools: &dyn Tools) {
+    let get = || Act::ContextGet { context: "contract".to_owned(), field: None };
+    let refused = failed(tools, order(20, "contract-agent", get())).await;
+    assert!(refused.contains("contexts/contract.acl.yaml"), "{refused}");
+    for (effect, content) in [(21, "{\"a\":1}"), (21, "{\"a\":1}"), (22, "{\"a\":[2]}")] {
+        let content = Some(content.to_owned());
+        let (context, text) = ("contract".to_owned(), content.clone().unwrap_or_default());
+        let put = Act::ContextPut { context, content, field: None, value: None };
+        done(tools, order(effect, "contract-agent", put)).await;
+        assert_eq!(done(tools, order(23, "contract-agent", get())).await, text);
+    }
 }
 
 async fn what_is_absent_is_said_to_be(tools: &dyn Tools) {

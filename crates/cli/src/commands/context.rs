@@ -1,0 +1,293 @@
+//! `synod context`: shared contexts, who may see what of them, and giving and taking grants. The files are a person's,
+//! so nothing here needs a daemon, and one that runs looks at the grants anew for every call.
+
+use std::path::Path;
+
+use adapters::tools::contexts::{Grants, Store, Text, Unreadable, view};
+use domain::agent::Spec;
+use domain::context::{Access, Acl, Asker, Grant, Grantee, acl_path, is_name};
+use domain::id::{AgentId, Time};
+use domain::role;
+use formats::acl::{self, Unchanged};
+use formats::diagnostic::render;
+use formats::time;
+use serde_json::{Value, json};
+
+use crate::args::ContextCommand;
+use crate::failure::{Exit, fail};
+use crate::out::Out;
+use crate::view::{self as home_view, text};
+
+/// So often a change of grants is made again because somebody edits the file.
+const TRIES_MAX: usize = 5;
+
+/// Does what the command line says.
+pub fn run(home: &Path, command: ContextCommand, out: &Out) -> anyhow::Result<Exit> {
+    let store = Store::open(home)?;
+    match command {
+        ContextCommand::List => list(&store, out),
+        ContextCommand::Show { context, by } => show(home, &store, &context, by.as_deref(), out),
+        ContextCommand::Grant { context, agent, role, access, redact, until } => {
+            let to = grantee(home, agent, role)?;
+            let access = if access == "read_write" { Access::ReadWrite } else { Access::Read };
+            let expires = until.as_deref().map(end).transpose()?;
+            let grant = Grant { to, access, redact, expires };
+            give(&store, &context, &grant, out)
+        }
+        ContextCommand::Revoke { context, agent, role } => {
+            let to = match (agent, role) {
+                (_, Some(role)) => Grantee::Role(role),
+                (agent, None) => Grantee::Agent(AgentId::new(agent.unwrap_or_default())),
+            };
+            take(home, &store, &context, &to, out)
+        }
+    }
+}
+
+fn list(store: &Store, out: &Out) -> anyhow::Result<Exit> {
+    let found: Vec<(String, Result<Option<Grants>, Unreadable>, Result<Option<Text>, Unreadable>)> = store
+        .names()
+        .into_iter()
+        .map(|name| (name.clone(), store.grants(&name), store.content(&name)))
+        .collect();
+    let now = home_view::now();
+    if out.json {
+        let contexts = found.iter().map(|(name, grants, content)| {
+            let acl = grants.as_ref().ok().and_then(Option::as_ref).map(|g| &g.acl);
+            let content = content.as_ref().ok().and_then(Option::as_ref);
+            let grants_json: Vec<Value> =
+                acl.into_iter().flat_map(|acl| &acl.grants).map(|g| grant_json(g, now)).collect();
+            json!({
+                "context": name,
+                "path": content.map(|c| &c.path),
+                "bytes": content.map(|c| c.text.len()),
+                "owner": acl.and_then(|acl| acl.owner.as_ref()),
+                "grants": grants_json,
+                "error": grants.as_ref().err().map(ToString::to_string),
+            })
+        });
+        out.value(json!({ "contexts": contexts.collect::<Vec<_>>() }));
+        return Ok(Exit::Ok);
+    }
+    if found.is_empty() {
+        out.line(
+            "No shared contexts; write contexts/<name>.json or .md, and grant it with `synod context grant`.",
+        );
+        return Ok(Exit::Ok);
+    }
+    let mut rows = Vec::new();
+    for (name, grants, content) in &found {
+        let size = match content {
+            Ok(Some(content)) => content.text.len().to_string(),
+            Ok(None) => "nothing".to_owned(),
+            Err(_) => "?".to_owned(),
+        };
+        let (owner, mut who) = match grants {
+            Ok(Some(Grants { acl, .. })) => {
+                (owner(acl), acl.grants.iter().map(|g| grant_line(g, now)).collect())
+            }
+            Ok(None) => (owner(&Acl::default()), Vec::new()),
+            Err(error) => ("?".to_owned(), vec![format!("nobody: {error}")]),
+        };
+        if who.is_empty() {
+            who.push("nobody".to_owned());
+        }
+        for (number, who) in who.iter().enumerate() {
+            let first = |cell: &str| if number == 0 { cell.to_owned() } else { String::new() };
+            rows.push(vec![first(name), first(&owner), first(&size), text::line(who)]);
+        }
+    }
+    for (number, line) in text::table(&["CONTEXT", "OWNER", "BYTES", "WHO MAY WHAT"], rows).iter().enumerate()
+    {
+        out.line(if number == 0 { out.dim(line) } else { line.clone() });
+    }
+    Ok(Exit::Ok)
+}
+
+fn owner(acl: &Acl) -> String {
+    acl.owner.as_ref().map_or_else(|| "you".to_owned(), ToString::to_string)
+}
+
+fn grant_line(grant: &Grant, now: Time) -> String {
+    let hides =
+        if grant.redact.is_empty() { String::new() } else { format!(", not {}", grant.redact.join(", ")) };
+    let until = match grant.expires {
+        None => String::new(),
+        Some(end) if end <= now => format!(", ended {}", time::print(end)),
+        Some(end) => format!(", until {}", time::print(end)),
+    };
+    format!("{}: {}{hides}{until}", to_words(&grant.to), grant.access.as_str())
+}
+
+fn grant_json(grant: &Grant, now: Time) -> Value {
+    let (agent, role) = match &grant.to {
+        Grantee::Agent(id) => (Some(id), None),
+        Grantee::Role(role) => (None, Some(role)),
+    };
+    json!({
+        "agent": agent,
+        "role": role,
+        "access": grant.access.as_str(),
+        "redact": grant.redact,
+        "expires": grant.expires.map(time::print),
+        "ended": grant.expires.is_some_and(|end| end <= now),
+    })
+}
+
+fn to_words(to: &Grantee) -> String {
+    match to {
+        Grantee::Agent(id) => id.to_string(),
+        Grantee::Role(role) => format!("every {role}"),
+    }
+}
+
+fn show(home: &Path, store: &Store, name: &str, by: Option<&str>, out: &Out) -> anyhow::Result<Exit> {
+    known(store, name)?;
+    let mend = "`synod check` says more";
+    let grants = store.grants(name).map_err(|e| fail(Exit::Failed, e.to_string(), mend));
+    let content = store.content(name).map_err(|e| fail(Exit::Failed, e.to_string(), mend))?;
+    let Some(content) = content else {
+        return Err(fail(
+            Exit::Failed,
+            format!("{name} says nothing yet"),
+            format!("write contexts/{name}.json"),
+        ));
+    };
+    let shown = match by {
+        None => content.text.clone(),
+        Some(agent) => {
+            let agent = agent_of(home, agent)?;
+            let acl = grants?.map(|grants| grants.acl).unwrap_or_default();
+            let asker = Asker::of(&agent);
+            let granted = acl.judge(asker, Access::Read, home_view::now()).map_err(|denied| {
+                let help = format!("`synod context grant {name} {}` lets it see the context", agent.id);
+                fail(Exit::Denied, denied.rule(&agent.id, name), help)
+            })?;
+            view(&granted, &content).map_err(|error| fail(Exit::Denied, error, mend))?
+        }
+    };
+    if out.json {
+        out.value(json!({ "context": name, "path": content.path, "as": by, "content": shown }));
+    } else {
+        out.line(text::visible(shown.trim_end_matches('\n')));
+    }
+    Ok(Exit::Ok)
+}
+
+fn give(store: &Store, name: &str, grant: &Grant, out: &Out) -> anyhow::Result<Exit> {
+    known(store, name)?;
+    let is_text = store.content(name).ok().flatten().is_some_and(|content| !content.is_json());
+    if is_text && !grant.redact.is_empty() {
+        let message = format!("contexts/{name}.md is text, and fields of a text cannot be hidden");
+        return Err(fail(Exit::Usage, message, "leave --redact out, or keep the context as JSON"));
+    }
+    change(store, name, |path, text| acl::give(path, text, grant), out)?;
+    told(name, &format!("{name} is granted: {}", grant_line(grant, home_view::now())), out);
+    Ok(Exit::Ok)
+}
+
+fn take(home: &Path, store: &Store, name: &str, to: &Grantee, out: &Out) -> anyhow::Result<Exit> {
+    known(store, name)?;
+    let is_theirs = |acl: &Acl| acl.grants.iter().any(|grant| grant.to == *to);
+    let grants = store.grants(name);
+    if grants.is_ok_and(|grants| !grants.is_some_and(|grants| is_theirs(&grants.acl))) {
+        let message = format!("{} grants {} nothing", acl_path(name), to_words(to));
+        return Err(fail(Exit::Failed, message, "`synod context list` shows who may see what"));
+    }
+    change(store, name, |path, text| acl::take(path, text, to), out)?;
+    let left = store.grants(name).ok().flatten().map(|grants| grants.acl).unwrap_or_default();
+    let still = match to {
+        Grantee::Agent(id) => home_view::agents(home)
+            .iter()
+            .find(|agent| agent.id == *id)
+            .and_then(|agent| left.granted(agent, home_view::now()).map(|_| agent.role.clone())),
+        Grantee::Role(_) => None,
+    };
+    let still = still.map_or_else(String::new, |role| format!("; as {role} it still sees it"));
+    told(name, &format!("{name} is no longer granted to {}{still}", to_words(to)), out);
+    Ok(Exit::Ok)
+}
+
+fn told(name: &str, words: &str, out: &Out) {
+    if out.json {
+        out.value(json!({ "context": name, "path": acl_path(name), "done": words }));
+    } else {
+        out.line(words);
+    }
+}
+
+/// Edits the grants as the file says them now, again if somebody saves it meanwhile.
+fn change(
+    store: &Store,
+    name: &str,
+    edit: impl Fn(&str, &str) -> Result<String, Unchanged>,
+    out: &Out,
+) -> anyhow::Result<()> {
+    let path = acl_path(name);
+    let help = "the file is as it was; mend it, or edit it yourself";
+    for _ in 0..TRIES_MAX {
+        let old = match store.text(&path) {
+            Ok(old) => old,
+            Err(error) => return Err(fail(Exit::Failed, error.to_string(), help)),
+        };
+        let before = old.clone().unwrap_or_else(|| acl::print(&Acl::default()));
+        let new = edit(&path, &before).map_err(|unchanged| match unchanged {
+            Unchanged::Broken(told) => {
+                let told: Vec<String> = told.iter().map(|d| render(d, Some(&before), out.color())).collect();
+                fail(Exit::Failed, format!("{path} does not read\n{}", told.join("\n").trim_end()), help)
+            }
+            Unchanged::Refused(refused) => fail(Exit::Failed, format!("{path}: {refused}"), help),
+        })?;
+        let mark = format!("person-{}", std::process::id());
+        match store.write(&path, old.as_deref(), &new, &mark) {
+            Ok(true) => return Ok(()),
+            Ok(false) => {}
+            Err(error) => return Err(fail(Exit::Failed, error.to_string(), "make the folder writable")),
+        }
+    }
+    Err(fail(Exit::Failed, format!("{path} changes all the time"), "try again when nobody edits it"))
+}
+
+fn known(store: &Store, name: &str) -> anyhow::Result<()> {
+    let names = store.names();
+    if is_name(name) && names.iter().any(|known| known == name) {
+        return Ok(());
+    }
+    Err(home_view::unknown("context", name, names.iter().map(String::as_str)))
+}
+
+fn agent_of(home: &Path, id: &str) -> anyhow::Result<Spec> {
+    let agents = home_view::agents(home);
+    let ids: Vec<&str> = agents.iter().map(|agent| agent.id.as_str()).collect();
+    let found = agents.iter().find(|agent| agent.id.as_str() == id).cloned();
+    found.ok_or_else(|| home_view::unknown("agent", id, ids))
+}
+
+/// To whom, if there is such a one.
+fn grantee(home: &Path, agent: Option<String>, role: Option<String>) -> anyhow::Result<Grantee> {
+    let Some(role) = role else {
+        return Ok(Grantee::Agent(agent_of(home, agent.as_deref().unwrap_or_default())?.id));
+    };
+    let mut roles: Vec<String> = role::builtin().into_keys().collect();
+    roles.extend(home_view::settings(home).roles.into_keys());
+    if roles.contains(&role) {
+        return Ok(Grantee::Role(role));
+    }
+    let near = formats::did_you_mean(&role, roles.iter().map(String::as_str));
+    let help = near
+        .map_or_else(|| format!("roles are {}", roles.join(", ")), |near| format!("did you mean {near}?"));
+    Err(fail(Exit::Failed, format!("there is no role {}", text::line(&role)), help))
+}
+
+fn end(text: &str) -> anyhow::Result<Time> {
+    let now = home_view::now();
+    let from_now = || Some(Time(now.0.saturating_add(i64::try_from(time::parse_duration(text)?).ok()?)));
+    match time::parse(text).or_else(from_now) {
+        Some(end) if end > now => Ok(end),
+        Some(_) => Err(fail(Exit::Usage, format!("{text} is over"), "give a time to come")),
+        None => {
+            let help = "write 2026-01-31T12:00:00Z, or how long: 30m, 24h, 7d";
+            Err(fail(Exit::Usage, format!("{} is no time", text::line(text)), help))
+        }
+    }
+}

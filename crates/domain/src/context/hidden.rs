@@ -1,0 +1,293 @@
+//! Fields of a context that somebody does not see: taken out of what is shown, and kept when whoever does not see
+//! them writes. What cannot be kept for certain is refused.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value};
+
+/// Stands where a field was.
+pub const REDACTED: &str = "[redacted]";
+/// The deepest field that is looked for.
+const DEPTH_MAX: usize = 64;
+
+/// Fields that are hidden, as a tree: `a.b` is the field `b` of `a`, in every item where a list comes in between.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Hidden {
+    is_here: bool,
+    below: BTreeMap<String, Hidden>,
+}
+
+/// Why what somebody wrote cannot be joined with what they do not see. Names no value.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Unmergeable {
+    /// It says something where a hidden field is.
+    Hidden(String),
+    /// It has something else where parts are hidden, which would be lost.
+    Holds(String),
+    /// It changes a list, and which item is which cannot be told.
+    Items(String),
+}
+
+impl std::fmt::Display for Unmergeable {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Hidden(path) => {
+                write!(f, "{path} is hidden from you: leave it out, or leave it as {REDACTED:?}")
+            }
+            Self::Holds(path) => {
+                write!(f, "{path} holds fields that are hidden from you: keep it as it is built")
+            }
+            Self::Items(path) => write!(
+                f,
+                "{path} has items with fields that are hidden from you: add items, or change one at a time, and leave \
+                 the others as they are; take none out"
+            ),
+        }
+    }
+}
+
+impl Hidden {
+    /// These fields.
+    pub fn of<'a>(fields: impl IntoIterator<Item = &'a str>) -> Self {
+        let mut hidden = Self::default();
+        for field in fields {
+            let keys = field.split('.').take(DEPTH_MAX);
+            keys.fold(&mut hidden, |here, key| here.below.entry(key.to_owned()).or_default()).is_here = true;
+        }
+        hidden
+    }
+
+    /// Whether nothing is.
+    pub fn is_empty(&self) -> bool {
+        !self.is_here && self.below.is_empty()
+    }
+
+    /// The value as it is shown.
+    pub fn shown(&self, value: &Value) -> Value {
+        match value {
+            _ if self.is_here => Value::from(REDACTED),
+            Value::Array(items) => items.iter().map(|item| self.shown(item)).collect(),
+            Value::Object(fields) => {
+                let show = |(key, value): (&String, &Value)| {
+                    let shown = self.below.get(key).map_or_else(|| value.clone(), |below| below.shown(value));
+                    (key.clone(), shown)
+                };
+                Value::Object(fields.iter().map(show).collect())
+            }
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => value.clone(),
+        }
+    }
+
+    /// What `written` becomes when it replaces `old`, written by somebody who does not see these fields: each keeps
+    /// its value, and what they wrote counts for the rest.
+    pub fn merged(&self, old: Option<&Value>, written: Value) -> Result<Value, Unmergeable> {
+        self.merge(old, written, &mut Vec::new())
+    }
+
+    fn merge<'a>(
+        &'a self,
+        old: Option<&Value>,
+        written: Value,
+        path: &mut Vec<&'a str>,
+    ) -> Result<Value, Unmergeable> {
+        match (old, written) {
+            (old, Value::Object(fields)) if old.is_none_or(|old| old.is_object() || !self.is_in(old)) => {
+                self.merge_fields(old.and_then(Value::as_object), fields, path).map(Value::Object)
+            }
+            (Some(Value::Array(old)), Value::Array(items)) => {
+                self.merge_items(old, items, path).map(Value::Array)
+            }
+            (Some(old), _) if self.is_in(old) => Err(Unmergeable::Holds(shown(path))),
+            (_, Value::Array(items)) => items
+                .into_iter()
+                .map(|item| self.merge(None, item, path))
+                .collect::<Result<_, _>>()
+                .map(Value::Array),
+            (_, written) => Ok(written),
+        }
+    }
+
+    fn merge_fields<'a>(
+        &'a self,
+        old: Option<&Map<String, Value>>,
+        mut fields: Map<String, Value>,
+        path: &mut Vec<&'a str>,
+    ) -> Result<Map<String, Value>, Unmergeable> {
+        for (key, below) in &self.below {
+            let before = old.and_then(|old| old.get(key));
+            path.push(key);
+            let kept = match (before, fields.remove(key)) {
+                (_, Some(written)) if below.is_here && written != REDACTED => {
+                    return Err(Unmergeable::Hidden(shown(path)));
+                }
+                (before, _) if below.is_here => before.cloned(),
+                (before, Some(written)) => Some(below.merge(before, written, path)?),
+                (Some(before), None) if below.is_in(before) => {
+                    let nothing =
+                        if before.is_array() { Value::Array(vec![]) } else { Value::Object(Map::new()) };
+                    Some(below.merge(Some(before), nothing, path)?)
+                }
+                (_, None) => None,
+            };
+            path.pop();
+            fields.extend(kept.map(|kept| (key.clone(), kept)));
+        }
+        Ok(fields)
+    }
+
+    /// Items are told by what is seen of them. Of those with hidden fields one may have changed in its place; if more
+    /// did, nobody could say whose hidden fields belong to which.
+    fn merge_items<'a>(
+        &'a self,
+        old: &[Value],
+        items: Vec<Value>,
+        path: &mut Vec<&'a str>,
+    ) -> Result<Vec<Value>, Unmergeable> {
+        let mut open: Vec<(usize, Value)> =
+            old.iter().enumerate().map(|(index, item)| (index, self.shown(item))).collect();
+        let is_as_long = old.len() == items.len();
+        let mut merged: Vec<(Value, bool)> = Vec::with_capacity(items.len());
+        for item in items {
+            match open.iter().position(|(_, seen)| *seen == item) {
+                Some(found) => merged.push((old[open.remove(found).0].clone(), true)),
+                None => merged.push((item, false)),
+            }
+        }
+        let mut lost = open.iter().map(|(index, _)| *index).filter(|index| self.is_in(&old[*index]));
+        match (lost.next(), lost.next()) {
+            (None, _) => {}
+            (Some(index), None) if is_as_long && !merged[index].1 => {
+                let written = std::mem::take(&mut merged[index].0);
+                merged[index] = (self.merge(Some(&old[index]), written, path)?, true);
+            }
+            _ => return Err(Unmergeable::Items(shown(path))),
+        }
+        let settle =
+            |(item, is_old): (Value, bool)| if is_old { Ok(item) } else { self.merge(None, item, path) };
+        merged.into_iter().map(settle).collect()
+    }
+
+    /// Whether something of `value` is hidden.
+    fn is_in(&self, value: &Value) -> bool {
+        match value {
+            _ if self.is_here => true,
+            Value::Array(items) => items.iter().any(|item| self.is_in(item)),
+            Value::Object(fields) => {
+                self.below.iter().any(|(key, below)| fields.get(key).is_some_and(|field| below.is_in(field)))
+            }
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
+        }
+    }
+}
+
+fn shown(path: &[&str]) -> String {
+    if path.is_empty() { "it".to_owned() } else { path.join(".") }
+}
+
+/// The value at a field: `a.b` is the field `b` of `a`, `a.0` the first item of the list `a`.
+pub fn at<'v>(value: &'v Value, field: &str) -> Option<&'v Value> {
+    field.split('.').try_fold(value, |value, key| match value {
+        Value::Array(items) => items.get(key.parse::<usize>().ok()?),
+        other => other.get(key),
+    })
+}
+
+/// The value with a field set; fields above it that are missing are made. The error is the first part of the path
+/// that holds no fields.
+pub fn put_at(value: &mut Value, field: &str, new: Value) -> Result<(), String> {
+    let mut here = value;
+    let mut so_far: Vec<&str> = Vec::new();
+    for key in field.split('.').take(DEPTH_MAX) {
+        let none = || if so_far.is_empty() { "the context".to_owned() } else { so_far.join(".") };
+        here = match here {
+            Value::Object(fields) => fields.entry(key).or_insert(Value::Null),
+            Value::Array(items) => {
+                key.parse::<usize>().ok().and_then(|index| items.get_mut(index)).ok_or_else(none)?
+            }
+            Value::Null => {
+                *here = Value::Object(Map::new());
+                &mut here[key]
+            }
+            Value::Bool(_) | Value::Number(_) | Value::String(_) => return Err(none()),
+        };
+        so_far.push(key);
+    }
+    *here = new;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn fields_are_hidden_however_deep_and_in_every_item() {
+        let value = json!({
+            "a": {"b": {"c": 1, "d": 2}}, "list": [{"x": {"y": "s"}}, [{"x": {"y": "t", "z": 3}}]], "c": 4
+        });
+        let hidden = Hidden::of(["a.b.c", "list.x.y", "none.at.all", "c.deeper"]);
+        let expected = json!({
+            "a": {"b": {"c": REDACTED, "d": 2}},
+            "list": [{"x": {"y": REDACTED}}, [{"x": {"y": REDACTED, "z": 3}}]],
+            "c": 4
+        });
+        assert_eq!(hidden.shown(&value), expected);
+        assert_eq!(hidden.merged(Some(&value), expected), Ok(value));
+    }
+
+    #[test]
+    fn a_writer_never_destroys_what_is_hidden_from_them() {
+        let hidden = Hidden::of(["pay", "who.mail", "rows.key"]);
+        let old = json!({"pay": 9, "who": {"mail": "d@x", "name": "D"}, "rows": [{"n": 1, "key": "a"}, {"n": 2, "key": "b"}], "z": 0});
+        let is = |written: Value, becomes: Value| {
+            assert_eq!(hidden.merged(Some(&old), written.clone()), Ok(becomes), "{written}");
+        };
+        let refused = |written: Value, why: Unmergeable| {
+            assert_eq!(hidden.merged(Some(&old), written.clone()), Err(why), "{written}");
+        };
+        let rows = old["rows"].clone();
+        let seen = json!([{"n": 1, "key": REDACTED}, {"n": 2, "key": REDACTED}]);
+        is(json!({"rows": seen}), json!({"pay": 9, "who": {"mail": "d@x"}, "rows": rows}));
+        is(
+            json!({"pay": REDACTED, "who": {"name": "E"}, "rows": [{"n": 7}, seen[1]], "new": [1]}),
+            json!({"pay": 9, "who": {"name": "E", "mail": "d@x"}, "rows": [{"n": 7, "key": "a"}, rows[1]], "new": [1]}),
+        );
+        // Moved and added items keep what is theirs.
+        is(
+            json!({"rows": [{"n": 3}, seen[1], seen[0]]}),
+            json!({"pay": 9, "who": {"mail": "d@x"}, "rows": [{"n": 3}, rows[1], rows[0]]}),
+        );
+        let items = || Unmergeable::Items("rows".to_owned());
+        refused(json!({"rows": [seen[0]]}), items());
+        refused(json!({}), items());
+        refused(json!({"rows": [{"n": 8}, {"n": 9}]}), items());
+        refused(json!({"rows": [{"n": 8}, seen[0]]}), items());
+        refused(json!({"rows": 1}), Unmergeable::Holds("rows".to_owned()));
+        refused(json!({"rows": {"key": REDACTED}}), Unmergeable::Holds("rows".to_owned()));
+        refused(json!({"rows": seen, "who": null}), Unmergeable::Holds("who".to_owned()));
+        refused(json!([1]), Unmergeable::Holds("it".to_owned()));
+        refused(json!({"rows": seen, "pay": 10}), Unmergeable::Hidden("pay".to_owned()));
+        refused(
+            json!({"rows": [seen[0], seen[1], {"key": "c"}]}),
+            Unmergeable::Hidden("rows.key".to_owned()),
+        );
+        assert_eq!(hidden.merged(None, json!({"pay": 1})), Err(Unmergeable::Hidden("pay".to_owned())));
+        assert_eq!(hidden.merged(None, json!({"pay": REDACTED, "z": 1})), Ok(json!({"z": 1})));
+    }
+
+    #[test]
+    fn a_field_is_found_and_set_where_its_path_leads() {
+        let mut value = json!({"a": {"b": [1, {"c": 2}]}, "s": "text"});
+        assert_eq!(at(&value, "a.b.1.c"), Some(&json!(2)));
+        for absent in ["a.x", "a.b.2", "a.b.c", "s.t", ""] {
+            assert_eq!(at(&value, absent), None, "{absent}");
+        }
+        assert_eq!(put_at(&mut value, "a.b.1.c", json!(3)), Ok(()));
+        assert_eq!(put_at(&mut value, "n.m", json!([])), Ok(()));
+        assert_eq!(value, json!({"a": {"b": [1, {"c": 3}]}, "s": "text", "n": {"m": []}}));
+        assert_eq!(put_at(&mut value, "s.t", json!(1)), Err("s".to_owned()));
+        assert_eq!(put_at(&mut value, "a.b.9", json!(1)), Err("a.b".to_owned()));
+    }
+}
