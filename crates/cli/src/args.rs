@@ -145,6 +145,13 @@ pub enum Command {
         #[arg(long)]
         dry_run: bool,
     },
+    /// Show open tasks and what each waits for.
+    #[command(after_help = "Example: synod graph\n         synod graph --format svg > waits.svg")]
+    Graph {
+        /// How: a tree for people, a file for Graphviz, a picture, or for programs.
+        #[arg(long, value_enum, default_value_t = GraphFormat::Text)]
+        format: GraphFormat,
+    },
     /// Say who would get a request, before you give it; exit code 1 if nobody takes it.
     #[command(
         after_help = "Example: synod route --explain \"Fix the failing login test\" --tag code:backend"
@@ -202,6 +209,19 @@ pub enum DelegationCommand {
         /// Which.
         id: String,
     },
+}
+
+/// How `synod graph` shows what it has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum GraphFormat {
+    /// A tree.
+    Text,
+    /// For Graphviz.
+    Dot,
+    /// A picture.
+    Svg,
+    /// As `--json`.
+    Json,
 }
 
 /// `synod trust …`

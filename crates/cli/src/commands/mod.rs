@@ -7,6 +7,7 @@ mod context;
 mod delegation;
 mod demo;
 mod doctor;
+mod graph;
 mod history;
 mod inbox;
 mod init;
@@ -69,6 +70,7 @@ pub fn run(args: Args, out: &Out) -> anyhow::Result<Exit> {
             history::run(&home::find(given)?, &filter, out)
         }
         Command::Undo { commit, dry_run } => undo::run(&home::find(given)?, &commit, dry_run, out),
+        Command::Graph { format } => graph::run(&home::find(given)?, format, out),
         Command::Route { request, tag, to, explain } => {
             let asked = route::Asked { request: &request, tags: &tag, to: to.as_deref() };
             route::run(&home::find(given)?, &asked, explain, out)

@@ -1,5 +1,6 @@
 //! Waits as people meet them: tasks that wait for each other in files, while the team runs and while it does not.
 
+use crate::home::Home;
 use crate::team::{Team, until_so};
 
 const SCRIPT: &str = "rules:\n  - text: Fine.\n";
@@ -12,9 +13,9 @@ fn task(id: &str, on: &str) -> String {
 fn an_edit_that_closes_a_cycle_is_told_with_its_place_and_named_in_status() {
     let team = Team::scripted(SCRIPT);
     let up = team.up();
-    team.write("tasks/a.task.md", &task("task-a", "task-b"));
+    team.write("tasks/a.task.md", task("task-a", "task-b"));
     until_so("it is taken", || team.fine(&["status"]).contains("task-a"));
-    team.write("tasks/b.task.md", &task("task-b", "task-a"));
+    team.write("tasks/b.task.md", task("task-b", "task-a"));
     let told = "the tasks wait for each other: task-b → task-a → task-b";
     until_so("it is told", || up.stderr().contains(told) && up.stderr().contains("tasks/b.task.md:3:17"));
     let status = team.fine(&["status", "--json"]);
@@ -23,4 +24,71 @@ fn an_edit_that_closes_a_cycle_is_told_with_its_place_and_named_in_status() {
     until_so("both are done", || team.fine(&["status", "--json"]).contains("\"done\":2"));
     up.stop();
     team.is_in_order();
+}
+
+#[test]
+fn the_graph_has_what_is_open_and_what_each_waits_for() {
+    let home = Home::fine();
+    let ran = home.run(&["graph"]);
+    assert_eq!((ran.code, ran.stderr.as_str()), (0, ""));
+    assert!(
+        ran.stdout.starts_with(
+            "[/] task-001 @planner-001  Is there enough space for the backup?\n      waits for task-002, task-003\n  \
+             [?] task-002 @executor-001  Look at the disk\n        waits for you: approval-0001\n"
+        ),
+        "{}",
+        ran.stdout
+    );
+    let value = home.json(&["graph"]);
+    let waits: Vec<String> = value["waits"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|w| {
+            format!(
+                "{} {} {}",
+                w["from"].as_str().unwrap(),
+                w["why"].as_str().unwrap(),
+                w["to"].as_str().unwrap()
+            )
+        })
+        .collect();
+    assert_eq!(
+        waits,
+        [
+            "task-001 part task-002",
+            "task-001 part task-003",
+            "task-003 dependency task-002",
+            "task-002 approval approval-0001"
+        ]
+    );
+    assert_eq!(home.run(&["graph", "--format", "json"]).stdout, home.run(&["graph", "--json"]).stdout);
+}
+
+#[test]
+fn titles_do_not_break_the_dot_file_or_the_picture_and_boxes_do_not_overlap() {
+    let home = Home::empty().write(
+        "tasks/x.task.md",
+        "- [ ] \"A <b> & c\"\n  - id: a\n  - depends_on: b, gone\n- [ ] \"B\\\\\"\n  - id: b\n  - depends_on: a\n- [ ] \"C\"\n  - id: c\n",
+    );
+    let dot = home.run(&["graph", "--format", "dot"]).stdout;
+    assert!(dot.starts_with("digraph waits {\n") && dot.ends_with("}\n"), "{dot}");
+    assert!(dot.contains("  \"a\" -> \"b\" [label=\"dependency\"];\n  \"a\" -> \"gone\""), "{dot}");
+    let svg = home.run(&["graph", "--format", "svg"]).stdout;
+    assert!(svg.contains("A &lt;b&gt; &amp; c") && !svg.contains("<b>"), "{svg}");
+    let number = |line: &str, key: &str| -> i64 {
+        line.split(&format!(" {key}=\"")).nth(1).unwrap().split('"').next().unwrap().parse().unwrap()
+    };
+    let boxes: Vec<(i64, i64, i64, i64)> = svg
+        .lines()
+        .filter(|line| line.starts_with("<rect x="))
+        .map(|line| (number(line, "x"), number(line, "y"), number(line, "width"), number(line, "height")))
+        .collect();
+    assert_eq!(boxes.len(), 4, "{svg}");
+    for (n, a) in boxes.iter().enumerate() {
+        for b in &boxes[..n] {
+            let apart = a.0 >= b.0 + b.2 || b.0 >= a.0 + a.2 || a.1 >= b.1 + b.3 || b.1 >= a.1 + a.3;
+            assert!(apart, "{a:?} {b:?}");
+        }
+    }
 }

@@ -1,0 +1,216 @@
+//! `synod graph`: tasks that have not ended and what each waits for, as a tree, as dot, as a picture or for programs.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use domain::waits::{Node, Why, edges};
+use serde_json::json;
+
+use crate::args::GraphFormat;
+use crate::failure::Exit;
+use crate::out::Out;
+use crate::view::activity::Overview;
+use crate::view::text;
+
+/// The width of a character of the picture, about.
+const CHARACTER: usize = 7;
+const BOX_WIDTH: usize = 34 * CHARACTER;
+const BOX_HEIGHT: usize = 44;
+const GAP_X: usize = 90;
+const GAP_Y: usize = 20;
+const STEP_Y: usize = BOX_HEIGHT + GAP_Y;
+const MARGIN: usize = 20;
+/// So much of a title is shown in a box.
+const TITLE_MAX: usize = 32;
+
+/// What is drawn: boxes by name, and who waits for whom.
+struct Graph {
+    boxes: Vec<Drawn>,
+    waits: Vec<(usize, usize, &'static str)>,
+}
+
+struct Drawn {
+    id: String,
+    title: String,
+    mark: &'static str,
+    agent: Option<String>,
+    why: Option<String>,
+}
+
+pub fn run(home: &Path, format: GraphFormat, out: &Out) -> anyhow::Result<Exit> {
+    let overview = Overview::read(home);
+    let graph = Graph::of(&overview);
+    match (out.json, format) {
+        (true, _) | (false, GraphFormat::Json) => {
+            let tasks = graph.boxes.iter().map(
+                |b| json!({ "id": b.id, "title": b.title, "state": b.mark, "agent": b.agent, "why": b.why }),
+            );
+            let name = |index: &usize| &graph.boxes[*index].id;
+            let waits = graph.waits.iter();
+            let waits =
+                waits.map(|(from, to, why)| json!({ "from": name(from), "to": name(to), "why": why }));
+            out.value(json!({ "nodes": tasks.collect::<Vec<_>>(), "waits": waits.collect::<Vec<_>>() }));
+        }
+        (false, GraphFormat::Text) => tell(&overview, out),
+        (false, GraphFormat::Dot) => out.line(graph.dot().trim_end()),
+        (false, GraphFormat::Svg) => out.line(graph.svg().trim_end()),
+    }
+    Ok(Exit::Ok)
+}
+
+/// Each task below the one it is a part of, with what keeps it.
+fn tell(overview: &Overview, out: &Out) {
+    let (tasks, around) = (&overview.tasks, overview.around());
+    let rows = tasks.tree(|task| !task.mark.is_ended());
+    if rows.is_empty() {
+        return out.line("No task is open.");
+    }
+    for (index, depth) in rows {
+        let task = &tasks.list[index];
+        let who = task.spec.assignee.as_ref().map_or_else(String::new, |agent| format!(" @{agent}"));
+        let (indent, id, title) =
+            ("  ".repeat(depth), task.id().unwrap_or("-"), text::line(&task.spec.title));
+        out.line(text::fit(&format!("{indent}{} {id}{who}  {title}", task.shown_mark())));
+        let why = tasks.why(index, &around).unwrap_or_else(|| "is being worked on".to_owned());
+        out.line(out.dim(&format!("{indent}      {}", text::line(&why))));
+    }
+}
+
+impl Graph {
+    fn of(overview: &Overview) -> Self {
+        let (tasks, around) = (&overview.tasks, overview.around());
+        let mut graph = Self { boxes: Vec::new(), waits: Vec::new() };
+        let mut places: BTreeMap<String, usize> = BTreeMap::new();
+        let open = (0..tasks.list.len()).filter(|index| !tasks.list[*index].mark.is_ended());
+        for index in open {
+            let task = &tasks.list[index];
+            let Some(id) = task.id().filter(|id| !places.contains_key(*id)) else { continue };
+            places.insert(id.to_owned(), graph.boxes.len());
+            graph.boxes.push(Drawn {
+                id: id.to_owned(),
+                title: text::line(&task.spec.title),
+                mark: task.mark.as_str(),
+                agent: task.spec.assignee.as_ref().map(ToString::to_string),
+                why: tasks.why(index, &around),
+            });
+        }
+        for wait in edges(&tasks.state()) {
+            let (Node::Task(from), Node::Task(to)) = (&wait.from, &wait.to) else { continue };
+            let why = if wait.why == Why::Part { "part" } else { "dependency" };
+            let to = *places.entry(to.to_string()).or_insert_with(|| graph.add(to.as_str(), "", "missing"));
+            if let Some(from) = places.get(from.as_str()) {
+                graph.waits.push((*from, to, why));
+            }
+        }
+        for waiting in &overview.approvals.waiting {
+            let request = &waiting.request;
+            let to = graph.add(request.id.as_str(), "waits for a person", "asking");
+            if let Some(from) = request.task.as_ref().and_then(|task| places.get(task.as_str())) {
+                graph.waits.push((*from, to, "approval"));
+            }
+        }
+        graph
+    }
+
+    fn add(&mut self, id: &str, title: &str, mark: &'static str) -> usize {
+        let (id, title) = (id.to_owned(), title.to_owned());
+        self.boxes.push(Drawn { id, title, mark, agent: None, why: None });
+        self.boxes.len() - 1
+    }
+
+    fn dot(&self) -> String {
+        let quote = |text: &str| format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""));
+        let mut dot = "digraph waits {\n  rankdir=LR;\n  node [shape=box];\n".to_owned();
+        for b in &self.boxes {
+            let label = quote(&format!("{} [{}]\n{}", b.id, b.mark, b.title)).replace('\n', "\\n");
+            dot.push_str(&format!("  {} [label={label}];\n", quote(&b.id)));
+        }
+        for (from, to, why) in &self.waits {
+            let (from, to) = (quote(&self.boxes[*from].id), quote(&self.boxes[*to].id));
+            dot.push_str(&format!("  {from} -> {to} [label={}];\n", quote(why)));
+        }
+        dot + "}\n"
+    }
+
+    /// The column of each box: what waits stands left of what it waits for. A circle ends after as many rounds as
+    /// there are boxes.
+    fn columns(&self) -> Vec<usize> {
+        let mut columns = vec![0; self.boxes.len()];
+        for _ in 0..self.boxes.len() {
+            let mut moved = false;
+            for (from, to, _) in &self.waits {
+                let right = (columns[*from] + 1).min(self.boxes.len() - 1);
+                if columns[*to] < right {
+                    (columns[*to], moved) = (right, true);
+                }
+            }
+            if !moved {
+                break;
+            }
+        }
+        let mut used: Vec<usize> = columns.clone();
+        used.sort_unstable();
+        used.dedup();
+        columns.iter().map(|column| used.partition_point(|other| other < column)).collect()
+    }
+
+    fn svg(&self) -> String {
+        let columns = self.columns();
+        let mut filled: BTreeMap<usize, usize> = BTreeMap::new();
+        let places: Vec<(usize, usize)> = columns
+            .iter()
+            .map(|column| {
+                let row = filled.entry(*column).or_default();
+                // Every other column stands lower, so that a line to the next but one runs between its boxes.
+                let lower = column % 2 * STEP_Y / 2;
+                let place = (MARGIN + column * (BOX_WIDTH + GAP_X), MARGIN + *row * STEP_Y + lower);
+                *row += 1;
+                place
+            })
+            .collect();
+        let wide = MARGIN * 2 + filled.len().max(1) * (BOX_WIDTH + GAP_X) - GAP_X;
+        let high = MARGIN * 2 + filled.values().max().copied().unwrap_or(1) * STEP_Y + STEP_Y / 2 - GAP_Y;
+        let mut svg = format!(
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{wide}\" height=\"{high}\" viewBox=\"0 0 {wide} {high}\" \
+             font-family=\"monospace\" font-size=\"11\">\n<defs><marker id=\"tip\" viewBox=\"0 0 8 8\" refX=\"8\" refY=\"4\" \
+             markerWidth=\"8\" markerHeight=\"8\" orient=\"auto\"><path d=\"M0 0L8 4L0 8z\"/></marker></defs>\n\
+             <rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n"
+        );
+        for (from, to, why) in &self.waits {
+            let (x1, y1) = (places[*from].0 + BOX_WIDTH, places[*from].1 + BOX_HEIGHT / 2);
+            let (x2, y2) = (places[*to].0, places[*to].1 + BOX_HEIGHT / 2);
+            svg.push_str(&format!(
+                "<path d=\"M{x1} {y1}C{} {y1} {} {y2} {x2} {y2}\" fill=\"none\" stroke=\"black\" \
+                 marker-end=\"url(#tip)\"><title>{why}</title></path>\n",
+                x1 + GAP_X / 2,
+                x2.saturating_sub(GAP_X / 2)
+            ));
+        }
+        for (b, (x, y)) in self.boxes.iter().zip(&places) {
+            let fill = match b.mark {
+                "running" => "#dbeafe",
+                "asking" => "#fef3c7",
+                "missing" => "#fee2e2",
+                _ => "#f3f4f6",
+            };
+            let head = match &b.agent {
+                Some(agent) => format!("{} @{agent}", b.id),
+                None => b.id.clone(),
+            };
+            svg.push_str(&format!(
+                "<rect x=\"{x}\" y=\"{y}\" width=\"{BOX_WIDTH}\" height=\"{BOX_HEIGHT}\" rx=\"4\" fill=\"{fill}\" stroke=\"#6b7280\"/>\n\
+                 <text x=\"{tx}\" y=\"{ty}\" font-weight=\"bold\">{}</text>\n<text x=\"{tx}\" y=\"{by}\">{}</text>\n",
+                escape(&text::cut(&head, TITLE_MAX)),
+                escape(&text::cut(&b.title, TITLE_MAX)),
+                tx = x + 8,
+                ty = y + 18,
+                by = y + 34,
+            ));
+        }
+        svg + "</svg>\n"
+    }
+}
+
+fn escape(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}
