@@ -147,5 +147,6 @@ pub fn message(number: u32) -> Message {
         calls: Vec::new(),
         call: None,
         summary_through: None,
+        envelope: None,
     }
 }

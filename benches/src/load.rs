@@ -128,6 +128,7 @@ impl World {
                 session: None,
                 agent,
                 text,
+                urgency: Default::default(),
                 by: "dana".to_owned(),
                 in_file: false,
             };
@@ -152,7 +153,7 @@ impl World {
                 Act::ExecuteCommand { command: "df -h".to_owned() },
             ],
             3 if self.rng.chance(1, 3) => {
-                vec![Act::SendMessage { to: self.some_agent(), content: words(120, n) }, self.create_task(n)]
+                vec![Act::send_message(self.some_agent(), words(120, n)), self.create_task(n)]
             }
             _ => Vec::new(),
         };

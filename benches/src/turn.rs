@@ -93,7 +93,7 @@ pub fn name(number: u32) -> String {
 /// A word to an agent, which it answers in a conversation of its own.
 pub fn word(agent: &str) -> Input {
     let (agent, text, by) = (AgentId::new(agent), "look at the disk".to_owned(), "dana".to_owned());
-    Input::MessageWritten { session: None, agent, text, by, in_file: false }
+    Input::MessageWritten { session: None, agent, text, urgency: Default::default(), by, in_file: false }
 }
 
 async fn turn(

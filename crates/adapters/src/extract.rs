@@ -85,5 +85,6 @@ fn said(content: String) -> Message {
         call: None,
         label: Label::owner(),
         summary_through: None,
+        envelope: None,
     }
 }

@@ -119,6 +119,9 @@ pub enum Command {
     /// See conversations and speak in them.
     #[command(subcommand)]
     Session(SessionCommand),
+    /// See what agents and people say to each other, and say something.
+    #[command(subcommand)]
+    Message(MessageCommand),
     /// Show what changed in the home, who did it and why, newest first.
     #[command(
         after_help = "Example: synod history --task task-003\n         synod history policy/commands.yaml"
@@ -403,6 +406,55 @@ pub enum SessionCommand {
         /// What.
         text: String,
     },
+}
+
+/// `synod message …`
+#[derive(Debug, Subcommand)]
+pub enum MessageCommand {
+    /// Show the newest messages of all conversations, oldest first.
+    #[command(after_help = "Example: synod message list --agent planner-001 --channel direct")]
+    List(MessageFilter),
+    /// Say something to an agent, or to all of them; a sleeping agent is woken.
+    #[command(after_help = "Example: synod message send broadcast \"We stop at five.\" --priority high")]
+    Send {
+        /// An agent, a session, or `broadcast`.
+        to: String,
+        /// What.
+        text: String,
+        /// low, normal, high or critical; of several that wait, the most urgent is read first.
+        #[arg(long, default_value = "normal", value_name = "PRIORITY")]
+        priority: String,
+    },
+    /// Show messages as they are sent, until so many (--limit) were shown.
+    #[command(after_help = "Example: synod message tail --from planner-001 --json")]
+    Tail {
+        /// Which.
+        #[command(flatten)]
+        filter: MessageFilter,
+        /// Begin with the first message of the journal.
+        #[arg(long)]
+        all: bool,
+    },
+}
+
+/// Which messages.
+#[derive(Debug, clap::Args)]
+pub struct MessageFilter {
+    /// Only those from or to this agent.
+    #[arg(long, value_name = "AGENT")]
+    pub agent: Option<String>,
+    /// Only those from this agent or person (`person:dana`).
+    #[arg(long, value_name = "WHO")]
+    pub from: Option<String>,
+    /// Only those of this channel: task or direct.
+    #[arg(long, value_name = "CHANNEL")]
+    pub channel: Option<String>,
+    /// Only this request and its answers.
+    #[arg(long, value_name = "ID")]
+    pub correlation: Option<String>,
+    /// At most so many.
+    #[arg(long, default_value_t = 1000, value_name = "N")]
+    pub limit: usize,
 }
 
 /// `synod audit …`

@@ -33,6 +33,8 @@ mod home;
 mod injection;
 #[path = "all/look.rs"]
 mod look;
+#[path = "all/message.rs"]
+mod message;
 #[path = "all/people.rs"]
 mod people;
 #[path = "all/policy.rs"]

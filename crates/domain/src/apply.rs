@@ -3,6 +3,7 @@
 
 mod delegate;
 mod labels;
+mod messages;
 
 use crate::agent;
 use crate::event::{Bill, Event, Finish, Found, Tail};
@@ -64,7 +65,7 @@ impl State {
             }
             Event::SessionReopened { session } => self.reopen_session(session),
             Event::MessageAdded { session, message, asker, in_file: _ } => {
-                self.hear(session, message, asker.as_ref())
+                self.hear(session, message, asker.as_ref());
             }
             Event::MessageEdited { .. } => {}
             Event::Moved { session, to, failed, .. } => self.move_session(at, session, *to, *failed),
@@ -102,6 +103,9 @@ impl State {
                 );
                 self.approvals.insert(request.id.clone(), (**request).clone());
             }
+            Event::CallAwaited { session, call, correlation, due } => {
+                self.await_answer(session, call, correlation, *due);
+            }
             Event::CallFinished { session, message, wrote, finish } => {
                 let pending =
                     message.call.as_ref().and_then(|call| self.sessions.get(session)?.pending(call));
@@ -129,7 +133,10 @@ impl State {
             .iter()
             .filter_map(|(_, what)| match what {
                 Deadline::Work(session) => Some(session.clone()),
-                Deadline::Retry(_) | Deadline::Approval(_) | Deadline::Delegation(_) => None,
+                Deadline::Retry(_)
+                | Deadline::Approval(_)
+                | Deadline::Delegation(_)
+                | Deadline::Answer(..) => None,
             })
             .collect();
         for id in working {
@@ -309,6 +316,10 @@ impl State {
             next_message: 1,
             unread: false,
             askers: Default::default(),
+            asked: Default::default(),
+            cause: None,
+            caused: 0,
+            urgency: Default::default(),
             repeated: None,
             proving: None,
             unproven: 0,
@@ -363,6 +374,7 @@ impl State {
     }
 
     fn set_tail(&mut self, id: &SessionId, tail: &Tail) {
+        self.forget_waits(id);
         let Some(session) = self.sessions.get_mut(id) else { return };
         drop_retry(session, id, &mut self.deadlines);
         session.unread = false;
@@ -398,38 +410,21 @@ impl State {
         }
     }
 
-    fn hear(&mut self, id: &SessionId, message: &Message, asker: Option<&SessionId>) {
-        self.change_session(id, |session| {
-            session.next_message = session.next_message.max(number_in(message.id.as_str()).saturating_add(1));
-            session.unread = true;
-            session.turns = 0;
-            session.repeated = None;
-            session.askers.extend(asker.cloned());
-            session.label.join(&message.label);
-        });
-    }
-
     fn move_session(&mut self, at: Time, id: &SessionId, to: Lifecycle, failed: bool) {
         let Some(session) = self.sessions.get_mut(id) else { return };
         if to != Lifecycle::Working {
             drop_retry(session, id, &mut self.deadlines);
         }
         let from = session.lifecycle;
+        let answers = to == Lifecycle::Complete
+            || (to == Lifecycle::Waiting && matches!(session.stage, Stage::Concluding { .. }));
         session.lifecycle = to;
         session.failed = failed;
         let agent_id = session.agent.clone();
         match to {
-            Lifecycle::Complete => {
-                session.stage = Stage::Over;
-                session.askers.clear();
-            }
-            // The only stage in which an agent waits. Whoever asked has its answer, unless a person cut it off.
-            Lifecycle::Waiting => {
-                if matches!(session.stage, Stage::Concluding { .. }) {
-                    session.askers.clear();
-                }
-                session.stage = Stage::Resting;
-            }
+            Lifecycle::Complete => session.stage = Stage::Over,
+            // The only stage in which an agent waits.
+            Lifecycle::Waiting => session.stage = Stage::Resting,
             Lifecycle::Idle | Lifecycle::Working | Lifecycle::Blocked => {}
         }
         let mut agent = self.agents.get_mut(&agent_id);
@@ -457,12 +452,17 @@ impl State {
         {
             agent.sessions.remove(id);
         }
+        // Whoever asked has its answer, unless a person cut it off.
+        if answers {
+            self.forget_askers(id);
+        }
         self.refresh_session(id);
         self.refresh_agent(&agent_id);
     }
 
     fn begin_turn(&mut self, at: Time, id: &SessionId, turn: u32) {
         let ticket = Ticket { effect: self.seq, attempt: 1 };
+        self.charge_turn(id);
         self.change_session(id, |session| {
             if session.proving.take().is_some_and(|proving| proving.missing) {
                 session.unproven += 1;
@@ -470,6 +470,7 @@ impl State {
             session.stage = Stage::Thinking { ticket };
             session.unread = false;
             session.turns += 1;
+            session.urgency = Default::default();
             session.turns_total = turn;
             session.failures = 0;
             session.summaries = 0;
@@ -562,6 +563,8 @@ impl State {
     }
 
     fn finish_call(&mut self, id: &SessionId, message: &Message, finish: &Finish) {
+        self.forget_wait(id, message.call.as_ref());
+        self.settle_request(id, message);
         self.change_session(id, |session| {
             if let Some(proving) = &mut session.proving {
                 proving.missing |= *finish != Finish::Done;
@@ -610,19 +613,25 @@ impl State {
         let to_answer =
             session.stage == Stage::Resting && session.unread && session.lifecycle != Lifecycle::Complete;
         let waits = to_answer || (wants && !working);
-        if waits == session.queued.is_some() {
+        if !waits && session.queued.is_none() {
+            return;
+        }
+        let task = session.task.as_ref().and_then(|t| self.tasks.get(t));
+        let priority = messages::priority(task.and_then(|t| t.spec.priority), session.urgency);
+        // Whoever waits already moves up for something more urgent, and keeps its place among equals.
+        if waits && session.queued.is_some_and(|rank| rank.priority <= priority) {
             return;
         }
         let Some(agent) = self.agents.get_mut(&session.agent) else { return };
-        match session.queued.take() {
-            Some(rank) => _ = agent.queue.remove(&(rank, Work::Session(id.clone()))),
-            None => {
-                let task = session.task.as_ref().and_then(|t| self.tasks.get(t));
-                let priority = task.and_then(|t| t.spec.priority).unwrap_or(Priority::C);
-                let rank = Rank { priority, agent_priority: agent.spec.priority, since };
-                session.queued = Some(rank);
-                agent.queue.insert((rank, Work::Session(id.clone())));
-            }
+        let was = session.queued.take();
+        if let Some(rank) = was {
+            agent.queue.remove(&(rank, Work::Session(id.clone())));
+        }
+        if waits {
+            let since = was.map_or(since, |rank| rank.since);
+            let rank = Rank { priority, agent_priority: agent.spec.priority, since };
+            session.queued = Some(rank);
+            agent.queue.insert((rank, Work::Session(id.clone())));
         }
         let agent = session.agent.clone();
         self.refresh_agent(&agent);

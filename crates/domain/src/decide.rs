@@ -10,6 +10,7 @@ mod delegate;
 mod finish;
 mod inside;
 mod intake;
+mod messages;
 mod recover;
 mod turn;
 
@@ -112,8 +113,9 @@ fn follow(state: &State, at: Time, input: &Input) -> Result<Vec<Event>, Refused>
             true => Ok(vec![Event::MessageEdited { session: session.clone(), message: message.clone() }]),
             false => Err(Refused::NoSession(session.clone())),
         },
-        Input::MessageWritten { session, agent, text, by, in_file } => {
-            intake::message(state, at, session.as_ref(), agent, text, by, *in_file)
+        Input::MessageWritten { session, agent, text, urgency, by, in_file } => {
+            let message = messages::of_person(at, text, *urgency, by);
+            intake::message(state, at, session.as_ref(), agent, message, *in_file)
         }
         Input::Answered { approval, answer, by, via } => {
             finish::answered(state, at, approval, answer, by, via)
@@ -228,6 +230,7 @@ fn said(at: Time, from: &str, content: String, label: Label) -> Message {
         calls: Vec::new(),
         call: None,
         summary_through: None,
+        envelope: None,
         label,
     }
 }

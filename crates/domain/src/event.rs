@@ -266,6 +266,17 @@ pub enum Event {
         /// What exactly.
         request: Box<Request>,
     },
+    /// A call waits for another agent's answer.
+    CallAwaited {
+        /// In this conversation.
+        session: SessionId,
+        /// Which.
+        call: CallId,
+        /// The request that was sent.
+        correlation: String,
+        /// How long.
+        due: Time,
+    },
     /// A call has a result.
     CallFinished {
         /// In this conversation.
@@ -434,6 +445,7 @@ impl Event {
             Self::CallCleared { .. } => "call_cleared",
             Self::CallRetried { .. } => "call_retried",
             Self::CallAsked { .. } => "call_asked",
+            Self::CallAwaited { .. } => "call_awaited",
             Self::CallFinished { .. } => "call_finished",
             Self::ApprovalEnded { .. } => "approval_ended",
             Self::Delegated { .. } => "delegated",

@@ -7,6 +7,7 @@ use crate::approval::{Answer, Request};
 use crate::event::Tail;
 use crate::id::{AgentId, ApprovalId, CallId, MessageId, SessionId, TaskId, Ticket};
 use crate::label::Label;
+use crate::message::Urgency;
 use crate::session::{Head, Status};
 use crate::settings::{Policy, Settings};
 use crate::task::{self, Mark};
@@ -120,10 +121,12 @@ pub enum Input {
     MessageWritten {
         /// In which session; `None` lets Synod find or open one.
         session: Option<SessionId>,
-        /// To whom.
+        /// To whom; `broadcast` is all agents.
         agent: AgentId,
         /// What.
         text: String,
+        /// How urgent it is.
+        urgency: Urgency,
         /// Who.
         by: String,
         /// Whether it stands in the session file already.

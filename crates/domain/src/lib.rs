@@ -18,6 +18,7 @@ pub mod id;
 pub mod input;
 pub mod label;
 pub mod lifecycle;
+pub mod message;
 pub mod mode;
 mod react;
 pub mod redact;

@@ -43,6 +43,7 @@ pub fn react(state: &State, event: &Event) -> Option<Effect> {
         | Event::Replied { .. }
         | Event::EvidenceDemanded { .. }
         | Event::CallAsked { .. }
+        | Event::CallAwaited { .. }
         | Event::CallFinished { .. }
         | Event::Delegated { .. }
         | Event::Spent { .. }

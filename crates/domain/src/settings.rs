@@ -318,6 +318,9 @@ impl Context {
 pub struct Limits {
     /// Turns of one session until somebody new speaks.
     pub turns_max: u32,
+    /// Turns of all agents together that one request may cause through their messages.
+    #[serde(skip_serializing_if = "is_default_request_turns")]
+    pub request_turns_max: u32,
     /// Tool calls of one turn.
     pub calls_max: u32,
     /// The same call in a row; the next is refused.
@@ -356,10 +359,19 @@ impl WhenFull {
     }
 }
 
+/// What `limits.request_turns_max` is unless it is set.
+const REQUEST_TURNS_MAX: u32 = 250;
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde gives a reference")]
+fn is_default_request_turns(turns: &u32) -> bool {
+    *turns == REQUEST_TURNS_MAX
+}
+
 impl Default for Limits {
     fn default() -> Self {
         Self {
             turns_max: 25,
+            request_turns_max: REQUEST_TURNS_MAX,
             calls_max: 16,
             same_call_max: 3,
             parallel_max: 16,

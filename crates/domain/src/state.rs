@@ -10,6 +10,7 @@ use crate::delegation::Delegations;
 use crate::id::{AgentId, ApprovalId, CallId, DelegationId, Seq, SessionId, TaskId, Ticket, Time};
 use crate::label::Label;
 use crate::lifecycle::Lifecycle;
+use crate::message::Urgency;
 use crate::role::{self, Role};
 use crate::session::Status;
 use crate::settings::{Policy, Settings};
@@ -117,6 +118,8 @@ pub enum Deadline {
     Approval(ApprovalId),
     /// Delegated work is too late.
     Delegation(DelegationId),
+    /// Nobody waits for an answer any longer.
+    Answer(SessionId, CallId),
 }
 
 /// A task and how far it is.
@@ -214,6 +217,18 @@ pub struct Session {
     pub unread: bool,
     /// Who waits for the agent's last words, beside whoever asked for the task.
     pub askers: BTreeSet<SessionId>,
+    /// Its requests that have no answer yet: by name, who was asked, and in which of their conversations.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub asked: BTreeMap<String, BTreeMap<AgentId, SessionId>>,
+    /// The conversation whose request this one works for, if that came from another agent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cause: Option<SessionId>,
+    /// Turns of all conversations that the last request here has caused.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub caused: u32,
+    /// The most urgent of what was said since the last turn began.
+    #[serde(default, skip_serializing_if = "Urgency::is_normal")]
+    pub urgency: Urgency,
     /// The last act and how often it came in a row.
     pub repeated: Option<(String, u32)>,
     /// What the agent reported, while Synod looks for the evidence.
@@ -327,6 +342,13 @@ pub enum Step {
     Delegated {
         /// What was handed on.
         delegation: DelegationId,
+    },
+    /// It waits for another agent's answer.
+    Awaiting {
+        /// To this request.
+        correlation: String,
+        /// So long.
+        due: Time,
     },
     /// There is a result.
     Finished,
@@ -474,7 +496,16 @@ impl Session {
     fn waits_for_agents(&self) -> bool {
         let Stage::Acting { calls, .. } = &self.stage else { return false };
         let any = |is: fn(&Step) -> bool| calls.iter().any(|pending| is(&pending.step));
-        any(|step| matches!(step, Step::Delegated { .. })) && !any(|step| matches!(step, Step::Asking { .. }))
+        any(|step| matches!(step, Step::Delegated { .. } | Step::Awaiting { .. }))
+            && !any(|step| matches!(step, Step::Asking { .. }))
+    }
+
+    /// The call that waits for the answer to a request.
+    pub fn awaiting(&self, correlation: &str) -> Option<&CallId> {
+        let Stage::Acting { calls, .. } = &self.stage else { return None };
+        let waits =
+            |p: &&Pending| matches!(&p.step, Step::Awaiting { correlation: c, .. } if c == correlation);
+        calls.iter().find(waits).map(|p| &p.call.id)
     }
 
     /// The word for `status:` in its file.

@@ -8,6 +8,7 @@ use crate::closed::Closed;
 use crate::delegation;
 use crate::evidence::Evidence;
 use crate::id::{AgentId, CallId, SessionId, TaskId};
+use crate::message::{Kind, Urgency};
 use crate::role::Permission;
 use crate::session::Status;
 use crate::task::{Mark, Priority};
@@ -259,10 +260,28 @@ pub enum Act {
     },
     /// Say something to another agent.
     SendMessage {
-        /// Whom.
+        /// Whom; `broadcast` is all others.
         to: AgentId,
         /// What.
         content: String,
+        /// What it wants; an answer if left out.
+        #[serde(default, rename = "type", skip_serializing_if = "Option::is_none")]
+        kind: Option<Kind>,
+        /// How urgent it is.
+        #[serde(default, skip_serializing_if = "Urgency::is_normal")]
+        priority: Urgency,
+        /// Of a response: the request that it answers.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reply_to: Option<String>,
+        /// Of a request: stand still so long for the answer.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        wait_ms: Option<u64>,
+        /// Of a response about somebody's work: whether it is good.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        approved: Option<bool>,
+        /// And what is wrong with it.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        issues: Vec<String>,
     },
     /// Hand a piece of work to another agent, and wait for what comes of it.
     Delegate {
@@ -432,6 +451,20 @@ pub fn facts(name: &str) -> Option<&'static Facts> {
 }
 
 impl Act {
+    /// Says something to another agent, and wants an answer some time.
+    pub fn send_message(to: AgentId, content: impl Into<String>) -> Self {
+        Self::SendMessage {
+            to,
+            content: content.into(),
+            kind: None,
+            priority: Urgency::Normal,
+            reply_to: None,
+            wait_ms: None,
+            approved: None,
+            issues: Vec::new(),
+        }
+    }
+
     /// Reads a whole file.
     pub fn read_file(path: impl Into<String>) -> Self {
         Self::ReadFile { path: path.into(), from_line: None, lines: None }

@@ -10,6 +10,7 @@ use std::ops::Range;
 
 use domain::id::{CallId, MessageId, Time};
 use domain::label::Label;
+use domain::message::Envelope;
 use domain::session::{Head, Speaker, Status};
 
 use crate::shape::{Shape, may, must};
@@ -51,6 +52,8 @@ pub struct MessageItem {
     pub call: Option<CallId>,
     /// Of a summary: the last message that it stands for.
     pub summary_through: Option<MessageId>,
+    /// What stands on it if an agent sent it.
+    pub envelope: Option<Box<Envelope>>,
     /// Where it starts, from 1.
     pub line: usize,
     /// Its bytes, from behind the dash.
@@ -113,6 +116,18 @@ const MESSAGE: Shape = Shape::Record(&[
     must("role", Shape::Word(&["system", "user", "assistant", "tool_result", "tool"]), "who speaks"),
     may("from", Shape::Text, "where it came from, such as person:dana"),
     may("label", Shape::Text, "how far its words are to be trusted; written by Synod"),
+    may(
+        "type",
+        Shape::Word(&["request", "response", "notification"]),
+        "of a message of an agent: what it wants",
+    ),
+    may("to", Shape::Word(&["broadcast"]), "broadcast, if it went to all other agents"),
+    may("priority", Shape::Word(&["low", "normal", "high", "critical"]), "how urgent it is (normal)"),
+    may("correlation_id", Shape::Text, "names a request and its answers"),
+    may("in_reply_to", Shape::Text, "the request that it answers"),
+    may("awaited", Shape::Bool, "whether who asked stands still until it is answered"),
+    may("approved", Shape::Bool, "of a response: whether the work is good"),
+    may("issues", Shape::List(&Shape::Text), "of a response: what is wrong with the work"),
     may("content", Shape::Text, "what is said"),
     may("tool_calls", Shape::List(&CALL), "tools that are asked for"),
     may("tool_call_id", Shape::Text, "of a tool_result: the call it answers"),

@@ -118,6 +118,11 @@ pub(crate) const SHAPE: Shape = Shape::Record(&[
         "limits",
         Shape::Record(&[
             may("turns_max", COUNT, "turns of one session until somebody new speaks (25)"),
+            may(
+                "request_turns_max",
+                COUNT,
+                "turns of all agents together that one request may cause through their messages (250)",
+            ),
             may("calls_max", COUNT, "tool calls of one turn (16)"),
             may("same_call_max", COUNT, "the same call in a row; the next is refused (3)"),
             may("parallel_max", COUNT, "sessions working at once, all agents together (16)"),
@@ -421,6 +426,7 @@ fn limits(node: &Node) -> Limits {
     let long = |key: &str| node.get(key).and_then(Node::int);
     Limits {
         turns_max: node.get_int("turns_max").unwrap_or(default.turns_max),
+        request_turns_max: node.get_int("request_turns_max").unwrap_or(default.request_turns_max),
         calls_max: node.get_int("calls_max").unwrap_or(default.calls_max),
         same_call_max: node.get_int("same_call_max").unwrap_or(default.same_call_max),
         parallel_max: node.get_int("parallel_max").unwrap_or(default.parallel_max),

@@ -30,6 +30,9 @@ pub enum Request {
         agent: String,
         /// What.
         text: String,
+        /// How urgent it is.
+        #[serde(default, skip_serializing_if = "domain::message::Urgency::is_normal")]
+        urgency: domain::message::Urgency,
         /// Who speaks.
         by: String,
     },

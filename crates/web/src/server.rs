@@ -135,11 +135,18 @@ async fn answer(handle: &Handle, request: Request) -> Response {
             )
             .await
         }
-        Request::Say { session, agent, text, by } => {
+        Request::Say { session, agent, text, urgency, by } => {
             let session = session.map(SessionId::new);
             submit(
                 handle,
-                Input::MessageWritten { session, agent: AgentId::new(agent), text, by, in_file: false },
+                Input::MessageWritten {
+                    session,
+                    agent: AgentId::new(agent),
+                    text,
+                    urgency,
+                    by,
+                    in_file: false,
+                },
             )
             .await
         }

@@ -96,6 +96,7 @@ fn a_refusal_says_why() {
         session: None,
         agent: "executor-001".to_owned(),
         text: " ".to_owned(),
+        urgency: Default::default(),
         by: "dana".to_owned(),
     };
     assert_eq!(

@@ -177,6 +177,7 @@ impl Trail {
             | Event::ApprovalsFound { .. }
             | Event::SessionReopened { .. }
             | Event::MessageAdded { .. }
+            | Event::CallAwaited { .. }
             | Event::MessageEdited { .. }
             | Event::Moved { .. }
             | Event::TurnBegun { .. }

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 
 use domain::id::{CallId, MessageId};
+use domain::message::{self, Envelope};
 use domain::session::{Message, Speaker};
 
 use super::shorten::shorten;
@@ -38,7 +39,9 @@ pub(super) struct History {
 
 impl History {
     /// Of the messages of a file, oldest first.
-    pub(super) fn of(all: Vec<Message>, place: String) -> Self {
+    pub(super) fn of(mut all: Vec<Message>, place: String) -> Self {
+        message::order(&mut all);
+        all.iter_mut().for_each(head);
         let mut messages = Vec::with_capacity(all.len());
         let mut summaries: Vec<(usize, Message)> = Vec::new();
         let mut parts: Vec<Range<usize>> = Vec::new();
@@ -100,6 +103,17 @@ impl History {
         let messages = &self.messages[..self.parts[..end].last()?.end];
         messages.iter().rev().map(|m| &m.id).find(|id| number(id) > 0).cloned()
     }
+}
+
+/// What stands on a message is told above its words.
+fn head(message: &mut Message) {
+    // Of a result the agent knows what it answers; a judgement is news all the same.
+    let is_news = |envelope: &&Box<Envelope>| {
+        message.speaker == Speaker::User || envelope.approved.is_some() || !envelope.issues.is_empty()
+    };
+    let envelope = message.envelope.as_ref().filter(is_news);
+    let Some(heading) = envelope.and_then(|envelope| envelope.heading(&message.from)) else { return };
+    message.content = format!("{heading}\n{}", message.content);
 }
 
 /// Shortens a message to about so many bytes.

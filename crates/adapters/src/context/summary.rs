@@ -74,6 +74,7 @@ pub(super) fn request(
         calls: Vec::new(),
         call: None,
         summary_through: None,
+        envelope: None,
         label: Default::default(),
     };
     let request = Request {

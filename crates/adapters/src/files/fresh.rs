@@ -84,6 +84,7 @@ mod tests {
             calls: Vec::new(),
             call: None,
             summary_through: None,
+            envelope: None,
         };
         let event = Event::MessageAdded { session: session(), message, asker: None, in_file: false };
         Recorded { seq: Seq(seq), at: Time(1), event }

@@ -225,6 +225,7 @@ impl Desk {
                             session: Some(id.clone()),
                             agent: agent.clone(),
                             text: item.content.clone(),
+                            urgency: Default::default(),
                             by: by.to_owned(),
                             in_file: true,
                         });
@@ -309,6 +310,7 @@ impl Desk {
             calls: item.calls.iter().enumerate().map(|(index, raw)| self.read_call(raw, index)).collect(),
             call: item.call.clone(),
             summary_through: item.summary_through.clone(),
+            envelope: item.envelope.clone(),
             label: item.label.clone(),
         }
     }

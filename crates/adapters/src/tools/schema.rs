@@ -173,12 +173,18 @@ pub(super) const TABLE: [Described; 24] = [
     },
     Described {
         name: "send_message",
-        description: "Say something to another agent. It arrives in its session; an answer comes as a message in yours.",
+        description: "Say something to another agent, or to all others (to: broadcast). It arrives in its session between two of its tool calls. A request (the default) is answered by the other's response or its last words, as a message in your session; with wait_ms you stand still until the answer is there and get it as the result. A response names the request with reply_to. A notification wants no answer.",
         schema: r#"{
             "type": "object",
             "properties": {
-                "to": {"type": "string", "pattern": "^[a-z][a-z0-9-]{0,62}$", "description": "Id of the agent"},
-                "content": {"type": "string", "minLength": 1, "description": "What to say"}
+                "to": {"type": "string", "pattern": "^[a-z][a-z0-9-]{0,62}$", "description": "Id of the agent, or broadcast"},
+                "content": {"type": "string", "minLength": 1, "description": "What to say"},
+                "type": {"type": "string", "enum": ["request", "response", "notification"], "description": "What it wants; request if left out"},
+                "priority": {"type": "string", "enum": ["low", "normal", "high", "critical"], "description": "Of several that wait, the most urgent is read first; normal if left out"},
+                "reply_to": {"type": "string", "minLength": 1, "maxLength": 200, "description": "Of a response: the id of the request, as it was shown"},
+                "wait_ms": {"type": "integer", "minimum": 1, "maximum": 3600000, "description": "Of a request: wait so many milliseconds for the answer"},
+                "approved": {"type": "boolean", "description": "Of a response about somebody's work: whether it is good"},
+                "issues": {"type": "array", "maxItems": 100, "items": {"type": "string", "minLength": 1}, "description": "Of a response about somebody's work: what is wrong with it"}
             },
             "required": ["to", "content"],
             "additionalProperties": false

@@ -89,6 +89,7 @@ fn message(number: u32, speaker: Speaker, content: &str) -> Message {
         calls: Vec::new(),
         call: None,
         summary_through: None,
+        envelope: None,
         label: Default::default(),
     }
 }
@@ -144,7 +145,7 @@ fn a_call_is_printed_before_the_message_it_sent() {
     let mut files = desk(home.path());
     print(&mut files, 1, vec![opened(PLANNER, "planner-1"), opened(ANALYST, "analyst-1")]);
     let watch = Watch::on(home.path());
-    let sent = Act::SendMessage { to: AgentId::new("analyst-1"), content: "Look.".to_owned() };
+    let sent = Act::send_message(AgentId::new("analyst-1"), "Look.");
     let heard = Event::MessageAdded {
         session: SessionId::new(ANALYST),
         message: message(1, Speaker::User, "Look."),

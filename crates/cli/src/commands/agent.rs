@@ -169,7 +169,7 @@ fn samples(tool: &str, agent: &AgentId, policy: &Policy) -> Vec<(String, Act)> {
             depends_on: None,
         }),
         "query_tasks" => anything(Act::QueryTasks { sql: "SELECT 1".to_owned() }),
-        "send_message" => anything(Act::SendMessage { to: agent.clone(), content: "a word".to_owned() }),
+        "send_message" => anything(Act::send_message(agent.clone(), "a word")),
         domain::delegation::TOOL => anything(Act::Delegate {
             to: agent.clone(),
             tag: "a:tag".to_owned(),

@@ -6,6 +6,7 @@ use std::path::Path;
 use domain::approval::Answer;
 use domain::id::{AgentId, ApprovalId, SessionId, TaskId};
 use domain::input::Input;
+use domain::message::Urgency;
 use domain::task::{Priority, Spec};
 use serde_json::json;
 use web::api::{Request, Response};
@@ -66,7 +67,11 @@ fn decide(home: &Path, approval: &str, approve: bool, reason: &str) -> anyhow::R
     leave(home, &request, input, "`synod inbox` shows what waits").map(|_| ())
 }
 
-pub fn say(home: &Path, to: &str, text: &str, out: &Out) -> anyhow::Result<Exit> {
+pub fn say(home: &Path, to: &str, text: &str, priority: &str, out: &Out) -> anyhow::Result<Exit> {
+    let Some(urgency) = Urgency::parse(priority) else {
+        let help = format!("there are: {}", Urgency::ALL.map(Urgency::as_str).join(", "));
+        return Err(fail(Exit::Usage, format!("{priority} is no priority"), help));
+    };
     let file = home.join(format!("sessions/{to}.session.yaml"));
     let (session, agent) = if file.is_file() {
         let agent = to.rsplit_once('-').map_or(to, |(agent, _)| agent);
@@ -74,12 +79,18 @@ pub fn say(home: &Path, to: &str, text: &str, out: &Out) -> anyhow::Result<Exit>
     } else {
         (None, to.to_owned())
     };
-    let request =
-        Request::Say { session: session.clone(), agent: agent.clone(), text: text.to_owned(), by: person() };
+    let request = Request::Say {
+        session: session.clone(),
+        agent: agent.clone(),
+        text: text.to_owned(),
+        urgency,
+        by: person(),
+    };
     let input = Input::MessageWritten {
         session: session.map(SessionId::new),
         agent: AgentId::new(agent),
         text: text.to_owned(),
+        urgency,
         by: person(),
         in_file: false,
     };

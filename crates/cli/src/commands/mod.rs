@@ -12,6 +12,7 @@ mod history;
 mod inbox;
 mod init;
 mod mark;
+mod message;
 mod policy;
 mod pump;
 mod route;
@@ -26,8 +27,8 @@ mod undo;
 mod up;
 
 use crate::args::{
-    AgentCommand, Args, AuditCommand, Command, DelegationCommand, PolicyCommand, SessionCommand, TaskCommand,
-    TrustCommand,
+    AgentCommand, Args, AuditCommand, Command, DelegationCommand, MessageCommand, PolicyCommand,
+    SessionCommand, TaskCommand, TrustCommand,
 };
 use crate::failure::Exit;
 use crate::home;
@@ -63,7 +64,14 @@ pub fn run(args: Args, out: &Out) -> anyhow::Result<Exit> {
         Command::Session(SessionCommand::List) => session::list(&home::find(given)?, out),
         Command::Session(SessionCommand::Show { id }) => session::show(&home::find(given)?, &id, out),
         Command::Session(SessionCommand::Send { to, text }) => {
-            mark::say(&home::find(given)?, &to, &text, out)
+            mark::say(&home::find(given)?, &to, &text, "normal", out)
+        }
+        Command::Message(MessageCommand::List(filter)) => message::list(&home::find(given)?, &filter, out),
+        Command::Message(MessageCommand::Send { to, text, priority }) => {
+            mark::say(&home::find(given)?, &to, &text, &priority, out)
+        }
+        Command::Message(MessageCommand::Tail { filter, all }) => {
+            message::tail(&home::find(given)?, &filter, all, out)
         }
         Command::History { path, agent, task, limit } => {
             let filter = adapters::git::log::Filter { agent, task, path, limit };

@@ -205,7 +205,7 @@ pub fn act_words(act: &Act) -> String {
         Act::CreateTask { title, .. } => format!("make a task \"{title}\""),
         Act::UpdateTask { id, .. } => format!("change {id}"),
         Act::QueryTasks { .. } => "look through the tasks with SQL".to_owned(),
-        Act::SendMessage { to, content } => format!("tell {to}: {}", one_line(content)),
+        Act::SendMessage { to, content, .. } => format!("tell {to}: {}", one_line(content)),
         Act::Delegate { to, task, .. } => format!("have {to} do: {}", one_line(task)),
         Act::SlackRead { .. } => "read Slack messages".to_owned(),
         Act::Check { task, evidence, .. } => format!("check that {task} is done ({evidence})"),

@@ -167,9 +167,12 @@ pub(super) fn give_up(state: &State, at: Time, session: &Session, reason: &str) 
     let Stage::Acting { calls, .. } = &session.stage else { return Vec::new() };
     let waited = calls.iter().filter_map(|pending| match &pending.step {
         Step::Delegated { delegation } => state.delegations.by_id.get(delegation),
-        Step::New | Step::Asking { .. } | Step::Approved { .. } | Step::Running { .. } | Step::Finished => {
-            None
-        }
+        Step::New
+        | Step::Asking { .. }
+        | Step::Approved { .. }
+        | Step::Running { .. }
+        | Step::Awaiting { .. }
+        | Step::Finished => None,
     });
     let end =
         |d: &Delegation| finish::abandon(state, at, &d.task, &format!("{} gave it up: {reason}", d.source));

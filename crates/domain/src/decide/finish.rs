@@ -6,7 +6,7 @@ use crate::approval::{Answer, Outcome};
 use crate::brief;
 use crate::decide::delegate;
 use crate::decide::turn::{next_turn, result, unknown_text};
-use crate::decide::{moves, said};
+use crate::decide::{messages, moves, said};
 use crate::event::{Event, Finish};
 use crate::evidence::ROUNDS_MAX;
 use crate::id::{ApprovalId, CallId, SessionId, TaskId, Time};
@@ -25,12 +25,12 @@ pub(super) fn conclude(state: &State, at: Time, id: &SessionId, session: &Sessio
         return next_turn(state, at, id, session);
     }
     let Some((task_id, task)) = session.task.as_ref().and_then(|t| state.tasks.get_key_value(t)) else {
-        let mut events = tell_askers(state, at, session, &BTreeSet::new(), text);
+        let mut events = tell_askers(state, at, (id, session), &BTreeSet::new(), (&Finish::Done, text));
         events.extend(moves(id, session, Lifecycle::Waiting, false, "it has said what it had to say"));
         return events;
     };
     if task.session() != Some(id) {
-        let mut events = tell_askers(state, at, session, &BTreeSet::new(), text);
+        let mut events = tell_askers(state, at, (id, session), &BTreeSet::new(), (&Finish::Done, text));
         let reason = if task.is_ended() { "its task has ended" } else { "its task is worked on elsewhere" };
         events.extend(moves(id, session, Lifecycle::Complete, false, reason));
         return events;
@@ -38,7 +38,7 @@ pub(super) fn conclude(state: &State, at: Time, id: &SessionId, session: &Sessio
     let open: Vec<&str> = state.open_children(task).map(TaskId::as_str).collect();
     if !open.is_empty() {
         let reason = format!("waits for {}", open.join(", "));
-        let mut events = tell_askers(state, at, session, &BTreeSet::new(), text);
+        let mut events = tell_askers(state, at, (id, session), &BTreeSet::new(), (&Finish::Done, text));
         events.extend(moves(id, session, Lifecycle::Waiting, false, &reason));
         return events;
     }
@@ -104,7 +104,7 @@ fn done(
     let by = format!("agent:{}", session.agent);
     // Whoever asked for the task hears of its end in another way.
     let told = asker_of(state, task).into_iter().cloned().collect();
-    let mut events = tell_askers(state, at, session, &told, text);
+    let mut events = tell_askers(state, at, (id, session), &told, (&Finish::Done, text));
     events.extend(end_but(state, at, task_id, End::Done, text, &by, Some(id)));
     events.extend(moves(id, session, Lifecycle::Complete, false, "its task is done"));
     events
@@ -114,19 +114,14 @@ fn done(
 fn tell_askers(
     state: &State,
     at: Time,
-    session: &Session,
+    (id, session): (&SessionId, &Session),
     but: &BTreeSet<SessionId>,
-    text: &str,
+    (finish, text): (&Finish, &str),
 ) -> Vec<Event> {
-    let from = format!("agent:{}", session.agent);
-    let askers = session.askers.iter().filter(|id| !but.contains(*id));
-    let open = askers.filter_map(|id| state.sessions.get_key_value(id));
+    let open = session.askers.iter().filter_map(|id| state.sessions.get_key_value(id));
     open.filter(|(_, asker)| asker.lifecycle != Lifecycle::Complete)
-        .map(|(id, _)| Event::MessageAdded {
-            session: id.clone(),
-            message: said(at, &from, text.to_owned(), session.label.clone()),
-            asker: None,
-            in_file: false,
+        .flat_map(|(asker_id, asker)| {
+            messages::last_words(at, (id, session), (asker_id, asker), but.contains(asker_id), finish, text)
         })
         .collect()
 }
@@ -168,7 +163,13 @@ pub(super) fn tell_left_behind(
     for (id, reason) in &stopped {
         let Some(session) = state.sessions.get(id) else { continue };
         let text = format!("{} cannot answer: {reason}", session.agent);
-        events.extend(tell_askers(state, at, session, &told, &text));
+        let askers = tell_askers(state, at, (id, session), &told, (&Finish::Failed, &text));
+        // Whoever is stopped itself gets nothing: its calls have their results already.
+        let is_open = |event: &Event| match event {
+            Event::CallFinished { session, .. } => !stopped.contains_key(session),
+            _ => true,
+        };
+        events.extend(askers.into_iter().filter(is_open));
     }
     events
 }
@@ -399,6 +400,7 @@ fn drop_calls(session: &Session, at: Time, id: &SessionId, reason: &str) -> Vec<
             | Step::Approved { .. }
             | Step::Running { .. }
             | Step::Delegated { .. }
+            | Step::Awaiting { .. }
             | Step::Finished => (Finish::Dropped, format!("not carried out: {reason}")),
         };
         let message = result(at, &pending.call.id, text);
@@ -421,6 +423,7 @@ pub(super) fn withdraw(session: &Session, reason: &str) -> Vec<Event> {
             | Step::Approved { .. }
             | Step::Running { .. }
             | Step::Delegated { .. }
+            | Step::Awaiting { .. }
             | Step::Finished => None,
         })
         .collect()

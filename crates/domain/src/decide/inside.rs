@@ -1,5 +1,6 @@
-//! Tools that the domain carries out itself, as events: tasks and messages.
+//! Tools that the domain carries out itself, as events: tasks. Messages have a file of their own.
 
+use crate::decide::messages::no_agent;
 use crate::decide::{finish, intake};
 use crate::event::{Event, Finish};
 use crate::evidence::Evidence;
@@ -25,7 +26,6 @@ pub(super) fn perform(
         Act::Check { evidence: Evidence::Approval, .. } => {
             Ok((Vec::new(), "a person says that it is done".to_owned()))
         }
-        Act::SendMessage { to, content } => send(state, at, id, session, to, content),
         Act::Delegate { .. }
         | Act::ReadFile { .. }
         | Act::ListDirectory { .. }
@@ -46,6 +46,7 @@ pub(super) fn perform(
         | Act::ReadSession { .. }
         | Act::SlackRead { .. }
         | Act::Check { .. }
+        | Act::SendMessage { .. }
         | Act::SlackSend { .. }
         | Act::EmailSend { .. } => Err(format!("{} is not carried out inside", act.tool())),
     };
@@ -243,40 +244,6 @@ fn check_cycle(state: &State, spec: &task::Spec) -> Result<(), String> {
         Some(cycle) => Err(format!("{}; take one of them out of depends_on", Refused::Cycle(cycle))),
         None => Ok(()),
     }
-}
-
-fn send(
-    state: &State,
-    at: Time,
-    id: &SessionId,
-    session: &Session,
-    to: &crate::id::AgentId,
-    content: &str,
-) -> Result<(Vec<Event>, String), String> {
-    if *to == session.agent {
-        return Err("an agent does not send messages to itself".to_owned());
-    }
-    if content.trim().is_empty() {
-        return Err(Refused::EmptyMessage.to_string());
-    }
-    let receiver = state.employed(to).ok_or_else(|| no_agent(state, to.as_str()))?;
-    let from = format!("agent:{}", session.agent);
-    let events = intake::tell_agent(
-        state,
-        at,
-        receiver,
-        session.task.as_ref(),
-        (&from, session.label.clone()),
-        content,
-        Some(id),
-    );
-    Ok((events, format!("sent to {to}; an answer comes as a message")))
-}
-
-fn no_agent(state: &State, name: &str) -> String {
-    let known: Vec<&str> =
-        state.agents.values().filter(|a| !a.retired).map(|a| a.spec.id.as_str()).take(20).collect();
-    format!("there is no agent {name}; there are: {}", known.join(", "))
 }
 
 fn depth(state: &State, task: &TaskId) -> usize {

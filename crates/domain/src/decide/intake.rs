@@ -2,14 +2,14 @@
 
 use crate::apply::cut;
 use crate::brief;
-use crate::decide::{delegate, finish, moves, said};
+use crate::decide::{delegate, finish, messages, moves, said};
 use crate::event::Event;
 use crate::id::{AgentId, SessionId, TaskId, Time};
-use crate::label::Label;
 use crate::lifecycle::Lifecycle;
+use crate::message::BROADCAST;
 use crate::refused::Refused;
 use crate::route::route;
-use crate::session::Head;
+use crate::session::{Head, Message};
 use crate::state::{Agent, Requester, State};
 use crate::task::{self, Change, End, Mark};
 
@@ -191,24 +191,24 @@ pub(super) fn message(
     at: Time,
     session: Option<&SessionId>,
     agent: &AgentId,
-    text: &str,
-    by: &str,
+    message: Message,
     in_file: bool,
 ) -> Result<Vec<Event>, Refused> {
-    if text.trim().is_empty() {
+    if message.content.trim().is_empty() {
         return Err(Refused::EmptyMessage);
     }
-    let from = format!("person:{by}");
     let Some(id) = session else {
+        if agent.as_str() == BROADCAST {
+            return messages::to_all(state, at, &message);
+        }
         let known = state.employed(agent).ok_or_else(|| Refused::NoAgent(agent.clone()))?;
-        return Ok(tell_agent(state, at, known, None, (&from, Label::owner()), text, None));
+        return Ok(tell_agent(state, at, known, None, message, None));
     };
     let session = state.sessions.get(id).ok_or_else(|| Refused::NoSession(id.clone()))?;
     let mut events = Vec::new();
     if session.lifecycle == Lifecycle::Complete {
         events.push(Event::SessionReopened { session: id.clone() });
     }
-    let message = said(at, &from, text.to_owned(), Label::owner());
     events.push(Event::MessageAdded { session: id.clone(), message, asker: None, in_file });
     Ok(events)
 }
@@ -220,8 +220,7 @@ pub(super) fn tell_agent(
     at: Time,
     agent: &Agent,
     about: Option<&TaskId>,
-    (from, label): (&str, Label),
-    text: &str,
+    message: Message,
     asker: Option<&SessionId>,
 ) -> Vec<Event> {
     let root = about.map(|task| state.root_of(task));
@@ -236,7 +235,6 @@ pub(super) fn tell_agent(
         }
     }
     if let Some(id) = related.or(conversation) {
-        let message = said(at, from, text.to_owned(), label);
         return vec![Event::MessageAdded {
             session: id.clone(),
             message,
@@ -246,7 +244,6 @@ pub(super) fn tell_agent(
     }
     let head = head_for(state, at, agent, None);
     let session = head.session.clone();
-    let message = said(at, from, text.to_owned(), label);
     vec![
         Event::SessionOpened { head: Box::new(head) },
         Event::MessageAdded { session, message, asker: asker.cloned(), in_file: false },

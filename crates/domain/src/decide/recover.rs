@@ -1,6 +1,7 @@
 //! Going on: after a stop, after a crash, from the files alone, and when time is up.
 
 use crate::approval::Request;
+use crate::decide::messages;
 use crate::decide::moves;
 use crate::decide::turn::{result, settle, unique_ids, unknown_text};
 use crate::decide::{delegate, finish};
@@ -86,6 +87,7 @@ pub(super) fn ticked(state: &State, at: Time) -> Vec<Event> {
         }
         Deadline::Approval(id) => finish::expired(state, at, id),
         Deadline::Delegation(id) => delegate::too_late(state, at, id),
+        Deadline::Answer(id, call) => messages::time_out(state, at, id, call),
     }
 }
 
@@ -183,6 +185,10 @@ fn resume(
             // It was let through, and may have run. Only what changes nothing is simply done again.
             Found::Approved if ruling.as_ref().is_some_and(|r| r.nature == Nature::Read) => {}
             Found::Approved => finish(Finish::Unknown, unknown_text(act)),
+            // Sent, for all that is known; what comes of it arrives as a message.
+            Found::Nothing if act.is_some_and(messages::is_awaited) => {
+                finish(Finish::Unknown, unknown_text(act))
+            }
             Found::Nothing => {
                 let allowed_once =
                     ruling.is_some_and(|r| r.verdict == Verdict::Allow && r.nature == Nature::Once);

@@ -1,7 +1,7 @@
 //! The turn machine: ask the model, pass each call through the gate, collect results, ask again.
 
 use crate::approval::{Request, Risk};
-use crate::decide::{delegate, finish, inside, intake, moves, moves_from, said};
+use crate::decide::{delegate, finish, inside, intake, messages, moves, moves_from, said};
 use crate::delegation;
 use crate::event::{Bill, Event, Finish};
 use crate::evidence::Evidence;
@@ -30,6 +30,10 @@ const SUMMARY_FROM: &str = "synod";
 pub(super) fn wake(state: &State, at: Time, id: &SessionId) -> Vec<Event> {
     let Some(session) = state.sessions.get(id) else { return Vec::new() };
     match &session.stage {
+        // Only words of agents leave the turns as they are; between two of them somebody must stop.
+        Stage::Resting if session.turns >= state.settings.limits.turns_max => {
+            next_turn(state, at, id, session)
+        }
         Stage::Resting => intake::begin_turn(id, session, "there is something to answer"),
         Stage::Thinking { .. }
         | Stage::Retrying { .. }
@@ -116,9 +120,12 @@ fn gate_call(
     };
     let approved_by = match &pending.step {
         Step::Approved { approval, permit } => Some((approval, *permit)),
-        Step::New | Step::Asking { .. } | Step::Running { .. } | Step::Delegated { .. } | Step::Finished => {
-            None
-        }
+        Step::New
+        | Step::Asking { .. }
+        | Step::Running { .. }
+        | Step::Delegated { .. }
+        | Step::Awaiting { .. }
+        | Step::Finished => None,
     };
     let accepts = matches!(act, Act::Check { evidence: Evidence::Approval, .. });
     let is_inside = accepts || tool::facts(act.tool()).is_some_and(|f| f.inside);
@@ -129,7 +136,8 @@ fn gate_call(
             settle(events, id, session, rest, None)
         }
         (Verdict::Allow, None) | (Verdict::Allow | Verdict::Ask { .. }, Some(_)) if is_inside => {
-            let (more, waits) = carry_out(state, at, (id, session), &pending.call, act, &came_through);
+            let (more, waits) =
+                carry_out(state, at, (id, session), (&pending.call, index), act, &came_through);
             events.extend(more);
             settle(events, id, session, rest, waits)
         }
@@ -168,14 +176,20 @@ fn carry_out(
     state: &State,
     at: Time,
     (id, session): (&SessionId, &Session),
-    call: &Call,
+    (call, index): (&Call, usize),
     act: &Act,
     chain: &[AgentId],
 ) -> (Vec<Event>, Option<String>) {
     if act.tool() == delegation::TOOL {
         return delegate::perform(state, at, (id, session), call, chain);
     }
-    let (mut events, finish, text) = inside::perform(state, at, id, session, act);
+    if let Some((events, reason)) = messages::wait(state, at, (id, session), (call, index), act) {
+        return (events, Some(reason));
+    }
+    let (mut events, finish, text) = match act {
+        Act::SendMessage { .. } => messages::send(state, at, (id, session), index, act),
+        act => inside::perform(state, at, id, session, act),
+    };
     let message = result(at, &call.id, text);
     events.push(Event::CallFinished { session: id.clone(), finish, message, wrote: Vec::new() });
     (events, None)
@@ -279,6 +293,7 @@ pub(super) fn settle<'a>(
         steps.find_map(|step| match step {
             Step::Asking { approval } => Some(for_person(approval)),
             Step::Delegated { delegation } => Some(delegate::waits_for(delegation)),
+            Step::Awaiting { correlation, .. } => Some(messages::waits_for(correlation)),
             Step::New | Step::Approved { .. } | Step::Running { .. } | Step::Finished => None,
         })
     });

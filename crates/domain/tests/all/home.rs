@@ -340,6 +340,7 @@ pub fn written(session: Option<&SessionId>, agent: &str, text: &str) -> Input {
         session: session.cloned(),
         agent: AgentId::new(agent),
         text: text.to_owned(),
+        urgency: Default::default(),
         by: "dana".to_owned(),
         in_file: false,
     }
@@ -357,7 +358,7 @@ pub fn run(command: &str) -> Act {
 
 /// Say something to an agent.
 pub fn tell(to: &str, content: &str) -> Act {
-    Act::SendMessage { to: AgentId::new(to), content: content.to_owned() }
+    Act::send_message(AgentId::new(to), content)
 }
 
 /// Make a task.

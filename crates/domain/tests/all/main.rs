@@ -15,6 +15,7 @@ mod limits;
 mod messages;
 mod models;
 mod recovering;
+mod requests;
 mod routing;
 mod scripts;
 mod slots;

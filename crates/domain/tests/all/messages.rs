@@ -263,7 +263,7 @@ fn an_agent_without_a_file_gets_nothing_new_and_finishes_what_it_has() {
     home.wants("planner-001", &[tell("executor-001", "hello"), create("look", "executor-001", &[])]);
     assert_eq!(
         home.results("planner-001")[1..],
-        ["there is no agent executor-001; there are: planner-001"; 2]
+        ["executor-001 is no longer in the team; there are: planner-001"; 2]
     );
     assert_eq!(line(&home.says("executor-001", "92 %")), "replied message_added waiting");
     assert_eq!(home.refusal(Input::AgentGone(AgentId::new("ghost-001"))), "there is no agent ghost-001");

@@ -10,6 +10,7 @@ use domain::evidence::Evidence;
 use domain::id::{AgentId, ApprovalId, CallId, DelegationId, MessageId, SessionId, TaskId, Time};
 use domain::label::Label;
 use domain::lifecycle::Lifecycle;
+use domain::message::{Envelope, Kind, Urgency};
 use domain::role::{Permission, Role};
 use domain::session::{Head, Message, Speaker};
 use domain::settings::{CommandRule, CommandVerdict, ModelRef, Policy, Provider, Settings};
@@ -85,7 +86,11 @@ fn after(event: Option<&Event>) -> Option<Vec<Event>> {
         Some(Event::Summarised { .. }) => clearances(),
         Some(Event::CallCleared { .. }) => vec![Event::CallRetried { session: session(), call: call_id() }],
         Some(Event::CallRetried { .. }) => vec![Event::CallAsked { request: Box::new(request()) }],
-        Some(Event::CallAsked { .. }) => finishes(),
+        Some(Event::CallAsked { .. }) => {
+            let (correlation, due) = ("coder-001-abc123/m-0004.1".to_owned(), Time(1_700_000_001_000));
+            vec![Event::CallAwaited { session: session(), call: call_id(), correlation, due }]
+        }
+        Some(Event::CallAwaited { .. }) => finishes(),
         Some(Event::CallFinished { .. }) => outcomes(),
         Some(Event::ApprovalEnded { .. }) => {
             let (path, by) = ("memory/a.md".to_owned(), "dana".to_owned());
@@ -334,15 +339,31 @@ fn message(speaker: Speaker, from: &str, content: &str) -> Message {
         calls: Vec::new(),
         call: None,
         summary_through: None,
+        envelope: None,
         label: Default::default(),
     }
 }
 
 fn messages() -> Vec<Event> {
     let said = message(Speaker::User, "person:dana", "is it fine?\n");
+    let name = Some("coder-001-abc123/m-0004.1".to_owned());
+    let envelope = Envelope {
+        kind: Kind::Response,
+        broadcast: true,
+        priority: Urgency::Critical,
+        correlation_id: name.clone(),
+        in_reply_to: name,
+        approved: Some(false),
+        issues: vec!["no test".to_owned()],
+        awaited: true,
+        cause: Some(session()),
+    };
+    let sent =
+        Message { envelope: Some(Box::new(envelope)), ..message(Speaker::User, "agent:coder-001", "no") };
     vec![
         Event::MessageAdded { session: session(), message: said.clone(), asker: None, in_file: true },
         Event::MessageAdded { session: session(), message: said, asker: Some(session()), in_file: false },
+        Event::MessageAdded { session: session(), message: sent, asker: None, in_file: false },
     ]
 }
 
@@ -402,7 +423,7 @@ fn acts() -> Vec<Act> {
             depends_on: None,
         },
         Act::QueryTasks { sql: text("SELECT 1") },
-        Act::SendMessage { to: me(), content: text("hello") },
+        Act::send_message(me(), "hello"),
         Act::SlackRead { limit: Some(5) },
         Act::SlackSend { channel: text("#ops"), text: text("fine") },
     ]

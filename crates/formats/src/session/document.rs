@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use domain::id::{MessageId, Time};
+use domain::message::Envelope;
 use domain::session::{Head, Message, Status};
 
 use super::{List, MessageItem, RawCall, SHAPE, SessionFile, print, read};
@@ -240,6 +241,7 @@ fn item_of(message: &Message, line: usize, span: Range<usize>) -> MessageItem {
         calls: message.calls.iter().map(call).collect(),
         call: message.call.clone(),
         summary_through: message.summary_through.clone(),
+        envelope: message.envelope.as_ref().map(|e| Box::new(Envelope { cause: None, ..(**e).clone() })),
         line,
         span,
     }

@@ -1,6 +1,7 @@
 //! New heads and messages as text.
 
 use domain::id::Time;
+use domain::message::{BROADCAST, Envelope};
 use domain::session::{Head, Message, Status};
 
 use crate::{scalar, schema, time};
@@ -47,6 +48,16 @@ pub(super) fn print_at(m: &Message, dash: usize) -> String {
     if m.label.counts() {
         put(key, "label", &scalar::print(&m.label.to_string(), key));
     }
+    for (name, printed) in m.envelope.iter().flat_map(|envelope| envelope_keys(envelope)) {
+        match printed {
+            Written::Text(text) => put(key, name, &scalar::print(&text, key)),
+            Written::Flag(flag) => put(key, name, &format!(" {flag}")),
+            Written::List(list) => {
+                let item = |text: &String| format!("\n{:1$}-{2}", "", key + 2, scalar::print(text, key + 2));
+                put(key, name, &list.iter().map(item).collect::<String>());
+            }
+        }
+    }
     put(key, "content", &scalar::print(&m.content, key));
     if !m.calls.is_empty() {
         put(key, "tool_calls", "");
@@ -68,6 +79,38 @@ pub(super) fn print_at(m: &Message, dash: usize) -> String {
     out
 }
 
+/// The value of a key.
+enum Written {
+    Text(String),
+    Flag(bool),
+    List(Vec<String>),
+}
+
+/// The keys of an envelope, without those that say nothing.
+fn envelope_keys(envelope: &Envelope) -> Vec<(&'static str, Written)> {
+    let Envelope {
+        kind,
+        broadcast,
+        priority,
+        correlation_id,
+        in_reply_to,
+        approved,
+        issues,
+        awaited,
+        cause: _,
+    } = envelope;
+    let text = |text: &str| Written::Text(text.to_owned());
+    let mut keys = vec![("type", text(kind.as_str()))];
+    keys.extend(broadcast.then(|| ("to", text(BROADCAST))));
+    keys.extend((!priority.is_normal()).then(|| ("priority", text(priority.as_str()))));
+    keys.extend(correlation_id.as_ref().map(|id| ("correlation_id", text(id))));
+    keys.extend(in_reply_to.as_ref().map(|id| ("in_reply_to", text(id))));
+    keys.extend(awaited.then_some(("awaited", Written::Flag(true))));
+    keys.extend(approved.map(|approved| ("approved", Written::Flag(approved))));
+    keys.extend((!issues.is_empty()).then(|| ("issues", Written::List(issues.clone()))));
+    keys
+}
+
 /// The same in braces, for a list in brackets.
 pub(super) fn print_flow(m: &Message) -> String {
     let mut object =
@@ -85,6 +128,13 @@ pub(super) fn print_flow(m: &Message) -> String {
     }
     if m.label.counts() {
         object["label"] = m.label.to_string().into();
+    }
+    for (name, written) in m.envelope.iter().flat_map(|envelope| envelope_keys(envelope)) {
+        object[name] = match written {
+            Written::Text(text) => text.into(),
+            Written::Flag(flag) => flag.into(),
+            Written::List(list) => list.into(),
+        };
     }
     if !calls.is_empty() {
         object["tool_calls"] = calls.into();

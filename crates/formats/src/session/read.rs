@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use domain::id::{AgentId, CallId, MessageId, SessionId, TaskId};
 use domain::label::Label;
+use domain::message::{self, Envelope, Urgency};
 use domain::session::{Head, Speaker, Status};
 
 use super::{List, MessageItem, Places, RawCall, SessionFile, print};
@@ -29,7 +30,7 @@ pub(super) fn document(path: &str, source: &str, root: &Node, notes: &mut Notes<
         created,
     };
     let items = root.get("messages").map(Node::items).unwrap_or_default();
-    let messages = items.iter().map(message).collect::<Option<Vec<_>>>()?;
+    let messages = items.iter().map(item).collect::<Option<Vec<_>>>()?;
     check(items, &messages, notes);
     Some(SessionFile {
         path: path.to_owned(),
@@ -42,7 +43,7 @@ pub(super) fn document(path: &str, source: &str, root: &Node, notes: &mut Notes<
     })
 }
 
-fn message(node: &Node) -> Option<MessageItem> {
+fn item(node: &Node) -> Option<MessageItem> {
     let call = |n: &Node| {
         let function = n.get("function")?;
         let arguments = function
@@ -61,9 +62,26 @@ fn message(node: &Node) -> Option<MessageItem> {
         calls: calls.iter().map(call).collect::<Option<Vec<_>>>()?,
         call: node.get_text("tool_call_id").map(CallId::new),
         summary_through: node.get_text("summary_through").map(MessageId::new),
+        envelope: envelope(node),
         line: node.line,
         span: node.span.clone(),
     })
+}
+
+fn envelope(node: &Node) -> Option<Box<Envelope>> {
+    let kind = node.get("type").and_then(Node::text).and_then(message::Kind::parse)?;
+    let is = |key: &str| node.get(key).and_then(Node::bool);
+    Some(Box::new(Envelope {
+        kind,
+        broadcast: node.get_text("to").is_some(),
+        priority: node.get("priority").and_then(Node::text).and_then(Urgency::parse).unwrap_or_default(),
+        correlation_id: node.get_text("correlation_id"),
+        in_reply_to: node.get_text("in_reply_to"),
+        approved: is("approved"),
+        issues: node.get_texts("issues").unwrap_or_default(),
+        awaited: is("awaited").unwrap_or_default(),
+        cause: None,
+    }))
 }
 
 /// A label that cannot be read says the worst.

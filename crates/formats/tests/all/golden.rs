@@ -319,6 +319,7 @@ fn every_section_of_the_settings_is_read_whole() {
         prices: BTreeMap::from([(text("gpt"), price)]),
         limits: Limits {
             turns_max: 12,
+            request_turns_max: 250,
             calls_max: 8,
             same_call_max: 2,
             parallel_max: 4,

@@ -1,6 +1,7 @@
 //! Session files: any message comes back as it was printed, edits are small, a torn tail is found.
 
 use domain::id::{AgentId, CallId, MessageId, SessionId, TaskId, Time};
+use domain::message::{Envelope, Kind, Urgency};
 use domain::session::{Head, Message, Speaker, Status};
 use domain::tool::{Act, Call, Want};
 use formats::session::{MessageItem, RawCall, SessionFile, print_head, print_message, torn_tail};
@@ -36,6 +37,7 @@ fn say(id: usize, content: &str) -> Message {
         calls: Vec::new(),
         call: None,
         summary_through: None,
+        envelope: None,
         label: Default::default(),
     }
 }
@@ -67,6 +69,7 @@ fn expected(m: &Message) -> MessageItem {
         calls: m.calls.iter().map(call).collect(),
         call: m.call.clone(),
         summary_through: m.summary_through.clone(),
+        envelope: m.envelope.clone(),
         line: 0,
         span: 0..0,
     }
@@ -324,8 +327,9 @@ fn any_message() -> impl Strategy<Value = Message> {
         prop::collection::vec(call, 0..3),
         prop::option::of("\\PC{1,5}"),
         0..4_000_000_000_000_i64,
+        any_text(),
     )
-        .prop_map(|(content, from, speaker, calls, call, at)| Message {
+        .prop_map(|(content, from, speaker, calls, call, at, text)| Message {
             id: MessageId::new("m"),
             at: Time(at),
             speaker,
@@ -334,8 +338,25 @@ fn any_message() -> impl Strategy<Value = Message> {
             calls,
             call: call.map(CallId::new),
             summary_through: (at % 7 == 0).then(|| MessageId::new("m-0001")),
+            envelope: (at % 3 == 0).then(|| Box::new(envelope(at, &text))),
             label: Default::default(),
         })
+}
+
+/// With all keys, some keys, or only the one that every envelope has.
+fn envelope(at: i64, text: &str) -> Envelope {
+    let name = |of: i64| (at % of == 0).then(|| format!("coder-001-abcdef/m-0001.{of}"));
+    Envelope {
+        kind: Kind::ALL[usize::try_from(at % 3).unwrap()],
+        broadcast: at % 2 == 0,
+        priority: Urgency::ALL[usize::try_from(at % 4).unwrap()],
+        correlation_id: name(5),
+        in_reply_to: name(7),
+        approved: (at % 11 == 0).then_some(at % 2 == 0),
+        issues: if at % 13 == 0 { vec![text.to_owned(), "b: c".to_owned()] } else { Vec::new() },
+        awaited: at % 17 == 0,
+        cause: None,
+    }
 }
 
 fn numbered(mut messages: Vec<Message>) -> Vec<Message> {

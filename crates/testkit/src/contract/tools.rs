@@ -120,7 +120,7 @@ fn good_words() -> Vec<(&'static str, &'static str, Act)> {
         (
             "send_message",
             r#"{"to":"planner-001","content":"hello"}"#,
-            Act::SendMessage { to: AgentId::new("planner-001"), content: text("hello") },
+            Act::send_message(AgentId::new("planner-001"), "hello"),
         ),
         (
             "delegate",

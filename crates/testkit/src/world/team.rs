@@ -105,9 +105,7 @@ fn want(rng: &mut Rng) -> Want {
             priority: None,
             depends_on: None,
         },
-        9 => {
-            Act::SendMessage { to: agent_id(number(rng, 6)), content: format!("what of the {}?", word(rng)) }
-        }
+        9 => Act::send_message(agent_id(number(rng, 6)), format!("what of the {}?", word(rng))),
         10 => Act::SlackSend { channel: "#ops".to_owned(), text: word(rng).to_owned() },
         _ => Act::QueryTasks { sql: "SELECT 1".to_owned() },
     })
@@ -145,6 +143,7 @@ pub(super) fn meddle(rng: &mut Rng, state: &State) -> Input {
                 session,
                 agent,
                 text: "hello".to_owned(),
+                urgency: Default::default(),
                 by: "dana".to_owned(),
                 in_file: false,
             }

@@ -19,6 +19,7 @@ fn message(number: usize, speaker: Speaker, content: String) -> Message {
         calls: Vec::new(),
         call: None,
         summary_through: None,
+        envelope: None,
         label: Default::default(),
     }
 }

@@ -1,0 +1,230 @@
+//! `synod message`: what agents and people say to each other, over all conversations.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::Duration;
+
+use adapters::journal::Sqlite;
+use domain::event::Event;
+use domain::id::{AgentId, Seq, SessionId, Time};
+use domain::message::{Channel, Envelope};
+use domain::session::{Head, Speaker};
+use formats::session::MessageItem;
+use ports::journal::Journal;
+use serde_json::{Value, json};
+
+use crate::args::MessageFilter;
+use crate::failure::{Exit, fail};
+use crate::out::Out;
+use crate::view::{files, sessions, text};
+
+/// How often `tail` looks into the journal.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+/// So many events are read at once.
+const EVENTS_AT_ONCE: usize = 1_000;
+
+/// A message with all that stands on its envelope.
+struct Letter {
+    session: SessionId,
+    id: String,
+    at: Option<Time>,
+    from: String,
+    to: AgentId,
+    channel: Channel,
+    envelope: Envelope,
+    content: String,
+}
+
+impl Letter {
+    fn json(&self) -> Value {
+        let Envelope { kind, broadcast, priority, correlation_id, in_reply_to, approved, issues, .. } =
+            &self.envelope;
+        json!({
+            "id": format!("{}/{}", self.session, self.id),
+            "from": self.from,
+            "to": if *broadcast { domain::message::BROADCAST } else { self.to.as_str() },
+            "receiver": self.to,
+            "session": self.session,
+            "channel": self.channel.as_str(),
+            "type": kind.as_str(),
+            "content": self.content,
+            "correlation_id": correlation_id,
+            "in_reply_to": in_reply_to,
+            "priority": priority.as_str(),
+            "timestamp": self.at.map(formats::time::print),
+            "approved": approved,
+            "issues": issues,
+        })
+    }
+
+    fn print(&self, out: &Out) {
+        let at = self.at.map_or_else(String::new, |at| format!("  {}", text::time(at)));
+        let urgent = match self.envelope.priority.is_normal() {
+            true => String::new(),
+            false => format!(", {}", self.envelope.priority.as_str()),
+        };
+        let title = format!(
+            "── {} → {}  {}{urgent}  {}/{}{at}",
+            self.from,
+            self.to,
+            self.envelope.kind.as_str(),
+            self.session,
+            self.id
+        );
+        out.line(out.dim(&text::line(&title)));
+        out.line(text::visible(self.content.trim_end()));
+    }
+
+    fn fits(&self, filter: &MessageFilter) -> bool {
+        let from = self.from.strip_prefix("agent:").unwrap_or(&self.from);
+        let is = |wanted: &Option<String>, fits: &dyn Fn(&str) -> bool| wanted.as_deref().is_none_or(fits);
+        is(&filter.agent, &|agent| agent == self.to.as_str() || agent == from)
+            && is(&filter.from, &|who| who == from || who == self.from)
+            && is(&filter.channel, &|channel| channel == self.channel.as_str())
+            && is(&filter.correlation, &|id| self.envelope.correlation_id.as_deref() == Some(id))
+    }
+}
+
+/// A message of a session file, if somebody sent it to the agent.
+fn letter(head: &Head, item: &MessageItem) -> Option<Letter> {
+    let is_sent = item.envelope.is_some() || (item.speaker == Speaker::User && !item.from.is_empty());
+    if !is_sent {
+        return None;
+    }
+    let is_task = item.envelope.is_none() && !item.from.starts_with("agent:") && head.task.is_some();
+    let begins = item.id.as_ref().is_some_and(|id| id.as_str() == "m-0001");
+    let person = item.from.starts_with("person");
+    let channel = if is_task && (begins || !person) { Channel::Task } else { Channel::Direct };
+    Some(Letter {
+        session: head.session.clone(),
+        id: item.id.as_ref().map_or_else(String::new, ToString::to_string),
+        at: item.at,
+        from: item.from.clone(),
+        to: head.agent.clone(),
+        channel,
+        envelope: item.envelope.as_deref().cloned().unwrap_or_default(),
+        content: item.content.clone(),
+    })
+}
+
+pub fn list(home: &Path, filter: &MessageFilter, out: &Out) -> anyhow::Result<Exit> {
+    check(filter)?;
+    // One file at a time, and never more messages than are shown.
+    let mut newest: BTreeMap<(Option<Time>, String, usize), Letter> = BTreeMap::new();
+    let mut broken = Vec::new();
+    for path in files::list(home, "sessions", ".session.yaml") {
+        let Ok((file, _)) = sessions::read(home, &path) else {
+            broken.push(path);
+            continue;
+        };
+        for (number, item) in file.messages().iter().enumerate() {
+            let Some(letter) = letter(file.head(), item).filter(|letter| letter.fits(filter)) else {
+                continue;
+            };
+            newest.insert((letter.at, path.clone(), number), letter);
+            if newest.len() > filter.limit {
+                newest.pop_first();
+            }
+        }
+    }
+    if out.json {
+        let messages: Vec<Value> = newest.values().map(Letter::json).collect();
+        out.value(json!({ "messages": messages, "unreadable": broken }));
+        return Ok(Exit::Ok);
+    }
+    newest.values().for_each(|letter| letter.print(out));
+    if newest.is_empty() {
+        out.line("No messages.");
+    }
+    broken.iter().for_each(|path| out.line(format!("{path} cannot be read; see `synod check`")));
+    Ok(Exit::Ok)
+}
+
+fn check(filter: &MessageFilter) -> anyhow::Result<()> {
+    let known = Channel::ALL.map(Channel::as_str);
+    match filter.channel.as_deref().filter(|channel| !known.contains(channel)) {
+        Some(other) => {
+            let help = format!("there are: {}", known.join(", "));
+            Err(fail(Exit::Usage, format!("there is no channel {}", text::line(other)), help))
+        }
+        None => Ok(()),
+    }
+}
+
+/// Shows messages as they are journalled, from now on or from the beginning, until so many were shown.
+pub fn tail(home: &Path, filter: &MessageFilter, all: bool, out: &Out) -> anyhow::Result<Exit> {
+    check(filter)?;
+    let path = home.join(".synod/journal.db");
+    let mut heads = BTreeMap::new();
+    let mut after: Option<Seq> = None;
+    let mut shown = 0;
+    loop {
+        if let Some(mut journal) = path.exists().then(|| Sqlite::open_read_only(&path).ok()).flatten() {
+            let mut at = match after {
+                Some(after) => after,
+                None if all => Seq(0),
+                None => journal.last(),
+            };
+            loop {
+                let entries = journal.read(at, EVENTS_AT_ONCE)?;
+                let Some(last) = entries.last() else { break };
+                at = last.seq;
+                for entry in &entries {
+                    let Some(letter) = sent(home, &engine::decode(entry)?, &mut heads) else {
+                        continue;
+                    };
+                    if !letter.fits(filter) {
+                        continue;
+                    }
+                    if out.json {
+                        out.value(letter.json())
+                    } else {
+                        letter.print(out)
+                    }
+                    shown += 1;
+                    if shown >= filter.limit {
+                        return Ok(Exit::Ok);
+                    }
+                }
+            }
+            after = Some(at);
+        } else if after.is_none() {
+            // A home that has never run: all that it will say is new.
+            after = Some(Seq(0));
+        }
+        std::thread::sleep(LOOK_EVERY);
+    }
+}
+
+/// The message that an event delivers.
+fn sent(home: &Path, event: &Event, heads: &mut BTreeMap<SessionId, Head>) -> Option<Letter> {
+    match event {
+        Event::SessionOpened { head } | Event::SessionAdopted { head, .. } => {
+            heads.insert(head.session.clone(), (**head).clone());
+            None
+        }
+        Event::MessageAdded { session, message, .. } | Event::CallFinished { session, message, .. } => {
+            let head = heads.get(session).cloned().or_else(|| {
+                let (file, _) = sessions::read(home, &format!("sessions/{session}.session.yaml")).ok()?;
+                Some(file.head().clone())
+            })?;
+            heads.insert(session.clone(), head.clone());
+            let item = MessageItem {
+                id: Some(message.id.clone()),
+                at: Some(message.at),
+                speaker: message.speaker,
+                from: message.from.clone(),
+                label: message.label.clone(),
+                content: message.content.clone(),
+                calls: Vec::new(),
+                call: message.call.clone(),
+                summary_through: None,
+                envelope: message.envelope.clone(),
+                line: 0,
+                span: 0..0,
+            };
+            letter(&head, &item)
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,123 @@
+//! Messages between agents, with the real binary: seen, sent, followed, and kept through a kill.
+
+use serde_json::Value;
+
+use crate::team::{Team, until, until_so};
+
+/// Worker 1 asks worker 2 and waits; worker 2 answers with its last words.
+const ASKS: &str = r##"rules:
+  - tool_result: "*"
+    text: "It says: {last}"
+  - matches: "*ASK*"
+    answer: {calls: [{tool: send_message, arguments: {to: worker-2, content: "how full is the disk?", priority: high, wait_ms: 600000}}]}
+  - matches: "*ALL*"
+    answer: {calls: [{tool: send_message, arguments: {to: broadcast, content: "the disk is full", type: notification}}]}
+  - matches: "*LOST*"
+    answer: {calls: [{tool: send_message, arguments: {to: worker-3, content: "are you there?"}}]}
+  - matches: "*how full*"
+    answer: {text: "92 %", delay_ms: DELAY}
+  - text: "Heard: {last}"
+"##;
+
+fn team(delay_ms: u32) -> Team {
+    let team = Team::scripted(&ASKS.replace("DELAY", &delay_ms.to_string()));
+    team.write("agents/worker-2.agent.yaml", "id: worker-2\ntype: executor\nmodel: m\n");
+    team
+}
+
+fn list(team: &Team, args: &[&str]) -> Vec<Value> {
+    let all = [&["message", "list", "--json"], args].concat();
+    let value: Value = serde_json::from_str(&team.fine(&all)).unwrap();
+    assert_eq!(value["schema_version"], 1);
+    value["messages"].as_array().unwrap().clone()
+}
+
+fn contents(messages: &[Value]) -> Vec<&str> {
+    messages.iter().map(|message| message["content"].as_str().unwrap()).collect()
+}
+
+#[test]
+fn a_request_and_its_answer_are_seen_with_all_that_stands_on_them() {
+    let team = team(0);
+    assert_eq!(team.fine(&["message", "list"]), "No messages.\n");
+    assert_eq!(team.fine(&["message", "send", "worker-1", "ASK it"]), "sent to worker-1\n");
+    team.to_the_end();
+    assert_eq!(team.talk("worker-1").last().unwrap().content, "It says: 92 %");
+    let about = list(&team, &["--agent", "worker-2"]);
+    assert_eq!(contents(&about), ["how full is the disk?", "92 %"]);
+    let (asked, answered) = (&about[0], &about[1]);
+    let name = asked["correlation_id"].as_str().unwrap();
+    let field = |message: &Value, key: &str| message[key].as_str().unwrap_or_default().to_owned();
+    assert_eq!(
+        ["from", "to", "channel", "type", "priority"].map(|key| field(asked, key)),
+        ["agent:worker-1", "worker-2", "direct", "request", "high"]
+    );
+    assert_eq!(
+        ["from", "to", "type", "in_reply_to"].map(|key| field(answered, key)),
+        ["agent:worker-2", "worker-1", "response", name]
+    );
+    assert_eq!(list(&team, &["--correlation", name]).len(), 2);
+    assert_eq!(contents(&list(&team, &["--from", "person:tess"])), ["ASK it"]);
+    assert_eq!(contents(&list(&team, &["--limit", "1"])), ["92 %"]);
+    assert_eq!(list(&team, &["--channel", "task"]).len(), 0);
+    let ran = team.synod(&["message", "list", "--channel", "smoke"]);
+    assert_eq!((ran.code, ran.stderr.contains("there are: task, direct")), (2, true), "{}", ran.stderr);
+    let tail = team.fine(&["message", "tail", "--all", "--limit", "3", "--json"]);
+    let told: Vec<Value> = tail.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(contents(&told), ["ASK it", "how full is the disk?", "92 %"]);
+    team.is_in_order();
+}
+
+#[test]
+fn a_person_reaches_all_agents_and_an_unknown_one_is_an_error() {
+    let team = team(0);
+    let up = team.up();
+    let tail = team.start(&["message", "tail", "--all", "--limit", "2", "--json"]);
+    team.fine(&["message", "send", "broadcast", "We stop at five.", "--priority", "critical"]);
+    let told = tail.wait();
+    assert_eq!((told.code, told.stdout.lines().count()), (0, 2), "{}", told.stderr);
+    for agent in ["worker-1", "worker-2"] {
+        until_so("it answers", || team.sessions(agent).len() == 1 && team.talk(agent).len() == 2);
+        let heard = &team.talk(agent)[1].content;
+        assert!(heard.starts_with("Heard: [request of person:tess, to all, priority critical]\n"), "{heard}");
+    }
+    let ran = team.synod(&["message", "send", "worker-9", "hello"]);
+    assert_eq!((ran.code, ran.stderr.contains("there is no agent worker-9")), (1, true), "{}", ran.stderr);
+    let ran = team.synod(&["message", "send", "worker-1", "hello", "--priority", "huge"]);
+    assert_eq!(ran.code, 2, "{}", ran.stderr);
+    up.stop();
+}
+
+#[test]
+fn an_agent_that_tells_all_reaches_the_others_and_a_wrong_name_is_corrected() {
+    let team = team(0);
+    team.fine(&["message", "send", "worker-1", "tell ALL"]);
+    team.to_the_end();
+    assert_eq!(team.talk("worker-2")[0].content, "the disk is full");
+    assert_eq!(team.talk("worker-1").last().unwrap().content, "It says: sent to 1 agents");
+    team.fine(&["message", "send", "worker-1", "LOST"]);
+    team.to_the_end();
+    assert_eq!(
+        team.talk("worker-1").last().unwrap().content,
+        "It says: there is no agent worker-3; did you mean worker-1? There are: worker-1, worker-2"
+    );
+}
+
+#[test]
+fn a_kill_between_request_and_answer_loses_and_doubles_nothing() {
+    let team = team(400);
+    let up = team.up();
+    team.fine(&["message", "send", "worker-1", "ASK it"]);
+    until("the request stands", || team.sessions("worker-2").first().map(|path| team.messages(path).len()));
+    up.kill();
+    let up = team.up();
+    until_so("the answer is there", || {
+        team.talk("worker-1").last().is_some_and(|last| last.content == "It says: 92 %")
+    });
+    up.stop();
+    let said: Vec<String> = team.talk("worker-1").into_iter().map(|m| m.content).collect();
+    assert_eq!(said, ["ASK it", "", "92 %", "It says: 92 %"]);
+    let heard: Vec<String> = team.talk("worker-2").into_iter().map(|m| m.content).collect();
+    assert_eq!(heard, ["how full is the disk?", "92 %"]);
+    team.is_in_order();
+}

@@ -1,0 +1,128 @@
+//! What messages change: who has something to read, who waits for whom, and whom a turn is counted for.
+
+use crate::apply::number_in;
+use crate::id::{CallId, SessionId, Time};
+use crate::lifecycle::Lifecycle;
+use crate::message::{Kind, Urgency, urgency};
+use crate::session::Message;
+use crate::state::{Deadline, Stage, State, Step};
+use crate::task::Priority;
+
+/// The place in a queue of a session with such a task and something so urgent to read.
+pub(super) fn priority(task: Option<Priority>, urgency: Urgency) -> Priority {
+    let own = task.unwrap_or(Priority::C);
+    match urgency {
+        Urgency::Critical => Priority::A,
+        Urgency::High => own.min(Priority::B),
+        Urgency::Normal => own,
+        Urgency::Low => task.unwrap_or(Priority::D),
+    }
+}
+
+impl State {
+    /// Somebody said something to an agent.
+    pub(super) fn hear(&mut self, id: &SessionId, message: &Message, asker: Option<&SessionId>) {
+        let cause = message.envelope.as_ref().and_then(|envelope| envelope.cause.as_ref());
+        self.change_session(id, |session| {
+            session.next_message = session.next_message.max(number_in(message.id.as_str()).saturating_add(1));
+            let has_rest = session.stage == Stage::Resting && !session.unread;
+            session.urgency =
+                if session.unread { session.urgency.max(urgency(message)) } else { urgency(message) };
+            session.unread = true;
+            match cause {
+                None => (session.turns, session.cause, session.caused) = (0, None, 0),
+                // Only who is at rest takes up another agent's request. What was caused is never forgotten by it:
+                // otherwise two agents could go on for ever.
+                Some(root) if has_rest && session.cause.as_ref().unwrap_or(id) != root => {
+                    session.turns = 0;
+                    session.cause = Some(root.clone()).filter(|root| root != id);
+                }
+                Some(_) => {}
+            }
+            session.repeated = None;
+            session.askers.extend(asker.cloned());
+            session.label.join(&message.label);
+        });
+        let asked = message.envelope.as_ref().and_then(|envelope| envelope.correlation_id.clone());
+        let to = self.sessions.get(id).map(|session| session.agent.clone());
+        if let (Some(asker), Some(name), Some(to)) = (asker, asked, to)
+            && let Some(asker) = self.sessions.get_mut(asker)
+        {
+            asker.asked.entry(name).or_default().insert(to, id.clone());
+        }
+        self.settle_request(id, message);
+    }
+
+    /// A call stands still for an answer.
+    pub(super) fn await_answer(&mut self, id: &SessionId, call: &CallId, correlation: &str, due: Time) {
+        self.deadlines.insert((due, Deadline::Answer(id.clone(), call.clone())));
+        self.step(id, call.as_str(), Step::Awaiting { correlation: correlation.to_owned(), due });
+    }
+
+    /// A response was delivered to `asker`: nothing more is owed for that request.
+    pub(super) fn settle_request(&mut self, asker: &SessionId, message: &Message) {
+        let Some(envelope) = message.envelope.as_ref().filter(|e| e.kind == Kind::Response) else { return };
+        let (Some(name), Some(from)) = (&envelope.correlation_id, message.from.strip_prefix("agent:")) else {
+            return;
+        };
+        let Some(session) = self.sessions.get_mut(asker) else { return };
+        let Some(asked) = session.asked.get_mut(name) else { return };
+        let answered = asked.keys().find(|agent| agent.as_str() == from).cloned();
+        let Some(other) = answered.and_then(|agent| asked.remove(&agent)) else { return };
+        if asked.is_empty() {
+            session.asked.remove(name);
+        }
+        let owes_more = session.asked.values().flat_map(|asked| asked.values()).any(|id| *id == other);
+        if !owes_more && let Some(other) = self.sessions.get_mut(&other) {
+            other.askers.remove(asker);
+        }
+    }
+
+    /// Whoever asked in this session has heard all that it will hear.
+    pub(super) fn forget_askers(&mut self, id: &SessionId) {
+        let Some(session) = self.sessions.get_mut(id) else { return };
+        let is_over = session.lifecycle == Lifecycle::Complete;
+        if is_over {
+            session.asked.clear();
+        }
+        for asker in std::mem::take(&mut session.askers) {
+            if let Some(asker) = self.sessions.get_mut(&asker) {
+                asker.asked.retain(|_, asked| {
+                    asked.retain(|_, session| session != id);
+                    !asked.is_empty()
+                });
+            }
+        }
+    }
+
+    /// A call no longer waits for an answer.
+    pub(super) fn forget_wait(&mut self, id: &SessionId, call: Option<&CallId>) {
+        let pending = call.and_then(|call| self.sessions.get(id)?.pending(call));
+        if let Some(pending) = pending
+            && let Step::Awaiting { due, .. } = pending.step
+        {
+            self.deadlines.remove(&(due, Deadline::Answer(id.clone(), pending.call.id.clone())));
+        }
+    }
+
+    /// No call of the session waits for an answer any longer.
+    pub(super) fn forget_waits(&mut self, id: &SessionId) {
+        let Some(Stage::Acting { calls, .. }) = self.sessions.get(id).map(|session| &session.stage) else {
+            return;
+        };
+        let calls: Vec<CallId> = calls.iter().map(|pending| pending.call.id.clone()).collect();
+        calls.iter().for_each(|call| self.forget_wait(id, Some(call)));
+    }
+
+    /// Counts a turn for the request that caused it. A conversation's own turns count from the first turn on that its
+    /// words caused elsewhere; before that, only `turns_max` bounds it.
+    pub(super) fn charge_turn(&mut self, id: &SessionId) {
+        let root = self.sessions.get(id).and_then(|session| session.cause.clone());
+        let is_own = root.is_none();
+        if let Some(root) = self.sessions.get_mut(root.as_ref().unwrap_or(id))
+            && (!is_own || root.caused > 0)
+        {
+            root.caused = root.caused.saturating_add(1);
+        }
+    }
+}

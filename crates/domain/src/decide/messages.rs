@@ -1,0 +1,367 @@
+//! Messages that agents send: to one or to all, asking or answering, and waiting for the answer.
+
+use crate::decide::turn::result;
+use crate::decide::{intake, said};
+use crate::event::{Event, Finish};
+use crate::id::{AgentId, CallId, SessionId, Time};
+use crate::label::Label;
+use crate::lifecycle::Lifecycle;
+use crate::message::{self, BROADCAST, Envelope, Kind, OPEN_MAX, Urgency};
+use crate::refused::Refused;
+use crate::session::Message;
+use crate::state::{Session, State, Step};
+use crate::tool::{Act, Call};
+
+/// A conversation with its name.
+type Named<'a> = (&'a SessionId, &'a Session);
+
+/// What is to be sent.
+struct Letter<'a> {
+    to: &'a AgentId,
+    content: &'a str,
+    reply_to: Option<&'a str>,
+    wait_ms: Option<u64>,
+    envelope: Envelope,
+}
+
+/// The events, how the call ended, and what the agent sees.
+pub(super) fn send(
+    state: &State,
+    at: Time,
+    sender: Named<'_>,
+    index: usize,
+    act: &Act,
+) -> (Vec<Event>, Finish, String) {
+    let done = letter(sender, index, act).and_then(|letter| {
+        check(state, sender, &letter)?;
+        match letter.envelope.kind {
+            Kind::Response => respond(state, at, sender, &letter),
+            Kind::Request | Kind::Notification if letter.to.as_str() == BROADCAST => {
+                broadcast(state, at, sender, &letter)
+            }
+            Kind::Request | Kind::Notification => tell(state, at, sender, &letter),
+        }
+    });
+    match done {
+        Ok((events, text)) => (events, Finish::Done, text),
+        Err(text) => (Vec::new(), Finish::Failed, text),
+    }
+}
+
+/// A request whose sender stands still until the answer is there: the events, and for what it waits. `None` if the
+/// call has its result at once, also because it cannot be sent.
+pub(super) fn wait(
+    state: &State,
+    at: Time,
+    sender: Named<'_>,
+    (call, index): (&Call, usize),
+    act: &Act,
+) -> Option<(Vec<Event>, String)> {
+    let letter = letter(sender, index, act).ok()?;
+    let wait_ms = letter.wait_ms?;
+    check(state, sender, &letter).ok()?;
+    let (mut events, _) = tell(state, at, sender, &letter).ok()?;
+    let correlation = letter.envelope.correlation_id?;
+    let reason = waits_for(&correlation);
+    let due = at.plus_ms(wait_ms.min(message::WAIT_MS_MAX));
+    let (session, call) = (sender.0.clone(), call.id.clone());
+    events.push(Event::CallAwaited { session, call, correlation, due });
+    Some((events, reason))
+}
+
+/// Whether a call stands still until an answer is there.
+pub(super) fn is_awaited(act: &Act) -> bool {
+    matches!(act, Act::SendMessage { wait_ms: Some(_), .. })
+}
+
+/// Why a session is blocked.
+pub(super) fn waits_for(correlation: &str) -> String {
+    format!("waits for the answer to {correlation}")
+}
+
+fn letter<'a>((id, session): Named<'_>, index: usize, act: &'a Act) -> Result<Letter<'a>, String> {
+    let Act::SendMessage { to, content, kind, priority, reply_to, wait_ms, approved, issues } = act else {
+        return Err("not a send_message".to_owned());
+    };
+    let kind = kind.unwrap_or(if reply_to.is_some() { Kind::Response } else { Kind::Request });
+    let broadcast = to.as_str() == BROADCAST;
+    let refused = match (kind, reply_to) {
+        (Kind::Response, None) => Some("a response needs reply_to, the id of the request that it answers"),
+        (Kind::Response, Some(_)) if broadcast => Some("a response goes to who asked, not to all"),
+        (Kind::Request | Kind::Notification, Some(_)) => {
+            Some("reply_to is for a response; leave out the type")
+        }
+        (Kind::Response, Some(_)) | (Kind::Request | Kind::Notification, None) => None,
+    };
+    let misplaced = if wait_ms.is_some() && (kind != Kind::Request || broadcast) {
+        Some("wait_ms is for a request to one agent")
+    } else if kind != Kind::Response && (approved.is_some() || !issues.is_empty()) {
+        Some("approved and issues are for a response")
+    } else {
+        None
+    };
+    if let Some(why) = refused.or(misplaced) {
+        return Err(why.to_owned());
+    }
+    // Messages of a session are numbered for good, so the name is new also when the journal is lost.
+    let name = match kind {
+        Kind::Request => Some(format!("{id}/m-{:04}.{}", session.next_message, index + 1)),
+        Kind::Response => reply_to.clone(),
+        Kind::Notification => None,
+    };
+    let envelope = Envelope {
+        kind,
+        broadcast,
+        priority: *priority,
+        correlation_id: name,
+        in_reply_to: reply_to.clone(),
+        approved: *approved,
+        issues: issues.clone(),
+        awaited: wait_ms.is_some(),
+        cause: Some(root(id, session).clone()),
+    };
+    Ok(Letter { to, content, reply_to: reply_to.as_deref(), wait_ms: *wait_ms, envelope })
+}
+
+/// The conversation in which the request came up that a session works for.
+fn root<'a>(id: &'a SessionId, session: &'a Session) -> &'a SessionId {
+    session.cause.as_ref().unwrap_or(id)
+}
+
+/// What holds for every message.
+fn check(state: &State, (id, session): Named<'_>, letter: &Letter<'_>) -> Result<(), String> {
+    if *letter.to == session.agent {
+        return Err("an agent does not send messages to itself".to_owned());
+    }
+    if letter.content.trim().is_empty() {
+        return Err(Refused::EmptyMessage.to_string());
+    }
+    if letter.to.as_str() != BROADCAST && state.employed(letter.to).is_none() {
+        return Err(no_agent(state, letter.to.as_str()));
+    }
+    let most = state.settings.limits.request_turns_max;
+    // An answer ends something; only what begins something new is counted.
+    let begins = letter.envelope.kind != Kind::Response;
+    if begins && state.sessions.get(root(id, session)).is_some_and(|root| root.caused >= most) {
+        return Err(format!(
+            "limits.request_turns_max: agents took {most} turns for this request already; say what came of it, or what is in the way"
+        ));
+    }
+    if letter.envelope.kind == Kind::Request && session.asked.len() >= OPEN_MAX {
+        return Err(format!("{OPEN_MAX} requests are without an answer; wait for some of them"));
+    }
+    if letter.wait_ms.is_some()
+        && let Some(chain) = circle(state, id, letter.to)
+    {
+        return Err(format!(
+            "waiting would never end: {}; answer first, or ask without wait_ms",
+            chain.join(" waits for ")
+        ));
+    }
+    Ok(())
+}
+
+/// The agents that stand still for each other if `from` also waits for `to`. Where a conversation waits for one that
+/// stands still itself, it goes on from there; each is seen once.
+fn circle(state: &State, from: &SessionId, to: &AgentId) -> Option<Vec<String>> {
+    let own = state.sessions.get(from)?;
+    let mut chain = vec![own.agent.to_string(), to.to_string()];
+    let mut seen = std::collections::BTreeSet::new();
+    let mut next: Vec<&SessionId> = own.askers.iter().filter(|id| waits_on(state, id, from)).collect();
+    // Backwards: who waits for this conversation, and who waits for them.
+    while let Some(id) = next.pop() {
+        let Some(session) = state.sessions.get(id) else { continue };
+        if !seen.insert(id) {
+            continue;
+        }
+        if session.agent == *to {
+            chain.push(own.agent.to_string());
+            return Some(chain);
+        }
+        next.extend(session.askers.iter().filter(|other| waits_on(state, other, id)));
+    }
+    None
+}
+
+/// Whether the conversation `asker` stands still for an answer of the conversation `of`.
+fn waits_on(state: &State, asker: &SessionId, of: &SessionId) -> bool {
+    let Some(session) = state.sessions.get(asker) else { return false };
+    let asked = session.asked.iter().filter(|(_, asked)| asked.values().any(|id| id == of));
+    asked.into_iter().any(|(name, _)| session.awaiting(name).is_some())
+}
+
+fn tell(
+    state: &State,
+    at: Time,
+    (id, session): Named<'_>,
+    letter: &Letter<'_>,
+) -> Result<(Vec<Event>, String), String> {
+    let receiver = state.employed(letter.to).ok_or_else(|| no_agent(state, letter.to.as_str()))?;
+    let wants_answer = letter.envelope.kind == Kind::Request;
+    let about = session.task.as_ref();
+    let message = write(at, session, letter.content, letter.envelope.clone());
+    let events = intake::tell_agent(state, at, receiver, about, message, wants_answer.then_some(id));
+    let next = if wants_answer { "; an answer comes as a message" } else { "" };
+    Ok((events, format!("sent to {}{next}", letter.to)))
+}
+
+fn broadcast(
+    state: &State,
+    at: Time,
+    (id, session): Named<'_>,
+    letter: &Letter<'_>,
+) -> Result<(Vec<Event>, String), String> {
+    let others = state.agents.values().filter(|a| !a.retired && a.spec.id != session.agent);
+    let wants_answer = letter.envelope.kind == Kind::Request;
+    let mut events = Vec::new();
+    let mut count = 0_usize;
+    for agent in others {
+        let message = write(at, session, letter.content, letter.envelope.clone());
+        let asker = wants_answer.then_some(id);
+        events.extend(intake::tell_agent(state, at, agent, session.task.as_ref(), message, asker));
+        count += 1;
+    }
+    if count == 0 {
+        return Err("there is no other agent".to_owned());
+    }
+    let next = if wants_answer { "; answers come as messages" } else { "" };
+    Ok((events, format!("sent to {count} agents{next}")))
+}
+
+fn respond(
+    state: &State,
+    at: Time,
+    (_, session): Named<'_>,
+    letter: &Letter<'_>,
+) -> Result<(Vec<Event>, String), String> {
+    let name = letter.reply_to.unwrap_or_default();
+    let asker = name.split_once('/').map(|(session, _)| SessionId::new(session));
+    let asker = asker.as_ref().and_then(|id| state.sessions.get_key_value(id));
+    let Some((asker_id, asker)) = asker else {
+        return Err(format!("there is no request {name}; its id stands above its words"));
+    };
+    if asker.agent != *letter.to {
+        return Err(format!("{name} is a request of {}, not of {}", asker.agent, letter.to));
+    }
+    if asker.lifecycle == Lifecycle::Complete {
+        return Err(format!("{} no longer waits for it: its conversation is over", asker.agent));
+    }
+    let Some(asked) = asker.asked.get(name) else {
+        return Err(format!("{name} has its answer already, or was never asked"));
+    };
+    if !asked.contains_key(&session.agent) {
+        let whom: Vec<&str> = asked.keys().map(AgentId::as_str).collect();
+        return Err(format!("a response comes from who was asked: {name} was asked of {}", whom.join(", ")));
+    }
+    let message = write(at, session, letter.content, letter.envelope.clone());
+    let event = deliver(asker_id, asker.awaiting(name), &Finish::Done, message);
+    Ok((vec![event], format!("sent to {}", letter.to)))
+}
+
+fn write(at: Time, session: &Session, content: &str, envelope: Envelope) -> Message {
+    let from = format!("agent:{}", session.agent);
+    let message = said(at, &from, content.to_owned(), session.label.clone());
+    Message { envelope: Some(Box::new(envelope)), ..message }
+}
+
+/// An answer is the result of the call that waits for it, else a message.
+fn deliver(asker: &SessionId, call: Option<&CallId>, finish: &Finish, message: Message) -> Event {
+    match call {
+        Some(call) => Event::CallFinished {
+            session: asker.clone(),
+            finish: finish.clone(),
+            message: Message {
+                speaker: result(message.at, call, String::new()).speaker,
+                call: Some(call.clone()),
+                ..message
+            },
+            wrote: Vec::new(),
+        },
+        None => Event::MessageAdded { session: asker.clone(), message, asker: None, in_file: false },
+    }
+}
+
+/// The last words of a session for one that asked in it: the result of each call that waits, else one message. Who
+/// hears of it in another way gets no message, but a call that waits must end.
+pub(super) fn last_words(
+    at: Time,
+    (id, session): Named<'_>,
+    (asker_id, asker): Named<'_>,
+    is_told: bool,
+    finish: &Finish,
+    text: &str,
+) -> Vec<Event> {
+    let open = asker.asked.iter().filter(|(_, asked)| asked.get(&session.agent) == Some(id));
+    let names: Vec<&String> = open.map(|(name, _)| name).collect();
+    let answer = |name: Option<&String>| {
+        let envelope = Envelope {
+            kind: Kind::Response,
+            correlation_id: name.cloned(),
+            in_reply_to: name.cloned(),
+            cause: Some(root(id, session).clone()),
+            ..Envelope::default()
+        };
+        write(at, session, text, envelope)
+    };
+    let waiting = names.iter().filter_map(|name| Some((*name, asker.awaiting(name)?)));
+    let mut events: Vec<Event> =
+        waiting.map(|(name, call)| deliver(asker_id, Some(call), finish, answer(Some(name)))).collect();
+    if events.is_empty() && !is_told {
+        events.push(deliver(asker_id, None, finish, answer(names.last().copied())));
+    }
+    events
+}
+
+/// Nobody answered in time.
+pub(super) fn time_out(state: &State, at: Time, id: &SessionId, call: &CallId) -> Vec<Event> {
+    let Some(session) = state.sessions.get(id) else { return Vec::new() };
+    let Some(Step::Awaiting { correlation, .. }) = session.pending(call).map(|pending| &pending.step) else {
+        return Vec::new();
+    };
+    let whom: Vec<&str> = session
+        .asked
+        .get(correlation)
+        .into_iter()
+        .flat_map(|asked| asked.keys())
+        .map(AgentId::as_str)
+        .collect();
+    let text = format!(
+        "time-out: {} did not answer {correlation} in time; an answer that still comes arrives as a message",
+        whom.join(", ")
+    );
+    let message = result(at, call, text);
+    let finished =
+        Event::CallFinished { session: id.clone(), finish: Finish::Failed, message, wrote: Vec::new() };
+    vec![finished]
+}
+
+/// What a person says.
+pub(super) fn of_person(at: Time, text: &str, priority: Urgency, by: &str) -> Message {
+    let message = said(at, &format!("person:{by}"), text.to_owned(), Label::owner());
+    let envelope = Envelope { priority, ..Envelope::default() };
+    Message { envelope: (!priority.is_normal()).then(|| Box::new(envelope)), ..message }
+}
+
+/// A person speaks to all agents.
+pub(super) fn to_all(state: &State, at: Time, message: &Message) -> Result<Vec<Event>, Refused> {
+    let envelope = message.envelope.as_deref().cloned().unwrap_or_default();
+    let envelope = Some(Box::new(Envelope { broadcast: true, ..envelope }));
+    let message = Message { envelope, ..message.clone() };
+    let agents = state.agents.values().filter(|agent| !agent.retired);
+    let events: Vec<Event> =
+        agents.flat_map(|agent| intake::tell_agent(state, at, agent, None, message.clone(), None)).collect();
+    if events.is_empty() { Err(Refused::NoAgent(AgentId::new(BROADCAST))) } else { Ok(events) }
+}
+
+/// Says that there is no such agent, and who was probably meant.
+pub(super) fn no_agent(state: &State, name: &str) -> String {
+    let employed = || state.agents.values().filter(|a| !a.retired).map(|a| &a.spec.id);
+    let known: Vec<&str> = employed().map(AgentId::as_str).take(20).collect();
+    let gone = state.agents.get(&AgentId::new(name)).is_some_and(|agent| agent.retired);
+    let what =
+        if gone { format!("{name} is no longer in the team") } else { format!("there is no agent {name}") };
+    match message::near(name, employed()) {
+        Some(near) => format!("{what}; did you mean {near}? There are: {}", known.join(", ")),
+        None => format!("{what}; there are: {}", known.join(", ")),
+    }
+}

@@ -1,0 +1,225 @@
+//! Messages between agents: what stands on the envelope, beside what every message of a session has (its id, who it
+//! is from, when, and what is said).
+//!
+//! A message is delivered by standing in a session of its receiver: one journalled event is the sending, the
+//! delivery and the order. What is shown first when several wait is decided by [`order`].
+
+use serde::{Deserialize, Serialize};
+
+use crate::id::{AgentId, SessionId};
+use crate::session::{Message, Speaker};
+
+/// The receiver that means all other agents.
+pub const BROADCAST: &str = "broadcast";
+/// Nobody waits longer than this for an answer.
+pub const WAIT_MS_MAX: u64 = 3_600_000;
+/// So many requests of one conversation may be without an answer.
+pub const OPEN_MAX: usize = 256;
+
+/// `type:` of a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    /// An answer is wanted: the receiver's own `response`, else its last words.
+    #[default]
+    Request,
+    /// Answers a request.
+    Response,
+    /// No answer is wanted.
+    Notification,
+}
+
+impl Kind {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Request, Self::Response, Self::Notification];
+
+    /// The word in files.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Request => "request",
+            Self::Response => "response",
+            Self::Notification => "notification",
+        }
+    }
+
+    /// The kind that `word` names.
+    pub fn parse(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.as_str() == word)
+    }
+}
+
+/// `priority:` of a message. A later one is more urgent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Urgency {
+    /// After all others.
+    Low,
+    /// What a message without the key has.
+    #[default]
+    Normal,
+    /// Before those.
+    High,
+    /// First.
+    Critical,
+}
+
+impl Urgency {
+    /// All of them, the least urgent first.
+    pub const ALL: [Self; 4] = [Self::Low, Self::Normal, Self::High, Self::Critical];
+
+    /// The word in files.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Low => "low",
+            Self::Normal => "normal",
+            Self::High => "high",
+            Self::Critical => "critical",
+        }
+    }
+
+    /// The urgency that `word` names.
+    pub fn parse(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|urgency| urgency.as_str() == word)
+    }
+
+    /// For serde.
+    pub fn is_normal(&self) -> bool {
+        *self == Self::Normal
+    }
+}
+
+/// Where a message belongs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Channel {
+    /// What a task is, and what came of tasks.
+    Task,
+    /// From one to another, or to all.
+    Direct,
+}
+
+impl Channel {
+    /// Both.
+    pub const ALL: [Self; 2] = [Self::Task, Self::Direct];
+
+    /// The word in files.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Task => "task",
+            Self::Direct => "direct",
+        }
+    }
+}
+
+/// What stands on a message that an agent sent.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Envelope {
+    /// What it wants.
+    #[serde(rename = "type")]
+    pub kind: Kind,
+    /// Whether it went to all other agents.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub broadcast: bool,
+    /// How urgent it is.
+    #[serde(skip_serializing_if = "Urgency::is_normal")]
+    pub priority: Urgency,
+    /// Names a request and its answers: `<session of who asked>/<its message>.<call>`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub correlation_id: Option<String>,
+    /// What it answers.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub in_reply_to: Option<String>,
+    /// Of a response about somebody's work: whether it is good.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub approved: Option<bool>,
+    /// And what is wrong with it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub issues: Vec<String>,
+    /// Whether whoever asked stands still until it has the answer.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub awaited: bool,
+    /// The conversation in which the request came up that all this is for. Not in files.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cause: Option<SessionId>,
+}
+
+impl Envelope {
+    /// What a model is told above the words, if there is more to it than somebody asking something.
+    pub fn heading(&self, from: &str) -> Option<String> {
+        let from = from.strip_prefix("agent:").unwrap_or(from);
+        let mut line = match (self.kind, &self.in_reply_to, &self.correlation_id) {
+            (Kind::Response, Some(to), _) => format!("response of {from} to {to}"),
+            (Kind::Response, None, _) => format!("response of {from}"),
+            (Kind::Notification, _, _) => format!("notification of {from}"),
+            (Kind::Request, _, Some(id)) if self.awaited => {
+                format!("request {id} of {from}, who waits for the answer")
+            }
+            (Kind::Request, _, Some(id)) if self.broadcast => format!("request {id} of {from}"),
+            (Kind::Request, _, _) if self.priority.is_normal() => return None,
+            (Kind::Request, _, _) => format!("request of {from}"),
+        };
+        if self.broadcast {
+            line.push_str(", to all");
+        }
+        if !self.priority.is_normal() {
+            line.push_str(&format!(", priority {}", self.priority.as_str()));
+        }
+        match self.approved {
+            Some(true) => line.push_str(", approved"),
+            Some(false) => line.push_str(", not approved"),
+            None => {}
+        }
+        let issues: Vec<String> = self.issues.iter().map(|issue| format!("\n- {issue}")).collect();
+        Some(format!("[{line}]{}", issues.concat()))
+    }
+}
+
+/// The channel of a message: by who it is from, if nothing is written on it.
+pub fn channel(message: &Message) -> Channel {
+    match message.envelope {
+        Some(_) => Channel::Direct,
+        None if message.from.starts_with("person") || message.from.starts_with("agent:") => Channel::Direct,
+        None => Channel::Task,
+    }
+}
+
+/// How urgent a message is.
+pub fn urgency(message: &Message) -> Urgency {
+    message.envelope.as_ref().map(|envelope| envelope.priority).unwrap_or_default()
+}
+
+/// Puts messages that wait beside each other into the order in which the agent reads them: the most urgent first,
+/// and as they came where that is the same. What the agent has answered stays where it is.
+pub fn order(messages: &mut [Message]) {
+    let is_said = |message: &Message| message.speaker == Speaker::User;
+    let mut start = 0;
+    while start < messages.len() {
+        let end = start + messages[start..].iter().take_while(|message| is_said(message)).count();
+        // The sort is stable.
+        messages[start..end].sort_by_key(|message| std::cmp::Reverse(urgency(message)));
+        start = end + 1;
+    }
+}
+
+/// Of these names the one that is most like `name`, if one is near.
+pub fn near<'a>(name: &str, known: impl Iterator<Item = &'a AgentId>) -> Option<&'a AgentId> {
+    let far = (name.len() / 3).max(1);
+    known.map(|id| (distance(name, id.as_str()), id)).filter(|(d, _)| *d <= far).min().map(|(_, id)| id)
+}
+
+/// How many letters must be changed, added or left out to make the one word of the other.
+fn distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.chars().enumerate() {
+        let mut before = row[0];
+        row[0] = i + 1;
+        for (j, y) in b.iter().enumerate() {
+            let changed = before + usize::from(x != *y);
+            before = row[j + 1];
+            row[j + 1] = changed.min(before + 1).min(row[j] + 1);
+        }
+    }
+    row[b.len()]
+}
