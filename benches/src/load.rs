@@ -89,7 +89,7 @@ impl World {
                 return self.person();
             }
             match self.in_flight.pop_front() {
-                Some(Effect::CallModel { ticket, session, agent, turn }) => {
+                Some(Effect::CallModel { ticket, session, agent, turn, reserved: _ }) => {
                     let calls = self.calls(&agent, turn);
                     let text = words(300, turn);
                     return Input::Replied {

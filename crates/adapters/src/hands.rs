@@ -119,7 +119,7 @@ impl LocalHands {
         ticket: Ticket,
         session: SessionId,
         agent: &agent::Spec,
-        turn: u32,
+        (turn, reserved): (u32, Option<(u64, u64)>),
     ) {
         let falls_back = state.sessions.get(&session).is_some_and(|s| s.fallback_until.is_some());
         let model = agent.model.fallback.as_ref().filter(|_| falls_back).unwrap_or(&agent.model.primary);
@@ -135,7 +135,8 @@ impl LocalHands {
             files: self.files.clone(),
             models: self.models.models(&self.home, state),
             tools: self.tools.clone(),
-            context: Context::new(self.home.clone(), state, &session, agent, self.windows.clone()),
+            context: Context::new(self.home.clone(), state, &session, agent, self.windows.clone())
+                .within(reserved.map(|(tokens_in, _)| tokens_in)),
             session: session.clone(),
             request: Request {
                 agent: agent.id.clone(),
@@ -144,7 +145,9 @@ impl LocalHands {
                 messages: Vec::new(),
                 tools: self.described(names),
                 turn,
-                max_tokens: least(agent.permissions.max_tokens_per_call, agent.model.max_tokens),
+                // What a budget reserved for the answer is also asked for, or the answer could pass it.
+                max_tokens: least(agent.permissions.max_tokens_per_call, agent.model.max_tokens)
+                    .or_else(|| reserved.and_then(|(_, tokens_out)| u32::try_from(tokens_out).ok())),
                 temperature: agent.model.temperature,
                 thinking: agent.model.thinking.clone(),
                 schema: None,
@@ -193,6 +196,7 @@ impl LocalHands {
 
     fn extract(&mut self, state: &State, ticket: Ticket, session: SessionId, agent: &AgentId, call: Call) {
         let Want::Act(Act::Extract { path, question, answer: closed }) = call.want else { return };
+        let asked = call.id.clone();
         let finished = move |outcome: Outcome, session: SessionId| {
             let Outcome { ok, text, read, wrote } = outcome;
             Input::ToolFinished { session, call: call.id, ticket, ok, text, read, wrote }
@@ -248,7 +252,7 @@ impl LocalHands {
         // Like a model call, it is dropped when Synod winds down, and asked again on the next start.
         self.start(session.clone(), true, async move {
             let (outcome, usage) = extract.run().await;
-            inputs.give(Input::Spent { session: session.clone(), model, usage }).await;
+            inputs.give(Input::Spent { session: session.clone(), call: Some(asked), model, usage }).await;
             finished(outcome, session)
         });
     }
@@ -263,8 +267,8 @@ impl LocalHands {
 impl Hands for LocalHands {
     fn perform(&mut self, state: &State, effect: Effect) {
         match effect {
-            Effect::CallModel { ticket, session, agent, turn } => match state.agents.get(&agent) {
-                Some(agent) => self.call_model(state, ticket, session, &agent.spec, turn),
+            Effect::CallModel { ticket, session, agent, turn, reserved } => match state.agents.get(&agent) {
+                Some(agent) => self.call_model(state, ticket, session, &agent.spec, (turn, reserved)),
                 None => {
                     let reason = format!("there is no agent {agent} any more");
                     let failed = Input::ModelFailed {
@@ -352,9 +356,10 @@ impl Ask {
                 let text = redacted(text);
                 Input::Summarised { session, ticket, through, text, model, usage }
             }
+            Ok(Answered::Outgrown { tokens_in }) => Input::Outgrown { session, ticket, tokens_in },
             Err(ModelError { kind, message, usage }) => {
                 if usage != Usage::default() {
-                    inputs.give(Input::Spent { session: session.clone(), model, usage }).await;
+                    inputs.give(Input::Spent { session: session.clone(), call: None, model, usage }).await;
                 }
                 failed(session, redacted(message), failure(kind))
             }

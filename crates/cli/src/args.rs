@@ -184,6 +184,19 @@ pub enum Command {
     /// See what was decided and done, and check that the record is as it was written.
     #[command(subcommand)]
     Audit(AuditCommand),
+    /// Show what was spent.
+    #[command(after_help = "Example: synod cost --by model --since 7d")]
+    Cost {
+        /// What to add it up by.
+        #[arg(long, value_enum, default_value_t = CostBy::Agent)]
+        by: CostBy,
+        /// Not before this day of UTC (2026-01-31), or so long ago (7d).
+        #[arg(long, value_name = "TIME")]
+        since: Option<String>,
+    },
+    /// See and set what may be spent.
+    #[command(subcommand)]
+    Budget(BudgetCommand),
     /// Read every file of the home and tell what is wrong with it.
     #[command(after_help = "Example: synod check --home my-team")]
     Check,
@@ -197,6 +210,57 @@ pub enum Command {
     Schema {
         /// Which kind; without it, all kinds are listed.
         kind: Option<String>,
+    },
+}
+
+/// What costs are added up by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum CostBy {
+    /// Who spent it.
+    Agent,
+    /// The task, or the session if it is about none.
+    Task,
+    /// The model's alias.
+    Model,
+    /// The day of UTC.
+    Day,
+}
+
+impl CostBy {
+    /// The word on the command line and in JSON.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Agent => "agent",
+            Self::Task => "task",
+            Self::Model => "model",
+            Self::Day => "day",
+        }
+    }
+}
+
+/// `synod budget …`
+#[derive(Debug, Subcommand)]
+pub enum BudgetCommand {
+    /// Show every budget: its cap, what is spent and reserved, and what waits for it.
+    #[command(after_help = "Example: synod budget show --json | jq .parked")]
+    Show,
+    /// Set a budget in synod.yaml; all else in the file stays as it is. A daemon that runs follows.
+    #[command(
+        after_help = "Example: synod budget set day --money 5\n         synod budget set month --agent coder-001 --tokens 5000000\n         synod budget set run --money none"
+    )]
+    Set {
+        /// How long it holds.
+        #[arg(value_parser = ["day", "month", "run"])]
+        window: String,
+        /// Only for this agent.
+        #[arg(long, value_name = "AGENT")]
+        agent: Option<String>,
+        /// The most tokens; `none` for no cap.
+        #[arg(long, value_name = "NUMBER", required_unless_present = "money")]
+        tokens: Option<String>,
+        /// The most money, in the currency of `prices`; `none` for no cap.
+        #[arg(long, value_name = "AMOUNT")]
+        money: Option<String>,
     },
 }
 

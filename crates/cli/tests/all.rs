@@ -9,6 +9,8 @@ mod audit;
 mod bad_homes;
 #[path = "all/begin.rs"]
 mod begin;
+#[path = "all/budget.rs"]
+mod budget;
 #[path = "all/check.rs"]
 mod check;
 #[path = "all/context.rs"]

@@ -1,12 +1,15 @@
 //! What an event changes. `apply` cannot fail and asks nobody: the same events give the same state, always.
 //! An event about something unknown changes nothing; decide never makes one.
 
+mod budget;
 mod delegate;
 mod labels;
 mod messages;
 
 use crate::agent;
-use crate::event::{Bill, Event, Finish, Found, Tail};
+use crate::apply::budget::{drop_parking, named};
+pub(crate) use crate::apply::budget::{expected, expected_first};
+use crate::event::{Event, Finish, Found, Tail};
 use crate::id::{AgentId, SessionId, TaskId, Ticket, Time};
 use crate::lifecycle::Lifecycle;
 use crate::session::{Head, Message};
@@ -31,7 +34,7 @@ impl State {
         self.seq = self.next_seq();
         match event {
             Event::Started => self.restart_clocks(at),
-            Event::SettingsChanged { settings } => self.settings = (**settings).clone(),
+            Event::SettingsChanged { settings } => self.settle_anew(settings),
             Event::PolicyChanged { policy } => self.policy = policy.clone(),
             Event::AgentDefined { spec } => self.define_agent(spec),
             Event::AgentRetired { agent } => self.retire_agent(agent),
@@ -75,12 +78,13 @@ impl State {
             }
             Event::TurnRetried { session, .. } => self.retry_turn(session),
             Event::Replied { session, message, tokens_in, tokens_out, spent } => {
-                self.spend(session, Usage::of(*tokens_in, *tokens_out), spent.as_ref());
+                self.spend(at, (session, ""), Usage::of(*tokens_in, *tokens_out), spent.as_ref());
+                self.expect_after(session, tokens_in.saturating_add(*tokens_out));
                 self.take_reply(session, message);
             }
             Event::EvidenceDemanded { session, message } => self.prove(session, message),
             Event::Summarised { session, message, tokens_in, tokens_out, spent } => {
-                self.spend(session, Usage::of(*tokens_in, *tokens_out), Some(spent));
+                self.spend(at, (session, ""), Usage::of(*tokens_in, *tokens_out), Some(spent));
                 self.take_summary(session, message);
             }
             Event::CallCleared { session, call, nature, permit, approval, rule: _ } => {
@@ -114,10 +118,11 @@ impl State {
                 self.finish_call(session, message, finish);
                 self.label_wrote(session, message.call.as_ref(), wrote, *finish == Finish::Done, approved);
             }
-            Event::Spent { session, tokens_in, tokens_out, spent } => {
-                self.spend(session, Usage::of(*tokens_in, *tokens_out), Some(spent));
+            Event::Spent { session, tokens_in, tokens_out, spent, call } => {
+                self.spend(at, (session, named(call)), Usage::of(*tokens_in, *tokens_out), Some(spent));
             }
             Event::Delegated { delegation } => self.delegate(delegation),
+            Event::Reserved { .. } | Event::Parked { .. } | Event::Resumed { .. } => self.meter(at, event),
             Event::FileTrusted { path, .. } => _ = self.files.remove(path),
             Event::LabelsFound { labels } => {
                 labels.iter().for_each(|(path, label)| self.label_file(path, label));
@@ -136,7 +141,8 @@ impl State {
                 Deadline::Retry(_)
                 | Deadline::Approval(_)
                 | Deadline::Delegation(_)
-                | Deadline::Answer(..) => None,
+                | Deadline::Answer(..)
+                | Deadline::Window(_) => None,
             })
             .collect();
         for id in working {
@@ -313,6 +319,9 @@ impl State {
             fallback_until: None,
             summaries: 0,
             spent: Spent::default(),
+            expects: expected_first(&head.system_prompt),
+            parked: None,
+            parked_since: None,
             next_message: 1,
             unread: false,
             askers: Default::default(),
@@ -420,6 +429,9 @@ impl State {
             || (to == Lifecycle::Waiting && matches!(session.stage, Stage::Concluding { .. }));
         session.lifecycle = to;
         session.failed = failed;
+        if to != Lifecycle::Blocked {
+            drop_parking(session, id, &mut self.deadlines, &mut self.ledger);
+        }
         let agent_id = session.agent.clone();
         match to {
             Lifecycle::Complete => session.stage = Stage::Over,
@@ -474,6 +486,7 @@ impl State {
             session.turns_total = turn;
             session.failures = 0;
             session.summaries = 0;
+            session.parked_since = None;
             session.fallback_until = session.fallback_until.filter(|until| at < *until);
         });
     }
@@ -489,6 +502,7 @@ impl State {
             }
             self.deadlines.insert((due, Deadline::Retry(id.clone())));
         }
+        self.release_idle(id);
     }
 
     fn retry_turn(&mut self, id: &SessionId) {
@@ -500,15 +514,6 @@ impl State {
             session.stage =
                 Stage::Thinking { ticket: Ticket { effect: ticket.effect, attempt: ticket.attempt + 1 } };
         }
-    }
-
-    fn spend(&mut self, id: &SessionId, usage: Usage, bill: Option<&Bill>) {
-        let (Some(session), Some(bill)) = (self.sessions.get_mut(id), bill) else { return };
-        let (cache_read, cache_write) = (bill.cache_read, bill.cache_write);
-        let usage = Usage { cache_read, cache_write, reasoning: bill.reasoning, ..usage };
-        session.spent.add(usage, bill.cost);
-        let by_model = self.spent.entry(session.agent.clone()).or_default();
-        by_model.entry(bill.model.clone()).or_default().add(usage, bill.cost);
     }
 
     fn take_reply(&mut self, id: &SessionId, message: &Message) {
@@ -574,6 +579,7 @@ impl State {
             if let Some(call) = &message.call {
                 take_step(session, call.as_str(), Step::Finished);
             }
+            session.expects = session.expects.saturating_add(expected(message));
         });
     }
 
@@ -600,6 +606,11 @@ impl State {
     /// Changes a session and puts it where it belongs: on the agenda, in its agent's queue, or neither. Finds it
     /// once for both, because finding sessions is most of what applying an event costs.
     fn change_session(&mut self, id: &SessionId, change: impl FnOnce(&mut Session)) {
+        self.place_session(id, change);
+        self.release_idle(id);
+    }
+
+    fn place_session(&mut self, id: &SessionId, change: impl FnOnce(&mut Session)) {
         let since = self.seq;
         let Some(session) = self.sessions.get_mut(id) else { return };
         change(session);
@@ -612,7 +623,7 @@ impl State {
         // Whoever left its slot gets one again before it goes on, also after a person's answer.
         let to_answer =
             session.stage == Stage::Resting && session.unread && session.lifecycle != Lifecycle::Complete;
-        let waits = to_answer || (wants && !working);
+        let waits = (to_answer || (wants && !working)) && session.parked.is_none();
         if !waits && session.queued.is_none() {
             return;
         }
@@ -628,7 +639,7 @@ impl State {
             agent.queue.remove(&(rank, Work::Session(id.clone())));
         }
         if waits {
-            let since = was.map_or(since, |rank| rank.since);
+            let since = was.map_or(session.parked_since.unwrap_or(since), |rank| rank.since);
             let rank = Rank { priority, agent_priority: agent.spec.priority, since };
             session.queued = Some(rank);
             agent.queue.insert((rank, Work::Session(id.clone())));

@@ -4,6 +4,7 @@
 //! `Input::Proceed`, which takes one step at a time until there is none left, so that each step sees the
 //! state that the step before made.
 
+mod budget;
 mod cancel;
 mod config;
 mod delegate;
@@ -126,7 +127,12 @@ fn follow(state: &State, at: Time, input: &Input) -> Result<Vec<Event>, Refused>
         Input::Summarised { session, ticket, through, text, model, usage } => {
             turn::summarised(state, at, session, *ticket, through, text, (model, *usage))
         }
-        Input::Spent { session, model, usage } => turn::spent(state, session, model, *usage),
+        Input::Outgrown { session, ticket, tokens_in } => {
+            budget::outgrown(state, at, session, *ticket, *tokens_in)
+        }
+        Input::Spent { session, call, model, usage } => {
+            turn::spent(state, session, call.as_ref(), model, *usage)
+        }
         Input::FileTrusted { path, digest, by } => {
             Ok(vec![Event::FileTrusted { path: path.clone(), digest: digest.clone(), by: by.clone() }])
         }

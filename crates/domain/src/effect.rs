@@ -17,6 +17,8 @@ pub enum Effect {
         agent: AgentId,
         /// Which turn, from 1.
         turn: u32,
+        /// The most tokens that may go in and come out, if the call counts in a budget.
+        reserved: Option<(u64, u64)>,
     },
     /// Carry out a tool call.
     RunTool {

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::agent;
 use crate::approval::{Outcome, Request};
+use crate::budget::Hold;
 use crate::delegation::Delegation;
 use crate::evidence::Evidence;
 use crate::id::{AgentId, ApprovalId, CallId, MessageId, SessionId, TaskId, Time};
@@ -12,7 +13,7 @@ use crate::label::Label;
 use crate::lifecycle::Lifecycle;
 use crate::session::{Head, Message};
 use crate::settings::{Policy, Settings};
-use crate::state::Requester;
+use crate::state::{Parked, Requester};
 use crate::task;
 use crate::tool::{Nature, Permit};
 
@@ -299,6 +300,33 @@ pub enum Event {
         tokens_out: u64,
         /// Who answered, and what else it took.
         spent: Bill,
+        /// The tool call that it was for.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        call: Option<CallId>,
+    },
+    /// A model call was reserved on all budgets that it counts in.
+    Reserved {
+        /// For this conversation.
+        session: SessionId,
+        /// For this tool call; absent: for the turn.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        call: Option<CallId>,
+        /// How much.
+        hold: Hold,
+    },
+    /// A model call would pass a budget: it is not made now.
+    Parked {
+        /// In this conversation.
+        session: SessionId,
+        /// Why, and until when.
+        parked: Parked,
+        /// Tokens that would go in.
+        expects: u64,
+    },
+    /// A window opened: a parked conversation looks again.
+    Resumed {
+        /// Which.
+        session: SessionId,
     },
     /// A person vouches for what stands in a file, as it stands.
     FileTrusted {
@@ -450,6 +478,9 @@ impl Event {
             Self::ApprovalEnded { .. } => "approval_ended",
             Self::Delegated { .. } => "delegated",
             Self::Spent { .. } => "spent",
+            Self::Reserved { .. } => "reserved",
+            Self::Parked { .. } => "parked",
+            Self::Resumed { .. } => "resumed",
             Self::FileTrusted { .. } => "file_trusted",
             Self::LabelsFound { .. } => "labels_found",
         }

@@ -175,10 +175,21 @@ pub enum Input {
         /// What it took.
         usage: Usage,
     },
+    /// A request turned out larger than what was reserved for it, and was not sent.
+    Outgrown {
+        /// In which session.
+        session: SessionId,
+        /// Which call.
+        ticket: Ticket,
+        /// Tokens that would go in.
+        tokens_in: u64,
+    },
     /// A model was asked beside the conversation; this is what it took.
     Spent {
         /// For which conversation.
         session: SessionId,
+        /// For which tool call; absent: for the turn itself.
+        call: Option<CallId>,
         /// The alias of the model.
         model: String,
         /// What it took.

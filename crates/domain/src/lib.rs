@@ -5,6 +5,7 @@ pub mod agent;
 mod apply;
 pub mod approval;
 mod brief;
+pub mod budget;
 pub mod closed;
 pub mod command;
 pub mod context;

@@ -1,5 +1,6 @@
 //! What an event demands of the world. `react` only lists; the engine has it done.
 
+use crate::budget::Held;
 use crate::effect::Effect;
 use crate::event::Event;
 use crate::id::{CallId, SessionId};
@@ -12,7 +13,7 @@ pub fn react(state: &State, event: &Event) -> Option<Effect> {
         Event::TurnBegun { session, .. }
         | Event::TurnRetried { session, .. }
         | Event::Summarised { session, .. } => {
-            state.sessions.get_key_value(session).and_then(|(id, s)| model_call(id, s))
+            state.sessions.get_key_value(session).and_then(|(id, s)| model_call(state, id, s))
         }
         Event::CallCleared { session, call, .. } | Event::CallRetried { session, call } => {
             state.sessions.get_key_value(session).and_then(|(id, s)| tool_call(id, s, call))
@@ -47,6 +48,9 @@ pub fn react(state: &State, event: &Event) -> Option<Effect> {
         | Event::CallFinished { .. }
         | Event::Delegated { .. }
         | Event::Spent { .. }
+        | Event::Reserved { .. }
+        | Event::Parked { .. }
+        | Event::Resumed { .. }
         | Event::FileTrusted { .. }
         | Event::LabelsFound { .. }
         | Event::ApprovalEnded { .. } => None,
@@ -57,7 +61,7 @@ pub fn react(state: &State, event: &Event) -> Option<Effect> {
 pub fn pending(state: &State) -> Vec<Effect> {
     let mut effects = Vec::new();
     for (id, session) in state.sessions_in_flight() {
-        effects.extend(model_call(id, session));
+        effects.extend(model_call(state, id, session));
         if let Stage::Acting { calls, .. } = &session.stage {
             effects.extend(calls.iter().filter_map(|p| tool_call(id, session, &p.call.id)));
         }
@@ -65,13 +69,14 @@ pub fn pending(state: &State) -> Vec<Effect> {
     effects
 }
 
-fn model_call(id: &SessionId, session: &Session) -> Option<Effect> {
+fn model_call(state: &State, id: &SessionId, session: &Session) -> Option<Effect> {
     let Stage::Thinking { ticket } = session.stage else { return None };
     Some(Effect::CallModel {
         ticket,
         session: id.clone(),
         agent: session.agent.clone(),
         turn: session.turns_total,
+        reserved: state.ledger.held(id, "").map(Held::tokens),
     })
 }
 

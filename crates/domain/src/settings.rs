@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::budget::{Budgets, Rate};
 use crate::command;
 use crate::id::AgentId;
 use crate::role::Role;
@@ -23,6 +24,9 @@ pub struct Settings {
     pub prices: BTreeMap<String, Price>,
     /// Bounds on what is done.
     pub limits: Limits,
+    /// What may be spent.
+    #[serde(skip_serializing_if = "Budgets::is_none")]
+    pub budgets: Budgets,
     /// Who gets what comes in.
     pub routing: Routing,
     /// What happens to approvals that nobody answers.
@@ -235,6 +239,9 @@ pub struct Endpoint {
     /// How long to wait for what.
     #[serde(default)]
     pub timeouts: Timeouts,
+    /// What the account allows, for all agents together.
+    #[serde(default, skip_serializing_if = "Rate::is_none")]
+    pub limits: Rate,
 }
 
 impl Endpoint {
@@ -249,6 +256,7 @@ impl Endpoint {
             organization: None,
             proxy: None,
             timeouts: Timeouts::default(),
+            limits: Rate::default(),
         }
     }
 }

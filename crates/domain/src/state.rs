@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::agent;
 use crate::approval::{Outcome, Request};
+use crate::budget::Ledger;
 use crate::delegation::Delegations;
 use crate::id::{AgentId, ApprovalId, CallId, DelegationId, Seq, SessionId, TaskId, Ticket, Time};
 use crate::label::Label;
@@ -56,6 +57,9 @@ pub struct State {
     /// Work that agents handed to each other.
     #[serde(default, skip_serializing_if = "Delegations::is_empty")]
     pub delegations: Delegations,
+    /// What is spent and reserved in each budget, and what was spent on each day.
+    #[serde(default, skip_serializing_if = "Ledger::is_empty")]
+    pub ledger: Ledger,
     /// Sessions in which the domain has a next step to take.
     pub(crate) agenda: BTreeSet<SessionId>,
     /// For each agent with a free slot and something to do: the first in its queue.
@@ -120,6 +124,8 @@ pub enum Deadline {
     Delegation(DelegationId),
     /// Nobody waits for an answer any longer.
     Answer(SessionId, CallId),
+    /// A window opens that a parked session waits for.
+    Window(SessionId),
 }
 
 /// A task and how far it is.
@@ -211,6 +217,15 @@ pub struct Session {
     /// What was used and spent here.
     #[serde(default, skip_serializing_if = "Spent::is_nothing")]
     pub spent: Spent,
+    /// Tokens that the next request will have, as far as anybody can tell before it is built.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub expects: u64,
+    /// The budget that keeps it from going on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parked: Option<Parked>,
+    /// Since when it waits for a budget; it keeps its place when it is parked again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) parked_since: Option<Seq>,
     /// The number of the next message.
     pub next_message: u32,
     /// Whether somebody spoke since the last turn began.
@@ -252,6 +267,32 @@ pub struct Session {
 
 fn is_zero(number: &u32) -> bool {
     *number == 0
+}
+
+fn is_none(number: &u64) -> bool {
+    *number == 0
+}
+
+impl Parked {
+    /// Whether it is a matter of a minute: a provider's limits, not a budget.
+    pub fn is_brief(&self) -> bool {
+        self.until.is_some() && self.limit.starts_with("providers.")
+    }
+}
+
+/// Why a session that could go on does not.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Parked {
+    /// The node of the budgets, or the provider's limits.
+    pub limit: String,
+    /// In words.
+    pub reason: String,
+    /// When it looks again by itself; absent: when a person raises the budget, or others give back what they reserved.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until: Option<Time>,
+    /// Whether it looks again when others give back what they reserved.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub held: bool,
 }
 
 /// A report of which Synod looks at the evidence.
@@ -387,7 +428,13 @@ impl State {
 
     /// Whether nothing is under way either: whatever comes next comes from a person or from outside.
     pub fn is_idle(&self) -> bool {
-        self.is_settled() && self.busy == 0
+        self.is_settled() && self.busy == 0 && !self.parked().any(|(_, _, parked)| parked.is_brief())
+    }
+
+    /// Sessions that a budget keeps from going on, and why.
+    pub fn parked(&self) -> impl Iterator<Item = (&SessionId, &Session, &Parked)> {
+        let sessions = self.ledger.parked.iter().filter_map(|id| self.sessions.get_key_value(id));
+        sessions.filter_map(|(id, session)| Some((id, session, session.parked.as_ref()?)))
     }
 
     /// Sessions with a model call or a tool call under way.

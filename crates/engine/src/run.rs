@@ -44,6 +44,8 @@ pub struct Pulse {
     pub idle: bool,
     /// Approvals that wait for a person.
     pub approvals: usize,
+    /// Sessions that a budget keeps from going on.
+    pub parked: usize,
 }
 
 enum Command {
@@ -215,7 +217,12 @@ impl Loop {
         }
         // The pulse beats before anybody is answered: whoever has an answer sees where the loop stands after it.
         let state = self.engine.state();
-        let pulse = Pulse { seq, idle: state.is_idle(), approvals: state.approvals.len() };
+        let pulse = Pulse {
+            seq,
+            idle: state.is_idle(),
+            approvals: state.approvals.len(),
+            parked: state.parked().count(),
+        };
         self.pulse.send_if_modified(|last| std::mem::replace(last, pulse) != pulse);
         for (reply, answer) in waiting.into_iter().zip(cycle.answers) {
             if let Some(reply) = reply {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use domain::budget::{Budgets, Cap, Rate, Share};
 use domain::id::AgentId;
 use domain::role::{Permission, Role};
 use domain::settings::{
@@ -39,6 +40,28 @@ const TIMEOUTS: Shape = Shape::Record(&[
     may("idle", Shape::Duration, "between two pieces of the answer (30s)"),
 ]);
 
+const RATE: Shape = Shape::Record(&[
+    may("requests_per_minute", AMOUNT, "requests in a minute of the clock, failed ones included"),
+    may("tokens_per_minute", AMOUNT, "tokens in and out in a minute of the clock"),
+]);
+const CAP: Shape = Shape::Record(&[
+    may("tokens", AMOUNT, "tokens in and out, cached ones included"),
+    may("money", Shape::Number(0.000_001, 1_000_000_000.0), "in the currency of `prices`"),
+]);
+const BUDGETS: Shape = Shape::Record(&[
+    may("day", CAP, "all agents together, a day of UTC"),
+    may("month", CAP, "all agents together, a month of UTC"),
+    may("run", CAP, "one request and all that follows from it"),
+    may(
+        "agents",
+        Shape::Map(&Shape::Record(&[
+            may("day", CAP, "this agent, a day of UTC"),
+            may("month", CAP, "this agent, a month of UTC"),
+        ])),
+        "single agents, by id",
+    ),
+]);
+
 const SCRIPTED: &[Key] = &[
     must("kind", Shape::Word(&["scripted"]), "answers from rules in a file: no key, no network"),
     must("script", Shape::Text, "the file with the rules, relative to the home"),
@@ -52,6 +75,7 @@ const OPENAI: &[Key] = &[
     may("stream", Shape::Bool, "whether answers come in pieces (true)"),
     may("proxy", Shape::Text, "the address of a proxy; those of the environment are not used"),
     may("timeouts", TIMEOUTS, "how long to wait for what"),
+    may("limits", RATE, "what the account allows, for all agents together"),
 ];
 const ANTHROPIC: &[Key] = &[
     must("kind", Shape::Word(&["anthropic"]), "Anthropic's messages"),
@@ -62,6 +86,7 @@ const ANTHROPIC: &[Key] = &[
     may("stream", Shape::Bool, "whether answers come in pieces (true)"),
     may("proxy", Shape::Text, "the address of a proxy; those of the environment are not used"),
     may("timeouts", TIMEOUTS, "how long to wait for what"),
+    may("limits", RATE, "what the account allows, for all agents together"),
 ];
 const RECORD: &[Key] = &[
     must("kind", Shape::Word(&["record"]), "asks another provider and keeps its answers on a tape"),
@@ -139,6 +164,7 @@ pub(crate) const SHAPE: Shape = Shape::Record(&[
         ]),
         "bounds on what is done",
     ),
+    may("budgets", BUDGETS, "what may be spent; a call that would pass one is not made, and its work waits"),
     may(
         "routing",
         Shape::Record(&[
@@ -280,6 +306,7 @@ fn settings(root: &Node) -> Option<Settings> {
         models,
         prices: entries("prices").iter().map(|e| (e.key.clone(), price(&e.value))).collect(),
         limits: root.get("limits").map(limits).unwrap_or_default(),
+        budgets: root.get("budgets").map(budgets).unwrap_or_default(),
         routing: root.get("routing").map(routing).unwrap_or_default(),
         approvals: Approvals { expire_ms: expire_ms.and_then(time::parse_duration), on_expiry },
         roles,
@@ -292,6 +319,34 @@ fn settings(root: &Node) -> Option<Settings> {
         sandbox: Sandbox { read: root.get("sandbox").and_then(|s| s.get_texts("read")).unwrap_or_default() },
         audit: root.get("audit").map(audit).unwrap_or_default(),
     })
+}
+
+fn budgets(node: &Node) -> Budgets {
+    let cap = |node: &Node, key: &str| node.get(key).map(cap).unwrap_or_default();
+    let share = |node: &Node| Share { day: cap(node, "day"), month: cap(node, "month") };
+    let agents = node.get("agents").map(Node::entries).unwrap_or_default();
+    Budgets {
+        day: cap(node, "day"),
+        month: cap(node, "month"),
+        run: cap(node, "run"),
+        agents: agents.iter().filter_map(|e| Some((AgentId::parse(&e.key).ok()?, share(&e.value)))).collect(),
+    }
+}
+
+fn cap(node: &Node) -> Cap {
+    // The shape bounds it, so it fits.
+    let millionths = |number: f64| (number * 1_000_000.0).round() as u64;
+    Cap {
+        tokens: node.get("tokens").and_then(Node::int),
+        money: node.get("money").and_then(Node::number).map(millionths),
+    }
+}
+
+fn rate(node: &Node) -> Rate {
+    Rate {
+        requests_per_minute: node.get("requests_per_minute").and_then(Node::int),
+        tokens_per_minute: node.get("tokens_per_minute").and_then(Node::int),
+    }
 }
 
 fn audit(node: &Node) -> Audit {
@@ -338,6 +393,7 @@ fn endpoint(node: &Node, base_url: &str) -> Endpoint {
         version: node.get_text("version"),
         organization: node.get_text("organization"),
         proxy: node.get_text("proxy"),
+        limits: node.get("limits").map(rate).unwrap_or_default(),
         timeouts: Timeouts {
             connect_ms: ms("connect", default.connect_ms),
             first_byte_ms: ms("first_byte", default.first_byte_ms),

@@ -102,6 +102,9 @@ pub enum Response {
         task: Option<TaskView>,
         /// Approvals that wait for a person.
         approvals: usize,
+        /// Sessions that a budget keeps from going on.
+        #[serde(default)]
+        parked: usize,
         /// Whether the time was over first.
         timed_out: bool,
     },

@@ -178,7 +178,7 @@ async fn wait(handle: &Handle, task: Option<TaskId>, ms_max: u64) -> Response {
             Err(closed) => return Response::Refused { reason: closed.to_string() },
         };
         if now.idle || timed_out || view.as_ref().is_some_and(|v| v.ended) {
-            return Response::Awaited { task: view, approvals: now.approvals, timed_out };
+            return Response::Awaited { task: view, approvals: now.approvals, parked: now.parked, timed_out };
         }
         tokio::select! {
             () = &mut over => timed_out = true,

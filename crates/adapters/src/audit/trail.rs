@@ -9,9 +9,10 @@ use domain::evidence::Evidence;
 use domain::gate;
 use domain::id::{ApprovalId, CallId, SessionId, TaskId};
 use domain::session::{Head, Message};
-use domain::state::{Requester, Stage, State, Step};
+use domain::state::{Parked, Requester, Stage, State, Step};
 use domain::task::Spec;
 use domain::tool::{Act, Call, Permit, Want};
+use formats::time::print;
 use ports::printer::Recorded;
 use serde::Serialize;
 
@@ -86,9 +87,7 @@ impl Trail {
 
     /// The lines of one event, without number and hash.
     pub fn lines(&mut self, recorded: &Recorded) -> Vec<Line> {
-        let new = |kind: Kind, outcome: &str| {
-            Line::new(kind, formats::time::print(recorded.at), recorded.seq.0, outcome)
-        };
+        let new = |kind: Kind, outcome: &str| Line::new(kind, print(recorded.at), recorded.seq.0, outcome);
         let config = |action: &str, act: String| Line {
             action: action.to_owned(),
             act,
@@ -167,7 +166,10 @@ impl Trail {
                 vec![Line { note, ..self.of(new(Kind::Model, "answered"), session) }]
             }
             Event::Delegated { delegation } => vec![self.delegated(new(Kind::Gate, "allow"), delegation)],
+            Event::Parked { session, parked, .. } => vec![self.parked(&new, session, parked)],
             Event::LineTaken { .. }
+            | Event::Reserved { .. }
+            | Event::Resumed { .. }
             | Event::LabelsFound { .. }
             | Event::TaskAdded { by: Requester::Person { .. } | Requester::Inbox { .. }, .. }
             | Event::TaskEdited { .. }
@@ -188,6 +190,11 @@ impl Trail {
     fn model(&self, line: Line, session: &SessionId, (tokens_in, tokens_out): (u64, u64)) -> Line {
         let note = format!("{tokens_in} tokens in, {tokens_out} out");
         Line { note, ..self.of(line, session) }
+    }
+
+    fn parked(&self, new: &dyn Fn(Kind, &str) -> Line, session: &SessionId, parked: &Parked) -> Line {
+        let (rule, note) = (brief(&parked.limit, TEXT_BYTES_MAX), brief(&parked.reason, TEXT_BYTES_MAX));
+        Line { rule, note, ..self.of(new(Kind::Model, "parked"), session) }
     }
 
     fn delegation(&self, line: Line, session: &SessionId, spec: &Spec) -> Line {

@@ -42,6 +42,8 @@ pub(crate) enum Answered {
     },
     /// It was not asked yet: what is older must be summarised first, and was.
     Summary { through: MessageId, text: String, model: String, usage: Usage },
+    /// It was not asked: its budget has not reserved so much.
+    Outgrown { tokens_in: u64 },
 }
 
 impl Context {
@@ -65,6 +67,9 @@ impl Context {
             let messages = match fit::plan(&history, room, self.may_summarise) {
                 Plan::Send(messages) => messages,
                 Plan::Summarise { until } => {
+                    if let Some(tokens_in) = self.summary_outgrows(&history, until, &request.model) {
+                        return Ok(Answered::Outgrown { tokens_in });
+                    }
                     match self.summarise(models, &history, until, &request.model, ms_max).await {
                         Some(summary) => return Ok(summary),
                         None => {
@@ -76,6 +81,9 @@ impl Context {
             };
             let whole = Request { messages, ..request.clone() };
             let (model, estimated) = (whole.model.clone(), tokens::of_request(&whole));
+            if let Some(tokens_in) = self.outgrows(estimated) {
+                return Ok(Answered::Outgrown { tokens_in });
+            }
             match within(ms_max, models.ask(whole)).await {
                 Ok(reply) => {
                     self.windows.counted(&self.session, estimated, reply.usage.tokens_in);
@@ -88,6 +96,19 @@ impl Context {
                 Err(error) => return Err(error),
             }
         }
+    }
+
+    /// The tokens of a request, if they are more than its budget has reserved.
+    fn outgrows(&self, estimated: u64) -> Option<u64> {
+        let tokens_in = self.windows.expected(&self.session, estimated);
+        self.tokens_in_max.filter(|most| tokens_in > *most).map(|_| tokens_in)
+    }
+
+    fn summary_outgrows(&self, history: &History, until: usize, model: &str) -> Option<u64> {
+        let model = self.known.settings.context.summary_model.as_deref().unwrap_or(model);
+        let window = self.windows.of(&self.known.settings, model, &self.session);
+        let wanted = summary::request(&self.agent, history, until, model, window)?;
+        self.outgrows(tokens::of_request(&wanted.request))
     }
 
     /// What files say, read where waiting for a disk holds up nobody.

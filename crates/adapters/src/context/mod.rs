@@ -36,6 +36,8 @@ pub(crate) struct Context {
     known: Arc<State>,
     may_summarise: bool,
     windows: Windows,
+    /// Tokens that a budget has reserved for what goes in.
+    tokens_in_max: Option<u64>,
 }
 
 impl Context {
@@ -72,7 +74,14 @@ impl Context {
             known: Arc::new(known),
             may_summarise: found.is_none_or(|s| s.summaries < SUMMARIES_MAX),
             windows,
+            tokens_in_max: None,
         }
+    }
+
+    /// Sends no more than this.
+    pub(crate) fn within(mut self, tokens_in_max: Option<u64>) -> Self {
+        self.tokens_in_max = tokens_in_max;
+        self
     }
 }
 

@@ -41,9 +41,19 @@ impl Stage {
     }
 
     async fn ask(&self, puppet: &Puppet, messages: Vec<Message>) -> Result<Answered, ModelError> {
+        self.ask_within(puppet, messages, None).await
+    }
+
+    async fn ask_within(
+        &self,
+        puppet: &Puppet,
+        messages: Vec<Message>,
+        tokens_in_max: Option<u64>,
+    ) -> Result<Answered, ModelError> {
         let home = self.home.path().to_owned();
         let session = SessionId::new("coder-1-0a1b2c");
         let context = Context::new(home, &self.state, &session, &self.agent, self.windows.clone());
+        let context = context.within(tokens_in_max);
         let conversation = Conversation { system: "Be careful.".to_owned(), messages };
         context.ask(puppet, request("coder-1", Vec::new()), conversation, 60_000).await
     }
@@ -192,7 +202,7 @@ async fn what_does_not_fit_is_summarised_without_tools_and_with_role_and_goal() 
         messages.push(Message { id, summary_through: Some(through), ..message(Speaker::System, &text) });
         match stage.ask(&puppet, messages.clone()).await {
             Ok(Answered::Summary { through, text, .. }) => reached = (through, text),
-            Ok(Answered::Reply { .. }) => break,
+            Ok(Answered::Reply { .. } | Answered::Outgrown { .. }) => break,
             Err(error) => panic!("{error}"),
         }
     }
@@ -200,6 +210,24 @@ async fn what_does_not_fit_is_summarised_without_tools_and_with_role_and_goal() 
     let sent = puppet.asked().pop().unwrap();
     assert!(has(&sent, "count the moons") && has(&sent, "They counted 12.") && has(&sent, "word 59 "));
     assert!(!has(&sent, "word 1 "), "{sent:?}");
+}
+
+#[tokio::test]
+async fn no_more_is_sent_than_a_budget_reserved() {
+    let stage = Stage::new(100_000);
+    let puppet = Puppet::answering(|_| Ok(says("yes")));
+    let asked = vec![message(Speaker::User, &"word ".repeat(3_000))];
+    let answered = stage.ask_within(&puppet, asked.clone(), Some(4_000)).await.unwrap();
+    let Answered::Outgrown { tokens_in } = answered else { panic!("5000 tokens are not 4000") };
+    assert!((5_000..6_000).contains(&tokens_in), "{tokens_in}");
+    assert_eq!(puppet.asked().len(), 0, "nobody was asked");
+    let answered = stage.ask_within(&puppet, asked, Some(tokens_in)).await.unwrap();
+    assert!(matches!(answered, Answered::Reply { .. }), "with so much it is");
+    // A summary is a request like any other.
+    let small = Stage::new(4_000);
+    let answered = small.ask_within(&puppet, long(60), Some(100)).await.unwrap();
+    assert!(matches!(answered, Answered::Outgrown { .. }));
+    assert_eq!(puppet.asked().len(), 1);
 }
 
 #[tokio::test]

@@ -68,6 +68,12 @@ impl Windows {
         learned.most.get(model).map_or(by_estimate, |most| by_estimate.min(*most)).max(1)
     }
 
+    /// The tokens that the provider will count for an estimate, going by what it counted before.
+    pub(super) fn expected(&self, session: &SessionId, estimated: u64) -> u64 {
+        let ratio = self.learned().ratios.get(session).copied().unwrap_or(1.0);
+        (estimated as f64 * ratio).ceil() as u64
+    }
+
     /// The provider counted so many tokens where the estimate was another.
     pub(super) fn counted(&self, session: &SessionId, estimated: u64, tokens: u64) {
         if estimated == 0 || tokens == 0 {

@@ -2,8 +2,10 @@
 
 mod agent;
 mod audit;
+mod budget;
 mod check;
 mod context;
+mod cost;
 mod delegation;
 mod demo;
 mod doctor;
@@ -27,8 +29,8 @@ mod undo;
 mod up;
 
 use crate::args::{
-    AgentCommand, Args, AuditCommand, Command, DelegationCommand, MessageCommand, PolicyCommand,
-    SessionCommand, TaskCommand, TrustCommand,
+    AgentCommand, Args, AuditCommand, BudgetCommand, Command, DelegationCommand, MessageCommand,
+    PolicyCommand, SessionCommand, TaskCommand, TrustCommand,
 };
 use crate::failure::Exit;
 use crate::home;
@@ -95,6 +97,13 @@ pub fn run(args: Args, out: &Out) -> anyhow::Result<Exit> {
         }
         Command::Audit(AuditCommand::Key) => audit::key(&home::find(given)?, out),
         Command::Doctor => doctor::run(home::find(given).ok().as_deref(), out),
+        Command::Cost { by, since } => cost::run(&home::find(given)?, by, since.as_deref(), out),
+        Command::Budget(BudgetCommand::Show) => budget::show(&home::find(given)?, out),
+        Command::Budget(BudgetCommand::Set { window, agent, tokens, money }) => {
+            let (agent, tokens, money) = (agent.as_deref(), tokens.as_deref(), money.as_deref());
+            let wanted = budget::Wanted { window: &window, agent, tokens, money };
+            budget::set(&home::find(given)?, &wanted, out)
+        }
         Command::Check => check::run(&home::find(given)?, out),
     }
 }

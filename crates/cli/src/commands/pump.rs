@@ -42,6 +42,8 @@ fn report(exit: Exit, waiting: usize, timeout: u64, out: &Out) {
         out.value(json!({ "waiting": waiting, "timed_out": exit == Exit::TimedOut }));
     } else if exit == Exit::Waiting {
         out.say(format!("{waiting} approval(s) wait for you: `synod inbox` shows them"));
+    } else if exit == Exit::Limit {
+        out.say("a budget keeps work from going on: `synod budget show` says which, and until when");
     } else if exit == Exit::TimedOut {
         out.say(format!("not done within {timeout} s; what is under way goes on"));
     }
@@ -69,12 +71,8 @@ pub fn await_daemon(home: &Path, task: Option<&str>, timeout: u64) -> anyhow::Re
     let request = Request::Await { task: task.map(str::to_owned), ms_max: timeout.saturating_mul(1000) };
     let patience = Duration::from_secs(timeout.saturating_add(10));
     match web::client::ask_within(&wire::socket(home), &request, patience) {
-        Ok(Response::Awaited { task, approvals, timed_out }) => {
-            let exit = match (timed_out, approvals) {
-                (true, _) => Exit::TimedOut,
-                (false, 0) => Exit::Ok,
-                (false, _) => Exit::Waiting,
-            };
+        Ok(Response::Awaited { task, approvals, parked, timed_out }) => {
+            let exit = if timed_out { Exit::TimedOut } else { left(approvals, parked) };
             Ok(Awaited { task, approvals, exit })
         }
         Ok(Response::Refused { reason } | Response::Bad { reason }) => {
@@ -82,6 +80,15 @@ pub fn await_daemon(home: &Path, task: Option<&str>, timeout: u64) -> anyhow::Re
         }
         Ok(Response::Done { .. } | Response::Live(_)) => Err(odd_answer()),
         Err(error) => Err(unreachable(&error)),
+    }
+}
+
+/// How a command ends that leaves so much for others to decide.
+fn left(approvals: usize, parked: usize) -> Exit {
+    match (approvals, parked) {
+        (0, 0) => Exit::Ok,
+        (0, _) => Exit::Limit,
+        (_, _) => Exit::Waiting,
     }
 }
 
@@ -116,8 +123,8 @@ pub async fn until_idle(
             while let Ok(problem) = running.problems.try_recv() {
                 up::tell_problem(home, &problem, out);
             }
-            let waiting = pulse.borrow().approvals;
-            return Ok(if waiting > 0 { Exit::Waiting } else { Exit::Ok });
+            let now = *pulse.borrow();
+            return Ok(left(now.approvals, now.parked));
         }
         tokio::select! {
             () = interrupt.wait() => return Ok(Exit::Interrupted),

@@ -117,6 +117,8 @@ fn answer(id: &TaskId, ended: Option<Ended>, exit: Exit, timeout: u64, out: &Out
         out.value(json!({ "task": id.as_str(), "status": word, "result": result, "label": label }));
     } else if exit == Exit::Waiting {
         out.say(format!("{id} waits for a person: see `synod inbox`, decide, then go on with `synod pump`"));
+    } else if exit == Exit::Limit {
+        out.say(format!("{id} waits for a budget: `synod budget show` says which, and until when"));
     } else if exit == Exit::TimedOut {
         out.say(format!("{id} is not done within {timeout} s; go on with `synod pump`"));
     } else {

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use adapters::journal::Sqlite;
 use domain::id::{AgentId, SessionId};
+use domain::state::State;
 use domain::usage::{ByModel, Spent};
 use engine::Engine;
 use serde_json::{Value, json};
@@ -19,12 +20,7 @@ pub struct Spending {
 impl Spending {
     /// Reads the journal, also while another process works in the home.
     pub fn read(home: &Path) -> Self {
-        let path = home.join(".synod/journal.db");
-        let journal = path.exists().then(|| Sqlite::open_read_only(&path).ok()).flatten();
-        let Some(engine) = journal.and_then(|journal| Engine::open(Box::new(journal)).ok()) else {
-            return Self::default();
-        };
-        let state = engine.state();
+        let state = known(home);
         let sessions = state.sessions.iter().filter(|(_, session)| !session.spent.is_nothing());
         Self {
             by_agent: state.spent.clone(),
@@ -46,6 +42,14 @@ impl Spending {
     pub fn session(&self, id: &SessionId) -> Spent {
         self.by_session.get(id).copied().unwrap_or_default()
     }
+}
+
+/// What the journal says; nothing without one.
+pub fn known(home: &Path) -> State {
+    let path = home.join(".synod/journal.db");
+    let journal = path.exists().then(|| Sqlite::open_read_only(&path).ok()).flatten();
+    let engine = journal.and_then(|journal| Engine::open(Box::new(journal)).ok());
+    engine.map_or_else(State::new, |engine| engine.state().clone())
 }
 
 /// For people: `12 replies, 4500 tokens in (1200 from the cache), 800 out, cost 0.0123`.

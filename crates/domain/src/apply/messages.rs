@@ -1,5 +1,6 @@
 //! What messages change: who has something to read, who waits for whom, and whom a turn is counted for.
 
+use crate::apply::expected;
 use crate::apply::number_in;
 use crate::id::{CallId, SessionId, Time};
 use crate::lifecycle::Lifecycle;
@@ -25,6 +26,7 @@ impl State {
         let cause = message.envelope.as_ref().and_then(|envelope| envelope.cause.as_ref());
         self.change_session(id, |session| {
             session.next_message = session.next_message.max(number_in(message.id.as_str()).saturating_add(1));
+            session.expects = session.expects.saturating_add(expected(message));
             let has_rest = session.stage == Stage::Resting && !session.unread;
             session.urgency =
                 if session.unread { session.urgency.max(urgency(message)) } else { urgency(message) };

@@ -1,8 +1,8 @@
 //! Work that comes in: inbox lines, tasks in files, messages of people; and beginning it.
 
-use crate::apply::cut;
+use crate::apply::{cut, expected, expected_first};
 use crate::brief;
-use crate::decide::{delegate, finish, messages, moves, said};
+use crate::decide::{budget, delegate, finish, messages, said};
 use crate::event::Event;
 use crate::id::{AgentId, SessionId, TaskId, Time};
 use crate::lifecycle::Lifecycle;
@@ -269,7 +269,8 @@ pub(super) fn start_task(state: &State, at: Time, id: &TaskId) -> Vec<Event> {
     let on = task.spec.depends_on.iter().filter_map(|id| state.tasks.get(id));
     let label = on.fold(task.label.clone(), |label, other| label.joined(&other.label));
     let message = said(at, &from, brief::task(state, task), label);
-    vec![
+    let expects = expected_first(&head.system_prompt).saturating_add(expected(&message));
+    let mut events = vec![
         Event::TaskStarted { task: id.clone(), session: session.clone() },
         Event::SessionOpened { head: Box::new(head) },
         Event::MessageAdded { session: session.clone(), message, asker: None, in_file: false },
@@ -280,8 +281,9 @@ pub(super) fn start_task(state: &State, at: Time, id: &TaskId) -> Vec<Event> {
             failed: false,
             reason: format!("begins with {id}"),
         },
-        Event::TurnBegun { session, turn: 1 },
-    ]
+    ];
+    events.extend(budget::begin_first(state, at, agent, id, &session, expects));
+    events
 }
 
 fn head_for(state: &State, at: Time, agent: &Agent, task: Option<&TaskId>) -> Head {
@@ -329,11 +331,4 @@ pub(super) fn title_of(text: &str) -> String {
     let short = cut(line, TITLE_BYTES_MAX);
     let shown: String = short.chars().map(|c| if c == '"' || c.is_control() { '\'' } else { c }).collect();
     if short.len() < line.len() { format!("{shown}…") } else { shown }
-}
-
-/// Begins the next turn of a session that has something to answer.
-pub(super) fn begin_turn(id: &SessionId, session: &crate::state::Session, reason: &str) -> Vec<Event> {
-    let mut events = moves(id, session, Lifecycle::Working, false, reason);
-    events.push(Event::TurnBegun { session: id.clone(), turn: session.turns_total + 1 });
-    events
 }

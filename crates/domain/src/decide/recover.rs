@@ -4,7 +4,7 @@ use crate::approval::Request;
 use crate::decide::messages;
 use crate::decide::moves;
 use crate::decide::turn::{result, settle, unique_ids, unknown_text};
-use crate::decide::{delegate, finish};
+use crate::decide::{budget, delegate, finish};
 use crate::event::{Event, Finish, Found, Tail};
 use crate::gate::{self, Asker, Verdict};
 use crate::id::{AgentId, SessionId, Time};
@@ -82,12 +82,11 @@ pub(super) fn ticked(state: &State, at: Time) -> Vec<Event> {
             }
             None => Vec::new(),
         },
-        Deadline::Retry(id) => {
-            vec![Event::TurnRetried { session: id.clone(), reason: "the time to wait is over".to_owned() }]
-        }
+        Deadline::Retry(id) => budget::retry(state, at, id, "the time to wait is over"),
         Deadline::Approval(id) => finish::expired(state, at, id),
         Deadline::Delegation(id) => delegate::too_late(state, at, id),
         Deadline::Answer(id, call) => messages::time_out(state, at, id, call),
+        Deadline::Window(id) => vec![Event::Resumed { session: id.clone() }],
     }
 }
 

@@ -1,7 +1,7 @@
 //! The turn machine: ask the model, pass each call through the gate, collect results, ask again.
 
 use crate::approval::{Request, Risk};
-use crate::decide::{delegate, finish, inside, intake, messages, moves, moves_from, said};
+use crate::decide::{budget, delegate, finish, inside, messages, moves, moves_from, said};
 use crate::delegation;
 use crate::event::{Bill, Event, Finish};
 use crate::evidence::Evidence;
@@ -34,7 +34,7 @@ pub(super) fn wake(state: &State, at: Time, id: &SessionId) -> Vec<Event> {
         Stage::Resting if session.turns >= state.settings.limits.turns_max => {
             next_turn(state, at, id, session)
         }
-        Stage::Resting => intake::begin_turn(id, session, "there is something to answer"),
+        Stage::Resting => budget::begin(state, at, id, session, "there is something to answer"),
         Stage::Thinking { .. }
         | Stage::Retrying { .. }
         | Stage::Acting { .. }
@@ -68,7 +68,7 @@ pub(super) fn next_turn(state: &State, at: Time, id: &SessionId, session: &Sessi
         let reason = format!("limits.turns_max: the agent took {most} turns without coming to an end");
         return finish::fail(state, at, id, session, &reason);
     }
-    intake::begin_turn(id, session, "all results are there")
+    budget::begin(state, at, id, session, "all results are there")
 }
 
 fn gate_call(
@@ -106,18 +106,12 @@ fn gate_call(
         return settle(events, id, session, rest, None);
     };
     let role = state.role(&agent.spec.role);
-    let approval_required =
-        session.task.as_ref().and_then(|t| state.tasks.get(t)).is_some_and(|t| t.spec.approval_required);
+    let task = session.task.as_ref().and_then(|t| state.tasks.get(t));
+    let approval_required = task.is_some_and(|t| t.spec.approval_required);
     let came_through = delegation::chain(state, session);
     let above = delegation::members(state, &came_through);
     let asker = Asker { spec: &agent.spec, role, approval_required, label: &session.label, above: &above };
-    let ruling = match act {
-        Act::Check { task, evidence, .. } => {
-            let by = state.tasks.get(task).map(|t| &t.by);
-            gate::judge_evidence(&asker, &state.policy, evidence, by)
-        }
-        act => gate::judge(&asker, &state.policy, act, pending.call.seen.as_ref()),
-    };
+    let ruling = rule(state, &asker, &pending.call, act);
     let approved_by = match &pending.step {
         Step::Approved { approval, permit } => Some((approval, *permit)),
         Step::New
@@ -142,6 +136,13 @@ fn gate_call(
             settle(events, id, session, rest, waits)
         }
         (Verdict::Allow, None) => {
+            match budget::reserve_call(state, at, id, session, &pending.call, act) {
+                Ok(reserved) => events.extend(reserved),
+                Err(short) => {
+                    events.push(refuse(short.limit, format!("not carried out: {}", short.reason)));
+                    return settle(events, id, session, rest, None);
+                }
+            }
             let Ruling { rule, nature, permit, .. } = ruling;
             let (session, call) = (id.clone(), pending.call.id.clone());
             events.push(Event::CallCleared { session, call, rule, nature, permit, approval: None });
@@ -193,6 +194,17 @@ fn carry_out(
     let message = result(at, &call.id, text);
     events.push(Event::CallFinished { session: id.clone(), finish, message, wrote: Vec::new() });
     (events, None)
+}
+
+/// What the gate says of an act.
+fn rule(state: &State, asker: &Asker<'_>, call: &Call, act: &Act) -> Ruling {
+    match act {
+        Act::Check { task, evidence, .. } => {
+            let by = state.tasks.get(task).map(|t| &t.by);
+            gate::judge_evidence(asker, &state.policy, evidence, by)
+        }
+        act => gate::judge(asker, &state.policy, act, call.seen.as_ref()),
+    }
 }
 
 /// A limit that refuses the call before anybody judges it.
@@ -355,12 +367,18 @@ pub(super) fn replied(
 }
 
 /// A model was asked beside the conversation, for one of its calls.
-pub(super) fn spent(state: &State, id: &SessionId, model: &str, usage: Usage) -> Result<Vec<Event>, Refused> {
+pub(super) fn spent(
+    state: &State,
+    id: &SessionId,
+    call: Option<&CallId>,
+    model: &str,
+    usage: Usage,
+) -> Result<Vec<Event>, Refused> {
     if !state.sessions.contains_key(id) {
         return Err(Refused::NoSession(id.clone()));
     }
     let (Usage { tokens_in, tokens_out, .. }, spent) = (usage, bill(state, model, usage));
-    Ok(vec![Event::Spent { session: id.clone(), tokens_in, tokens_out, spent }])
+    Ok(vec![Event::Spent { session: id.clone(), tokens_in, tokens_out, spent, call: call.cloned() }])
 }
 
 fn bill(state: &State, model: &str, usage: Usage) -> Bill {
@@ -389,7 +407,9 @@ pub(super) fn summarised(
     };
     let Usage { tokens_in, tokens_out, .. } = usage;
     let spent = bill(state, model, usage);
-    Ok(vec![Event::Summarised { session: id.clone(), message, tokens_in, tokens_out, spent }])
+    let mut events = budget::ask_again(state, at, id, session, usage, spent.cost);
+    events.push(Event::Summarised { session: id.clone(), message, tokens_in, tokens_out, spent });
+    Ok(events)
 }
 
 /// Some models use one id for two calls of a turn, and people copy lines: results would then go to the wrong one.
@@ -409,7 +429,8 @@ pub(super) fn unique_ids<'a>(calls: impl Iterator<Item = &'a mut Call>) {
 fn paid(state: &State, id: &SessionId, (model, usage): (&str, Usage), mut events: Vec<Event>) -> Vec<Event> {
     if usage != Usage::default() {
         let (Usage { tokens_in, tokens_out, .. }, spent) = (usage, bill(state, model, usage));
-        events.insert(0, Event::Spent { session: id.clone(), tokens_in, tokens_out, spent });
+        let call = None;
+        events.insert(0, Event::Spent { session: id.clone(), tokens_in, tokens_out, spent, call });
     }
     events
 }
@@ -473,7 +494,7 @@ fn jitter(id: &SessionId, ticket: Ticket) -> u64 {
     bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
-fn thinking<'a>(state: &'a State, id: &SessionId, ticket: Ticket) -> Result<&'a Session, Refused> {
+pub(super) fn thinking<'a>(state: &'a State, id: &SessionId, ticket: Ticket) -> Result<&'a Session, Refused> {
     let session = state.sessions.get(id).ok_or_else(|| Refused::NoSession(id.clone()))?;
     match session.stage {
         Stage::Thinking { ticket: current } if current == ticket => Ok(session),

@@ -6,6 +6,7 @@ mod evidence;
 mod home;
 
 mod approvals;
+mod budgets;
 mod chance;
 mod commands;
 mod delegating;

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use domain::agent;
 use domain::approval::{Answer, Outcome, Request, Risk};
+use domain::budget::{Hold, Payer};
 use domain::delegation::{Delegation, Status};
 use domain::event::{Bill, Event, Finish, Found, FoundCall, Tail};
 use domain::evidence::Evidence;
@@ -14,7 +15,7 @@ use domain::message::{Envelope, Kind, Urgency};
 use domain::role::{Permission, Role};
 use domain::session::{Head, Message, Speaker};
 use domain::settings::{CommandRule, CommandVerdict, ModelRef, Policy, Provider, Settings};
-use domain::state::Requester;
+use domain::state::{Parked, Requester};
 use domain::task::{Change, End, Mark, Priority, Spec};
 use domain::tool::{Act, Call, Nature, Permit, Want};
 
@@ -120,11 +121,27 @@ fn after(event: Option<&Event>) -> Option<Vec<Event>> {
                 reasoning: 0,
                 cost: Some(7),
             };
-            vec![Event::Spent { session: session(), tokens_in: 90, tokens_out: 2, spent }]
+            vec![Event::Spent { session: session(), tokens_in: 90, tokens_out: 2, spent, call: None }]
         }
         Some(Event::Spent { .. }) => delegations(),
-        Some(Event::Delegated { .. }) => return None,
+        Some(Event::Delegated { .. }) => reservations(),
+        Some(Event::Reserved { .. }) => parkings(),
+        Some(Event::Parked { .. }) => vec![Event::Resumed { session: session() }],
+        Some(Event::Resumed { .. }) => return None,
     })
+}
+
+fn parkings() -> Vec<Event> {
+    let (limit, reason) = ("budgets.day".to_owned(), "all of it is spent".to_owned());
+    let parked = Parked { limit, reason, until: Some(Time(1_700_006_400_000)), held: true };
+    vec![Event::Parked { session: session(), parked, expects: 1_800 }]
+}
+
+fn reservations() -> Vec<Event> {
+    let provider = Some("anthropic".to_owned());
+    let payer = Payer { agent: me(), run: "task-001".to_owned(), provider };
+    let hold = Hold { payer, tokens_in: 1_800, tokens_out: 4_096, money: Some(67_000) };
+    vec![Event::Reserved { session: session(), call: Some(call_id()), hold }]
 }
 
 fn delegations() -> Vec<Event> {

@@ -257,6 +257,9 @@ fn check_settings(settings: &Settings, file: &SourceFile<'_>, notes: &mut Notes<
     for (tag, agent) in &settings.routing.tags {
         known.agent(agent.as_str(), span(root.as_ref(), &["routing", "tags", tag]), notes);
     }
+    for agent in settings.budgets.agents.keys() {
+        known.agent(agent.as_str(), span(root.as_ref(), &["budgets", "agents", agent.as_str()]), notes);
+    }
     if let Some(agent) = &settings.routing.fallback {
         known.agent(agent.as_str(), span(root.as_ref(), &["routing", "fallback"]), notes);
     }

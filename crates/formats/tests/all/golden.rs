@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use domain::agent::{Concurrency, Delegation, Model, Permissions, Spec, Tools, Workspace};
+use domain::budget::{Budgets, Cap, Rate, Share};
 use domain::id::{AgentId, Time};
 use domain::mode::{Member, Mode, RunMode};
 use domain::role::{Permission, Role};
@@ -225,6 +226,7 @@ fn who_makes_vectors_is_read_and_checked() {
 #[test]
 fn settings_are_read_whole() {
     let expected = Settings {
+        budgets: Default::default(),
         trust: Default::default(),
         search: Default::default(),
         sandbox: domain::settings::Sandbox { read: vec!["/opt/rust".to_owned(), "~/.cargo".to_owned()] },
@@ -291,6 +293,7 @@ fn every_section_of_the_settings_is_read_whole() {
     let claude = Endpoint {
         key: Some(KeySource::File(text(".synod/key"))),
         version: Some(text("2024-01-01")),
+        limits: Rate { requests_per_minute: Some(50), tokens_per_minute: Some(40_000) },
         ..Endpoint::new("https://api.anthropic.com/v1")
     };
     let model = |provider: &str, model: &str, context_tokens| ModelRef {
@@ -317,6 +320,15 @@ fn every_section_of_the_settings_is_read_whole() {
             (text("small"), model("claude", "haiku", None)),
         ]),
         prices: BTreeMap::from([(text("gpt"), price)]),
+        budgets: Budgets {
+            day: Cap { tokens: Some(2_000_000), money: Some(5_000_000) },
+            month: Cap { tokens: None, money: Some(100_500_000) },
+            run: Cap { tokens: Some(300_000), money: None },
+            agents: BTreeMap::from([(
+                AgentId::new("planner-001"),
+                Share { day: Cap { tokens: None, money: Some(500_000) }, month: Cap::default() },
+            )]),
+        },
         limits: Limits {
             turns_max: 12,
             request_turns_max: 250,

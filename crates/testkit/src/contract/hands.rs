@@ -30,7 +30,7 @@ fn ticket(attempt: u32) -> Ticket {
 /// Asking the model in `session`.
 pub fn ask(session: &SessionId, attempt: u32) -> Effect {
     let agent = AgentId::new(AGENT);
-    Effect::CallModel { ticket: ticket(attempt), session: session.clone(), agent, turn: 1 }
+    Effect::CallModel { ticket: ticket(attempt), session: session.clone(), agent, turn: 1, reserved: None }
 }
 
 /// A tool call that only looks.

@@ -1,0 +1,217 @@
+//! `synod budget`: what may be spent, what is spent, and who waits for it.
+
+use std::path::Path;
+
+use domain::budget::{Cap, Node, Payer, Window, nodes};
+use domain::id::AgentId;
+use domain::settings::Settings;
+use domain::state::State;
+use domain::usage::money;
+use formats::document::{Document, Scalar};
+use serde_json::{Value, json};
+
+use crate::failure::{Exit, fail};
+use crate::out::{Out, table};
+use crate::view;
+use crate::view::spent::known;
+
+/// The runs that are shown: those that have not ended, and at most so many.
+const RUNS_MAX: usize = 20;
+
+struct Row {
+    node: Node,
+    cap: Cap,
+    requests: Option<u64>,
+}
+
+pub fn show(home: &Path, out: &Out) -> anyhow::Result<Exit> {
+    let settings = view::settings(home);
+    let state = known(home);
+    let at = view::now();
+    let rows = rows(&settings, &state);
+    let parked: Vec<Value> = state
+        .parked()
+        .map(|(id, session, parked)| {
+            json!({
+                "session": id, "agent": session.agent, "task": session.task,
+                "limit": parked.limit, "reason": parked.reason,
+                "until": parked.until.map(formats::time::print),
+            })
+        })
+        .collect();
+    if out.json {
+        let budgets: Vec<Value> = rows
+            .iter()
+            .map(|row| {
+                let meter = state.ledger.meter(&row.node, at);
+                let amount = |amount: domain::budget::Amount| {
+                    json!({
+                        "requests": amount.requests, "tokens": amount.tokens, "money": money(amount.money),
+                    })
+                };
+                json!({
+                    "name": row.node.name,
+                    "cap": {
+                        "requests": row.requests, "tokens": row.cap.tokens,
+                        "money": row.cap.money.map(money),
+                    },
+                    "spent": amount(meter.spent),
+                    "reserved": amount(meter.reserved),
+                    "opens": row.node.window.opens(at).map(formats::time::print),
+                })
+            })
+            .collect();
+        out.value(json!({ "budgets": budgets, "parked": parked }));
+        return Ok(Exit::Ok);
+    }
+    if rows.is_empty() {
+        out.line("no budget is set; `synod budget set day --money 5` sets one");
+    } else {
+        let shown: Vec<Vec<String>> = rows.iter().flat_map(|row| lines(&state, row, at)).collect();
+        for line in table(&["BUDGET", "", "CAP", "SPENT", "RESERVED", "OPENS"], &shown) {
+            out.line(line);
+        }
+    }
+    for (id, _, parked) in state.parked() {
+        out.line(format!("{id} waits: {}", parked.reason));
+    }
+    Ok(Exit::Ok)
+}
+
+/// The nodes that have a cap, for all that there is to pay for.
+fn rows(settings: &Settings, state: &State) -> Vec<Row> {
+    let budgets = &settings.budgets;
+    let nobody = AgentId::new("nobody");
+    let payer = |agent: &AgentId, run: &str, provider: Option<&String>| Payer {
+        agent: agent.clone(),
+        run: run.to_owned(),
+        provider: provider.cloned(),
+    };
+    let find = |payer: &Payer, name: &str| nodes(settings, payer).into_iter().find(|n| n.name == name);
+    let mut rows = Vec::new();
+    let mut add = |node: Option<Node>, cap: Cap, requests: Option<u64>| {
+        if let Some(node) = node.filter(|_| !cap.is_none() || requests.is_some()) {
+            rows.push(Row { node, cap, requests });
+        }
+    };
+    let home = payer(&nobody, "", None);
+    add(find(&home, "budgets.day"), budgets.day, None);
+    add(find(&home, "budgets.month"), budgets.month, None);
+    for (agent, share) in &budgets.agents {
+        let payer = payer(agent, "", None);
+        add(find(&payer, &format!("budgets.agents.{agent}.day")), share.day, None);
+        add(find(&payer, &format!("budgets.agents.{agent}.month")), share.month, None);
+    }
+    let open = state.tasks.iter().filter(|(_, task)| !task.is_ended() && task.spec.parent.is_none());
+    for (task, _) in open.take(RUNS_MAX) {
+        let payer = payer(&nobody, task.as_str(), None);
+        add(find(&payer, &format!("budgets.run of {task}")), budgets.run, None);
+    }
+    for (name, provider) in &settings.providers {
+        use domain::settings::Provider;
+        let (Provider::OpenAi(endpoint) | Provider::Anthropic(endpoint)) = provider else { continue };
+        let cap = Cap { tokens: endpoint.limits.tokens_per_minute, money: None };
+        let payer = payer(&nobody, "", Some(name));
+        let node = find(&payer, &format!("providers.{name}.limits"));
+        add(node, cap, endpoint.limits.requests_per_minute);
+    }
+    rows
+}
+
+fn lines(state: &State, row: &Row, at: domain::id::Time) -> Vec<Vec<String>> {
+    let meter = state.ledger.meter(&row.node, at);
+    let opens = match row.node.window {
+        Window::Ever => "-".to_owned(),
+        Window::Minute => "every minute".to_owned(),
+        Window::Day | Window::Month => {
+            row.node.window.opens(at).map(formats::time::print).unwrap_or_default()
+        }
+    };
+    let line = |unit: &str, cap: String, spent: String, reserved: String| {
+        vec![row.node.name.clone(), unit.to_owned(), cap, spent, reserved, opens.clone()]
+    };
+    let (spent, reserved) = (meter.spent, meter.reserved);
+    let number = |n: u64| n.to_string();
+    let requests = row
+        .requests
+        .map(|cap| line("requests", number(cap), number(spent.requests), number(reserved.requests)));
+    let tokens =
+        row.cap.tokens.map(|cap| line("tokens", number(cap), number(spent.tokens), number(reserved.tokens)));
+    let paid = row.cap.money.map(|cap| line("money", money(cap), money(spent.money), money(reserved.money)));
+    requests.into_iter().chain(tokens).chain(paid).collect()
+}
+
+/// A budget as the command line names it.
+pub struct Wanted<'a> {
+    /// `day`, `month` or `run`.
+    pub window: &'a str,
+    /// Only for this agent.
+    pub agent: Option<&'a str>,
+    /// The most, as written; `none` takes the cap away.
+    pub tokens: Option<&'a str>,
+    /// Likewise.
+    pub money: Option<&'a str>,
+}
+
+pub fn set(home: &Path, wanted: &Wanted<'_>, out: &Out) -> anyhow::Result<Exit> {
+    if wanted.agent.is_some() && wanted.window == "run" {
+        let help = "an agent has budgets for a day and a month";
+        return Err(fail(Exit::Usage, "an agent has no budget for a run", help));
+    }
+    if let Some(agent) = wanted.agent {
+        let agents = view::agents(home);
+        if !agents.iter().any(|spec| spec.id.as_str() == agent) {
+            return Err(view::unknown("agent", agent, agents.iter().map(|spec| spec.id.as_str())));
+        }
+    }
+    let path = home.join("synod.yaml");
+    let text = std::fs::read_to_string(&path)?;
+    let refuse = |why: String| fail(Exit::Failed, why, "nothing was changed; `synod check` says more");
+    let (document, _) = Document::parse("synod.yaml", &text);
+    let mut document = document.ok_or_else(|| refuse("synod.yaml does not read".to_owned()))?;
+    for (unit, value) in [("tokens", wanted.tokens), ("money", wanted.money)] {
+        let Some(value) = value else { continue };
+        let place: Vec<&str> = match wanted.agent {
+            Some(agent) => vec!["budgets", "agents", agent, wanted.window, unit],
+            None => vec!["budgets", wanted.window, unit],
+        };
+        let changed = match value {
+            "none" if document.get(&place).is_none() => Ok(()),
+            "none" => document.remove(&place),
+            value => document.set(&place, amount(unit, value)?),
+        };
+        changed.map_err(|refused| refuse(refused.to_string()))?;
+    }
+    let read = formats::settings::read("synod.yaml", document.text());
+    if read.value.is_none() {
+        let why = read.diagnostics.first().map_or_else(String::new, |d| d.message.clone());
+        return Err(fail(Exit::Usage, why, "nothing was changed"));
+    }
+    if document.text() != text {
+        replace(&path, document.text())?;
+    }
+    show(home, out)
+}
+
+fn amount(unit: &str, value: &str) -> anyhow::Result<Scalar> {
+    let bad =
+        || fail(Exit::Usage, format!("`{value}` is no number of {unit}"), "such as 200000 or 2.50; none");
+    if unit == "tokens" {
+        return Ok(Scalar::Int(value.replace('_', "").parse().map_err(|_| bad())?));
+    }
+    let number: f64 = value.parse().map_err(|_| bad())?;
+    Ok(Scalar::Number(number))
+}
+
+/// Puts the new text in the place of the old in one step, so that nobody reads half of it.
+fn replace(path: &Path, text: &str) -> std::io::Result<()> {
+    let aside = path.with_extension(format!("yaml.{}", std::process::id()));
+    std::fs::write(&aside, text)?;
+    let moved = std::fs::metadata(path)
+        .and_then(|meta| std::fs::set_permissions(&aside, meta.permissions()))
+        .and_then(|()| std::fs::rename(&aside, path));
+    if moved.is_err() {
+        _ = std::fs::remove_file(&aside);
+    }
+    moved
+}

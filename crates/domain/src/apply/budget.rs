@@ -1,0 +1,191 @@
+//! What events change in the budgets: what is reserved, spent and given back, and who is parked.
+
+use std::collections::BTreeSet;
+
+use crate::budget::{Hold, Ledger, Payer, account};
+use crate::event::{Bill, Event};
+use crate::id::{CallId, SessionId, Time};
+use crate::lifecycle::Lifecycle;
+use crate::session::Message;
+use crate::settings::Settings;
+use crate::state::{Deadline, Parked, Session, Stage, State, Step};
+use crate::usage::Usage;
+
+/// What is sent beside the conversation: tools, who the agent is, what files say; put right when a request is built.
+const BESIDE_TOKENS: u64 = 1_500;
+/// Bytes of a token, rather too few.
+const TOKEN_BYTES: u64 = 3;
+/// What a message takes beside its words.
+const MESSAGE_TOKENS: u64 = 8;
+
+/// Tokens that a message adds to the next request.
+pub(crate) fn expected(message: &Message) -> u64 {
+    let calls: usize = message.calls.iter().map(|call| call.arguments.len() + 32).sum();
+    ((message.content.len() + calls) as u64).div_ceil(TOKEN_BYTES) + MESSAGE_TOKENS
+}
+
+/// Tokens that the first request has before anything is said.
+pub(crate) fn expected_first(system_prompt: &str) -> u64 {
+    (system_prompt.len() as u64).div_ceil(TOKEN_BYTES) + BESIDE_TOKENS
+}
+
+/// A session that was parked no longer is; it does not go on by that alone.
+pub(super) fn drop_parking(
+    session: &mut Session,
+    id: &SessionId,
+    deadlines: &mut BTreeSet<(Time, Deadline)>,
+    ledger: &mut Ledger,
+) {
+    let Some(parked) = session.parked.take() else { return };
+    ledger.parked.remove(id);
+    if let Some(until) = parked.until {
+        deadlines.remove(&(until, Deadline::Window(id.clone())));
+    }
+    if let Some(since) = session.parked_since {
+        ledger.wait_no_more(&parked.limit, since, id);
+    }
+}
+
+/// The name under which a call's reservation is kept; the turn's own has none.
+pub(super) fn named(call: &Option<CallId>) -> &str {
+    call.as_ref().map_or("", |call| call.as_str())
+}
+
+impl State {
+    /// What is reserved, and who is parked.
+    pub(super) fn meter(&mut self, at: Time, event: &Event) {
+        match event {
+            Event::Reserved { session, call, hold } => self.reserve(at, session, call, hold),
+            Event::Parked { session, parked, expects } => self.park(session, parked, *expects),
+            Event::Resumed { session } => self.unpark(session),
+            _ => {}
+        }
+    }
+
+    /// The request that a session works for: the topmost task, through whoever asked for it, or the session itself.
+    pub(crate) fn run_of(&self, id: &SessionId, task: Option<&crate::id::TaskId>) -> String {
+        let (mut session, mut task) = (id, task);
+        for _ in 0..crate::state::TASK_DEPTH_MAX {
+            let Some(root) = task.map(|task| self.root_of(task)) else { break };
+            task = Some(root);
+            let Some(crate::state::Requester::Session { session: asker }) =
+                self.tasks.get(root).map(|t| &t.by)
+            else {
+                break;
+            };
+            let Some((asker, found)) = self.sessions.get_key_value(asker) else { break };
+            if found.task.as_ref().is_some_and(|above| self.root_of(above) == root) {
+                break;
+            }
+            session = asker;
+            task = found.task.as_ref();
+        }
+        task.map_or_else(|| session.to_string(), ToString::to_string)
+    }
+
+    /// Who pays for a call of this session to a model.
+    pub(crate) fn payer(&self, id: &SessionId, session: &Session, model: &str) -> Payer {
+        let run = self.run_of(id, session.task.as_ref());
+        Payer { agent: session.agent.clone(), run, provider: account(&self.settings, model) }
+    }
+
+    /// Takes over new settings; whoever is parked looks whether there is room now.
+    pub(super) fn settle_anew(&mut self, settings: &Settings) {
+        let same = self.settings.budgets == settings.budgets && self.settings.providers == settings.providers;
+        self.settings = settings.clone();
+        if same {
+            return;
+        }
+        let parked = self.ledger.parked.clone();
+        parked.iter().for_each(|id| self.unpark(id));
+    }
+
+    fn reserve(&mut self, at: Time, id: &SessionId, call: &Option<CallId>, hold: &Hold) {
+        let Some(session) = self.sessions.get_mut(id) else { return };
+        if call.is_none() {
+            session.expects = hold.tokens_in;
+        }
+        self.ledger.reserve(&self.settings, at, id, named(call), hold);
+    }
+
+    pub(super) fn spend(
+        &mut self,
+        at: Time,
+        (id, call): (&SessionId, &str),
+        usage: Usage,
+        bill: Option<&Bill>,
+    ) {
+        let (Some(session), Some(bill)) = (self.sessions.get(id), bill) else { return };
+        let (cache_read, cache_write) = (bill.cache_read, bill.cache_write);
+        let usage = Usage { cache_read, cache_write, reasoning: bill.reasoning, ..usage };
+        let payer = self.payer(id, session, &bill.model);
+        let took = (usage, bill.cost);
+        self.ledger.book(&self.settings, at, (id, call), payer, took);
+        let Some(session) = self.sessions.get_mut(id) else { return };
+        self.ledger.list(at, &session.agent, (&bill.model, session.task.as_ref()), id, took);
+        session.spent.add(usage, bill.cost);
+        let by_model = self.spent.entry(session.agent.clone()).or_default();
+        by_model.entry(bill.model.clone()).or_default().add(usage, bill.cost);
+    }
+
+    /// The provider counted all that went in; the answer goes in with the next request.
+    pub(super) fn expect_after(&mut self, id: &SessionId, tokens: u64) {
+        if let Some(session) = self.sessions.get_mut(id).filter(|_| tokens > 0) {
+            session.expects = tokens.saturating_add(MESSAGE_TOKENS);
+        }
+    }
+
+    fn park(&mut self, id: &SessionId, parked: &Parked, expects: u64) {
+        let seq = self.seq;
+        let Some(session) = self.sessions.get_mut(id) else { return };
+        drop_parking(session, id, &mut self.deadlines, &mut self.ledger);
+        if session.lifecycle != Lifecycle::Blocked {
+            return;
+        }
+        let since = *session.parked_since.get_or_insert(seq);
+        session.parked = Some(parked.clone());
+        self.ledger.parked.insert(id.clone());
+        session.expects = expects;
+        if matches!(session.stage, Stage::Thinking { .. } | Stage::Retrying { .. }) {
+            // The turn is as if it had not begun.
+            session.stage = Stage::Resting;
+            session.unread = true;
+            session.turns = session.turns.saturating_sub(1);
+            session.turns_total = session.turns_total.saturating_sub(1);
+        }
+        if let Some(until) = parked.until {
+            self.deadlines.insert((until, Deadline::Window(id.clone())));
+        }
+        if parked.held {
+            self.ledger.wait(&parked.limit, since, id);
+        }
+        self.refresh_session(id);
+    }
+
+    /// A parked session gets its place in the queue back.
+    pub(super) fn unpark(&mut self, id: &SessionId) {
+        let Some(session) = self.sessions.get_mut(id) else { return };
+        drop_parking(session, id, &mut self.deadlines, &mut self.ledger);
+        self.refresh_session(id);
+    }
+
+    /// Gives back what is reserved for calls that are no longer under way, and lets those look again who wait for it.
+    pub(super) fn release_idle(&mut self, id: &SessionId) {
+        if !self.ledger.is_holding() {
+            return;
+        }
+        let Some(session) = self.sessions.get(id) else { return };
+        let is_idle = |name: &String| match name.as_str() {
+            "" => !matches!(session.stage, Stage::Thinking { .. }),
+            call => session
+                .pending(&CallId::new(call))
+                .is_none_or(|pending| !matches!(pending.step, Step::Running { .. })),
+        };
+        let idle: Vec<String> = self.ledger.names(id).into_iter().filter(is_idle).collect();
+        for name in idle {
+            for woken in self.ledger.release(&self.settings, id, &name) {
+                self.unpark(&woken);
+            }
+        }
+    }
+}

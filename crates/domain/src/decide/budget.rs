@@ -1,0 +1,194 @@
+//! Before a model is asked: reserve what the call may take on every budget that it counts in, or park.
+
+use crate::agent;
+use crate::budget::{self, ANSWER_TOKENS, Hold, Payer, Short};
+use crate::decide::{moves, moves_from, turn};
+use crate::event::Event;
+use crate::id::{SessionId, TaskId, Ticket, Time};
+use crate::lifecycle::Lifecycle;
+use crate::refused::Refused;
+use crate::settings::CONTEXT_TOKENS;
+use crate::state::{Agent, Parked, Session, State};
+use crate::tool::{Act, Call};
+use crate::usage::Usage;
+
+/// A quarantined call asks so often, each time with the text and for a short answer.
+const EXTRACT_ROUNDS: u64 = 3;
+const EXTRACT_TOKENS_IN: u64 = 1_000;
+const EXTRACT_TOKENS_OUT: u64 = 256;
+/// Bytes of a token, rather too few.
+const TOKEN_BYTES: u64 = 3;
+
+/// Begins the next turn of a session that has something to answer, or parks it.
+pub(super) fn begin(state: &State, at: Time, id: &SessionId, session: &Session, reason: &str) -> Vec<Event> {
+    let expects = session.expects;
+    match reserve_turn(state, at, id, session, expects) {
+        Ok(reserved) => {
+            let mut events = moves(id, session, Lifecycle::Working, false, reason);
+            events.extend(reserved);
+            events.push(Event::TurnBegun { session: id.clone(), turn: session.turns_total + 1 });
+            events
+        }
+        Err(short) => park(id, session, session.lifecycle, short, expects),
+    }
+}
+
+/// The same for the first turn of a session that is only being opened, and works by now.
+pub(super) fn begin_first(
+    state: &State,
+    at: Time,
+    agent: &Agent,
+    task: &TaskId,
+    id: &SessionId,
+    expects: u64,
+) -> Vec<Event> {
+    let model = &agent.spec.model.primary;
+    let provider = budget::account(&state.settings, model);
+    let run = state.run_of(id, Some(task));
+    let payer = Payer { agent: agent.spec.id.clone(), run, provider };
+    match reserve(state, at, (id, ""), hold(state, payer, &agent.spec, model, expects)) {
+        Ok(reserved) => {
+            let begun = Event::TurnBegun { session: id.clone(), turn: 1 };
+            reserved.into_iter().chain([begun]).collect()
+        }
+        Err(short) => {
+            let (session, task) = (id.clone(), Some(task.clone()));
+            let reason = short.reason.clone();
+            let blocked = Event::Moved { session, task, to: Lifecycle::Blocked, failed: false, reason };
+            vec![blocked, parked(id, short, expects)]
+        }
+    }
+}
+
+/// Asks the model of a turn again that failed, or parks.
+pub(super) fn retry(state: &State, at: Time, id: &SessionId, reason: &str) -> Vec<Event> {
+    let retried = Event::TurnRetried { session: id.clone(), reason: reason.to_owned() };
+    let Some(session) = state.sessions.get(id) else { return vec![retried] };
+    match reserve_turn(state, at, id, session, session.expects) {
+        Ok(reserved) => reserved.into_iter().chain([retried]).collect(),
+        Err(short) => park(id, session, session.lifecycle, short, session.expects),
+    }
+}
+
+/// A request is larger than what was reserved for it: reserve more and build it again, or park.
+pub(super) fn outgrown(
+    state: &State,
+    at: Time,
+    id: &SessionId,
+    ticket: Ticket,
+    tokens_in: u64,
+) -> Result<Vec<Event>, Refused> {
+    let session = turn::thinking(state, id, ticket)?;
+    Ok(match reserve_turn(state, at, id, session, tokens_in) {
+        Ok(reserved) => {
+            let reason = format!("its request has {tokens_in} tokens, more than were reserved");
+            let retried = Event::TurnRetried { session: id.clone(), reason };
+            reserved.into_iter().chain([retried]).collect()
+        }
+        Err(short) => park(id, session, session.lifecycle, short, tokens_in),
+    })
+}
+
+/// A summary was paid for, and the turn's own call is still to be made: both must have room together, or it parks.
+pub(super) fn ask_again(
+    state: &State,
+    at: Time,
+    id: &SessionId,
+    session: &Session,
+    usage: Usage,
+    cost: Option<u64>,
+) -> Vec<Event> {
+    let Some(held) = state.ledger.held(id, "") else { return Vec::new() };
+    let paid = Hold {
+        tokens_in: held.tokens().0.saturating_add(usage.tokens_in).saturating_add(usage.tokens_out),
+        money: held.hold.money.map(|money| money.saturating_add(cost.unwrap_or_default())),
+        ..held.hold.clone()
+    };
+    match reserve(state, at, (id, ""), paid) {
+        Ok(reserved) => reserved.into_iter().collect(),
+        Err(short) => park(id, session, session.lifecycle, short, session.expects),
+    }
+}
+
+/// Reserves for a tool call that asks a model.
+pub(super) fn reserve_call(
+    state: &State,
+    at: Time,
+    id: &SessionId,
+    session: &Session,
+    call: &Call,
+    act: &Act,
+) -> Result<Option<Event>, Short> {
+    let Act::Extract { question, .. } = act else { return Ok(None) };
+    let Some(agent) = state.agents.get(&session.agent) else { return Ok(None) };
+    let model = &agent.spec.model.primary;
+    let bytes = state.settings.limits.output_bytes_max.saturating_add(question.len() as u64);
+    let once = bytes.div_ceil(TOKEN_BYTES) + EXTRACT_TOKENS_IN;
+    let (tokens_in, tokens_out) = (once * EXTRACT_ROUNDS, EXTRACT_TOKENS_OUT * EXTRACT_ROUNDS);
+    let money = budget::cost_max(&state.settings, model, tokens_in, tokens_out);
+    let hold = Hold { payer: state.payer(id, session, model), tokens_in, tokens_out, money };
+    let reserved = reserve(state, at, (id, call.id.as_str()), hold)?;
+    Ok(reserved.map(|event| match event {
+        Event::Reserved { session, hold, .. } => {
+            Event::Reserved { session, call: Some(call.id.clone()), hold }
+        }
+        other => other,
+    }))
+}
+
+fn reserve_turn(
+    state: &State,
+    at: Time,
+    id: &SessionId,
+    session: &Session,
+    expects: u64,
+) -> Result<Option<Event>, Short> {
+    let Some(agent) = state.agents.get(&session.agent) else { return Ok(None) };
+    let spec = &agent.spec;
+    let is_back = session.fallback_until.is_none_or(|until| until <= at);
+    let model = spec.model.fallback.as_ref().filter(|_| !is_back).unwrap_or(&spec.model.primary);
+    let payer = state.payer(id, session, model);
+    reserve(state, at, (id, ""), hold(state, payer, spec, model, expects))
+}
+
+/// What one call to a model may take.
+fn hold(state: &State, payer: Payer, spec: &agent::Spec, model: &str, expects: u64) -> Hold {
+    let settings = &state.settings;
+    let named = || settings.models.values().find(|target| target.model == model);
+    let target = settings.models.get(model).or_else(named);
+    let window = target.and_then(|target| target.context_tokens).unwrap_or(CONTEXT_TOKENS);
+    let most = spec.permissions.max_tokens_per_call.into_iter().chain(spec.model.max_tokens).min();
+    let (tokens_in, tokens_out) = (expects.min(window), most.map_or(ANSWER_TOKENS, u64::from));
+    let asked = [Some(model), settings.context.summary_model.as_deref()];
+    // Which of the two is asked is known only when the request is built.
+    let costs =
+        asked.into_iter().flatten().map(|model| budget::cost_max(settings, model, tokens_in, tokens_out));
+    let money = costs.fold(Some(0), |most: Option<u64>, cost| Some(most?.max(cost?)));
+    Hold { payer, tokens_in, tokens_out, money }
+}
+
+fn reserve(
+    state: &State,
+    at: Time,
+    (id, call): (&SessionId, &str),
+    hold: Hold,
+) -> Result<Option<Event>, Short> {
+    if !budget::is_metered(&state.settings, hold.payer.provider.as_deref()) {
+        return Ok(None);
+    }
+    match state.ledger.short(&state.settings, at, (id, call), &hold) {
+        Some(short) => Err(short),
+        None => Ok(Some(Event::Reserved { session: id.clone(), call: None, hold })),
+    }
+}
+
+fn park(id: &SessionId, session: &Session, from: Lifecycle, short: Short, expects: u64) -> Vec<Event> {
+    let mut events = moves_from(id, session, from, Lifecycle::Blocked, false, &short.reason);
+    events.push(parked(id, short, expects));
+    events
+}
+
+fn parked(id: &SessionId, short: Short, expects: u64) -> Event {
+    let Short { limit, reason, until, held } = short;
+    Event::Parked { session: id.clone(), parked: Parked { limit, reason, until, held }, expects }
+}

@@ -1,0 +1,378 @@
+//! No call is made that would pass a budget: the work parks and goes on when there is room.
+
+use std::collections::BTreeMap;
+
+use domain::budget::{Budgets, Cap, Hold, Node, Payer, Rate, Share, Window, nodes};
+use domain::effect::Effect;
+use domain::event::Event;
+use domain::id::AgentId;
+use domain::input::{Failure, Input};
+use domain::lifecycle::Lifecycle;
+use domain::pending;
+use domain::settings::{Endpoint, ModelRef, Provider, Settings};
+use domain::state::{Parked, State};
+use domain::task::{End, Mark};
+use domain::usage::{Price, Usage};
+use proptest::prelude::{Just, Strategy, any, prop_oneof, proptest};
+
+use crate::home::{Home, marked, read, reply, written};
+
+const DAY_MS: u64 = 86_400_000;
+
+fn tokens(most: u64) -> Cap {
+    Cap { tokens: Some(most), money: None }
+}
+
+fn home(budgets: Budgets) -> Home {
+    Home::with(
+        &["executor-001", "planner-001"],
+        |settings| settings.budgets = budgets,
+        |agent| {
+            agent.model.max_tokens = Some(1_000);
+            agent.permissions.concurrency.task_timeout_ms = 10 * DAY_MS;
+        },
+    )
+}
+
+fn used(home: &mut Home, agent: &str, text: &str, usage: Usage) -> Vec<Event> {
+    let (session, ticket) = home.thinking(agent);
+    let (text, calls, model, read) = (text.to_owned(), Vec::new(), "m".to_owned(), Vec::new());
+    home.give(Input::Replied { session, ticket, text, calls, model, usage, read })
+}
+
+fn parked(home: &Home, agent: &str) -> Parked {
+    let (_, session) = home.session_of(agent);
+    assert_eq!(session.lifecycle, Lifecycle::Blocked);
+    session.parked.clone().expect("it is parked")
+}
+
+fn settings(home: &Home, change: impl FnOnce(&mut Settings)) -> Input {
+    let mut settings = home.state.settings.clone();
+    change(&mut settings);
+    Input::SettingsRead(Box::new(settings))
+}
+
+/// What is spent and reserved in each node of the tree.
+fn sums(state: &State, at: domain::id::Time) -> BTreeMap<String, (u64, u64)> {
+    let mut sums = BTreeMap::new();
+    for (id, session) in &state.sessions {
+        let run =
+            session.task.as_ref().map_or_else(|| id.to_string(), |task| state.root_of(task).to_string());
+        let payer = Payer { agent: session.agent.clone(), run, provider: Some("p".to_owned()) };
+        for node in nodes(&state.settings, &payer) {
+            let meter = state.ledger.meter(&node, at);
+            let tokens = meter.spent.tokens + meter.reserved.tokens;
+            sums.insert(node.name.clone(), (tokens, meter.spent.requests + meter.reserved.requests));
+        }
+    }
+    sums
+}
+
+#[test]
+fn what_a_call_may_take_is_reserved_and_put_right_by_what_it_took() {
+    let mut home = home(Budgets { day: tokens(10_000), ..Budgets::default() });
+    home.task("look", "executor-001");
+    let (session, _) = home.thinking("executor-001");
+    let Event::Reserved { hold: Hold { tokens_in, tokens_out: 1_000, money: None, .. }, .. } =
+        home.events.iter().find(|event| matches!(event, Event::Reserved { .. })).unwrap()
+    else {
+        panic!("the answer has the agent's max_tokens, and an unknown price is unknown")
+    };
+    let tokens_in = *tokens_in;
+    assert!((1_500..2_500).contains(&tokens_in), "{tokens_in}");
+    let [Effect::CallModel { reserved, .. }] = pending(&home.state)[..] else { panic!() };
+    assert_eq!(reserved, Some((tokens_in, 1_000)), "hands know how much they may send");
+    assert_eq!(sums(&home.state, home.at)["budgets.day"], (tokens_in + 1_000, 1));
+    used(&mut home, "executor-001", "done", Usage::of(700, 80));
+    assert_eq!(home.state.ledger.held(&session, ""), None);
+    assert_eq!(sums(&home.state, home.at)["budgets.day"], (780, 1));
+}
+
+#[test]
+fn work_parks_at_the_days_limit_and_goes_on_by_itself_the_next_day() {
+    let mut home = home(Budgets { day: tokens(4_000), ..Budgets::default() });
+    home.task("look", "executor-001");
+    used(&mut home, "executor-001", "done", Usage::of(2_900, 100));
+    let task = home.task("look again", "executor-001");
+    let why = parked(&home, "executor-001");
+    assert_eq!((why.limit.as_str(), why.until.map(|until| until.0)), ("budgets.day", Some(86_400_000)));
+    assert!(
+        why.reason.starts_with(
+            "budgets.day: of 4000 tokens, 3000 are spent and 0 reserved, and this call may take "
+        ) && why.reason.ends_with("; it goes on at 1970-01-02T00:00Z"),
+        "{}",
+        why.reason
+    );
+    assert_eq!(home.state.next_deadline(), why.until);
+    assert!(home.state.is_idle(), "it has left its slot");
+    home.pass(DAY_MS - 2_000_000);
+    assert_eq!(home.calls_to_model("executor-001"), [], "a moment before");
+    home.pass(1_500_000);
+    used(&mut home, "executor-001", "done", Usage::of(10, 10));
+    assert_eq!(home.end(&task), Some(End::Done));
+}
+
+#[test]
+fn a_raised_budget_lets_parked_work_go_on() {
+    let mut home = home(Budgets { run: tokens(3_000), ..Budgets::default() });
+    let task = home.task("look", "executor-001");
+    used(&mut home, "executor-001", "", Usage::of(2_500, 0));
+    home.pass(60_000);
+    let why = parked(&home, "executor-001");
+    assert_eq!((why.limit, why.until), (format!("budgets.run of {task}"), None));
+    assert!(why.reason.ends_with("it goes on when a person raises the budget"), "{}", why.reason);
+    home.pass(40 * DAY_MS);
+    assert_eq!(home.calls_to_model("executor-001"), [], "no window opens by itself");
+    home.give(settings(&home, |settings| settings.budgets.run = tokens(30_000)));
+    used(&mut home, "executor-001", "done", Usage::of(10, 10));
+    assert_eq!(home.end(&task), Some(End::Done));
+}
+
+#[test]
+fn a_call_that_no_window_has_room_for_waits_for_a_person() {
+    let mut home = home(Budgets { day: tokens(500), ..Budgets::default() });
+    home.task("look", "executor-001");
+    assert_eq!(parked(&home, "executor-001").until, None);
+}
+
+#[test]
+fn who_is_short_only_because_others_reserved_goes_on_when_they_give_back() {
+    let mut home = home(Budgets { month: tokens(5_000), ..Budgets::default() });
+    home.task("look", "executor-001");
+    home.task("plan", "planner-001");
+    assert!(parked(&home, "planner-001").held);
+    used(&mut home, "executor-001", "done", Usage::of(100, 10));
+    assert_eq!(home.calls_to_model("planner-001").len(), 1);
+}
+
+#[test]
+fn a_failed_or_cancelled_call_gives_back_what_it_reserved() {
+    let mut home = home(Budgets { day: tokens(9_000), ..Budgets::default() });
+    let task = home.task("look", "executor-001");
+    home.model_fails("executor-001", Failure::Retry { after_ms: 1 });
+    assert_eq!(sums(&home.state, home.at)["budgets.day"], (0, 0), "while it waits to ask again");
+    home.pass(10_000);
+    assert!(sums(&home.state, home.at)["budgets.day"].0 > 2_000);
+    home.give(Input::Started);
+    assert!(sums(&home.state, home.at)["budgets.day"].0 > 2_000, "once, also after a crash");
+    home.mark(&task, Mark::Cancelled);
+    assert_eq!(sums(&home.state, home.at)["budgets.day"], (0, 0));
+    assert!(!home.state.ledger.is_holding());
+}
+
+#[test]
+fn a_parked_task_can_be_cancelled_and_leaves_nothing_behind() {
+    let mut home = home(Budgets { day: tokens(3_000), ..Budgets::default() });
+    let share = Share { day: tokens(10), month: Cap::default() };
+    home.give(settings(&home, |settings| {
+        settings.budgets.agents.insert(AgentId::new("planner-001"), share);
+    }));
+    let task = home.task("plan", "planner-001");
+    assert_eq!(parked(&home, "planner-001").limit, "budgets.agents.planner-001.day");
+    home.task("look", "executor-001");
+    assert_eq!(home.calls_to_model("executor-001").len(), 1, "another agent has its own share");
+    home.mark(&task, Mark::Cancelled);
+    assert_eq!(home.end(&task), Some(End::Cancelled));
+    home.mark(&domain::id::TaskId::new("task-002"), Mark::Cancelled);
+    assert_eq!(home.state.next_deadline(), None);
+}
+
+#[test]
+fn money_is_reserved_at_the_dearest_price_that_the_call_may_have() {
+    let mut home = home(Budgets::default());
+    let price = Price { input: 1_000_000, output: 2_000_000, cache_read: None, cache_write: Some(1_250_000) };
+    home.give(settings(&home, |settings| {
+        settings.prices.insert("m".to_owned(), price);
+        settings.budgets.day = Cap { tokens: None, money: Some(1_000_000) };
+    }));
+    home.task("look", "executor-001");
+    let (session, _) = home.thinking("executor-001");
+    let hold = &home.state.ledger.held(&session, "").unwrap().hold;
+    assert_eq!(hold.money, Some((hold.tokens_in * 5).div_ceil(4) + 2 * hold.tokens_out));
+    let node = nodes(&home.state.settings, &hold.payer).remove(0);
+    used(&mut home, "executor-001", "done", Usage { cache_write: 100, ..Usage::of(1_000, 10) });
+    assert_eq!(home.state.ledger.meter(&node, home.at).spent.money, 900 + 125 + 20);
+}
+
+#[test]
+fn a_request_that_outgrows_what_is_reserved_is_reserved_anew_or_parks() {
+    let mut home = home(Budgets { day: tokens(9_000), ..Budgets::default() });
+    home.task("look", "executor-001");
+    let (session, ticket) = home.thinking("executor-001");
+    home.give(Input::Outgrown { session: session.clone(), ticket, tokens_in: 6_000 });
+    let (_, ticket) = home.thinking("executor-001");
+    assert_eq!(sums(&home.state, home.at)["budgets.day"].0, 7_000);
+    home.give(Input::Outgrown { session: session.clone(), ticket, tokens_in: 8_001 });
+    assert_eq!(parked(&home, "executor-001").until, None);
+    assert!(!home.state.ledger.is_holding());
+    assert_eq!(home.state.sessions[&session].turns_total, 0, "as if the turn had not begun");
+}
+
+#[test]
+fn a_provider_is_asked_as_often_as_its_account_allows_by_all_agents_together() {
+    let limits = Rate { requests_per_minute: Some(2), tokens_per_minute: None };
+    let mut home = Home::with(
+        &["executor-001", "planner-001"],
+        |settings| {
+            let endpoint = Endpoint { limits, ..Endpoint::new("http://localhost") };
+            settings.providers.insert("p".to_owned(), Provider::OpenAi(endpoint));
+            let target = ModelRef { provider: "p".to_owned(), model: "x".to_owned(), context_tokens: None };
+            settings.models.insert("m".to_owned(), target);
+        },
+        |_| {},
+    );
+    home.task("one", "executor-001");
+    home.task("two", "planner-001");
+    home.model_fails("planner-001", Failure::Retry { after_ms: 1 });
+    home.task("three", "executor-001");
+    let waits = home.state.sessions.values().find_map(|session| session.parked.clone()).unwrap();
+    assert_eq!(waits.limit, "providers.p.limits");
+    assert_eq!(waits.until.map(|until| until.0), Some(1_020_000), "the next minute of the clock");
+    home.pass(5_000);
+    assert_eq!(home.calls_to_model("planner-001"), [], "a failed request counts, so its retry waits too");
+    home.pass(20_000);
+    assert_eq!(home.calls_to_model("executor-001").len() + home.calls_to_model("planner-001").len(), 3);
+}
+
+#[derive(Debug, Clone)]
+enum Deed {
+    Want,
+    Reply(u64, bool),
+    Fail(bool),
+    Outgrow(u64),
+    Cancel,
+    Tool,
+    Write,
+    Time(u64),
+    Restart,
+}
+
+fn deed() -> impl Strategy<Value = (Deed, usize)> {
+    let deed = prop_oneof![
+        4 => Just(Deed::Want),
+        8 => (0..=100_u64, any::<bool>()).prop_map(|(share, more)| Deed::Reply(share, more)),
+        2 => any::<bool>().prop_map(Deed::Fail),
+        2 => (1..6_000_u64).prop_map(Deed::Outgrow),
+        2 => Just(Deed::Cancel),
+        4 => Just(Deed::Tool),
+        1 => Just(Deed::Write),
+        2 => prop_oneof![0..90_000_u64, Just(DAY_MS / 2), Just(20 * DAY_MS)].prop_map(Deed::Time),
+        1 => Just(Deed::Restart),
+    ];
+    (deed, any::<usize>())
+}
+
+const TEAM: [&str; 2] = ["executor-001", "planner-001"];
+
+fn follow(home: &mut Home, deed: &Deed, number: usize) {
+    let agent = TEAM[number % TEAM.len()];
+    let calls = home.calls_to_model(agent);
+    let asked = (!calls.is_empty()).then(|| calls[number % calls.len()].clone());
+    let input = match (deed, asked) {
+        (Deed::Want, _) => {
+            home.task("look", agent);
+            return;
+        }
+        (Deed::Reply(share, more), Some((session, ticket))) => {
+            let (most_in, most_out) = home.state.ledger.held(&session, "").expect("it is reserved").tokens();
+            let usage = Usage::of(most_in * share / 100, most_out * share / 100);
+            let acts = if *more { vec![read("a")] } else { Vec::new() };
+            match reply(session, ticket, "words", &acts) {
+                Input::Replied { session, ticket, text, calls, read, .. } => {
+                    Input::Replied { session, ticket, text, calls, model: "m".to_owned(), usage, read }
+                }
+                other => other,
+            }
+        }
+        (Deed::Fail(again), Some((session, ticket))) => {
+            let failure = if *again { Failure::Retry { after_ms: 10 } } else { Failure::GiveUp };
+            Input::ModelFailed { session, ticket, reason: "busy".to_owned(), failure }
+        }
+        (Deed::Outgrow(tokens_in), Some((session, ticket))) => {
+            Input::Outgrown { session, ticket, tokens_in: *tokens_in }
+        }
+        (Deed::Cancel, _) => {
+            let open: Vec<_> = home.state.tasks.iter().filter(|(_, task)| !task.is_ended()).collect();
+            if open.is_empty() {
+                return;
+            }
+            marked(&open[number % open.len()].0.clone(), Mark::Cancelled)
+        }
+        (Deed::Tool, _) if !home.calls_to_tools(agent).is_empty() => {
+            home.tool_ends(agent, true, "x");
+            return;
+        }
+        (Deed::Write, _) => written(None, agent, "hello"),
+        (Deed::Time(ms), _) => {
+            home.pass(*ms);
+            return;
+        }
+        (Deed::Restart, _) => Input::Started,
+        (Deed::Reply(..) | Deed::Fail(_) | Deed::Outgrow(_) | Deed::Tool, _) => return,
+    };
+    home.give(input);
+}
+
+proptest! {
+    #[test]
+    fn spent_and_reserved_never_pass_a_cap_and_nothing_stays_reserved(
+        deeds in proptest::collection::vec(deed(), 1..80),
+        caps in (3_000..20_000_u64, 10_000..60_000_u64, 3_000..12_000_u64, 3_000..9_000_u64),
+    ) {
+        let share = Share { day: tokens(caps.3), month: Cap::default() };
+        let budgets = Budgets {
+            day: tokens(caps.0),
+            month: tokens(caps.1),
+            run: tokens(caps.2),
+            agents: [(AgentId::new("planner-001"), share)].into(),
+        };
+        let mut home = home(budgets);
+        for (deed, number) in &deeds {
+            follow(&mut home, deed, *number);
+            for (name, (tokens, _)) in sums(&home.state, home.at) {
+                let cap = match name.as_str() {
+                    "budgets.day" => caps.0,
+                    "budgets.month" => caps.1,
+                    "budgets.agents.planner-001.day" => caps.3,
+                    name if name.starts_with("budgets.run") => caps.2,
+                    _ => u64::MAX,
+                };
+                assert!(tokens <= cap, "{name}: {tokens} of {cap} after {deed:?}");
+            }
+        }
+        let open: Vec<_> = home.state.tasks.keys().cloned().collect();
+        for task in open {
+            if !home.get(&task).is_ended() {
+                home.mark(&task, Mark::Cancelled);
+            }
+        }
+        // What one gives back lets another go on.
+        let next = |home: &Home| TEAM.iter().find_map(|agent| home.calls_to_model(agent).pop());
+        while let Some((session, ticket)) = next(&home) {
+            let (reason, failure) = ("over".to_owned(), Failure::GiveUp);
+            home.give(Input::ModelFailed { session, ticket, reason, failure });
+        }
+        assert!(!home.state.ledger.is_holding());
+        assert!(home.state.ledger.meters().all(|(_, meter)| meter.reserved == Default::default()));
+    }
+}
+
+#[test]
+fn a_node_says_its_name_and_how_long_it_counts() {
+    let home = home(Budgets::default());
+    let payer =
+        Payer { agent: AgentId::new("a"), run: "task-001".to_owned(), provider: Some("p".to_owned()) };
+    let named: Vec<(String, Window)> = nodes(&home.state.settings, &payer)
+        .into_iter()
+        .map(|Node { name, window, .. }| (name, window))
+        .collect();
+    let expected = [
+        ("budgets.day", Window::Day),
+        ("budgets.month", Window::Month),
+        ("budgets.agents.a.day", Window::Day),
+        ("budgets.agents.a.month", Window::Month),
+        ("budgets.run of task-001", Window::Ever),
+        ("providers.p.limits", Window::Minute),
+    ];
+    assert_eq!(named, expected.map(|(name, window)| (name.to_owned(), window)));
+}
