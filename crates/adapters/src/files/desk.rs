@@ -697,6 +697,11 @@ impl Desk {
             if reply.is_closed() {
                 continue;
             }
+            // What the journal has and the file does not yet: a person may have mended it a moment ago.
+            if self.todo.sessions.contains_key(&session) {
+                self.parked.push((session, reply));
+                continue;
+            }
             match self.conversation(&session) {
                 Ok(Some(conversation)) => _ = reply.send(conversation),
                 // The file does not read: the call waits until a person has mended it.
