@@ -108,10 +108,10 @@ impl History {
 /// What stands on a message is told above its words.
 fn head(message: &mut Message) {
     // Of a result the agent knows what it answers; a judgement is news all the same.
-    let is_news = |envelope: &&Box<Envelope>| {
+    let is_news = |envelope: &&Envelope| {
         message.speaker == Speaker::User || envelope.approved.is_some() || !envelope.issues.is_empty()
     };
-    let envelope = message.envelope.as_ref().filter(is_news);
+    let envelope = message.envelope.as_deref().filter(is_news);
     let Some(heading) = envelope.and_then(|envelope| envelope.heading(&message.from)) else { return };
     message.content = format!("{heading}\n{}", message.content);
 }

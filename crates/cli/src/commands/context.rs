@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use adapters::tools::contexts::{Grants, Store, Text, Unreadable, view};
+use adapters::tools::contexts::{Grants, Store, view};
 use domain::agent::Spec;
 use domain::context::{Access, Acl, Asker, Grant, Grantee, acl_path, is_name};
 use domain::id::{AgentId, Time};
@@ -45,7 +45,7 @@ pub fn run(home: &Path, command: ContextCommand, out: &Out) -> anyhow::Result<Ex
 }
 
 fn list(store: &Store, out: &Out) -> anyhow::Result<Exit> {
-    let found: Vec<(String, Result<Option<Grants>, Unreadable>, Result<Option<Text>, Unreadable>)> = store
+    let found: Vec<_> = store
         .names()
         .into_iter()
         .map(|name| (name.clone(), store.grants(&name), store.content(&name)))

@@ -161,9 +161,9 @@ fn hold(state: &State, payer: Payer, spec: &agent::Spec, model: &str, expects: u
     let (tokens_in, tokens_out) = (expects.min(window), most.map_or(ANSWER_TOKENS, u64::from));
     let asked = [Some(model), settings.context.summary_model.as_deref()];
     // Which of the two is asked is known only when the request is built.
-    let costs =
+    let mut costs =
         asked.into_iter().flatten().map(|model| budget::cost_max(settings, model, tokens_in, tokens_out));
-    let money = costs.fold(Some(0), |most: Option<u64>, cost| Some(most?.max(cost?)));
+    let money = costs.try_fold(0, |most: u64, cost| Some(most.max(cost?)));
     Hold { payer, tokens_in, tokens_out, money }
 }
 
