@@ -175,7 +175,7 @@ fn the_settings_in_the_readme_can_be_used_as_they_stand() {
         .flat_map(|block| good(settings::read("synod.yaml", block)).providers.into_values())
         .map(|provider| matches!(provider, Provider::Anthropic(_)))
         .collect();
-    assert_eq!(kinds, [false, true, false]);
+    assert_eq!(kinds, [false, true, false, false]);
 }
 
 #[test]
