@@ -136,6 +136,7 @@ impl Printer for Log {
             matches!(
                 recorded.event,
                 Event::Delegated { .. }
+                    | Event::DelegationCrashed { .. }
                     | Event::TaskStarted { .. }
                     | Event::TaskEnded { .. }
                     | Event::TaskReopened { .. }
@@ -218,6 +219,14 @@ impl Writer {
             Event::TaskStarted { task, .. } => {
                 let known = self.open.get_mut(task)?;
                 (known.status, known.started) = (Status::Running, Some(at));
+                known
+            }
+            Event::DelegationCrashed { delegation, reason, retried } => {
+                let known = self.open.values_mut().find(|known| known.id == *delegation)?;
+                known.error = Some(reason.clone());
+                if !retried {
+                    (known.status, known.completed) = (Status::Crashed, Some(at));
+                }
                 known
             }
             Event::TaskReopened { task, .. } => {

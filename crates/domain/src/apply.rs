@@ -121,7 +121,7 @@ impl State {
             Event::Spent { session, tokens_in, tokens_out, spent, call } => {
                 self.spend(at, (session, named(call)), Usage::of(*tokens_in, *tokens_out), Some(spent));
             }
-            Event::Delegated { delegation } => self.delegate(delegation),
+            Event::Delegated { .. } | Event::DelegationCrashed { .. } => self.hand_on(at, event),
             Event::Reserved { .. } | Event::Parked { .. } | Event::Resumed { .. } => self.meter(at, event),
             Event::FileTrusted { path, .. } => _ = self.files.remove(path),
             Event::LabelsFound { labels } => {

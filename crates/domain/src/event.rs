@@ -8,7 +8,7 @@ use crate::approval::{Outcome, Request};
 use crate::budget::Hold;
 use crate::delegation::Delegation;
 use crate::evidence::Evidence;
-use crate::id::{AgentId, ApprovalId, CallId, MessageId, SessionId, TaskId, Time};
+use crate::id::{AgentId, ApprovalId, CallId, DelegationId, MessageId, SessionId, TaskId, Time};
 use crate::label::Label;
 use crate::lifecycle::Lifecycle;
 use crate::session::{Head, Message};
@@ -347,6 +347,15 @@ pub enum Event {
         /// What, as it begins.
         delegation: Box<Delegation>,
     },
+    /// Delegated work was under way when Synod stopped, and nobody knows what it did.
+    DelegationCrashed {
+        /// Which.
+        delegation: DelegationId,
+        /// What is not known.
+        reason: String,
+        /// Whether it goes on all the same.
+        retried: bool,
+    },
     /// An approval was answered, lapsed or was withdrawn.
     ApprovalEnded {
         /// Which.
@@ -477,6 +486,7 @@ impl Event {
             Self::CallFinished { .. } => "call_finished",
             Self::ApprovalEnded { .. } => "approval_ended",
             Self::Delegated { .. } => "delegated",
+            Self::DelegationCrashed { .. } => "delegation_crashed",
             Self::Spent { .. } => "spent",
             Self::Reserved { .. } => "reserved",
             Self::Parked { .. } => "parked",

@@ -47,6 +47,7 @@ pub fn react(state: &State, event: &Event) -> Option<Effect> {
         | Event::CallAwaited { .. }
         | Event::CallFinished { .. }
         | Event::Delegated { .. }
+        | Event::DelegationCrashed { .. }
         | Event::Spent { .. }
         | Event::Reserved { .. }
         | Event::Parked { .. }

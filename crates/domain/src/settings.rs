@@ -348,6 +348,9 @@ pub struct Limits {
     /// What becomes of work that is delegated to an agent without a free slot.
     #[serde(skip_serializing_if = "WhenFull::is_default")]
     pub delegation_when_full: WhenFull,
+    /// Whether delegated work goes on after a crash in the middle of a call that must not be repeated.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub delegation_retry: bool,
 }
 
 /// What becomes of work that is delegated to an agent without a free slot.
@@ -389,6 +392,7 @@ impl Default for Limits {
             tool_ms_max: 60_000,
             output_bytes_max: 32_768,
             delegation_when_full: WhenFull::Queue,
+            delegation_retry: false,
         }
     }
 }

@@ -7,7 +7,7 @@ use domain::delegation::{self, Delegation};
 use domain::event::{Event, Finish, Found, FoundCall, Tail};
 use domain::evidence::Evidence;
 use domain::gate;
-use domain::id::{ApprovalId, CallId, SessionId, TaskId};
+use domain::id::{ApprovalId, CallId, DelegationId, SessionId, TaskId};
 use domain::session::{Head, Message};
 use domain::state::{Parked, Requester, Stage, State, Step};
 use domain::task::Spec;
@@ -101,11 +101,10 @@ impl Trail {
             Event::AgentDefined { spec } => {
                 vec![Line { agent: spec.id.to_string(), ..config("agents", digest(spec)) }]
             }
-            Event::AgentRetired { agent } => vec![Line {
-                agent: agent.to_string(),
-                outcome: "removed".to_owned(),
-                ..config("agents", String::new())
-            }],
+            Event::AgentRetired { agent } => {
+                let (agent, outcome) = (agent.to_string(), "removed".to_owned());
+                vec![Line { agent, outcome, ..config("agents", String::new()) }]
+            }
             Event::TaskAdded { spec, by: Requester::Session { session }, .. } => {
                 vec![self.delegation(new(Kind::Delegation, "given"), session, spec)]
             }
@@ -184,6 +183,7 @@ impl Trail {
             | Event::Moved { .. }
             | Event::TurnBegun { .. }
             | Event::TurnRetried { .. } => Vec::new(),
+            Event::DelegationCrashed { delegation: id, reason, .. } => vec![crashed(new, id, reason)],
         }
     }
 
@@ -395,6 +395,11 @@ fn arguments(act: &Act) -> String {
         }
         Ok(_) | Err(_) => String::new(),
     }
+}
+
+fn crashed(new: impl Fn(Kind, &str) -> Line, id: &DelegationId, reason: &str) -> Line {
+    let note = format!("{id}: {}", brief(reason, TEXT_BYTES_MAX));
+    Line { note, ..new(Kind::Delegation, "crashed") }
 }
 
 /// The SHA-256 of a value in its journal form.

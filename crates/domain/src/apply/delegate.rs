@@ -2,13 +2,24 @@
 
 use crate::apply::{RESULT_BYTES_MAX, cut};
 use crate::delegation::{Delegation, Status};
-use crate::id::{TaskId, Time};
+use crate::event::Event;
+use crate::id::{DelegationId, TaskId, Time};
 use crate::lifecycle::Lifecycle;
 use crate::state::{Deadline, State, Step};
 use crate::task;
 
 impl State {
-    pub(super) fn delegate(&mut self, delegation: &Delegation) {
+    pub(super) fn hand_on(&mut self, at: Time, event: &Event) {
+        match event {
+            Event::Delegated { delegation } => self.delegate(delegation),
+            Event::DelegationCrashed { delegation, reason, retried } => {
+                self.crash_delegation(at, delegation, reason, *retried)
+            }
+            _ => {}
+        }
+    }
+
+    fn delegate(&mut self, delegation: &Delegation) {
         let id = delegation.id.clone();
         if let Some(deadline) = delegation.deadline {
             self.deadlines.insert((deadline, Deadline::Delegation(id.clone())));
@@ -56,6 +67,18 @@ impl State {
             && asker.lifecycle == Lifecycle::Blocked
         {
             asker.worked_ms = asker.worked_ms.max(delegation.worked_before_ms + worked);
+        }
+    }
+
+    fn crash_delegation(&mut self, at: Time, id: &DelegationId, reason: &str, retried: bool) {
+        let Some(delegation) = self.delegations.by_id.get_mut(id) else { return };
+        delegation.error = Some(reason.to_owned());
+        if !retried {
+            delegation.status = Status::Crashed;
+            delegation.completed = Some(at);
+            if let Some(deadline) = delegation.deadline {
+                self.deadlines.remove(&(deadline, Deadline::Delegation(id.clone())));
+            }
         }
     }
 

@@ -195,3 +195,42 @@ pub(super) fn missed(state: &State, at: Time) -> Vec<Event> {
     });
     ended.collect()
 }
+
+/// Delegated work in which a call that must not be repeated was under way when Synod stopped: it goes on, knowing that the
+/// outcome is unknown, if the settings say so, else it is given up and who asked is told. Also the tasks that end so.
+pub(super) fn crashed(state: &State, at: Time) -> (Vec<Event>, Vec<TaskId>) {
+    let mut events = Vec::new();
+    let mut given_up: Vec<TaskId> = Vec::new();
+    let retried = state.settings.limits.delegation_retry;
+    let mut found: Vec<(&Delegation, String)> =
+        state.sessions_in_flight().filter_map(|(id, session)| unknown(state, id, session)).collect();
+    // Those above first: they take what is below along.
+    found.sort_by_key(|(delegation, _)| delegation.depth());
+    for (delegation, reason) in found {
+        if given_up.iter().any(|up| inside::is_within(state, &delegation.task, up)) {
+            continue;
+        }
+        let id = delegation.id.clone();
+        events.push(Event::DelegationCrashed { delegation: id, reason: reason.clone(), retried });
+        if !retried {
+            given_up.push(delegation.task.clone());
+            events.extend(finish::end(state, at, &delegation.task, End::Failed, &reason, "synod"));
+        }
+    }
+    (events, given_up)
+}
+
+fn unknown<'a>(state: &'a State, id: &SessionId, session: &Session) -> Option<(&'a Delegation, String)> {
+    let task = session.task.as_ref().and_then(|task| state.tasks.get(task))?;
+    let delegation = state.delegations.of_task(&task.spec.id).filter(|d| !d.status.is_over())?;
+    let Stage::Acting { calls, .. } = &session.stage else { return None };
+    let once = |pending: &&crate::state::Pending| {
+        matches!(pending.step, Step::Running { nature: crate::tool::Nature::Once, .. })
+    };
+    let call = calls.iter().find(once).filter(|_| task.session() == Some(id))?;
+    let tool = call.call.want.tool();
+    Some((
+        delegation,
+        format!("crashed: {tool} was under way when Synod stopped, and its outcome is unknown"),
+    ))
+}

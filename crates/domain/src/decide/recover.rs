@@ -4,7 +4,7 @@ use crate::approval::Request;
 use crate::decide::messages;
 use crate::decide::moves;
 use crate::decide::turn::{result, settle, unique_ids, unknown_text};
-use crate::decide::{budget, delegate, finish};
+use crate::decide::{budget, delegate, finish, inside};
 use crate::event::{Event, Finish, Found, Tail};
 use crate::gate::{self, Asker, Verdict};
 use crate::id::{AgentId, SessionId, Time};
@@ -18,7 +18,17 @@ use crate::tool::{Act, Call, Nature, Seen, Want};
 /// A process begins to work: what was under way is taken up, or reported as unknown.
 pub(super) fn started(state: &State, at: Time) -> Vec<Event> {
     let mut events = vec![Event::Started];
+    let (crashed, given_up) = delegate::crashed(state, at);
+    events.extend(crashed);
     for (id, session) in state.sessions_in_flight() {
+        // It was stopped with what it was delegated.
+        if session
+            .task
+            .as_ref()
+            .is_some_and(|task| given_up.iter().any(|up| inside::is_within(state, task, up)))
+        {
+            continue;
+        }
         match &session.stage {
             Stage::Thinking { .. } => events.push(Event::TurnRetried {
                 session: id.clone(),

@@ -476,3 +476,25 @@ fn a_time_out_of_the_root_ends_all_below() {
         (Some(End::Failed), Some(End::Cancelled))
     );
 }
+
+#[test]
+fn a_crash_in_a_call_that_must_not_be_repeated_fails_the_delegation_unless_it_is_to_go_on() {
+    let crashed = |retry: bool| {
+        let mut home = Home::with(&TEAM, |settings| settings.limits.delegation_retry = retry, able);
+        home.task("is the disk fine?", "executor-001");
+        home.wants("executor-001", &[delegate("executor-002", "look")]);
+        home.wants("executor-002", &[run("touch counter")]);
+        home.give(Input::Started);
+        home
+    };
+    let why = "crashed: execute_command was under way when Synod stopped, and its outcome is unknown";
+    let home = crashed(false);
+    let record = &home.state.delegations.by_id[&first()];
+    assert_eq!((record.status, record.error.as_deref()), (Status::Crashed, Some(why)));
+    assert_eq!(home.results("executor-001"), [format!("executor-002 could not do task-002: {why}")]);
+    assert_eq!(home.results("executor-002").len(), 1, "one result a call");
+    let mut home = crashed(true);
+    assert_eq!(home.state.delegations.by_id[&first()].status, Status::Running);
+    home.says("executor-002", "it was touched");
+    assert_eq!(home.results("executor-001"), ["executor-002 has done task-002: it was touched"]);
+}

@@ -127,8 +127,14 @@ fn after(event: Option<&Event>) -> Option<Vec<Event>> {
         Some(Event::Delegated { .. }) => reservations(),
         Some(Event::Reserved { .. }) => parkings(),
         Some(Event::Parked { .. }) => vec![Event::Resumed { session: session() }],
-        Some(Event::Resumed { .. }) => return None,
+        Some(Event::Resumed { .. }) => crashes(),
+        Some(Event::DelegationCrashed { .. }) => return None,
     })
+}
+
+fn crashes() -> Vec<Event> {
+    let (delegation, reason) = (DelegationId::new("delegation-0001"), "crashed".to_owned());
+    vec![Event::DelegationCrashed { delegation, reason, retried: true }]
 }
 
 fn parkings() -> Vec<Event> {

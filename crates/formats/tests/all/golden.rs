@@ -341,6 +341,7 @@ fn every_section_of_the_settings_is_read_whole() {
             tool_ms_max: 10_000,
             output_bytes_max: 4096,
             delegation_when_full: domain::settings::WhenFull::Reject,
+            delegation_retry: true,
         },
         routing: domain::settings::Routing {
             keywords: false,
