@@ -65,8 +65,8 @@ pub(super) struct Desk {
     pub(super) touched: BTreeSet<String>,
     pub(super) agent_files: BTreeMap<String, AgentId>,
     pub(super) lines_given: BTreeMap<String, u64>,
-    /// Tasks and messages without an id, which the engine is asked to name.
-    pub(super) adopting_tasks: BTreeSet<(String, String)>,
+    /// By file and title: how many tasks without an id the engine is asked to name. Messages below.
+    pub(super) adopting_tasks: BTreeMap<(String, String), usize>,
     /// While all files are looked at: those with tasks to be named, once every name that is taken is known.
     pub(super) to_name: Option<BTreeSet<String>>,
     pub(super) adopting_messages: BTreeSet<(SessionId, String)>,
@@ -155,7 +155,7 @@ impl Desk {
             touched: BTreeSet::new(),
             agent_files: BTreeMap::new(),
             lines_given: BTreeMap::new(),
-            adopting_tasks: BTreeSet::new(),
+            adopting_tasks: BTreeMap::new(),
             to_name: None,
             adopting_messages: BTreeSet::new(),
             cutting: BTreeSet::new(),

@@ -1,6 +1,6 @@
 //! Task files: printing marks, results and new tasks, and telling a person's edits from old saves.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashSet, VecDeque};
 
 use domain::event::Event;
 use domain::id::{SessionId, TaskId, Time};
@@ -84,7 +84,7 @@ impl Desk {
             Event::TaskAdded { spec, in_file, .. } => {
                 self.recent.task(&spec.id);
                 let op = if *in_file {
-                    self.adopting_tasks.remove(&(spec.file.clone(), spec.title.clone()));
+                    self.adopted(&spec.file, &spec.title);
                     TaskOp::GiveId { id: spec.id.clone(), title: spec.title.clone() }
                 } else {
                     TaskOp::Add { spec: spec.clone(), mark: Mark::Open, created: Some(at) }
@@ -173,23 +173,27 @@ impl Desk {
     fn compare_tasks(&mut self, path: &str, file: &TaskFile, exists: bool, broken: bool) -> Vec<TaskOp> {
         let mut repairs = Vec::new();
         let (mut said, mut marked) = (Vec::new(), Vec::new());
-        let renamed = self.lost_names(path, file);
+        let mut renamed = self.lost_names(path, file);
+        let mut unnamed: BTreeMap<&str, usize> = BTreeMap::new();
         for (index, item) in file.tasks().iter().enumerate() {
             let Some(id) = &item.id else {
-                if let Some(id) = renamed.get(&item.title) {
-                    repairs.push(TaskOp::GiveId { id: id.clone(), title: item.title.clone() });
+                if let Some(id) = renamed.get_mut(&item.title).and_then(VecDeque::pop_front) {
+                    repairs.push(TaskOp::GiveId { id, title: item.title.clone() });
                     continue;
                 }
                 if let Some(to_name) = &mut self.to_name {
                     to_name.insert(path.to_owned());
                     continue;
                 }
+                // Several may have one title: as many as the engine was asked to name are left alone.
+                let before = unnamed.entry(&item.title).or_default();
+                *before += 1;
                 let key = (path.to_owned(), item.title.clone());
                 if !broken
-                    && !self.adopting_tasks.contains(&key)
+                    && *before > self.adopting_tasks.get(&key).copied().unwrap_or_default()
                     && let Some(spec) = file_spec(file, index)
                 {
-                    self.adopting_tasks.insert(key);
+                    *self.adopting_tasks.entry(key).or_default() += 1;
                     said.push(Input::TaskRead {
                         spec: Box::new(spec),
                         mark: item.mark,
@@ -251,16 +255,30 @@ impl Desk {
         repairs
     }
 
-    /// Tasks that were named a moment ago and whose ids an old save took away again, by title.
-    fn lost_names(&self, path: &str, file: &TaskFile) -> BTreeMap<String, TaskId> {
+    /// The engine has named one of the tasks with this title.
+    fn adopted(&mut self, path: &str, title: &str) {
+        let key = (path.to_owned(), title.to_owned());
+        if let Some(asked) = self.adopting_tasks.get_mut(&key) {
+            *asked = asked.saturating_sub(1);
+            if *asked == 0 {
+                self.adopting_tasks.remove(&key);
+            }
+        }
+    }
+
+    /// Tasks that were named a moment ago and whose ids an old save took away again, by title; those of one title in the
+    /// order in which they were named, which is that of the file.
+    fn lost_names(&self, path: &str, file: &TaskFile) -> BTreeMap<String, VecDeque<TaskId>> {
         if file.tasks().iter().all(|item| item.id.is_some()) {
             return BTreeMap::new();
         }
         let here =
             self.state.tasks.iter().filter(|(id, task)| task.spec.file == path && self.recent.was_added(id));
-        here.filter(|(id, _)| file.find(id).is_none())
-            .map(|(id, task)| (task.spec.title.clone(), id.clone()))
-            .collect()
+        let mut lost: BTreeMap<String, VecDeque<TaskId>> = BTreeMap::new();
+        for (id, task) in here.filter(|(id, _)| file.find(id).is_none()) {
+            lost.entry(task.spec.title.clone()).or_default().push_back(id.clone());
+        }
+        lost
     }
 
     /// Tasks that should stand in the file and do not: printed again if they are new, else taken out by a person.

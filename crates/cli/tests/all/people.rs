@@ -38,6 +38,20 @@ fn a_task_written_by_hand_gets_an_id_and_is_worked_on() {
 }
 
 #[test]
+fn tasks_with_one_title_are_all_named_and_done_in_one_pass() {
+    let team = Team::scripted(HEARS);
+    let again = "- [ ] @worker-1 \"Water the plants\"\n  description: in the hall\n";
+    team.write(TASKS, format!("{again}{}{again}", again.replace("hall", "yard")));
+    assert_eq!(team.pump(), 0);
+    for (id, place) in [("task-001", "hall"), ("task-002", "yard"), ("task-003", "hall")] {
+        assert!(is_done(&team, id), "{id}: {}", team.read(TASKS));
+        assert!(result(&team, id).contains(&format!("in the {place}")), "{}", team.read(TASKS));
+    }
+    assert_eq!((team.tasks(TASKS).len(), team.sessions("worker-1").len()), (3, 3));
+    team.is_in_order();
+}
+
+#[test]
 fn a_mark_ends_a_task_and_what_waits_for_it_begins() {
     let team = Team::scripted(HEARS);
     team.write(TASKS, "- [ ] @human \"Buy a disk\"\n  id: task-001\n- [ ] @worker-1 \"Use it\"\n  id: task-002\n  depends_on: task-001\n");
