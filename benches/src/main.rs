@@ -13,6 +13,7 @@ mod many;
 mod measure;
 mod one_event;
 mod policy;
+mod queue;
 mod raw;
 mod replay;
 mod report;
@@ -33,7 +34,7 @@ struct Figure {
     run: fn() -> anyhow::Result<Vec<Measurement>>,
 }
 
-const FIGURES: [Figure; 14] = [
+const FIGURES: [Figure; 15] = [
     Figure { name: "audit", run: audit::run },
     Figure { name: "domain-events", run: domain_events::run },
     Figure { name: "journal-append", run: journal_append::run },
@@ -47,6 +48,7 @@ const FIGURES: [Figure; 14] = [
     Figure { name: "policy", run: policy::run },
     Figure { name: "sandbox", run: sandbox::run },
     Figure { name: "turn", run: turn::run },
+    Figure { name: "queue", run: queue::run },
     Figure { name: "many", run: many::run },
 ];
 

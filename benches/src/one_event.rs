@@ -90,13 +90,13 @@ fn wish() -> Input {
 }
 
 /// One row for each commit, with the bytes that the journal has for a wish.
-struct RawLine {
+pub struct RawLine {
     log: Raw,
     entry: Entry,
 }
 
 impl RawLine {
-    fn create(folder: &Path) -> anyhow::Result<Self> {
+    pub fn create(folder: &Path) -> anyhow::Result<Self> {
         let log = Raw::create(&folder.join("raw.db"))?;
         let mut state = domain::state::State::new();
         let mut entries = Vec::new();
@@ -117,7 +117,7 @@ impl RawLine {
         self.entry.clone()
     }
 
-    fn append(&mut self) -> anyhow::Result<f64> {
+    pub fn append(&mut self) -> anyhow::Result<f64> {
         let entry = self.next();
         timed(|| Ok(self.log.append(&[entry])?))
     }

@@ -45,6 +45,8 @@ mod policy;
 mod processes;
 #[path = "all/providers.rs"]
 mod providers;
+#[path = "all/queues.rs"]
+mod queues;
 #[path = "all/race.rs"]
 mod race;
 #[path = "all/route.rs"]

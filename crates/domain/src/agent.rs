@@ -16,6 +16,8 @@ pub mod bounds {
     pub const PENDING_QUEUE: (u32, u32, u32) = (1, 100, 20);
     /// Working time of a task in milliseconds; no greatest value.
     pub const TASK_TIMEOUT_MS: (u64, u64, u64) = (1_000, u64::MAX, 60_000);
+    /// How long a task may wait for a slot, in milliseconds; no default.
+    pub const QUEUE_TIMEOUT_MS: (u64, u64) = (1_000, u64::MAX);
     /// Scheduling priority of an agent, 1 is first.
     pub const PRIORITY: (u32, u32, u32) = (1, 10, 5);
 }
@@ -164,8 +166,12 @@ impl Default for Delegation {
 pub struct Concurrency {
     /// Sessions that work at the same time.
     pub max_parallel_tasks: u32,
-    /// Tasks that may wait.
+    /// Tasks that may wait in its queue. What people ask for beyond that waits in its file, agents are refused.
     pub max_pending_queue: u32,
+    /// How long a task may wait for a slot before it fails; absent: what was delegated as long as `task_timeout_ms`, and
+    /// everything else as long as it takes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub queue_timeout_ms: Option<u64>,
     /// Working time of one task; waiting for people does not count.
     pub task_timeout_ms: u64,
 }
@@ -175,6 +181,7 @@ impl Default for Concurrency {
         Self {
             max_parallel_tasks: bounds::PARALLEL_TASKS.2,
             max_pending_queue: bounds::PENDING_QUEUE.2,
+            queue_timeout_ms: None,
             task_timeout_ms: bounds::TASK_TIMEOUT_MS.2,
         }
     }

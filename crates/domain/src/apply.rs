@@ -5,6 +5,7 @@ mod budget;
 mod delegate;
 mod labels;
 mod messages;
+mod queue;
 
 use crate::agent;
 use crate::apply::budget::{drop_parking, named};
@@ -14,9 +15,9 @@ use crate::id::{AgentId, SessionId, TaskId, Ticket, Time};
 use crate::lifecycle::Lifecycle;
 use crate::session::{Head, Message};
 use crate::state::{
-    Agent, Deadline, Pending, Proving, Rank, Requester, Session, Stage, State, Step, Task, TaskStage, Work,
+    Agent, Deadline, Pending, Proving, Requester, Session, Stage, State, Step, Task, TaskStage,
 };
-use crate::task::{self, Priority};
+use crate::task;
 use crate::usage::{Spent, Usage};
 
 /// What is due, and when.
@@ -31,7 +32,7 @@ pub const RESULT_BYTES_MAX: usize = 4096;
 impl State {
     /// Makes the event's change. `at` is when it was decided.
     pub fn apply(&mut self, at: Time, event: &Event) {
-        self.seq = self.next_seq();
+        (self.seq, self.at) = (self.next_seq(), at);
         match event {
             Event::Started => self.restart_clocks(at),
             Event::SettingsChanged { settings } => self.settle_anew(settings),
@@ -42,7 +43,7 @@ impl State {
             Event::TaskAdded { spec, by, in_file: _ } => self.add_task(spec, by),
             Event::TaskEdited { task, change, in_file: _ } => self.edit_task(task, change),
             Event::TaskStarted { task, session } => {
-                self.set_stage(task, TaskStage::Running { session: session.clone() });
+                self.start_task(task, session);
                 self.begin_delegation(at, task);
             }
             Event::TaskEnded { task, end, result, by: _ } => {
@@ -132,6 +133,7 @@ impl State {
     }
 
     fn restart_clocks(&mut self, at: Time) {
+        self.restart_waits();
         // Time during which nothing ran does not count as working time.
         let working: Vec<SessionId> = self
             .deadlines
@@ -142,6 +144,7 @@ impl State {
                 | Deadline::Approval(_)
                 | Deadline::Delegation(_)
                 | Deadline::Answer(..)
+                | Deadline::Queue(_)
                 | Deadline::Window(_) => None,
             })
             .collect();
@@ -168,21 +171,21 @@ impl State {
                     sessions_begun: 0,
                     sessions: Default::default(),
                     queue: Default::default(),
+                    backlog: Default::default(),
+                    waiting: 0,
                     head: None,
                 };
                 self.agents.insert(spec.id.clone(), agent);
             }
         }
-        self.refresh_tasks_of(&spec.id);
-        self.refresh_agent(&spec.id);
+        self.refresh_lines_of(&spec.id);
     }
 
     fn retire_agent(&mut self, id: &AgentId) {
         if let Some(agent) = self.agents.get_mut(id) {
             agent.retired = true;
         }
-        self.refresh_tasks_of(id);
-        self.refresh_agent(id);
+        self.refresh_lines_of(id);
     }
 
     fn take_line(&mut self, source: &str, line: u64) {
@@ -420,6 +423,9 @@ impl State {
     }
 
     fn move_session(&mut self, at: Time, id: &SessionId, to: Lifecycle, failed: bool) {
+        if to == Lifecycle::Working {
+            self.goes_on(id);
+        }
         let Some(session) = self.sessions.get_mut(id) else { return };
         if to != Lifecycle::Working {
             drop_retry(session, id, &mut self.deadlines);
@@ -608,115 +614,6 @@ impl State {
     fn change_session(&mut self, id: &SessionId, change: impl FnOnce(&mut Session)) {
         self.place_session(id, change);
         self.release_idle(id);
-    }
-
-    fn place_session(&mut self, id: &SessionId, change: impl FnOnce(&mut Session)) {
-        let since = self.seq;
-        let Some(session) = self.sessions.get_mut(id) else { return };
-        change(session);
-        let (wants, working) = (session.wants_attention(), session.lifecycle == Lifecycle::Working);
-        if wants && working {
-            self.agenda.insert(id.clone());
-        } else {
-            self.agenda.remove(id);
-        }
-        // Whoever left its slot gets one again before it goes on, also after a person's answer.
-        let to_answer =
-            session.stage == Stage::Resting && session.unread && session.lifecycle != Lifecycle::Complete;
-        let waits = (to_answer || (wants && !working)) && session.parked.is_none();
-        if !waits && session.queued.is_none() {
-            return;
-        }
-        let task = session.task.as_ref().and_then(|t| self.tasks.get(t));
-        let priority = messages::priority(task.and_then(|t| t.spec.priority), session.urgency);
-        // Whoever waits already moves up for something more urgent, and keeps its place among equals.
-        if waits && session.queued.is_some_and(|rank| rank.priority <= priority) {
-            return;
-        }
-        let Some(agent) = self.agents.get_mut(&session.agent) else { return };
-        let was = session.queued.take();
-        if let Some(rank) = was {
-            agent.queue.remove(&(rank, Work::Session(id.clone())));
-        }
-        if waits {
-            let since = was.map_or(session.parked_since.unwrap_or(since), |rank| rank.since);
-            let rank = Rank { priority, agent_priority: agent.spec.priority, since };
-            session.queued = Some(rank);
-            agent.queue.insert((rank, Work::Session(id.clone())));
-        }
-        let agent = session.agent.clone();
-        self.refresh_agent(&agent);
-    }
-
-    /// Puts the task into its agent's queue if it can begin, and takes it out if not.
-    pub(crate) fn refresh_task(&mut self, id: &TaskId) {
-        let Some(task) = self.tasks.get(id) else { return };
-        let place = self.place_of(task);
-        let was = task.queued.clone();
-        if was.as_ref().map(|(agent, rank)| (agent, rank.priority))
-            == place.as_ref().map(|(agent, rank)| (agent, rank.priority))
-        {
-            return;
-        }
-        let work = Work::Task(id.clone());
-        if let Some((agent, rank)) = &was {
-            if let Some(agent) = self.agents.get_mut(agent) {
-                agent.queue.remove(&(*rank, work.clone()));
-            }
-            self.refresh_agent(agent);
-        }
-        if let Some((agent, rank)) = &place {
-            if let Some(agent) = self.agents.get_mut(agent) {
-                agent.queue.insert((*rank, work));
-            }
-            self.refresh_agent(agent);
-        }
-        if let Some(task) = self.tasks.get_mut(id) {
-            task.queued = place;
-        }
-    }
-
-    /// Where a task would wait for a slot, if it is ready.
-    fn place_of(&self, task: &Task) -> Option<(AgentId, Rank)> {
-        if task.stage != TaskStage::Open || self.open_dependencies(task).next().is_some() {
-            return None;
-        }
-        let agent = self.agents.get(task.spec.assignee.as_ref()?).filter(|a| !a.retired)?;
-        let priority = task.spec.priority.unwrap_or(Priority::C);
-        let rank = Rank { priority, agent_priority: agent.spec.priority, since: self.seq };
-        Some((agent.spec.id.clone(), rank))
-    }
-
-    fn refresh_tasks_of(&mut self, agent: &AgentId) {
-        if self.open_tasks == 0 {
-            return;
-        }
-        let theirs: Vec<TaskId> = self
-            .tasks
-            .iter()
-            .filter(|(_, t)| t.spec.assignee.as_ref() == Some(agent))
-            .map(|(id, _)| id.clone())
-            .collect();
-        for task in theirs {
-            self.refresh_task(&task);
-        }
-    }
-
-    /// Keeps `startable` true for one agent.
-    pub(crate) fn refresh_agent(&mut self, id: &AgentId) {
-        let Some(agent) = self.agents.get_mut(id) else { return };
-        let free = agent.busy < agent.spec.permissions.concurrency.max_parallel_tasks;
-        let head = agent.queue.first().filter(|_| free).map(|(rank, _)| *rank);
-        if head == agent.head {
-            return;
-        }
-        if let Some(old) = agent.head {
-            self.startable.remove(&(old, id.clone()));
-        }
-        if let Some(new) = head {
-            self.startable.insert((new, id.clone()));
-        }
-        agent.head = head;
     }
 }
 

@@ -192,10 +192,9 @@ fn proceed(state: &State, at: Time) -> Vec<Event> {
     if !state.can_start() {
         return Vec::new();
     }
-    let Some((_, agent)) = state.startable.first() else { return Vec::new() };
-    match state.agents.get(agent).and_then(|agent| agent.queue.first()) {
-        Some((_, Work::Session(id))) => turn::wake(state, at, id),
-        Some((_, Work::Task(id))) => intake::start_task(state, at, id),
+    match state.next_work() {
+        Some(Work::Session(id)) => turn::wake(state, at, id),
+        Some(Work::Task(id)) => intake::start_task(state, at, id),
         None => Vec::new(),
     }
 }

@@ -307,7 +307,7 @@ fn room(state: &State, agent: &Agent, provider: Option<&str>) -> Verdict {
     };
     match state.settings.limits.delegation_when_full {
         WhenFull::Reject if !is_free => return full("limits.delegation_when_full: reject"),
-        WhenFull::Queue if !is_free && pending >= concurrency.max_pending_queue as usize => {
+        WhenFull::Queue if !is_free && !agent.has_place() => {
             return full("max_pending_queue");
         }
         WhenFull::Queue | WhenFull::Reject => {}

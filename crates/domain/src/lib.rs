@@ -19,6 +19,7 @@ pub mod id;
 pub mod input;
 pub mod label;
 pub mod lifecycle;
+mod line;
 pub mod message;
 pub mod mode;
 mod react;
@@ -36,6 +37,7 @@ pub mod waits;
 
 pub use apply::{RESULT_BYTES_MAX, cut};
 pub use decide::{STEPS_MAX, decide, play};
+pub use line::PASSED_MAX;
 pub use react::{pending, react};
 pub use refused::Refused;
 pub use route::route;

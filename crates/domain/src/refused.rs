@@ -62,6 +62,16 @@ pub enum Refused {
         /// Its value.
         value: u64,
     },
+    /// An agent whose queue has no place for one more.
+    #[error(
+        "max_pending_queue: {waiting} tasks wait for {agent} already, and that is the most; ask later, ask somebody else or do it yourself"
+    )]
+    QueueFull {
+        /// Whose.
+        agent: AgentId,
+        /// How many wait.
+        waiting: u32,
+    },
     /// Nobody to give it to.
     #[error(
         "nobody takes this: no assignee, no routing rule, no responsibility, no word and no planner fits, and routing.fallback names nobody who is there"

@@ -11,6 +11,7 @@ use crate::delegation::Delegations;
 use crate::id::{AgentId, ApprovalId, CallId, DelegationId, Seq, SessionId, TaskId, Ticket, Time};
 use crate::label::Label;
 use crate::lifecycle::Lifecycle;
+use crate::line::Line;
 use crate::message::Urgency;
 use crate::role::{self, Role};
 use crate::session::Status;
@@ -24,6 +25,9 @@ use crate::usage::{ByModel, Spent};
 pub struct State {
     /// The last event that was applied.
     pub seq: Seq,
+    /// When that was decided.
+    #[serde(default)]
+    pub(crate) at: Time,
     /// `synod.yaml`.
     pub settings: Settings,
     /// `policy/commands.yaml`.
@@ -62,8 +66,11 @@ pub struct State {
     pub ledger: Ledger,
     /// Sessions in which the domain has a next step to take.
     pub(crate) agenda: BTreeSet<SessionId>,
-    /// For each agent with a free slot and something to do: the first in its queue.
-    pub(crate) startable: BTreeSet<(Rank, AgentId)>,
+    /// Agents with a free slot and something to do, each with its best and its oldest.
+    pub(crate) startable: Line<AgentId>,
+    /// The session of a task that got its slot a moment ago and is only being opened.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) starting: Option<SessionId>,
     /// Tasks that others name and that do not exist (yet).
     pub(crate) dangling: BTreeSet<TaskId>,
     /// What must happen at a time.
@@ -83,10 +90,14 @@ pub struct Agent {
     pub sessions_begun: u32,
     /// Sessions that are not over.
     pub sessions: BTreeSet<SessionId>,
-    /// What it could do if it had a slot, best first.
-    pub(crate) queue: BTreeSet<(Rank, Work)>,
-    /// Its entry in `startable`.
-    pub(crate) head: Option<Rank>,
+    /// What it could do if it had a slot.
+    pub(crate) queue: Line<Work>,
+    /// Tasks that could begin and for which the queue has no place.
+    pub(crate) backlog: Line<TaskId>,
+    /// Tasks in the queue: never more than `max_pending_queue`. Sessions are not counted: what has begun goes on.
+    pub(crate) waiting: u32,
+    /// Its entry in `startable`: its best, and since when its oldest waits.
+    pub(crate) head: Option<(Rank, Seq)>,
 }
 
 /// The order in a queue: lower is first.
@@ -126,6 +137,8 @@ pub enum Deadline {
     Answer(SessionId, CallId),
     /// A window opens that a parked session waits for.
     Window(SessionId),
+    /// A task has waited too long for a slot.
+    Queue(TaskId),
 }
 
 /// A task and how far it is.
@@ -146,8 +159,22 @@ pub struct Task {
     pub children: BTreeSet<TaskId>,
     /// Tasks that wait for it.
     pub dependents: BTreeSet<TaskId>,
-    /// Its place in its agent's queue while it waits there.
-    pub(crate) queued: Option<(AgentId, Rank)>,
+    /// Where it waits for a slot.
+    pub(crate) queued: Option<Place>,
+}
+
+/// Where a task waits for a slot.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Place {
+    /// Of this agent.
+    pub agent: AgentId,
+    /// In this order.
+    pub(crate) rank: Rank,
+    /// So long; absent: as long as it takes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub due: Option<Time>,
+    /// Whether the agent's queue has a place for it.
+    pub admitted: bool,
 }
 
 /// How far a task is.
@@ -437,6 +464,17 @@ impl State {
         sessions.filter_map(|(id, session)| Some((id, session, session.parked.as_ref()?)))
     }
 
+    /// Tasks that could begin and for which their agent's queue has no place, and why in words.
+    pub fn held_back(&self) -> impl Iterator<Item = (&TaskId, String)> {
+        self.agents.values().flat_map(|agent| {
+            let why = format!(
+                "the queue of {} is full ({} wait, max_pending_queue); it is taken when there is a place",
+                agent.spec.id, agent.waiting
+            );
+            agent.backlog.best_first().map(move |(_, task)| (task, why.clone()))
+        })
+    }
+
     /// Sessions with a model call or a tool call under way.
     pub fn sessions_in_flight(&self) -> impl Iterator<Item = (&SessionId, &Session)> {
         // A session that is not working has nothing in flight, and only open sessions of agents can work.
@@ -484,13 +522,44 @@ impl State {
 pub const TASK_DEPTH_MAX: usize = 64;
 
 impl Agent {
-    /// How much waits for a slot of its.
+    /// How many sessions and tasks wait for a slot of its.
     pub fn pending(&self) -> usize {
-        self.queue.len()
+        self.queue.len() + self.backlog.len()
+    }
+
+    /// How many tasks wait in its queue.
+    pub fn waiting(&self) -> u32 {
+        self.waiting
+    }
+
+    /// How many tasks wait until its queue has a place for them.
+    pub fn backlog(&self) -> usize {
+        self.backlog.len()
+    }
+
+    /// Whether its queue has a place for one more task.
+    pub fn has_place(&self) -> bool {
+        self.waiting < self.spec.permissions.concurrency.max_pending_queue
+    }
+
+    /// A task that the queue no longer has a place for, because its bound was lowered.
+    pub(crate) fn beyond_bound(&self) -> Option<TaskId> {
+        if self.waiting <= self.spec.permissions.concurrency.max_pending_queue {
+            return None;
+        }
+        self.queue.worst_first().find_map(|(_, work)| match work {
+            Work::Task(task) => Some(task.clone()),
+            Work::Session(_) => None,
+        })
     }
 }
 
 impl Task {
+    /// Where it waits for a slot, if it does.
+    pub fn place(&self) -> Option<&Place> {
+        self.queued.as_ref()
+    }
+
     /// Whether it is over.
     pub fn is_ended(&self) -> bool {
         matches!(self.stage, TaskStage::Ended { .. })

@@ -75,8 +75,8 @@ pub fn edges(state: &State) -> Vec<Wait> {
         let mut add = |to: Node, why: Why| found.push(Wait { from: from.clone(), to, why });
         state.open_dependencies(task).for_each(|on| add(Node::Task(on.clone()), Why::Dependency));
         state.open_children(task).for_each(|part| add(Node::Task(part.clone()), Why::Part));
-        if let Some((agent, _)) = &task.queued {
-            add(Node::Slot(agent.clone()), Why::Slot);
+        if let Some(place) = &task.queued {
+            add(Node::Slot(place.agent.clone()), Why::Slot);
         }
     }
     let open = state.agents.values().flat_map(|agent| &agent.sessions);

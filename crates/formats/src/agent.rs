@@ -60,6 +60,11 @@ const PERMISSIONS: Shape = Shape::Record(&[
             may("max_parallel_tasks", bound(bounds::PARALLEL_TASKS), "tasks at once (5)"),
             may("max_pending_queue", bound(bounds::PENDING_QUEUE), "tasks that may wait (20)"),
             may(
+                "queue_timeout_ms",
+                Shape::Int(bounds::QUEUE_TIMEOUT_MS.0, INT_MAX),
+                "how long a task may wait for a slot; delegated work `task_timeout_ms` if left out",
+            ),
+            may(
                 "task_timeout_ms",
                 Shape::Int(bounds::TASK_TIMEOUT_MS.0, INT_MAX),
                 "working time of a task (60000)",
@@ -218,6 +223,7 @@ fn permissions_of(node: &Node) -> Permissions {
             max_pending_queue: concurrency
                 .and_then(|n| n.get_int("max_pending_queue"))
                 .unwrap_or(c.max_pending_queue),
+            queue_timeout_ms: concurrency.and_then(|n| n.get("queue_timeout_ms")).and_then(Node::int),
             task_timeout_ms: concurrency
                 .and_then(|n| n.get("task_timeout_ms"))
                 .and_then(Node::int)

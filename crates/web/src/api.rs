@@ -135,6 +135,18 @@ pub struct Live {
     pub idle: bool,
     /// Sessions in which something happens, and what.
     pub working: Vec<Working>,
+    /// Why tasks do not go on, if it is for a reason that no file tells; the first of them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub waiting: Vec<Waiting>,
+}
+
+/// A task that does not go on.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Waiting {
+    /// Which.
+    pub task: String,
+    /// In words.
+    pub why: String,
 }
 
 /// A session in which something happens.

@@ -15,7 +15,7 @@ use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::Semaphore;
 
-use crate::api::{Live, Request, Response, TaskView, Working};
+use crate::api::{Live, Request, Response, TaskView, Waiting, Working};
 
 /// Connections that are served at once.
 const CONNECTIONS_MAX: usize = 64;
@@ -223,6 +223,9 @@ async fn add(handle: &Handle, task: Box<domain::task::Spec>, by: String) -> Resp
     Response::Done { seq, task: added.map(|id| id.to_string()) }
 }
 
+/// Of so many tasks it is told why they do not go on.
+const WAITING_MAX: usize = 1_000;
+
 /// What is under way.
 pub fn live(state: &State) -> Live {
     let working = state.sessions_in_flight().map(|(id, session)| Working {
@@ -238,5 +241,15 @@ pub fn live(state: &State) -> Live {
             _ => vec!["model".to_owned()],
         },
     });
-    Live { pid: std::process::id(), seq: state.seq.0, idle: state.is_idle(), working: working.collect() }
+    let parked = state.parked().filter_map(|(_, session, parked)| {
+        Some(Waiting { task: session.task.as_ref()?.to_string(), why: parked.reason.clone() })
+    });
+    let held_back = state.held_back().map(|(task, why)| Waiting { task: task.to_string(), why });
+    Live {
+        pid: std::process::id(),
+        seq: state.seq.0,
+        idle: state.is_idle(),
+        working: working.collect(),
+        waiting: parked.chain(held_back).take(WAITING_MAX).collect(),
+    }
 }

@@ -80,7 +80,8 @@ impl Overview {
     /// What tasks are judged by.
     pub fn around(&self) -> Around<'_> {
         let is_running = !matches!(self.daemon, Daemon::Absent);
-        Around { agents: &self.agents, approvals: &self.approvals.waiting, is_running }
+        let waiting: &[_] = if let Daemon::Live(live) = &self.daemon { &live.waiting } else { &[] };
+        Around { agents: &self.agents, approvals: &self.approvals.waiting, is_running, waiting }
     }
 
     /// What an agent is doing. One that does several things shows the liveliest.

@@ -220,7 +220,7 @@ impl Tasks {
                     return Some(format!("waits for you: {}", asked.join(", ")));
                 }
                 if task.mark == Mark::Asking {
-                    return Some("waits for a person".to_owned());
+                    return Some(around.told(task).unwrap_or_else(|| "waits for a person".to_owned()));
                 }
                 let open = self.children(index).filter(|child| !child.mark.is_ended());
                 let open: Vec<&str> = open.filter_map(Task::id).collect();
@@ -242,7 +242,9 @@ impl Tasks {
             None => Some("nobody is assigned".to_owned()),
             Some(agent) if agent.as_str() == PERSON => Some("is for a person to do".to_owned()),
             Some(agent) if !around.has(agent) => Some(format!("agent {agent} does not exist")),
-            Some(_) if around.is_running => Some("ready, waits for a free slot".to_owned()),
+            Some(_) if around.is_running => {
+                Some(around.told(task).unwrap_or_else(|| "ready, waits for a free slot".to_owned()))
+            }
             Some(_) => Some("ready".to_owned()),
         }
     }
@@ -279,9 +281,16 @@ pub struct Around<'a> {
     pub approvals: &'a [Waiting],
     /// Whether somebody works in the home.
     pub is_running: bool,
+    /// What they say of tasks that do not go on.
+    pub waiting: &'a [web::api::Waiting],
 }
 
 impl Around<'_> {
+    fn told(&self, task: &Task) -> Option<String> {
+        let told = self.waiting.iter().find(|waiting| waiting.task == task.spec.id.as_str());
+        told.map(|waiting| waiting.why.clone())
+    }
+
     fn has(&self, agent: &AgentId) -> bool {
         self.agents.iter().any(|spec| spec.id == *agent)
     }

@@ -125,6 +125,7 @@ fn create(
     if let Some(made) = already_made(state, id, session, &spec) {
         return Ok((Vec::new(), format!("{made} is created for {who}")));
     }
+    intake::check_queue(state, &spec).map_err(|refused| refused.to_string())?;
     let text = format!("{} is created for {who}", spec.id);
     let by = Requester::Session { session: id.clone() };
     Ok((vec![Event::TaskAdded { spec: Box::new(spec), by, in_file: false }], text))
@@ -188,6 +189,10 @@ fn update(
         }
         if task.session().is_some() {
             return Err(format!("{which} is being worked on; cancel it and make a new one for {agent}"));
+        }
+        if task.spec.assignee.as_ref() != Some(agent) {
+            let given = task::Spec { assignee: Some(agent.clone()), ..task.spec.clone() };
+            intake::check_queue(state, &given).map_err(|refused| refused.to_string())?;
         }
         change(Change::Assignee(Some(agent.clone())));
     }

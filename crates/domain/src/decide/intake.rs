@@ -185,6 +185,34 @@ pub(super) fn check_room(state: &State) -> Result<(), Refused> {
     Ok(())
 }
 
+/// What an agent asks of another whose queue is full is refused; what people ask for waits in its file.
+pub(super) fn check_queue(state: &State, spec: &task::Spec) -> Result<(), Refused> {
+    let is_open = |id: &TaskId| state.tasks.get(id).is_none_or(|task| !task.is_ended());
+    if spec.depends_on.iter().any(is_open) {
+        return Ok(());
+    }
+    match spec.assignee.as_ref().and_then(|agent| state.agents.get(agent)) {
+        Some(agent) if !agent.has_place() => {
+            Err(Refused::QueueFull { agent: agent.spec.id.clone(), waiting: agent.waiting() })
+        }
+        Some(_) | None => Ok(()),
+    }
+}
+
+/// A task has waited for a slot as long as it may.
+pub(super) fn waited_too_long(state: &State, at: Time, id: &TaskId) -> Vec<Event> {
+    let place = state.tasks.get(id).and_then(|task| task.place());
+    let Some(agent) = place.and_then(|place| state.agents.get(&place.agent)) else { return Vec::new() };
+    let concurrency = &agent.spec.permissions.concurrency;
+    let (setting, ms) = match concurrency.queue_timeout_ms {
+        Some(ms) => ("queue_timeout_ms", ms),
+        None => ("task_timeout_ms", concurrency.task_timeout_ms),
+    };
+    let who = &agent.spec.id;
+    let reason = format!("Timeout waiting for slot on agent {who}: {setting} of {who} is {ms}");
+    finish::end(state, at, id, End::Failed, &reason, "synod")
+}
+
 /// A person speaks to an agent.
 pub(super) fn message(
     state: &State,

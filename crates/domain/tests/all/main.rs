@@ -15,6 +15,7 @@ mod laws;
 mod limits;
 mod messages;
 mod models;
+mod queues;
 mod recovering;
 mod requests;
 mod routing;

@@ -63,6 +63,7 @@ fn an_agent_in_yaml_is_read_whole() {
             concurrency: Concurrency {
                 max_parallel_tasks: 5,
                 max_pending_queue: 20,
+                queue_timeout_ms: None,
                 task_timeout_ms: 60_000,
             },
             can_access_context: Some(true),
