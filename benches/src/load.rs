@@ -112,6 +112,7 @@ impl World {
                         text: words(700, self.given),
                         read: Vec::new(),
                         wrote: Vec::new(),
+                        finding: None,
                     };
                 }
                 Some(Effect::Stop { .. }) | None => {}

@@ -13,8 +13,9 @@ use domain::gate::{Asker, may_use};
 use domain::id::{AgentId, SessionId, Ticket};
 use domain::input::{Failure, Input};
 use domain::label::Label;
+use domain::review::{Review, Stage};
 use domain::session::Message;
-use domain::settings::{Limits, ModelRef, Provider};
+use domain::settings::{ModelRef, Provider};
 use domain::state::State;
 use domain::tool::{self, Act, Call, Permit, Want};
 use domain::usage::Usage;
@@ -164,7 +165,7 @@ impl LocalHands {
 
     fn run_tool(
         &mut self,
-        limits: &Limits,
+        state: &State,
         ticket: Ticket,
         session: SessionId,
         agent: &agent::Spec,
@@ -172,25 +173,27 @@ impl LocalHands {
         permit: Permit,
     ) {
         let tools = self.tools.clone();
+        let limits = &state.settings.limits;
         let (ms_max, output_bytes_max) = (limits.tool_ms_max, limits.output_bytes_max);
         let role = domain::context::role_for_grants(agent).map(str::to_owned);
         let agent = agent.id.clone();
         let files = self.files.clone();
+        let review = review_for(state, &session, &call);
         self.start(session.clone(), false, async move {
             // An agent reads what it wrote: a task made a moment ago stands in its file before a tool looks.
             files.settled().await;
             let outcome = match call.want {
                 Want::Act(act) => {
                     let seen = call.seen;
-                    tools
-                        .run(Order { ticket, agent, role, act, seen, permit, ms_max, output_bytes_max })
-                        .await
+                    let order =
+                        Order { ticket, agent, role, act, seen, permit, ms_max, output_bytes_max, review };
+                    tools.run(order).await
                 }
                 Want::Invalid { error, .. } => Outcome::failed(error),
             };
-            let Outcome { ok, text, read, wrote } = outcome;
+            let Outcome { ok, text, read, wrote, finding } = outcome;
             let text = redacted(text);
-            Input::ToolFinished { session, call: call.id, ticket, ok, text, read, wrote }
+            Input::ToolFinished { session, call: call.id, ticket, ok, text, read, wrote, finding }
         });
     }
 
@@ -198,8 +201,8 @@ impl LocalHands {
         let Want::Act(Act::Extract { path, question, answer: closed }) = call.want else { return };
         let asked = call.id.clone();
         let finished = move |outcome: Outcome, session: SessionId| {
-            let Outcome { ok, text, read, wrote } = outcome;
-            Input::ToolFinished { session, call: call.id, ticket, ok, text, read, wrote }
+            let Outcome { ok, text, read, wrote, finding } = outcome;
+            Input::ToolFinished { session, call: call.id, ticket, ok, text, read, wrote, finding }
         };
         let Some(spec) = state.agents.get(agent).map(|a| &a.spec) else { return };
         let label = domain::label::of_place(state, &path);
@@ -241,6 +244,7 @@ impl LocalHands {
                 permit: Permit::NONE,
                 ms_max: limits.tool_ms_max,
                 output_bytes_max: limits.output_bytes_max,
+                review: None,
             },
             path,
             question,
@@ -289,7 +293,7 @@ impl Hands for LocalHands {
                 let spec = state.agents.get(&agent).map(|a| a.spec.clone());
                 let spec = spec.unwrap_or_else(|| agent::Spec::new(agent, "", ""));
                 self.tools.settle(&state.settings);
-                self.run_tool(&state.settings.limits, ticket, session, &spec, call, permit);
+                self.run_tool(state, ticket, session, &spec, call, permit);
             }
             Effect::Stop { session } => self.stop(&session),
         }
@@ -365,6 +369,18 @@ impl Ask {
             }
         }
     }
+}
+
+/// The review that a call is about: the one it names, or the one that its conversation is there to answer.
+fn review_for(state: &State, session: &SessionId, call: &Call) -> Option<Box<Review>> {
+    let review = match &call.want {
+        Want::Act(Act::MergeBranch { review }) => state.reviews.by_id.get(review),
+        Want::Act(_) | Want::Invalid { .. } => {
+            let task = state.sessions.get(session).and_then(|session| session.task.as_ref());
+            task.and_then(|task| state.reviews.of_task(task)).filter(|review| review.stage == Stage::Asked)
+        }
+    };
+    review.cloned().map(Box::new)
 }
 
 fn without_credentials(mut message: Message) -> Message {

@@ -6,6 +6,7 @@ mod delegate;
 mod labels;
 mod messages;
 mod queue;
+mod review;
 
 use crate::agent;
 use crate::apply::budget::{drop_parking, named};
@@ -48,6 +49,7 @@ impl State {
             }
             Event::TaskEnded { task, end, result, by: _ } => {
                 self.end_delegation(at, task, *end, result);
+                self.end_review(task);
                 self.end_task(task, *end, result);
             }
             Event::TaskVerified { .. } => {}
@@ -123,6 +125,7 @@ impl State {
                 self.spend(at, (session, named(call)), Usage::of(*tokens_in, *tokens_out), Some(spent));
             }
             Event::Delegated { .. } | Event::DelegationCrashed { .. } => self.hand_on(at, event),
+            Event::ReviewAsked { .. } | Event::ReviewMoved { .. } => self.look_over(event),
             Event::Reserved { .. } | Event::Parked { .. } | Event::Resumed { .. } => self.meter(at, event),
             Event::FileTrusted { path, .. } => _ = self.files.remove(path),
             Event::LabelsFound { labels } => {

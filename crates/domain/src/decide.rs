@@ -13,6 +13,7 @@ mod inside;
 mod intake;
 mod messages;
 mod recover;
+mod review;
 mod turn;
 
 use std::collections::BTreeMap;
@@ -140,8 +141,8 @@ fn follow(state: &State, at: Time, input: &Input) -> Result<Vec<Event>, Refused>
         Input::ModelFailed { session, ticket, reason, failure } => {
             turn::failed(state, at, session, *ticket, reason, *failure)
         }
-        Input::ToolFinished { session, call, ticket, ok, text, read, wrote } => {
-            let outcome = turn::Finished { ok: *ok, text, read, wrote };
+        Input::ToolFinished { session, call, ticket, ok, text, read, wrote, finding } => {
+            let outcome = turn::Finished { ok: *ok, text, read, wrote, finding: finding.as_ref() };
             turn::tool_finished(state, at, session, call, *ticket, &outcome)
         }
     }

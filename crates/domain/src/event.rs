@@ -8,9 +8,10 @@ use crate::approval::{Outcome, Request};
 use crate::budget::Hold;
 use crate::delegation::Delegation;
 use crate::evidence::Evidence;
-use crate::id::{AgentId, ApprovalId, CallId, DelegationId, MessageId, SessionId, TaskId, Time};
+use crate::id::{AgentId, ApprovalId, CallId, DelegationId, MessageId, ReviewId, SessionId, TaskId, Time};
 use crate::label::Label;
 use crate::lifecycle::Lifecycle;
+use crate::review::{Move, Review};
 use crate::session::{Head, Message};
 use crate::settings::{Policy, Settings};
 use crate::state::{Parked, Requester};
@@ -356,6 +357,24 @@ pub enum Event {
         /// Whether it goes on all the same.
         retried: bool,
     },
+    /// An agent asked another to look at its work and waits for it; the task stands in an event of its own.
+    ReviewAsked {
+        /// What, as it begins a round.
+        review: Box<Review>,
+    },
+    /// Something happened to a review.
+    ReviewMoved {
+        /// Which.
+        review: ReviewId,
+        /// The commit that it is about.
+        commit: String,
+        /// What.
+        to: Move,
+        /// Who did it.
+        by: AgentId,
+        /// In this conversation.
+        session: SessionId,
+    },
     /// An approval was answered, lapsed or was withdrawn.
     ApprovalEnded {
         /// Which.
@@ -487,6 +506,8 @@ impl Event {
             Self::ApprovalEnded { .. } => "approval_ended",
             Self::Delegated { .. } => "delegated",
             Self::DelegationCrashed { .. } => "delegation_crashed",
+            Self::ReviewAsked { .. } => "review_asked",
+            Self::ReviewMoved { .. } => "review_moved",
             Self::Spent { .. } => "spent",
             Self::Reserved { .. } => "reserved",
             Self::Parked { .. } => "parked",

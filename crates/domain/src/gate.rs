@@ -141,6 +141,9 @@ fn judge_act(asker: &Asker<'_>, policy: &Policy, act: &Act, seen: Option<&Seen>)
         | Act::ContextPut { .. }
         | Act::GitCommit { .. }
         | Act::GitDiff { .. }
+        | Act::RequestReview { .. }
+        | Act::ApproveWork { .. }
+        | Act::MergeBranch { .. }
         | Act::CreateTask { .. }
         | Act::UpdateTask { .. }
         | Act::QueryTasks { .. }

@@ -107,6 +107,10 @@ id! {
     DelegationId
 }
 id! {
+    /// A review: `review-0001`.
+    ReviewId
+}
+id! {
     /// A message inside its session: `m-0007`.
     MessageId
 }

@@ -8,6 +8,7 @@ use crate::event::Tail;
 use crate::id::{AgentId, ApprovalId, CallId, MessageId, SessionId, TaskId, Ticket};
 use crate::label::Label;
 use crate::message::Urgency;
+use crate::review::Finding;
 use crate::session::{Head, Status};
 use crate::settings::{Policy, Settings};
 use crate::task::{self, Mark};
@@ -237,6 +238,8 @@ pub enum Input {
         read: Vec<String>,
         /// The places it changed, likewise.
         wrote: Vec<String>,
+        /// What was found out on the way, if it is about a review.
+        finding: Option<Finding>,
     },
 }
 

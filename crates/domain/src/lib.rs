@@ -25,6 +25,7 @@ pub mod mode;
 mod react;
 pub mod redact;
 mod refused;
+pub mod review;
 pub mod role;
 pub mod route;
 pub mod session;

@@ -48,6 +48,8 @@ pub fn react(state: &State, event: &Event) -> Option<Effect> {
         | Event::CallFinished { .. }
         | Event::Delegated { .. }
         | Event::DelegationCrashed { .. }
+        | Event::ReviewAsked { .. }
+        | Event::ReviewMoved { .. }
         | Event::Spent { .. }
         | Event::Reserved { .. }
         | Event::Parked { .. }

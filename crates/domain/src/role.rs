@@ -81,6 +81,8 @@ pub fn builtin() -> BTreeMap<String, Role> {
                 "slack_send",
                 "email_send",
                 "delegate",
+                "approve_work",
+                "merge_branch",
             ],
         ),
         (
@@ -91,9 +93,13 @@ pub fn builtin() -> BTreeMap<String, Role> {
         (
             "coder",
             &[ReadFiles, WriteFiles, ExecuteTools],
-            &["*_file", "*_files", "*_directory", "git_*", "run_tests"],
+            &["*_file", "*_files", "*_directory", "git_*", "run_tests", "request_review"],
         ),
-        ("reviewer", &[ReadFiles, ExecuteTools, ApproveWork], &["read_file", "run_tests", "lint"]),
+        (
+            "reviewer",
+            &[ReadFiles, ExecuteTools, ApproveWork],
+            &["read_file", "search_files", "list_directory", "git_diff", "run_tests", "lint", "approve_work"],
+        ),
         ("retriever", &[ReadFiles], &read_tools),
         (
             "executor",

@@ -31,6 +31,9 @@ pub struct Settings {
     pub routing: Routing,
     /// What happens to approvals that nobody answers.
     pub approvals: Approvals,
+    /// How work is reviewed.
+    #[serde(skip_serializing_if = "crate::review::Settings::is_default")]
+    pub review: crate::review::Settings,
     /// Roles beside the built-in ones.
     pub roles: BTreeMap<String, Role>,
     /// How a conversation that outgrows its model's window is shortened.

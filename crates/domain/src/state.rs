@@ -8,11 +8,12 @@ use crate::agent;
 use crate::approval::{Outcome, Request};
 use crate::budget::Ledger;
 use crate::delegation::Delegations;
-use crate::id::{AgentId, ApprovalId, CallId, DelegationId, Seq, SessionId, TaskId, Ticket, Time};
+use crate::id::{AgentId, ApprovalId, CallId, DelegationId, ReviewId, Seq, SessionId, TaskId, Ticket, Time};
 use crate::label::Label;
 use crate::lifecycle::Lifecycle;
 use crate::line::Line;
 use crate::message::Urgency;
+use crate::review::Reviews;
 use crate::role::{self, Role};
 use crate::session::Status;
 use crate::settings::{Policy, Settings};
@@ -61,6 +62,9 @@ pub struct State {
     /// Work that agents handed to each other.
     #[serde(default, skip_serializing_if = "Delegations::is_empty")]
     pub delegations: Delegations,
+    /// Work that agents asked each other to look at.
+    #[serde(default, skip_serializing_if = "Reviews::is_empty")]
+    pub reviews: Reviews,
     /// What is spent and reserved in each budget, and what was spent on each day.
     #[serde(default, skip_serializing_if = "Ledger::is_empty")]
     pub ledger: Ledger,
@@ -411,6 +415,11 @@ pub enum Step {
         /// What was handed on.
         delegation: DelegationId,
     },
+    /// Another agent looks at the work.
+    Reviewing {
+        /// In this review.
+        review: ReviewId,
+    },
     /// It waits for another agent's answer.
     Awaiting {
         /// To this request.
@@ -612,7 +621,7 @@ impl Session {
     fn waits_for_agents(&self) -> bool {
         let Stage::Acting { calls, .. } = &self.stage else { return false };
         let any = |is: fn(&Step) -> bool| calls.iter().any(|pending| is(&pending.step));
-        any(|step| matches!(step, Step::Delegated { .. } | Step::Awaiting { .. }))
+        any(|step| matches!(step, Step::Delegated { .. } | Step::Awaiting { .. } | Step::Reviewing { .. }))
             && !any(|step| matches!(step, Step::Asking { .. }))
     }
 

@@ -7,8 +7,9 @@ use sha2::{Digest, Sha256};
 use crate::closed::Closed;
 use crate::delegation;
 use crate::evidence::Evidence;
-use crate::id::{AgentId, CallId, SessionId, TaskId};
+use crate::id::{AgentId, CallId, ReviewId, SessionId, TaskId};
 use crate::message::{Kind, Urgency};
+use crate::review;
 use crate::role::Permission;
 use crate::session::Status;
 use crate::task::{Mark, Priority};
@@ -198,6 +199,27 @@ pub enum Act {
     RunTests {},
     /// Run the checks that the owner set for the agent's workspace.
     Lint {},
+    /// Ask another agent to look at what is committed on the caller's branch, and wait for what it says.
+    RequestReview {
+        /// What changed and why, for who looks at it.
+        summary: String,
+        /// Whom; somebody who may is found if left out.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        to: Option<AgentId>,
+    },
+    /// Say whether the work that the caller was asked to look at is good.
+    ApproveWork {
+        /// Whether it is.
+        approved: bool,
+        /// What is wrong with it, one thing each.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        issues: Vec<String>,
+    },
+    /// Merge work that was approved, as it was approved.
+    MergeBranch {
+        /// By which review.
+        review: ReviewId,
+    },
     /// Add a task.
     CreateTask {
         /// One line.
@@ -404,7 +426,7 @@ pub struct Facts {
 }
 
 /// Every tool of this version, in the order of the documentation.
-pub const ALL: [Facts; 24] = [
+pub const ALL: [Facts; 27] = [
     fact("read_file", Some(Permission::ReadFiles), Nature::Read),
     fact("list_directory", Some(Permission::ReadFiles), Nature::Read),
     fact("search_files", Some(Permission::ReadFiles), Nature::Read),
@@ -416,6 +438,11 @@ pub const ALL: [Facts; 24] = [
     fact("git_diff", Some(Permission::ExecuteTools), Nature::Read),
     fact("run_tests", Some(Permission::ExecuteTools), Nature::Idempotent),
     fact("lint", Some(Permission::ExecuteTools), Nature::Idempotent),
+    // It only looks where the branch stands; the rest are events.
+    fact(review::ASK, None, Nature::Read),
+    Facts { needs: Some(Permission::ApproveWork), ..inside(review::ANSWER) },
+    // The merge commit names its review, and is looked for before it is made again.
+    fact(review::MERGE, Some(Permission::ApproveWork), Nature::Idempotent),
     inside("create_task"),
     inside("update_task"),
     fact("query_tasks", None, Nature::Read),
@@ -483,6 +510,9 @@ impl Act {
             Self::GitDiff { .. } => "git_diff",
             Self::RunTests {} => "run_tests",
             Self::Lint {} => "lint",
+            Self::RequestReview { .. } => review::ASK,
+            Self::ApproveWork { .. } => review::ANSWER,
+            Self::MergeBranch { .. } => review::MERGE,
             Self::CreateTask { .. } => "create_task",
             Self::UpdateTask { .. } => "update_task",
             Self::QueryTasks { .. } => "query_tasks",

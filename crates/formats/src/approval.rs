@@ -126,11 +126,22 @@ pub(crate) fn show(act: &Act) -> Shown {
             "text",
             &format!("Subject: {subject}\n\n{text}"),
         ),
+        Act::RequestReview { summary, .. } => shown(
+            "review_round",
+            format!("Approve another round of review: {summary}"),
+            "What the author says".to_owned(),
+            "text",
+            summary,
+        ),
+        Act::MergeBranch { review } => {
+            shown("merge", format!("Approve merging: {review}"), "Review".to_owned(), "text", review.as_str())
+        }
         Act::ReadFile { .. }
         | Act::ListDirectory { .. }
         | Act::SearchFiles { .. }
         | Act::GitCommit { .. }
         | Act::GitDiff { .. }
+        | Act::ApproveWork { .. }
         | Act::CreateTask { .. }
         | Act::UpdateTask { .. }
         | Act::QueryTasks { .. }

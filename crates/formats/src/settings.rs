@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use domain::budget::{Budgets, Cap, Rate, Share};
 use domain::id::AgentId;
+use domain::review;
 use domain::role::{Permission, Role};
 use domain::settings::{
     Approvals, Audit, Context, Embeddings, Endpoint, Git, KeySource, Limits, ModelRef, OnExpiry, Provider,
@@ -185,6 +186,22 @@ pub(crate) const SHAPE: Shape = Shape::Record(&[
         "who gets what comes in",
     ),
     may(
+        "review",
+        Shape::Record(&[
+            may(
+                "max_review_rounds",
+                COUNT,
+                "how often one piece of work is looked at until a person is asked (3)",
+            ),
+            may(
+                "checks",
+                Shape::List(&Shape::Word(&["lint", "test"])),
+                "what the reviewer must have run, and must have passed, before an approval counts (both)",
+            ),
+        ]),
+        "how work is reviewed before it is merged",
+    ),
+    may(
         "approvals",
         Shape::Record(&[
             may("expire_after", Shape::Duration, "when an unanswered approval lapses; never if left out"),
@@ -314,6 +331,7 @@ fn settings(root: &Node) -> Option<Settings> {
         budgets: root.get("budgets").map(budgets).unwrap_or_default(),
         routing: root.get("routing").map(routing).unwrap_or_default(),
         approvals: Approvals { expire_ms: expire_ms.and_then(time::parse_duration), on_expiry },
+        review: root.get("review").map(review).unwrap_or_default(),
         roles,
         context: Context { summary_model: root.get("context").and_then(|c| c.get_text("summary_model")) },
         git: root.get("git").map(git).unwrap_or_default(),
@@ -501,6 +519,16 @@ fn limits(node: &Node) -> Limits {
             Some("reject") => WhenFull::Reject,
             Some(_) | None => WhenFull::Queue,
         },
+    }
+}
+
+fn review(node: &Node) -> review::Settings {
+    let default = review::Settings::default();
+    let checks = node.get_texts("checks");
+    let checks = checks.map(|words| words.iter().filter_map(|word| review::Check::parse(word)).collect());
+    review::Settings {
+        max_review_rounds: node.get_int("max_review_rounds").unwrap_or(default.max_review_rounds),
+        checks: checks.unwrap_or(default.checks),
     }
 }
 

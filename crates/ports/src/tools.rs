@@ -2,6 +2,7 @@
 
 use async_trait::async_trait;
 use domain::id::{AgentId, Ticket};
+use domain::review::{Finding, Review};
 use domain::settings::Settings;
 use domain::tool::{Act, Call, Permit, Seen};
 
@@ -26,6 +27,8 @@ pub struct Order {
     pub ms_max: u64,
     /// How much of its output is kept.
     pub output_bytes_max: u64,
+    /// The review that it is about: checks and looks are made on its commit, and it is what is merged.
+    pub review: Option<Box<Review>>,
 }
 
 /// What came of it.
@@ -40,6 +43,8 @@ pub struct Outcome {
     pub read: Vec<String>,
     /// The places that were changed, likewise.
     pub wrote: Vec<String>,
+    /// What was found out on the way, if it is about a review.
+    pub finding: Option<Finding>,
 }
 
 impl Outcome {

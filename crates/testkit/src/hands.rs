@@ -45,6 +45,7 @@ impl Hands for Puppets {
                 text,
                 read: Vec::new(),
                 wrote: Vec::new(),
+                finding: None,
             },
             Effect::CallModel { .. } | Effect::RunTool { .. } | Effect::Stop { .. } => return,
         };

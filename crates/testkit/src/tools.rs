@@ -179,7 +179,10 @@ impl Inner {
                 self.outbox.entry(order.ticket.effect).or_insert((to, text));
                 Outcome::done("sent".to_owned())
             }
-            Act::CreateTask { .. }
+            Act::RequestReview { .. } => Outcome::failed("nothing is committed"),
+            Act::MergeBranch { review } => Outcome::failed(format!("there is no {review}")),
+            Act::ApproveWork { .. }
+            | Act::CreateTask { .. }
             | Act::UpdateTask { .. }
             | Act::SendMessage { .. }
             | Act::Delegate { .. } => Outcome::failed(format!("{} is carried out inside", order.act.tool())),
@@ -210,6 +213,7 @@ pub fn order(effect: u64, agent: &str, act: Act) -> Order {
         permit: Permit { writes: true, network: false },
         ms_max: 10_000,
         output_bytes_max: 32_768,
+        review: None,
     }
 }
 

@@ -245,6 +245,7 @@ impl World {
                     text,
                     read: Vec::new(),
                     wrote: Vec::new(),
+                    finding: None,
                 })
             }
             Effect::Stop { .. } => None,

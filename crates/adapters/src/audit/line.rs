@@ -26,6 +26,8 @@ pub enum Kind {
     Approval,
     /// An agent gave work to another.
     Delegation,
+    /// Work was looked at, and what came of it.
+    Review,
     /// The owner of the home changed how it works.
     Config,
     /// A model answered or failed.
@@ -34,13 +36,14 @@ pub enum Kind {
 
 impl Kind {
     /// All kinds.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Log,
         Self::Run,
         Self::Gate,
         Self::Call,
         Self::Approval,
         Self::Delegation,
+        Self::Review,
         Self::Config,
         Self::Model,
     ];
@@ -54,6 +57,7 @@ impl Kind {
             Self::Call => "call",
             Self::Approval => "approval",
             Self::Delegation => "delegation",
+            Self::Review => "review",
             Self::Config => "config",
             Self::Model => "model",
         }

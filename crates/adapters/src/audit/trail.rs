@@ -7,7 +7,8 @@ use domain::delegation::{self, Delegation};
 use domain::event::{Event, Finish, Found, FoundCall, Tail};
 use domain::evidence::Evidence;
 use domain::gate;
-use domain::id::{ApprovalId, CallId, DelegationId, SessionId, TaskId};
+use domain::id::{AgentId, ApprovalId, CallId, DelegationId, ReviewId, SessionId, TaskId};
+use domain::review::{Move, Review};
 use domain::session::{Head, Message};
 use domain::state::{Parked, Requester, Stage, State, Step};
 use domain::task::Spec;
@@ -165,6 +166,11 @@ impl Trail {
                 vec![Line { note, ..self.of(new(Kind::Model, "answered"), session) }]
             }
             Event::Delegated { delegation } => vec![self.delegated(new(Kind::Gate, "allow"), delegation)],
+            Event::ReviewAsked { review } => vec![self.review_asked(new(Kind::Review, "asked"), review)],
+            Event::ReviewMoved { review, commit, to, by, session } => {
+                let line = self.of(new(Kind::Review, to.as_str()), session);
+                vec![review_moved(line, review, commit, to, by)]
+            }
             Event::Parked { session, parked, .. } => vec![self.parked(&new, session, parked)],
             Event::LineTaken { .. }
             | Event::Reserved { .. }
@@ -214,6 +220,16 @@ impl Trail {
         let note = format!("{}: {}", delegation.id, delegation::shown(&delegation.chain));
         let (to, by) = (delegation.target.to_string(), "gate".to_owned());
         Line { rule, by, to, note, ..line }
+    }
+
+    fn review_asked(&self, line: Line, review: &Review) -> Line {
+        Line {
+            action: domain::review::ASK.to_owned(),
+            args: format!("{} round {}: {}", review.id, review.round, review.place.commit),
+            to: review.reviewer.to_string(),
+            note: brief(&review.title, TEXT_BYTES_MAX),
+            ..self.of(line, &review.session)
+        }
     }
 
     fn opened(&mut self, head: &Head) {
@@ -407,6 +423,26 @@ fn digest(value: &impl Serialize) -> String {
     let bytes = serde_json::to_vec(value).unwrap_or_default();
     data_encoding::HEXLOWER.encode(&hash(&bytes))
 }
+
+/// What happened to a review, with the commit that it happened to.
+fn review_moved(line: Line, review: &ReviewId, commit: &str, to: &Move, by: &AgentId) -> Line {
+    let (action, note) = match to {
+        Move::Checked { check, .. } => (check.tool(), String::new()),
+        Move::Approved => (domain::review::ANSWER, String::new()),
+        Move::Rejected { issues } => (domain::review::ANSWER, issues.join("; ")),
+        Move::Merged { merge } => (domain::review::MERGE, format!("merge commit {merge}")),
+        Move::Conflicted { files } => (domain::review::MERGE, files.join(", ")),
+        Move::Lapsed => (domain::review::ANSWER, String::new()),
+    };
+    Line {
+        action: action.to_owned(),
+        args: format!("{review}: {commit}"),
+        note: brief(&note, TEXT_BYTES_MAX),
+        by: by.to_string(),
+        ..line
+    }
+}
+
 /// `line` about evidence that Synod saw itself.
 fn verified(line: Line, task: &TaskId, evidence: &[Evidence]) -> Line {
     let seen: Vec<String> = evidence.iter().map(ToString::to_string).collect();

@@ -24,7 +24,7 @@ const FILE_BYTES_MAX: u64 = 16 << 20;
 const BYTES_MAX: u64 = 128 << 20;
 /// The deepest folder.
 const DEPTH_MAX: usize = 128;
-const MODE_SUBMODULE: u32 = 0o160_000;
+pub(super) const MODE_SUBMODULE: u32 = 0o160_000;
 
 /// One file that differs.
 pub(super) struct Changed {

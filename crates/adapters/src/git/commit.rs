@@ -17,8 +17,8 @@ use super::Unkept;
 /// How often a commit is made again because somebody else's came first.
 const RACES_MAX: usize = 32;
 const MODE_FILE: u32 = 0o100_644;
-const MODE_RUNNABLE: u32 = 0o100_755;
-const MODE_LINK: u32 = 0o120_000;
+pub(super) const MODE_RUNNABLE: u32 = 0o100_755;
+pub(super) const MODE_LINK: u32 = 0o120_000;
 
 /// What becomes of one path.
 pub(super) struct Change {
@@ -156,7 +156,7 @@ pub(super) fn add(repo: &Repository, changes: &[Change], words: &Words<'_>) -> R
     Err(Unkept::Waits("the branch keeps moving".to_owned()))
 }
 
-fn is_race(error: &git2::Error) -> bool {
+pub(super) fn is_race(error: &git2::Error) -> bool {
     matches!(error.code(), ErrorCode::Modified | ErrorCode::Exists | ErrorCode::Locked | ErrorCode::NotFound)
 }
 
@@ -198,7 +198,7 @@ fn file_mode(mode: u32) -> FileMode {
 const LOCKED: &str = "synod ";
 
 /// Git's index while nobody else may change it.
-struct Held {
+pub(super) struct Held {
     index: PathBuf,
     lock: PathBuf,
     next: PathBuf,
@@ -207,7 +207,7 @@ struct Held {
 
 impl Held {
     /// Locks the index as git itself does, by a name.
-    fn take(repo: &Repository) -> Result<Self, Unkept> {
+    pub(super) fn take(repo: &Repository) -> Result<Self, Unkept> {
         let index = repo.path().join("index");
         let (lock, next) = (index.with_extension("lock"), index.with_extension("synod"));
         let failed = |error: std::io::Error| match error.kind() {
@@ -232,7 +232,11 @@ impl Held {
     }
 
     /// Brings the next index in line, but for files of which a person has staged something else.
-    fn change(&self, base: &Tree<'_>, changes: &[(&Change, Option<(Oid, u32)>)]) -> Result<(), Unkept> {
+    pub(super) fn change(
+        &self,
+        base: &Tree<'_>,
+        changes: &[(&Change, Option<(Oid, u32)>)],
+    ) -> Result<(), Unkept> {
         let mut index = Index::open(&self.next).map_err(|error| unindexed(&error))?;
         for (change, new) in changes {
             let path = Path::new(&change.path);
@@ -258,7 +262,7 @@ impl Held {
     }
 
     /// The next index takes its place.
-    fn put(mut self) -> Result<(), Unkept> {
+    pub(super) fn put(mut self) -> Result<(), Unkept> {
         let failed = |error| Unkept::Waits(format!("git's index cannot be written: {error}"));
         std::fs::rename(&self.next, &self.lock).map_err(failed)?;
         std::fs::rename(&self.lock, &self.index).map_err(failed)?;

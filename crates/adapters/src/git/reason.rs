@@ -410,6 +410,10 @@ fn act_words(act: &Act, tense: Tense) -> String {
                 message.lines().next().unwrap_or_default()
             )
         }
+        Act::RequestReview { .. } => say("asked for a review", "ask for a review once more"),
+        Act::ApproveWork { approved: true, .. } => say("approved the work", "approve the work"),
+        Act::ApproveWork { approved: false, .. } => say("sent the work back", "send the work back"),
+        Act::MergeBranch { review } => format!("{} {review}", say("merged", "merge")),
         Act::SlackSend { channel, .. } => format!("{} to {channel}", say("wrote", "write")),
         Act::EmailSend { to, .. } => format!("{} {to}", say("mailed", "mail")),
         _ => format!("{} {}", say("used", "use"), act.tool()),

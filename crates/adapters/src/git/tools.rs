@@ -143,14 +143,19 @@ pub(crate) fn diff(
     for note in found.notes.iter().take(NAMES_MAX) {
         text.push_str(&format!("{note}\n"));
     }
+    Ok(cut_patch(text, max, left))
+}
+
+/// A patch as an agent sees it, when so many files are `left` out of it.
+pub(super) fn cut_patch(text: String, max: usize, left: usize) -> String {
     if text.is_empty() {
-        return Ok("nothing differs".to_owned());
+        return "nothing differs".to_owned();
     }
     if text.len() > max || left > 0 {
-        let kept = domain::cut(&text, max).to_owned();
-        return Ok(format!("{kept}\n[cut: {left} more files differ; give a path]"));
+        let kept = domain::cut(&text, max);
+        return format!("{kept}\n[cut: {left} more files differ; give a path]");
     }
-    Ok(text)
+    text
 }
 
 /// The tree to compare with: of the last commit, or of one that is named.
@@ -168,7 +173,7 @@ fn base<'r>(repo: &'r Repository, against: Option<&str>) -> Result<Tree<'r>, Str
     found.map_err(|error| format!("{name:?} names no commit here: {}", error.message()))
 }
 
-fn show(repo: &Repository, file: &Changed, max: usize, text: &mut String) -> Result<(), String> {
+pub(super) fn show(repo: &Repository, file: &Changed, max: usize, text: &mut String) -> Result<(), String> {
     let failed = |error: git2::Error| format!("{}: {}", log::shown(file.path.as_bytes()), error.message());
     let old = match file.old {
         Some(id) => repo.find_blob(id).map(|blob| blob.content().to_vec()).map_err(failed)?,

@@ -323,7 +323,7 @@ fn valid(branch: &str) -> Result<&str, String> {
 }
 
 /// Where a branch is checked out, by what git keeps of each worktree.
-fn checked_out_at(source: &Repository, common: &Path, head: &str) -> Option<String> {
+pub(super) fn checked_out_at(source: &Repository, common: &Path, head: &str) -> Option<String> {
     let wanted = format!("ref: {head}");
     let is_at =
         |place: &Path| fs::read_to_string(place.join("HEAD")).is_ok_and(|text| text.trim_end() == wanted);

@@ -15,7 +15,7 @@ const BYTES_MAX: u64 = 16 << 20;
 /// So many errors against a schema are told.
 const ERRORS_MAX: usize = 10;
 /// How an outcome of a command begins that ended well.
-const ENDED_WELL: &str = "exit code: 0\n";
+pub(super) const ENDED_WELL: &str = "exit code: 0\n";
 
 /// Looks whether one piece of evidence is there; a failure says what is missing.
 pub(super) async fn check(toolbox: &Toolbox, order: Order, evidence: Evidence) -> Outcome {

@@ -12,6 +12,7 @@ mod kept;
 mod meaning;
 mod outbox;
 mod own;
+mod reviews;
 mod schema;
 mod search;
 mod sessions;
@@ -52,6 +53,8 @@ pub struct Toolbox {
     contexts: Arc<contexts::Store>,
     sandbox: Option<Arc<Sandbox>>,
     workspaces: Arc<Workspaces>,
+    /// Who looks at work has one checkout, and a merge is one step.
+    reviews: reviews::Turns,
 }
 
 impl Toolbox {
@@ -69,6 +72,7 @@ impl Toolbox {
             contexts,
             sandbox: None,
             workspaces,
+            reviews: reviews::Turns::default(),
         })
     }
 
@@ -288,6 +292,9 @@ impl Tools for Toolbox {
 
     async fn run(&self, order: Order) -> Outcome {
         let (ms_max, bytes_max, ticket) = (order.ms_max, order.output_bytes_max, order.ticket);
+        if let Some(review) = order.review.clone() {
+            return reviews::run(self, order, *review).await;
+        }
         if uses_workspace(&order)
             && let Err(error) = self.workspace(&order.agent).await
         {
@@ -360,7 +367,10 @@ impl Tools for Toolbox {
                     Err(error) => Err(error),
                 }
             }
-            Act::CreateTask { .. }
+            Act::RequestReview { .. } => return reviews::submit(self, &order).await,
+            Act::MergeBranch { review } => Err(format!("there is no review {review}")),
+            Act::ApproveWork { .. }
+            | Act::CreateTask { .. }
             | Act::UpdateTask { .. }
             | Act::SendMessage { .. }
             | Act::Delegate { .. } => Err(format!("{} is carried out inside", order.act.tool())),

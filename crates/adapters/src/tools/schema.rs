@@ -8,7 +8,7 @@ pub(super) struct Described {
 }
 
 /// Every tool of this version.
-pub(super) const TABLE: [Described; 24] = [
+pub(super) const TABLE: [Described; 27] = [
     Described {
         name: "read_file",
         description: "Read a text file, or some of its lines. A long file is cut, with a note that says from which line to read on. Binary files are refused.",
@@ -119,6 +119,44 @@ pub(super) const TABLE: [Described; 24] = [
         name: "lint",
         description: "Run the checks of your workspace, with the command that the owner of the home set for them, and get the exit code and output.",
         schema: r#"{"type": "object", "properties": {}, "additionalProperties": false}"#,
+    },
+    Described {
+        name: "request_review",
+        description: "Ask another agent to review what you committed on your branch, and wait for the answer: approved, or rejected with the issues. Commit everything and run the tests first. After a rejection, mend what is named, commit, and ask again.",
+        schema: r#"{
+            "type": "object",
+            "properties": {
+                "summary": {"type": "string", "minLength": 1, "maxLength": 10000, "description": "What changed and why, and what the reviewer should look at"},
+                "to": {"type": "string", "pattern": "^[a-z][a-z0-9-]{0,62}$", "description": "Id of the agent that shall review; one who may is found if left out"}
+            },
+            "required": ["summary"],
+            "additionalProperties": false
+        }"#,
+    },
+    Described {
+        name: "approve_work",
+        description: "Answer the review that you were asked for. approved: true counts only when the checks (lint, run_tests) ran in this review and passed. Otherwise say approved: false and name the issues.",
+        schema: r#"{
+            "type": "object",
+            "properties": {
+                "approved": {"type": "boolean", "description": "Whether the work may be merged as it is"},
+                "issues": {"type": "array", "items": {"type": "string", "minLength": 1, "maxLength": 5000}, "maxItems": 50, "description": "What is wrong, one thing each: where, what happens, what should happen. Needed if it is not approved"}
+            },
+            "required": ["approved"],
+            "additionalProperties": false
+        }"#,
+    },
+    Described {
+        name: "merge_branch",
+        description: "Merge work that a review approved: exactly the commit that was approved, with a merge commit. If the branch has moved since, it is not merged. If both sides changed the same lines, the author gets it back.",
+        schema: r#"{
+            "type": "object",
+            "properties": {
+                "review": {"type": "string", "minLength": 1, "maxLength": 63, "description": "Id of the review, such as review-0001"}
+            },
+            "required": ["review"],
+            "additionalProperties": false
+        }"#,
     },
     Described {
         name: "create_task",

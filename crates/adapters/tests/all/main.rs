@@ -15,6 +15,7 @@ mod models;
 mod ports;
 mod printing;
 mod providers;
+mod reviews;
 mod sandbox;
 mod search;
 mod seen;

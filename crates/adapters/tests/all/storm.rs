@@ -267,6 +267,7 @@ impl<'a> Run<'a> {
                     text,
                     read,
                     wrote,
+                    finding: None,
                 });
             }
             Effect::Stop { .. } => {}

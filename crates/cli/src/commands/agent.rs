@@ -4,7 +4,7 @@ use std::path::Path;
 
 use domain::agent::Spec;
 use domain::gate::{self, Asker, Ruling, Verdict};
-use domain::id::{AgentId, SessionId, TaskId};
+use domain::id::{AgentId, ReviewId, SessionId, TaskId};
 use domain::role::{self, Permission, Role};
 use domain::settings::{Policy, Settings};
 use domain::tool::{self, Act};
@@ -145,6 +145,9 @@ fn samples(tool: &str, agent: &AgentId, policy: &Policy) -> Vec<(String, Act)> {
         }
         "git_commit" => anything(Act::GitCommit { message: "a change".to_owned(), paths: Vec::new() }),
         "git_diff" => anything(Act::GitDiff { path: None, against: None }),
+        domain::review::ASK => anything(Act::RequestReview { summary: "a change".to_owned(), to: None }),
+        domain::review::ANSWER => anything(Act::ApproveWork { approved: true, issues: Vec::new() }),
+        domain::review::MERGE => anything(Act::MergeBranch { review: ReviewId::new("review-0001") }),
         "run_tests" => anything(Act::RunTests {}),
         "lint" => anything(Act::Lint {}),
         "create_task" => anything(Act::CreateTask {

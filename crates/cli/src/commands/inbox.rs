@@ -118,6 +118,9 @@ fn act(act: &Act) -> (String, String) {
         | Act::SearchFiles { .. }
         | Act::GitCommit { .. }
         | Act::GitDiff { .. }
+        | Act::RequestReview { .. }
+        | Act::ApproveWork { .. }
+        | Act::MergeBranch { .. }
         | Act::CreateTask { .. }
         | Act::UpdateTask { .. }
         | Act::QueryTasks { .. }
@@ -153,6 +156,9 @@ pub fn act_line(wanted: &Act) -> String {
         | Act::SearchFiles { .. }
         | Act::GitCommit { .. }
         | Act::GitDiff { .. }
+        | Act::RequestReview { .. }
+        | Act::ApproveWork { .. }
+        | Act::MergeBranch { .. }
         | Act::CreateTask { .. }
         | Act::UpdateTask { .. }
         | Act::QueryTasks { .. }

@@ -202,6 +202,12 @@ pub fn act_words(act: &Act) -> String {
         Act::GitDiff { .. } => "look at what changed in its workspace".to_owned(),
         Act::RunTests {} => "run the tests".to_owned(),
         Act::Lint {} => "run the checks".to_owned(),
+        Act::RequestReview { summary, .. } => format!("ask for a review: {}", one_line(summary)),
+        Act::ApproveWork { approved: true, .. } => "approve the work".to_owned(),
+        Act::ApproveWork { approved: false, issues } => {
+            format!("reject the work: {}", one_line(&issues.join("; ")))
+        }
+        Act::MergeBranch { review } => format!("merge {review}"),
         Act::CreateTask { title, .. } => format!("make a task \"{title}\""),
         Act::UpdateTask { id, .. } => format!("change {id}"),
         Act::QueryTasks { .. } => "look through the tasks with SQL".to_owned(),

@@ -1,7 +1,7 @@
 //! Handing work on: a task for another agent, and a call that waits for what comes of it.
 
 use crate::decide::turn::result;
-use crate::decide::{finish, inside, intake};
+use crate::decide::{finish, inside, intake, review};
 use crate::delegation::{self, Delegation, Request, Status, Verdict};
 use crate::event::{Event, Finish};
 use crate::id::{AgentId, DelegationId, SessionId, TaskId, Time};
@@ -166,7 +166,8 @@ fn words(target: &AgentId, task: &TaskId, end: End, text: &str) -> (Finish, Stri
 pub(super) fn give_up(state: &State, at: Time, session: &Session, reason: &str) -> Vec<Event> {
     let Stage::Acting { calls, .. } = &session.stage else { return Vec::new() };
     let waited = calls.iter().filter_map(|pending| match &pending.step {
-        Step::Delegated { delegation } => state.delegations.by_id.get(delegation),
+        Step::Delegated { delegation } => state.delegations.by_id.get(delegation).map(|d| &d.task),
+        Step::Reviewing { review } => state.reviews.by_id.get(review).map(|review| &review.task),
         Step::New
         | Step::Asking { .. }
         | Step::Approved { .. }
@@ -175,7 +176,7 @@ pub(super) fn give_up(state: &State, at: Time, session: &Session, reason: &str) 
         | Step::Finished => None,
     });
     let end =
-        |d: &Delegation| finish::abandon(state, at, &d.task, &format!("{} gave it up: {reason}", d.source));
+        |task: &TaskId| finish::abandon(state, at, task, &format!("{} gave it up: {reason}", session.agent));
     waited.flat_map(end).collect()
 }
 
@@ -193,7 +194,11 @@ pub(super) fn missed(state: &State, at: Time) -> Vec<Event> {
         let task = state.tasks.get(&delegation.task)?;
         answer(state, at, task, task.end()?, &task.result)
     });
-    ended.collect()
+    let reviewed = state.reviews.by_id.values().filter_map(|review| {
+        let task = state.tasks.get(&review.task)?;
+        review::answer(state, at, task, task.end()?, &task.result)
+    });
+    ended.chain(reviewed).collect()
 }
 
 /// Delegated work in which a call that must not be repeated was under way when Synod stopped: it goes on, knowing that the

@@ -6,7 +6,7 @@ use crate::approval::{Answer, Outcome};
 use crate::brief;
 use crate::decide::delegate;
 use crate::decide::turn::{next_turn, result, unknown_text};
-use crate::decide::{messages, moves, said};
+use crate::decide::{messages, moves, review, said};
 use crate::event::{Event, Finish};
 use crate::evidence::ROUNDS_MAX;
 use crate::id::{ApprovalId, CallId, SessionId, TaskId, Time};
@@ -300,6 +300,9 @@ fn tell_requester(
     if let Some(answered) = delegate::answer(state, at, task, end, result) {
         return vec![answered];
     }
+    if let Some(answered) = review::answer(state, at, task, end, result) {
+        return vec![answered];
+    }
     let parent = task.spec.parent.as_ref().and_then(|p| state.tasks.get(p));
     let Some(asker) = asker_of(state, task) else { return Vec::new() };
     if Some(asker) == acting {
@@ -400,6 +403,7 @@ fn drop_calls(session: &Session, at: Time, id: &SessionId, reason: &str) -> Vec<
             | Step::Approved { .. }
             | Step::Running { .. }
             | Step::Delegated { .. }
+            | Step::Reviewing { .. }
             | Step::Awaiting { .. }
             | Step::Finished => (Finish::Dropped, format!("not carried out: {reason}")),
         };
@@ -423,6 +427,7 @@ pub(super) fn withdraw(session: &Session, reason: &str) -> Vec<Event> {
             | Step::Approved { .. }
             | Step::Running { .. }
             | Step::Delegated { .. }
+            | Step::Reviewing { .. }
             | Step::Awaiting { .. }
             | Step::Finished => None,
         })

@@ -27,6 +27,9 @@ pub(super) fn perform(
             Ok((Vec::new(), "a person says that it is done".to_owned()))
         }
         Act::Delegate { .. }
+        | Act::RequestReview { .. }
+        | Act::ApproveWork { .. }
+        | Act::MergeBranch { .. }
         | Act::ReadFile { .. }
         | Act::ListDirectory { .. }
         | Act::SearchFiles { .. }

@@ -1,7 +1,7 @@
 //! The turn machine: ask the model, pass each call through the gate, collect results, ask again.
 
 use crate::approval::{Request, Risk};
-use crate::decide::{budget, delegate, finish, inside, messages, moves, moves_from, said};
+use crate::decide::{budget, delegate, finish, inside, messages, moves, moves_from, review, said};
 use crate::delegation;
 use crate::event::{Bill, Event, Finish};
 use crate::evidence::Evidence;
@@ -11,6 +11,7 @@ use crate::input::Failure;
 use crate::label::{self, Label};
 use crate::lifecycle::Lifecycle;
 use crate::refused::Refused;
+use crate::review::Finding;
 use crate::session::{Message, Speaker};
 use crate::state::{Pending, Requester, Session, Stage, State, Step, TASK_DEPTH_MAX};
 use crate::tool::{self, Act, Call, Permit, Want};
@@ -111,13 +112,14 @@ fn gate_call(
     let came_through = delegation::chain(state, session);
     let above = delegation::members(state, &came_through);
     let asker = Asker { spec: &agent.spec, role, approval_required, label: &session.label, above: &above };
-    let ruling = rule(state, &asker, &pending.call, act);
+    let ruling = rule(state, &asker, session, &pending.call, act);
     let approved_by = match &pending.step {
         Step::Approved { approval, permit } => Some((approval, *permit)),
         Step::New
         | Step::Asking { .. }
         | Step::Running { .. }
         | Step::Delegated { .. }
+        | Step::Reviewing { .. }
         | Step::Awaiting { .. }
         | Step::Finished => None,
     };
@@ -189,6 +191,7 @@ fn carry_out(
     }
     let (mut events, finish, text) = match act {
         Act::SendMessage { .. } => messages::send(state, at, (id, session), index, act),
+        Act::ApproveWork { approved, issues } => review::perform(state, at, (id, session), *approved, issues),
         act => inside::perform(state, at, id, session, act),
     };
     let message = result(at, &call.id, text);
@@ -197,13 +200,16 @@ fn carry_out(
 }
 
 /// What the gate says of an act.
-fn rule(state: &State, asker: &Asker<'_>, call: &Call, act: &Act) -> Ruling {
+fn rule(state: &State, asker: &Asker<'_>, session: &Session, call: &Call, act: &Act) -> Ruling {
     match act {
         Act::Check { task, evidence, .. } => {
             let by = state.tasks.get(task).map(|t| &t.by);
             gate::judge_evidence(asker, &state.policy, evidence, by)
         }
-        act => gate::judge(asker, &state.policy, act, call.seen.as_ref()),
+        act => {
+            let ruling = gate::judge(asker, &state.policy, act, call.seen.as_ref());
+            review::narrow(state, session, act, ruling)
+        }
     }
 }
 
@@ -305,6 +311,7 @@ pub(super) fn settle<'a>(
         steps.find_map(|step| match step {
             Step::Asking { approval } => Some(for_person(approval)),
             Step::Delegated { delegation } => Some(delegate::waits_for(delegation)),
+            Step::Reviewing { review } => Some(review::waits_for(review)),
             Step::Awaiting { correlation, .. } => Some(messages::waits_for(correlation)),
             Step::New | Step::Approved { .. } | Step::Running { .. } | Step::Finished => None,
         })
@@ -508,6 +515,7 @@ pub(super) struct Finished<'a> {
     pub(super) text: &'a str,
     pub(super) read: &'a [String],
     pub(super) wrote: &'a [String],
+    pub(super) finding: Option<&'a Finding>,
 }
 
 pub(super) fn tool_finished(
@@ -537,8 +545,10 @@ pub(super) fn tool_finished(
     };
     let message = Message { label, ..result(at, call, text) };
     let wrote = outcome.wrote.to_vec();
-    let events = vec![Event::CallFinished { session: id.clone(), finish, message, wrote }];
-    Ok(settle(events, id, session, others(calls, index), None))
+    let finished = Event::CallFinished { session: id.clone(), finish, message, wrote };
+    let pending = &calls[index];
+    let (events, waits) = review::found(state, at, (id, session), &pending.call, outcome.finding, finished);
+    Ok(settle(events, id, session, others(calls, index), waits))
 }
 
 /// What a call that was under way at a crash leaves behind.

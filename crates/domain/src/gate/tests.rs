@@ -43,6 +43,9 @@ fn sample(tool: &str) -> Act {
         "execute_command" => r#"{"command":"make"}"#,
         "git_commit" => r#"{"message":"x"}"#,
         "git_diff" | "run_tests" | "lint" => "{}",
+        "request_review" => r#"{"summary":"x"}"#,
+        "approve_work" => r#"{"approved":true}"#,
+        "merge_branch" => r#"{"review":"review-0001"}"#,
         "create_task" => r#"{"title":"x"}"#,
         "update_task" => r#"{"id":"task-001"}"#,
         "query_tasks" => r#"{"sql":"select 1"}"#,
@@ -65,21 +68,21 @@ fn sample(tool: &str) -> Act {
 fn every_role_gets_what_its_row_says_of_every_tool() {
     // One letter a tool, in the order of `tool::ALL`: allow, ask (?), deny.
     let table = [
-        ("coordinator", "dda", "ddddddd", "aaa", "adaaaaaaa??"),
-        ("planner", "aaa", "ddddddd", "aaa", "adaaaaaaadd"),
-        ("coder", "aaa", "??daaad", "aaa", "adaaaaddddd"),
-        ("reviewer", "add", "dddddaa", "aaa", "adaaaaddddd"),
-        ("retriever", "aaa", "ddddddd", "aaa", "adaaaaddddd"),
-        ("executor", "aad", "?d?dddd", "aaa", "adaaaaddddd"),
-        ("evaluator", "add", "ddddddd", "aaa", "adaaaaddddd"),
-        ("builder", "aaa", "??dddad", "aaa", "adaaaaddddd"),
-        ("critic", "aaa", "ddddddd", "aaa", "adaaaaddddd"),
-        ("domain_specialist", "aaa", "ddddddd", "aaa", "adaaaaddddd"),
-        ("orchestrator", "aaa", "ddddddd", "aaa", "adaaaaddddd"),
-        ("voter", "aaa", "ddddddd", "aaa", "adaaaaddddd"),
+        ("coordinator", "dda", "ddddddd", "daa", "aaa", "adaaaaaaa??"),
+        ("planner", "aaa", "ddddddd", "ddd", "aaa", "adaaaaaaadd"),
+        ("coder", "aaa", "??daaad", "add", "aaa", "adaaaaddddd"),
+        ("reviewer", "aaa", "ddddaaa", "dad", "aaa", "adaaaaddddd"),
+        ("retriever", "aaa", "ddddddd", "ddd", "aaa", "adaaaaddddd"),
+        ("executor", "aad", "?d?dddd", "ddd", "aaa", "adaaaaddddd"),
+        ("evaluator", "add", "ddddddd", "ddd", "aaa", "adaaaaddddd"),
+        ("builder", "aaa", "??dddad", "ddd", "aaa", "adaaaaddddd"),
+        ("critic", "aaa", "ddddddd", "ddd", "aaa", "adaaaaddddd"),
+        ("domain_specialist", "aaa", "ddddddd", "ddd", "aaa", "adaaaaddddd"),
+        ("orchestrator", "aaa", "ddddddd", "ddd", "aaa", "adaaaaddddd"),
+        ("voter", "aaa", "ddddddd", "ddd", "aaa", "adaaaaddddd"),
     ];
-    for (role, read, change, tasks, talk) in table {
-        let expected: String = [read, change, tasks, talk].concat();
+    for (role, read, change, review, tasks, talk) in table {
+        let expected: String = [read, change, review, tasks, talk].concat();
         let shown: String = ALL
             .iter()
             .map(|facts| match word(&judge_as(&spec(role), &Policy::default(), &sample(facts.name))) {

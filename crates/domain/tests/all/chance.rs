@@ -111,6 +111,7 @@ fn input(home: &Home, deed: &Deed, number: usize) -> Option<Input> {
                 text: "x".to_owned(),
                 read: Vec::new(),
                 wrote: Vec::new(),
+                finding: None,
             }
         }
         Deed::Answer(yes) => {

@@ -197,6 +197,7 @@ impl Home {
             text: text.to_owned(),
             read: Vec::new(),
             wrote: Vec::new(),
+            finding: None,
         })
     }
 

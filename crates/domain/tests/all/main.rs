@@ -18,6 +18,7 @@ mod models;
 mod queues;
 mod recovering;
 mod requests;
+mod reviews;
 mod routing;
 mod scripts;
 mod slots;

@@ -52,6 +52,7 @@ fn calls_that_may_be_repeated_are_repeated_under_the_next_number() {
         text: "late".to_owned(),
         read: Vec::new(),
         wrote: Vec::new(),
+        finding: None,
     };
     assert!(home.refusal(late).contains("came too late"));
     home.tool_ends("executor-001", true, "a");
@@ -80,6 +81,7 @@ fn an_outcome_seen_twice_counts_once() {
         text: "a".to_owned(),
         read: Vec::new(),
         wrote: Vec::new(),
+        finding: None,
     };
     home.give(outcome.clone());
     assert!(home.refusal(outcome).contains("came too late"));
@@ -139,7 +141,8 @@ fn a_cut_makes_what_is_under_way_count_no_more() {
             ok: true,
             text: String::new(),
             read: Vec::new(),
-            wrote: Vec::new()
+            wrote: Vec::new(),
+            finding: None,
         })
         .contains("too late")
     );

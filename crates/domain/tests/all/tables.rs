@@ -111,6 +111,7 @@ fn tool_finished(case: &Case, ok: bool) -> Input {
         text: "x".to_owned(),
         read: Vec::new(),
         wrote: Vec::new(),
+        finding: None,
     }
 }
 

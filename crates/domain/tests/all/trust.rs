@@ -48,6 +48,7 @@ fn ends(home: &mut Home, agent: &str, ok: bool, read: &[&str], wrote: &[&str]) -
         text,
         read: places(read),
         wrote: places(wrote),
+        finding: None,
     })
 }
 

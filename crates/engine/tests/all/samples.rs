@@ -8,10 +8,11 @@ use domain::budget::{Hold, Payer};
 use domain::delegation::{Delegation, Status};
 use domain::event::{Bill, Event, Finish, Found, FoundCall, Tail};
 use domain::evidence::Evidence;
-use domain::id::{AgentId, ApprovalId, CallId, DelegationId, MessageId, SessionId, TaskId, Time};
+use domain::id::{AgentId, ApprovalId, CallId, DelegationId, MessageId, ReviewId, SessionId, TaskId, Time};
 use domain::label::Label;
 use domain::lifecycle::Lifecycle;
 use domain::message::{Envelope, Kind, Urgency};
+use domain::review::{Check, Move, Place, Review, Stage};
 use domain::role::{Permission, Role};
 use domain::session::{Head, Message, Speaker};
 use domain::settings::{CommandRule, CommandVerdict, ModelRef, Policy, Provider, Settings};
@@ -128,8 +129,69 @@ fn after(event: Option<&Event>) -> Option<Vec<Event>> {
         Some(Event::Reserved { .. }) => parkings(),
         Some(Event::Parked { .. }) => vec![Event::Resumed { session: session() }],
         Some(Event::Resumed { .. }) => crashes(),
-        Some(Event::DelegationCrashed { .. }) => return None,
+        Some(Event::DelegationCrashed { .. }) => reviews(),
+        Some(Event::ReviewAsked { .. }) => review_moves(),
+        Some(Event::ReviewMoved { .. }) => return None,
     })
+}
+
+fn reviews() -> Vec<Event> {
+    let place = Place {
+        branch: "agent/coder-001".to_owned(),
+        target: "main".to_owned(),
+        commit: "5f3c".repeat(10),
+        base: "a01b".repeat(10),
+    };
+    let first = Review {
+        id: ReviewId::new("review-0001"),
+        author: AgentId::new("coder-001"),
+        reviewer: AgentId::new("reviewer-001"),
+        about: None,
+        title: "Add a greeting".to_owned(),
+        session: session(),
+        call: call_id(),
+        task: task_id(),
+        place,
+        round: 1,
+        stage: Stage::Asked,
+        checks: BTreeMap::new(),
+    };
+    let checks = BTreeMap::from([(Check::Lint, true), (Check::Test, false)]);
+    let rejected = Stage::Rejected { issues: vec!["it greets nobody".to_owned()] };
+    let stages = [
+        rejected,
+        Stage::Approved,
+        Stage::Conflicted { files: vec!["greet.sh".to_owned()] },
+        Stage::Merged { merge: "77aa".repeat(10) },
+        Stage::Lapsed,
+    ];
+    let later = stages.map(|stage| Review {
+        about: Some(task_id()),
+        round: 2,
+        stage,
+        checks: checks.clone(),
+        ..first.clone()
+    });
+    [first].into_iter().chain(later).map(|review| Event::ReviewAsked { review: Box::new(review) }).collect()
+}
+
+fn review_moves() -> Vec<Event> {
+    let moves = [
+        Move::Checked { check: Check::Test, passed: true },
+        Move::Approved,
+        Move::Rejected { issues: vec!["it greets nobody".to_owned()] },
+        Move::Merged { merge: "77aa".repeat(10) },
+        Move::Conflicted { files: vec!["greet.sh".to_owned()] },
+        Move::Lapsed,
+    ];
+    let event = |to: Move| Event::ReviewMoved {
+        review: ReviewId::new("review-0001"),
+        commit: "5f3c".repeat(10),
+        to,
+        by: AgentId::new("reviewer-001"),
+        session: session(),
+    };
+    moves.map(event).into()
 }
 
 fn crashes() -> Vec<Event> {

@@ -188,5 +188,6 @@ pub fn done(effect: &Effect) -> Input {
         ticket: *ticket,
         ok: true,
         text: "done".to_owned(),
+        finding: None,
     }
 }

@@ -228,6 +228,7 @@ fn who_makes_vectors_is_read_and_checked() {
 fn settings_are_read_whole() {
     let expected = Settings {
         budgets: Default::default(),
+        review: Default::default(),
         trust: Default::default(),
         search: Default::default(),
         sandbox: domain::settings::Sandbox { read: vec!["/opt/rust".to_owned(), "~/.cargo".to_owned()] },
@@ -352,6 +353,10 @@ fn every_section_of_the_settings_is_read_whole() {
         approvals: domain::settings::Approvals {
             expire_ms: Some(86_400_000),
             on_expiry: domain::settings::OnExpiry::Escalate,
+        },
+        review: domain::review::Settings {
+            max_review_rounds: 5,
+            checks: [domain::review::Check::Test].into(),
         },
         roles: BTreeMap::new(),
         context: domain::settings::Context { summary_model: Some(text("small")) },

@@ -1,0 +1,162 @@
+//! What a review needs of a repository: where the author's branch stands, a checkout of exactly one commit for
+//! whoever looks at it, and what that commit changes.
+
+use domain::review::{Place, short};
+use git2::build::CheckoutBuilder;
+use git2::{Delta, Oid, Repository, RepositoryOpenFlags, RepositoryState, Tree};
+
+use super::changes::{self, Changed};
+use super::commit::{self, New};
+use super::plain;
+use super::tools::{cut_patch, show};
+use super::workspace::{self, Workspace};
+use crate::tools::until::Until;
+
+/// So many names of files are told.
+const NAMES_MAX: usize = 20;
+
+/// Where the work in a workspace stands, if all of it is committed and there is something to merge it into.
+pub(crate) fn submit(workspace: &Workspace, until: &Until) -> Result<Place, String> {
+    let repo = workspace::repository(workspace)?;
+    if repo.state() != RepositoryState::Clean {
+        return Err("a merge or rebase is under way in the workspace; finish or abort it first".to_owned());
+    }
+    let head = commit::head(&repo).map_err(|why| why.to_string())?;
+    let branch = head.branch.trim_start_matches("refs/heads/").to_owned();
+    let tip = head.commit.ok_or("there is no commit yet; commit your work first")?;
+    let tree = tip.tree().map_err(words)?;
+    let changed = changes::find(&repo, &workspace.path, &tree, &[], until)?;
+    if !changed.files.is_empty() {
+        let names: Vec<&str> = changed.files.iter().take(NAMES_MAX).map(|file| file.path.as_str()).collect();
+        return Err(format!("not committed yet: {}; git_commit first, then ask", names.join(", ")));
+    }
+    let target = target_of(workspace)?;
+    if target == branch {
+        return Err(format!(
+            "{branch} has no branch to go into: the workspace is a repository of its own. The owner of the home can give it one: `workspace: {{repo: …}}`"
+        ));
+    }
+    let onto = repo.find_reference(&format!("refs/heads/{target}")).and_then(|r| r.peel_to_commit());
+    let onto = onto.map_err(|_| format!("{target}, into which {branch} should go, has no commit"))?;
+    let base = repo.merge_base(tip.id(), onto.id());
+    let base = base.map_err(|_| format!("{branch} and {target} have no commit in common"))?;
+    if base == tip.id() {
+        return Err(format!("{branch} has nothing that {target} does not have; commit your work first"));
+    }
+    Ok(Place { branch, target, commit: tip.id().to_string(), base: base.to_string() })
+}
+
+/// The branch that the repository itself is on: what is merged goes there.
+fn target_of(workspace: &Workspace) -> Result<String, String> {
+    let repo = shared(workspace)?;
+    let head = commit::head(&repo).map_err(|why| format!("the repository behind the workspace: {why}"))?;
+    Ok(head.branch.trim_start_matches("refs/heads/").to_owned())
+}
+
+/// The repository that a workspace is a worktree of.
+pub(super) fn shared(workspace: &Workspace) -> Result<Repository, String> {
+    let nothing: [&std::ffi::OsStr; 0] = [];
+    let opened = Repository::open_ext(&workspace.common_dir, RepositoryOpenFlags::NO_SEARCH, nothing);
+    opened.and_then(plain).map_err(|error| format!("the repository cannot be opened: {}", error.message()))
+}
+
+/// Whether two agents work in the same repository; only then does one have what the other committed.
+pub(crate) fn share(one: &Workspace, other: &Workspace) -> bool {
+    one.common_dir == other.common_dir
+}
+
+/// Whether a workspace stands at a commit, as far as its branch says.
+pub(crate) fn is_at(workspace: &Workspace, commit: &str) -> bool {
+    let tip = workspace::repository(workspace).ok().and_then(|repo| repo.head().ok()?.target());
+    tip.is_some_and(|tip| tip.to_string() == commit)
+}
+
+/// Makes the files of a workspace those of `commit` and nothing else: what checks left behind goes, ignored files too,
+/// because they could make the next check pass.
+pub(crate) fn check_out(workspace: &Workspace, commit: &str, until: &Until) -> Result<(), String> {
+    let repo = workspace::repository(workspace)?;
+    let found = find(&repo, commit)?;
+    let tree = found.tree().map_err(words)?;
+    let failed = |error: git2::Error| format!("{} cannot be checked out: {}", short(commit), error.message());
+    let mut options = CheckoutBuilder::new();
+    options.force().remove_untracked(true).remove_ignored(true).disable_filters(true);
+    repo.checkout_tree(tree.as_object(), Some(&mut options)).map_err(failed)?;
+    let head = commit::head(&repo).map_err(|why| why.to_string())?;
+    let log = format!("review: moving to {commit}");
+    repo.reference(&head.branch, found.id(), true, &log).map_err(failed)?;
+    let left = changes::find(&repo, &workspace.path, &tree, &[], until)?;
+    match left.files.first() {
+        Some(file) => Err(format!("{} cannot be made as in {}; remove it", file.path, short(commit))),
+        None => Ok(()),
+    }
+}
+
+/// What `place.commit` changes, as a patch of at most `bytes_max` bytes.
+pub(crate) fn diff(
+    workspace: &Workspace,
+    place: &Place,
+    path: Option<&str>,
+    bytes_max: u64,
+    until: &Until,
+) -> Result<String, String> {
+    let repo = workspace::repository(workspace)?;
+    let old = find(&repo, &place.base)?.tree().map_err(words)?;
+    let new = find(&repo, &place.commit)?.tree().map_err(words)?;
+    let wanted = |file: &Changed| match path.map(|path| path.trim_matches('/')) {
+        None | Some("" | ".") => true,
+        Some(path) => file.path == path || file.path.starts_with(&format!("{path}/")),
+    };
+    let max = usize::try_from(bytes_max).unwrap_or(usize::MAX);
+    let files: Vec<Changed> = between(&repo, &old, &new)?.into_iter().filter(wanted).collect();
+    let mut text = String::new();
+    let mut left = files.len();
+    for file in &files {
+        if text.len() >= max || until.is_over() {
+            break;
+        }
+        left -= 1;
+        show(&repo, file, max, &mut text)?;
+    }
+    Ok(cut_patch(text, max, left))
+}
+
+/// Files that differ between two trees, with their new content.
+pub(super) fn between(repo: &Repository, old: &Tree<'_>, new: &Tree<'_>) -> Result<Vec<Changed>, String> {
+    let diff = repo.diff_tree_to_tree(Some(old), Some(new), None).map_err(words)?;
+    let mut files = Vec::new();
+    for delta in diff.deltas() {
+        let (before, after) = (delta.old_file(), delta.new_file());
+        let is_gone = delta.status() == Delta::Deleted;
+        let file = if is_gone { &before } else { &after };
+        let path = file.path().and_then(|path| path.to_str());
+        let path = path.ok_or("a file name is no UTF-8")?.to_owned();
+        let mode = u32::from(after.mode());
+        let new = match is_gone {
+            true => None,
+            false => Some(New { bytes: content(repo, after.id(), mode, &path)?, mode, stat: None }),
+        };
+        let old = (delta.status() != Delta::Added).then(|| before.id());
+        files.push(Changed { path, old, new });
+    }
+    Ok(files)
+}
+
+fn content(repo: &Repository, id: Oid, mode: u32, path: &str) -> Result<Vec<u8>, String> {
+    if mode == changes::MODE_SUBMODULE {
+        return Err(format!("{path} is a submodule, which is not reviewed here"));
+    }
+    repo.find_blob(id)
+        .map(|blob| blob.content().to_vec())
+        .map_err(|error| format!("{path}: {}", error.message()))
+}
+
+/// The commit with exactly this id.
+pub(super) fn find<'r>(repo: &'r Repository, id: &str) -> Result<git2::Commit<'r>, String> {
+    let missing = || format!("the commit {} is not in this repository", short(id));
+    let id = Oid::from_str(id).map_err(|_| missing())?;
+    repo.find_commit(id).map_err(|_| missing())
+}
+
+fn words(error: git2::Error) -> String {
+    error.message().to_owned()
+}

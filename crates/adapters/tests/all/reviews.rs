@@ -1,0 +1,268 @@
+//! What a review does in a real repository: exactly one commit is looked at, checked and merged, once.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use domain::id::{AgentId, CallId, ReviewId, SessionId, TaskId};
+use domain::review::{Check, Finding, Place, Review, Stage};
+use domain::tool::Act;
+use git2::{Oid, Repository, Signature};
+use ports::tools::{Order, Outcome};
+use testkit::tools::order;
+
+use crate::home::{Home, write};
+
+const TEST: &str =
+    "#!/bin/sh\n[ \"$(sh greet.sh Ada)\" = \"Hello, Ada!\" ] && ! [ -e left-over ] && touch left-over\n";
+
+/// A home with a coder and a reviewer on one repository, which has a test that leaves something behind.
+fn team() -> (Home, PathBuf) {
+    let home = Home::new();
+    let place = home.path("../service");
+    fs::create_dir(&place).unwrap();
+    for (name, text) in [("greet.sh", "echo hello\n"), ("test.sh", TEST), (".gitignore", "left-over\n")] {
+        fs::write(place.join(name), text).unwrap();
+    }
+    let repo = Repository::init(&place).unwrap();
+    repo.set_head("refs/heads/main").unwrap();
+    commit_all(&place, "begin");
+    for (id, role) in [("coder-001", "coder"), ("reviewer-001", "reviewer")] {
+        let checks = "test: sh test.sh, lint: sh -n greet.sh";
+        let text = format!("id: {id}\ntype: {role}\nmodel: m\nworkspace: {{repo: ../service, {checks}}}\n");
+        home.write(&format!("agents/{id}.agent.yaml"), text);
+    }
+    (home, place)
+}
+
+fn commit_all(folder: &Path, text: &str) -> Oid {
+    let repo = Repository::open(folder).unwrap();
+    let mut index = repo.index().unwrap();
+    index.add_all(["."], git2::IndexAddOption::DEFAULT, None).unwrap();
+    index.write().unwrap();
+    let tree = repo.find_tree(index.write_tree().unwrap()).unwrap();
+    let dana = Signature::now("dana", "dana@example.org").unwrap();
+    let parent = repo.head().ok().and_then(|head| head.peel_to_commit().ok());
+    repo.commit(Some("HEAD"), &dana, &dana, text, &tree, &Vec::from_iter(&parent)).unwrap()
+}
+
+async fn code(home: &Home, text: &str) {
+    home.done(write("workspaces/coder-001/greet.sh", text)).await;
+    let effect = text.len() as u64;
+    let act = Act::GitCommit { message: "greet".to_owned(), paths: Vec::new() };
+    assert!(home.run(order(effect, "coder-001", act)).await.ok);
+}
+
+async fn submit(home: &Home) -> Result<Place, String> {
+    let act = Act::RequestReview { summary: "look".to_owned(), to: None };
+    match home.run(order(1, "coder-001", act)).await {
+        Outcome { finding: Some(Finding::Submitted(place)), .. } => Ok(place),
+        Outcome { text, .. } => Err(text),
+    }
+}
+
+fn review(place: Place) -> Review {
+    Review {
+        id: ReviewId::new("review-0001"),
+        author: AgentId::new("coder-001"),
+        reviewer: AgentId::new("reviewer-001"),
+        about: None,
+        title: "greet by name".to_owned(),
+        session: SessionId::new("coder-001-000001"),
+        call: CallId::new("c-1"),
+        task: TaskId::new("task-002"),
+        place,
+        round: 1,
+        stage: Stage::Approved,
+        checks: BTreeMap::new(),
+    }
+}
+
+async fn looks(home: &Home, place: &Place, act: Act) -> Outcome {
+    let review = Some(Box::new(review(place.clone())));
+    home.run(Order { review, ..order(2, "reviewer-001", act) }).await
+}
+
+async fn merge(home: &Home, place: &Place) -> Outcome {
+    let review = Some(Box::new(review(place.clone())));
+    let act = Act::MergeBranch { review: ReviewId::new("review-0001") };
+    home.run(Order { review, ..order(3, "coordinator-001", act) }).await
+}
+
+fn merges(folder: &Path) -> Vec<Vec<Oid>> {
+    let repo = Repository::open(folder).unwrap();
+    let mut walk = repo.revwalk().unwrap();
+    walk.push_head().unwrap();
+    let parents = |id: Oid| repo.find_commit(id).unwrap().parent_ids().collect::<Vec<_>>();
+    walk.flatten().map(parents).filter(|parents| parents.len() > 1).collect()
+}
+
+fn is_clean(folder: &Path) -> bool {
+    let repo = Repository::open(folder).unwrap();
+    let statuses = repo.statuses(None).unwrap();
+    statuses.iter().all(|entry| entry.status() == git2::Status::IGNORED)
+}
+
+const GOOD: &str = "echo \"Hello, $1!\"\n";
+
+#[tokio::test]
+async fn only_committed_work_is_submitted() {
+    let (home, _) = team();
+    assert_eq!(
+        submit(&home).await.unwrap_err(),
+        "agent/coder-001 has nothing that main does not have; commit your work first"
+    );
+    home.done(write("workspaces/coder-001/greet.sh", GOOD)).await;
+    assert_eq!(submit(&home).await.unwrap_err(), "not committed yet: greet.sh; git_commit first, then ask");
+    code(&home, GOOD).await;
+    let place = submit(&home).await.unwrap();
+    assert_eq!((place.branch.as_str(), place.target.as_str()), ("agent/coder-001", "main"));
+    home.write("agents/coder-001.agent.yaml", "id: coder-001\ntype: coder\nmodel: m\n");
+    fs::rename(home.path("workspaces"), home.path("old")).unwrap();
+    code(&home, GOOD).await;
+    assert!(submit(&home).await.unwrap_err().contains("is a repository of its own"));
+}
+
+#[tokio::test]
+async fn the_reviewer_sees_and_checks_exactly_the_commit_it_was_asked_about() {
+    let (home, _) = team();
+    code(&home, "echo \"Hello, $0!\"\n").await;
+    let place = submit(&home).await.unwrap();
+    // The author goes on; nobody was asked about that.
+    code(&home, GOOD).await;
+    let shown = looks(&home, &place, Act::GitDiff { path: None, against: None }).await;
+    assert!(shown.text.contains("-echo hello\n+echo \"Hello, $0!\"\n"), "{}", shown.text);
+    let seen = looks(&home, &place, Act::read_file("workspaces/reviewer-001/greet.sh")).await;
+    assert!(seen.text.contains("$0"), "{}", seen.text);
+    let failed = looks(&home, &place, Act::RunTests {}).await;
+    let checked = |check, passed| Some(Finding::Checked { commit: place.commit.clone(), check, passed });
+    assert_eq!(failed.finding, checked(Check::Test, false), "{}", failed.text);
+    let linted = looks(&home, &place, Act::Lint {}).await;
+    assert_eq!(linted.finding, checked(Check::Lint, true), "{}", linted.text);
+}
+
+#[tokio::test]
+async fn what_a_check_leaves_behind_is_gone_before_the_next() {
+    let (home, _) = team();
+    code(&home, GOOD).await;
+    let place = submit(&home).await.unwrap();
+    for _ in 0..2 {
+        let outcome = looks(&home, &place, Act::RunTests {}).await;
+        let expected = Finding::Checked { commit: place.commit.clone(), check: Check::Test, passed: true };
+        assert_eq!(outcome.finding, Some(expected), "{}", outcome.text);
+    }
+}
+
+#[tokio::test]
+async fn approved_work_is_merged_with_two_parents_and_only_once() {
+    let (home, service) = team();
+    code(&home, GOOD).await;
+    let place = submit(&home).await.unwrap();
+    let before = Repository::open(&service).unwrap().head().unwrap().target().unwrap();
+    let outcome = merge(&home, &place).await;
+    assert!(outcome.ok, "{}", outcome.text);
+    assert_eq!(merges(&service), [vec![before, Oid::from_str(&place.commit).unwrap()]]);
+    assert_eq!(fs::read_to_string(service.join("greet.sh")).unwrap(), GOOD);
+    assert!(is_clean(&service), "the owner's own checkout follows");
+    let again = merge(&home, &place).await;
+    assert_eq!(again.finding, outcome.finding, "found, not made again");
+    assert_eq!(merges(&service).len(), 1);
+}
+
+#[tokio::test]
+async fn a_branch_that_moved_since_is_not_merged() {
+    let (home, service) = team();
+    code(&home, GOOD).await;
+    let place = submit(&home).await.unwrap();
+    code(&home, "echo bad\n").await;
+    let outcome = merge(&home, &place).await;
+    assert_eq!((outcome.ok, outcome.finding), (false, None));
+    assert!(outcome.text.starts_with("not merged: agent/coder-001 moved to "), "{}", outcome.text);
+    assert!(merges(&service).is_empty());
+}
+
+#[tokio::test]
+async fn a_target_that_moved_is_merged_with_and_a_conflict_names_its_files() {
+    let (home, service) = team();
+    code(&home, GOOD).await;
+    let place = submit(&home).await.unwrap();
+    fs::write(service.join("README"), "hi\n").unwrap();
+    commit_all(&service, "readme");
+    assert!(merge(&home, &place).await.ok);
+    assert!(service.join("README").exists() && is_clean(&service));
+
+    let (home, service) = team();
+    code(&home, GOOD).await;
+    let place = submit(&home).await.unwrap();
+    fs::write(service.join("greet.sh"), "echo other\n").unwrap();
+    let tip = commit_all(&service, "other");
+    let outcome = merge(&home, &place).await;
+    let files = vec!["greet.sh".to_owned()];
+    assert_eq!(outcome.finding, Some(Finding::Conflicted { commit: place.commit.clone(), files }));
+    assert!(!outcome.ok && outcome.text.contains("both changed greet.sh"), "{}", outcome.text);
+    assert_eq!(Repository::open(&service).unwrap().head().unwrap().target(), Some(tip), "nothing moved");
+    assert!(is_clean(&service));
+}
+
+#[tokio::test]
+async fn what_the_owner_has_not_committed_is_never_written_over() {
+    let (home, service) = team();
+    code(&home, GOOD).await;
+    let place = submit(&home).await.unwrap();
+    fs::write(service.join("greet.sh"), "echo mine\n").unwrap();
+    let outcome = merge(&home, &place).await;
+    assert!(
+        !outcome.ok && outcome.text.contains("changes that are not committed in greet.sh"),
+        "{}",
+        outcome.text
+    );
+    assert_eq!(fs::read_to_string(service.join("greet.sh")).unwrap(), "echo mine\n");
+    assert!(merges(&service).is_empty());
+    // Half done by a merge that a crash cut off: it is already as it shall be.
+    fs::write(service.join("greet.sh"), GOOD).unwrap();
+    assert!(merge(&home, &place).await.ok);
+    assert!(is_clean(&service));
+}
+
+#[tokio::test]
+async fn files_that_come_go_and_may_be_run_are_merged_as_they_are() {
+    let (home, service) = team();
+    fs::create_dir(service.join("old")).unwrap();
+    fs::write(service.join("old/file"), "x").unwrap();
+    commit_all(&service, "old");
+    home.done(write("workspaces/coder-001/bin/run", "#!/bin/sh\n")).await;
+    let own = home.path("workspaces/coder-001");
+    fs::set_permissions(own.join("bin/run"), fs::Permissions::from_mode(0o755)).unwrap();
+    fs::remove_dir_all(own.join("old")).unwrap();
+    code(&home, GOOD).await;
+    let place = submit(&home).await.unwrap();
+    assert!(merge(&home, &place).await.ok);
+    assert_eq!(fs::metadata(service.join("bin/run")).unwrap().permissions().mode() & 0o777, 0o755);
+    assert!(!service.join("old").exists());
+    assert!(is_clean(&service));
+}
+
+#[tokio::test]
+async fn nothing_that_the_repository_brings_along_runs() {
+    let (home, service) = team();
+    let hook = service.join(".git/hooks/post-merge");
+    fs::create_dir_all(hook.parent().unwrap()).unwrap();
+    for name in ["pre-commit", "post-merge", "post-checkout", "reference-transaction"] {
+        let place = service.join(".git/hooks").join(name);
+        fs::write(&place, "#!/bin/sh\ntouch \"$(git rev-parse --show-toplevel)/ran\"\n").unwrap();
+        fs::set_permissions(&place, fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    let repo = Repository::open(&service).unwrap();
+    repo.config().unwrap().set_str("filter.x.smudge", "touch ran").unwrap();
+    repo.config().unwrap().set_str("merge.x.driver", "touch ran").unwrap();
+    fs::write(service.join(".gitattributes"), "*.sh filter=x merge=x\n").unwrap();
+    commit_all(&service, "attributes");
+    code(&home, GOOD).await;
+    let place = submit(&home).await.unwrap();
+    assert!(looks(&home, &place, Act::RunTests {}).await.ok);
+    assert!(merge(&home, &place).await.ok);
+    for folder in [service.clone(), home.path("workspaces/coder-001"), home.path("workspaces/reviewer-001")] {
+        assert!(!folder.join("ran").exists(), "{}", folder.display());
+    }
+}

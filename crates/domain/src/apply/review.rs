@@ -1,0 +1,46 @@
+//! What events do to reviews.
+
+use std::collections::BTreeSet;
+
+use crate::event::Event;
+use crate::id::TaskId;
+use crate::review::{Move, Review, Stage};
+use crate::state::{State, Step};
+
+impl State {
+    pub(super) fn look_over(&mut self, event: &Event) {
+        match event {
+            Event::ReviewAsked { review } => self.ask_review(review),
+            Event::ReviewMoved { review, commit, to, .. } => {
+                let known = self.reviews.by_id.get_mut(review).filter(|known| known.place.commit == *commit);
+                if let Some(known) = known {
+                    move_on(known, to);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn ask_review(&mut self, review: &Review) {
+        let id = review.id.clone();
+        self.reviews.by_task.insert(review.task.clone(), id.clone());
+        self.reviews.by_id.insert(id.clone(), review.clone());
+        self.step(&review.session, review.call.as_str(), Step::Reviewing { review: id });
+    }
+
+    /// The reviewer's task is over: who has not answered by then does not.
+    pub(super) fn end_review(&mut self, task: &TaskId) {
+        let Some(id) = self.reviews.by_task.get(task) else { return };
+        let review = self.reviews.by_id.get_mut(id).filter(|r| r.task == *task && r.stage == Stage::Asked);
+        if let Some(review) = review {
+            move_on(review, &Move::Lapsed);
+        }
+    }
+}
+
+/// What was decided is so: which checks it needed was looked at then.
+fn move_on(review: &mut Review, to: &Move) {
+    if let Ok(after) = review.after(to, &BTreeSet::new()) {
+        *review = after;
+    }
+}

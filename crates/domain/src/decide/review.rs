@@ -1,0 +1,449 @@
+//! Looking at each other's work: who is asked, what an answer needs to count, and who hears of it.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+
+use crate::approval::Risk;
+use crate::decide::messages::no_agent;
+use crate::decide::turn::result;
+use crate::decide::{finish, inside, intake};
+use crate::delegation;
+use crate::event::{Event, Finish};
+use crate::gate::{self, Asker, Ruling, Verdict};
+use crate::id::{AgentId, ReviewId, SessionId, Time};
+use crate::label::Label;
+use crate::message::{Envelope, Kind};
+use crate::review::{self, Finding, Move, Place, Review, Stage, short};
+use crate::role::Permission;
+use crate::session::Message;
+use crate::state::{Requester, Session, State, Step, Task};
+use crate::task::{self, End};
+use crate::tool::{Act, Call, Want};
+
+/// The reason for which a session whose work is looked at is blocked.
+pub(super) fn waits_for(review: &ReviewId) -> String {
+    format!("waits for {review}")
+}
+
+/// What the gate says of an act on a review, once it has let the act itself through.
+pub(super) fn narrow(state: &State, session: &Session, act: &Act, ruling: Ruling) -> Ruling {
+    if matches!(ruling.verdict, Verdict::Deny { .. }) {
+        return ruling;
+    }
+    let deny =
+        |rule: String, advice: String| Ruling { verdict: Verdict::Deny { advice }, rule, ..ruling.clone() };
+    match act {
+        Act::RequestReview { .. } => {
+            let most = state.settings.review.max_review_rounds;
+            let before = state.reviews.open_of(&session.agent, session.task.as_ref());
+            match before.filter(|before| before.round >= most) {
+                Some(before) => {
+                    let said = format!(
+                        "{} was looked at {} times (review.max_review_rounds: {most}), the last answer: {}",
+                        before.id,
+                        before.round,
+                        outcome_of(before)
+                    );
+                    let verdict = Verdict::Ask { risk: Risk::Medium, factors: vec![said] };
+                    Ruling { verdict, rule: "review.max_review_rounds".to_owned(), ..ruling }
+                }
+                None => ruling,
+            }
+        }
+        Act::ApproveWork { .. } => match session.task.as_ref().and_then(|task| state.reviews.of_task(task)) {
+            Some(review) if review.author == session.agent => deny(
+                "nobody approves their own work".to_owned(),
+                format!("{} is your own work; somebody else must look at it", review.id),
+            ),
+            Some(_) | None => ruling,
+        },
+        Act::MergeBranch { review: id } => {
+            let Some(review) = state.reviews.by_id.get(id) else {
+                return deny("only approved work is merged".to_owned(), no_review(state, id));
+            };
+            match &review.stage {
+                // Said once more by a model that forgot: the tool finds the merge and makes no second one.
+                Stage::Approved | Stage::Merged { .. } => ruling,
+                Stage::Asked | Stage::Rejected { .. } | Stage::Conflicted { .. } | Stage::Lapsed => deny(
+                    "only approved work is merged".to_owned(),
+                    format!(
+                        "{id} is {}; {} must ask for a review that ends well",
+                        outcome_of(review),
+                        review.author
+                    ),
+                ),
+            }
+        }
+        _ => ruling,
+    }
+}
+
+fn outcome_of(review: &Review) -> String {
+    match &review.stage {
+        Stage::Rejected { issues } => format!("rejected: {}", issues.join("; ")),
+        Stage::Conflicted { files } => format!("in conflict: {}", files.join(", ")),
+        stage => stage.as_str().to_owned(),
+    }
+}
+
+fn no_review(state: &State, id: &ReviewId) -> String {
+    let approved = state.reviews.by_id.values().filter(|r| r.stage == Stage::Approved);
+    let names: Vec<String> = approved.map(|r| format!("{} ({})", r.id, r.title)).take(20).collect();
+    match names.is_empty() {
+        true => {
+            format!("there is no review {id}, and no work is approved; its author asks by request_review")
+        }
+        false => format!("there is no review {id}; approved and not merged: {}", names.join(", ")),
+    }
+}
+
+/// `approve_work`: the answer to the review that this conversation is about.
+pub(super) fn perform(
+    state: &State,
+    at: Time,
+    (id, session): (&SessionId, &Session),
+    approved: bool,
+    issues: &[String],
+) -> (Vec<Event>, Finish, String) {
+    let failed = |text: String| (Vec::new(), Finish::Failed, text);
+    let issues: Vec<String> = issues.iter().map(|i| i.trim().to_owned()).filter(|i| !i.is_empty()).collect();
+    let Some(review) = session.task.as_ref().and_then(|task| state.reviews.of_task(task)) else {
+        return failed("nobody asked for a review here; whoever wants one uses request_review".to_owned());
+    };
+    if approved && !issues.is_empty() {
+        return failed(
+            "work with issues is not approved; say approved: false, or leave the issues out".to_owned(),
+        );
+    }
+    let to = if approved { Move::Approved } else { Move::Rejected { issues: issues.clone() } };
+    if let Err(refused) = review.after(&to, &state.settings.review.checks) {
+        return match refused {
+            review::Refused::Unchecked(why) => {
+                let rule = "review.checks".to_owned();
+                (Vec::new(), Finish::Refused { rule }, format!("not approved: {why}"))
+            }
+            refused @ (review::Refused::Stage { .. } | review::Refused::NoIssues) => {
+                failed(refused.to_string())
+            }
+        };
+    }
+    let words = verdict_words(state, review, &session.agent, &to);
+    let by = format!("agent:{}", session.agent);
+    let mut events = vec![Event::ReviewMoved {
+        review: review.id.clone(),
+        commit: review.place.commit.clone(),
+        to,
+        by: session.agent.clone(),
+        session: id.clone(),
+    }];
+    let envelope = Envelope {
+        kind: Kind::Response,
+        in_reply_to: Some(review.id.to_string()),
+        approved: Some(approved),
+        issues,
+        ..Envelope::default()
+    };
+    let mut ended = finish::end_but(state, at, &review.task, End::Done, &words, &by, Some(id));
+    for event in &mut ended {
+        if let Event::CallFinished { session, message, .. } = event
+            && (&*session, message.call.as_ref()) == (&review.session, Some(&review.call))
+        {
+            message.envelope = Some(Box::new(envelope.clone()));
+        }
+    }
+    events.extend(ended);
+    let told = if approved { "is told" } else { "gets the issues" };
+    (events, Finish::Done, format!("{} is answered; {} {told}", review.id, review.author))
+}
+
+/// The answer as the author and the reviewer's task show it.
+fn verdict_words(state: &State, review: &Review, by: &AgentId, to: &Move) -> String {
+    let (id, commit, round) = (&review.id, short(&review.place.commit), review.round);
+    let most = state.settings.review.max_review_rounds;
+    match to {
+        Move::Rejected { issues } => {
+            let mut text = format!("{id} round {round}: {by} rejected {commit}:");
+            for issue in issues {
+                _ = write!(text, "\n- {issue}");
+            }
+            if round >= most {
+                _ = write!(
+                    text,
+                    "\nThis was round {round} of {most}: a person is asked before the next one."
+                );
+            }
+            text
+        }
+        Move::Approved => {
+            let checks: Vec<&str> = review.checks.keys().map(|check| check.as_str()).collect();
+            let passed =
+                if checks.is_empty() { String::new() } else { format!("; passed: {}", checks.join(", ")) };
+            format!("{id} round {round}: {by} approved {commit}{passed}. It can be merged: merge_branch {id}")
+        }
+        other => format!("{id} round {round}: {}", other.as_str()),
+    }
+}
+
+/// The end of a reviewer's task as the result of the call that waits for it; `None` if none does.
+pub(super) fn answer(state: &State, at: Time, task: &Task, end: End, text: &str) -> Option<Event> {
+    let review = state.reviews.of_task(&task.spec.id)?;
+    let session = state.sessions.get(&review.session)?;
+    let pending = session.pending(&review.call)?;
+    if pending.step != (Step::Reviewing { review: review.id.clone() }) {
+        return None;
+    }
+    let (finish, text) = match end {
+        End::Done => (Finish::Done, text.to_owned()),
+        End::Failed => (Finish::Failed, format!("{} could not look at it: {text}", review.reviewer)),
+        End::Cancelled => (Finish::Failed, format!("{} was cancelled: {text}", review.id)),
+    };
+    let label = finish::label_of_result(state, task);
+    let (text, label) = if label.readers.include(&session.agent) {
+        (text, label)
+    } else {
+        (format!("withheld: these words are for others to see ({label})"), Label::team())
+    };
+    let said = result(at, &review.call, text);
+    let message = Message { label, from: format!("agent:{}", review.reviewer), ..said };
+    Some(Event::CallFinished { session: review.session.clone(), finish, message, wrote: Vec::new() })
+}
+
+/// What follows from what was found out while a call was carried out, `finished` being its plain result; and what the
+/// session waits for since then.
+pub(super) fn found(
+    state: &State,
+    at: Time,
+    (id, session): (&SessionId, &Session),
+    call: &Call,
+    finding: Option<&Finding>,
+    finished: Event,
+) -> (Vec<Event>, Option<String>) {
+    let moved = |review: &Review, to: Move| Event::ReviewMoved {
+        review: review.id.clone(),
+        commit: review.place.commit.clone(),
+        to,
+        by: session.agent.clone(),
+        session: id.clone(),
+    };
+    let about = |commit: &str| {
+        let merges = match &call.want {
+            Want::Act(Act::MergeBranch { review }) => state.reviews.by_id.get(review),
+            Want::Act(_) | Want::Invalid { .. } => {
+                session.task.as_ref().and_then(|t| state.reviews.of_task(t))
+            }
+        };
+        merges.filter(|review| review.place.commit == commit)
+    };
+    let step = |commit: &str, to: Move| {
+        let review = about(commit).filter(|review| review.after(&to, &BTreeSet::new()).is_ok());
+        review.map(|review| moved(review, to))
+    };
+    match finding {
+        None => (vec![finished], None),
+        Some(Finding::Submitted(place)) => match ask(state, (id, session), call, place) {
+            Ok((events, review)) => (events, Some(waits_for(&review))),
+            Err(why) => {
+                let message = result(at, &call.id, why);
+                let (session, finish) = (id.clone(), Finish::Failed);
+                (vec![Event::CallFinished { session, finish, message, wrote: Vec::new() }], None)
+            }
+        },
+        Some(Finding::Checked { commit, check, passed }) => {
+            let event = step(commit, Move::Checked { check: *check, passed: *passed });
+            (event.into_iter().chain([finished]).collect(), None)
+        }
+        Some(Finding::Merged { commit, merge }) => {
+            let event = step(commit, Move::Merged { merge: merge.clone() });
+            (event.into_iter().chain([finished]).collect(), None)
+        }
+        Some(Finding::Conflicted { commit, files }) => {
+            let event = step(commit, Move::Conflicted { files: files.clone() });
+            let back = about(commit).map(|review| send_back(state, (id, session), review, files));
+            (event.into_iter().chain(back).chain([finished]).collect(), None)
+        }
+    }
+}
+
+/// A new round: the reviewer's task, and the call that waits for it.
+fn ask(
+    state: &State,
+    (id, session): (&SessionId, &Session),
+    call: &Call,
+    place: &Place,
+) -> Result<(Vec<Event>, ReviewId), String> {
+    let Want::Act(Act::RequestReview { summary, to }) = &call.want else {
+        return Err("not a request_review".to_owned());
+    };
+    let before = state.reviews.open_of(&session.agent, session.task.as_ref());
+    if let Some(before) = before {
+        before.may_ask_again(place)?;
+    }
+    let reviewer = choose(state, session, to.as_ref(), before.map(|before| &before.reviewer))?;
+    let about = session.task.as_ref().and_then(|task| state.tasks.get(task));
+    let title = about.map_or_else(|| intake::title_of(summary), |task| task.spec.title.clone());
+    let mut review = Review {
+        id: before.map_or_else(|| state.reviews.fresh(), |before| before.id.clone()),
+        author: session.agent.clone(),
+        reviewer,
+        about: session.task.clone(),
+        title,
+        session: id.clone(),
+        call: call.id.clone(),
+        task: intake::fresh_task(state),
+        place: place.clone(),
+        round: before.map_or(1, |before| before.round + 1),
+        stage: Stage::Asked,
+        checks: Default::default(),
+    };
+    let spec = spec_of(state, (id, session), &review, before, summary);
+    let made = inside::already_made(state, id, session, &spec).cloned();
+    let mut events = Vec::new();
+    match made {
+        // Printed before the journal was lost: the reviewer goes on with it.
+        Some(made) if state.tasks.get(&made).is_some_and(|task| !task.is_ended()) => review.task = made,
+        Some(_) | None => {
+            intake::check_room(state).map_err(|refused| refused.to_string())?;
+            let by = Requester::Session { session: id.clone() };
+            events.push(Event::TaskAdded { spec: Box::new(spec), by, in_file: false });
+        }
+    }
+    let name = review.id.clone();
+    events.push(Event::ReviewAsked { review: Box::new(review) });
+    Ok((events, name))
+}
+
+/// Who looks at the work: who was named, who looked at it before, or the first who may.
+fn choose(
+    state: &State,
+    session: &Session,
+    named: Option<&AgentId>,
+    before: Option<&AgentId>,
+) -> Result<AgentId, String> {
+    if let Some(name) = named {
+        if *name == session.agent {
+            return Err("nobody approves their own work; name another agent or leave `to` out".to_owned());
+        }
+        let agent = state.employed(name).ok_or_else(|| no_agent(state, name.as_str()))?;
+        may_review(state, session, &agent.spec)?;
+        return Ok(name.clone());
+    }
+    let able: Vec<&crate::agent::Spec> = state
+        .agents
+        .values()
+        .filter(|agent| !agent.retired && agent.spec.id != session.agent)
+        .map(|agent| &agent.spec)
+        .filter(|spec| may_review(state, session, spec).is_ok())
+        .collect();
+    let rank = |spec: &&&crate::agent::Spec| {
+        (Some(&spec.id) != before, spec.role != "reviewer", spec.priority, spec.id.clone())
+    };
+    able.iter().min_by_key(rank).map(|spec| spec.id.clone()).ok_or_else(|| {
+        "nobody here may review: an agent with the role reviewer (agents/<id>.agent.yaml) is needed"
+            .to_owned()
+    })
+}
+
+fn may_review(state: &State, session: &Session, spec: &crate::agent::Spec) -> Result<(), String> {
+    if !session.label.readers.include(&spec.id) {
+        return Err(format!("{} may not see what was read here ({})", spec.id, session.label));
+    }
+    let label = Label::owner();
+    let asker =
+        Asker { spec, role: state.role(&spec.role), approval_required: false, label: &label, above: &[] };
+    let may =
+        |tool: &str, needs: Permission| gate::may_use(&asker, tool, Some(needs)).map_err(|(_, why)| why);
+    may(review::ANSWER, Permission::ApproveWork)?;
+    state.settings.review.checks.iter().try_for_each(|check| may(check.tool(), Permission::ExecuteTools))
+}
+
+/// The reviewer's task. It is no work on behalf of the author, so the author's rights do not narrow it.
+fn spec_of(
+    state: &State,
+    (id, session): (&SessionId, &Session),
+    review: &Review,
+    before: Option<&Review>,
+    summary: &str,
+) -> task::Spec {
+    let own = session.task.as_ref().and_then(|task| state.tasks.get(task));
+    let file = own.map_or_else(|| format!("tasks/{}.task.md", session.agent), |own| own.spec.file.clone());
+    let title = intake::title_of(&format!("Review of {}, round {}", review.title, review.round));
+    let mut spec = task::Spec::new(review.task.clone(), file, title);
+    spec.text = brief(state, review, before, summary);
+    spec.assignee = Some(review.reviewer.clone());
+    spec.tag = Some(review::TAG.to_owned());
+    spec.parent.clone_from(&session.task);
+    spec.priority = own.and_then(|own| own.spec.priority);
+    let own = [
+        ("requested_by", id.to_string()),
+        (review::PROPERTY, review.id.to_string()),
+        ("commit", review.place.commit.clone()),
+    ];
+    spec.properties.extend(own.map(|(key, value)| (key.to_owned(), value)));
+    if !delegation::members(state, &delegation::chain(state, session)).is_empty() {
+        spec.properties.insert(delegation::CHAIN.to_owned(), review.reviewer.to_string());
+    }
+    if session.label.counts() {
+        spec.properties.insert("label".to_owned(), session.label.to_string());
+    }
+    spec
+}
+
+fn brief(state: &State, review: &Review, before: Option<&Review>, summary: &str) -> String {
+    let Review { id, author, reviewer, place, round, .. } = review;
+    let most = state.settings.review.max_review_rounds;
+    let mut text = format!(
+        "{id}, round {round} of {most}: {author} asks you to look at commit {} on {}, which shall go into {}.",
+        place.commit, place.branch, place.target
+    );
+    _ = write!(text, "\n{author} says: {}", summary.trim());
+    if let Some(Stage::Rejected { issues }) = before.map(|before| &before.stage) {
+        text.push_str("\nWhat was wrong in the round before:");
+        for issue in issues {
+            _ = write!(text, "\n- {issue}");
+        }
+    }
+    let checks: Vec<&str> = state.settings.review.checks.iter().map(|check| check.tool()).collect();
+    _ = write!(
+        text,
+        "\ngit_diff shows what changed. Its files are in workspaces/{reviewer}/, your own checkout of exactly this commit."
+    );
+    if !checks.is_empty() {
+        _ = write!(
+            text,
+            " Run {} on it yourself: an approval counts only when they passed.",
+            checks.join(" and ")
+        );
+    }
+    text.push_str(
+        "\nAnswer with approve_work: approved: true, or approved: false with the issues, one thing each.",
+    );
+    text
+}
+
+/// Work that could not be merged: its author gets a task with the names of the files.
+fn send_back(
+    state: &State,
+    (id, session): (&SessionId, &Session),
+    review: &Review,
+    files: &[String],
+) -> Event {
+    let own = session.task.as_ref().and_then(|task| state.tasks.get(task));
+    let file = own.map_or_else(|| format!("tasks/{}.task.md", session.agent), |own| own.spec.file.clone());
+    let Place { branch, target, .. } = &review.place;
+    let title = intake::title_of(&format!("Bring {branch} in line with {target}: {}", files.join(", ")));
+    let mut spec = task::Spec::new(intake::fresh_task(state), file, title);
+    spec.text = format!(
+        "{} ({}) was approved, but {target} has changed meanwhile and both sides changed: {}.\nMerge {target} into {branch}, see that the tests pass, commit, and use request_review again.",
+        review.id,
+        review.title,
+        files.join(", ")
+    );
+    spec.assignee = Some(review.author.clone());
+    spec.parent.clone_from(&session.task);
+    spec.properties.insert("requested_by".to_owned(), id.to_string());
+    if session.label.counts() {
+        spec.properties.insert("label".to_owned(), session.label.to_string());
+    }
+    let by = Requester::Session { session: id.clone() };
+    Event::TaskAdded { spec: Box::new(spec), by, in_file: false }
+}

@@ -1,0 +1,374 @@
+//! Reviews from the first request to the merge: who is asked, what counts, who hears of it, and where it stops.
+
+use domain::approval::Answer;
+use domain::event::Event;
+use domain::id::{AgentId, ReviewId, TaskId};
+use domain::input::Input;
+use domain::review::{Check, Finding, Place, Review, Stage};
+use domain::state::Step;
+use domain::task::{End, Mark};
+use domain::tool::Act;
+
+use crate::home::{Home, create, no};
+
+const TEAM: [&str; 4] = ["coordinator-001", "coder-001", "coder-002", "reviewer-001"];
+
+fn ask() -> Act {
+    Act::RequestReview { summary: "greets by name".to_owned(), to: None }
+}
+
+fn verdict(approved: bool, issues: &[&str]) -> Act {
+    Act::ApproveWork { approved, issues: issues.iter().map(|i| (*i).to_owned()).collect() }
+}
+
+fn merge() -> Act {
+    Act::MergeBranch { review: ReviewId::new("review-0001") }
+}
+
+fn place(commit: &str) -> Place {
+    Place {
+        branch: "agent/coder-001".to_owned(),
+        target: "main".to_owned(),
+        commit: commit.to_owned(),
+        base: "ba5e".to_owned(),
+    }
+}
+
+impl Home {
+    /// The first of the agent's tools comes to its end, and this was found out.
+    fn finds(&mut self, agent: &str, ok: bool, finding: Finding) -> Vec<Event> {
+        let (session, call, ticket) = self.calls_to_tools(agent).remove(0);
+        let text = format!("{finding:?}");
+        let (read, wrote) = (Vec::new(), Vec::new());
+        self.give(Input::ToolFinished {
+            session,
+            call,
+            ticket,
+            ok,
+            text,
+            read,
+            wrote,
+            finding: Some(finding),
+        })
+    }
+
+    fn review(&self) -> &Review {
+        &self.state.reviews.by_id[&ReviewId::new("review-0001")]
+    }
+
+    /// The coder asks for a review of `commit`.
+    fn submits(&mut self, commit: &str) -> Vec<Event> {
+        self.wants("coder-001", &[ask()]);
+        self.finds("coder-001", true, Finding::Submitted(place(commit)))
+    }
+
+    /// The reviewer runs its checks on `commit`.
+    fn checks(&mut self, commit: &str, results: &[(Check, bool)]) {
+        for (check, passed) in results {
+            let act = if *check == Check::Lint { Act::Lint {} } else { Act::RunTests {} };
+            self.wants("reviewer-001", &[act]);
+            let (commit, check, passed) = (commit.to_owned(), *check, *passed);
+            self.finds("reviewer-001", true, Finding::Checked { commit, check, passed });
+        }
+    }
+
+    /// The reviewer sends `commit` back; the coder gets a turn.
+    fn rejects(&mut self, issue: &str) {
+        self.wants("reviewer-001", &[verdict(false, &[issue])]);
+        self.says("reviewer-001", "sent back");
+    }
+}
+
+/// The coordinator has made a task for the coder, who works on it.
+fn coding() -> Home {
+    let mut home = Home::new(&TEAM);
+    home.task("greet", "coordinator-001");
+    home.wants("coordinator-001", &[create("greet by name", "coder-001", &[])]);
+    home.says("coordinator-001", "I wait");
+    home
+}
+
+const PASSED: [(Check, bool); 2] = [(Check::Lint, true), (Check::Test, true)];
+
+#[test]
+fn work_is_sent_back_once_then_approved_and_merged_once() {
+    let mut home = coding();
+    home.submits("c1");
+    assert_eq!(home.review().reviewer.as_str(), "reviewer-001");
+    let (_, coder) = home.session_of("coder-001");
+    assert_eq!(
+        coder.pending(&home.review().call).unwrap().step,
+        Step::Reviewing { review: home.review().id.clone() }
+    );
+    let brief = home.heard("reviewer-001").remove(0);
+    assert!(brief.contains("round 1 of 3") && brief.contains("commit c1 on agent/coder-001"), "{brief}");
+    home.checks("c1", &[(Check::Lint, true), (Check::Test, false)]);
+    home.rejects("greet.sh: the name is missing");
+    assert_eq!(
+        home.results("coder-001"),
+        ["review-0001 round 1: reviewer-001 rejected c1:\n- greet.sh: the name is missing"]
+    );
+    home.submits("c2");
+    let brief = home.heard("reviewer-001").remove(1);
+    assert!(
+        brief.contains("What was wrong in the round before:\n- greet.sh: the name is missing"),
+        "{brief}"
+    );
+    home.checks("c2", &PASSED);
+    home.wants("reviewer-001", &[verdict(true, &[])]);
+    home.says("reviewer-001", "approved");
+    assert_eq!((home.review().round, &home.review().stage), (2, &Stage::Approved));
+    home.says("coder-001", "done: review-0001 is approved");
+    home.wants("coordinator-001", &[merge()]);
+    let (commit, made) = ("c2".to_owned(), "m1".to_owned());
+    home.finds("coordinator-001", true, Finding::Merged { commit, merge: made });
+    home.says("coordinator-001", "merged");
+    assert_eq!(home.review().stage, Stage::Merged { merge: "m1".to_owned() });
+    assert_eq!(home.end(&TaskId::new("task-001")), Some(End::Done));
+    assert!(home.state.is_idle());
+}
+
+#[test]
+fn the_answer_carries_the_issues_in_its_envelope() {
+    let mut home = coding();
+    home.submits("c1");
+    home.rejects("no test");
+    let envelope = home.events.iter().rev().find_map(|event| match event {
+        Event::CallFinished { message, .. } => message.envelope.clone(),
+        _ => None,
+    });
+    let envelope = envelope.expect("the coder's call has one");
+    assert_eq!((envelope.approved, envelope.issues), (Some(false), vec!["no test".to_owned()]));
+    assert_eq!(envelope.in_reply_to.as_deref(), Some("review-0001"));
+}
+
+#[test]
+fn an_approval_without_passed_checks_of_this_commit_is_refused() {
+    let mut home = coding();
+    home.submits("c1");
+    home.wants("reviewer-001", &[verdict(true, &[])]);
+    assert!(home.results("reviewer-001")[0].starts_with("not approved: lint has not run on c1"));
+    home.checks("c1", &[(Check::Lint, true), (Check::Test, false)]);
+    home.wants("reviewer-001", &[verdict(true, &[])]);
+    assert!(home.results("reviewer-001")[3].starts_with("not approved: run_tests did not pass on c1"));
+    // What was found out about another commit counts for nothing.
+    home.wants("reviewer-001", &[Act::RunTests {}]);
+    let commit = "c0".to_owned();
+    home.finds("reviewer-001", true, Finding::Checked { commit, check: Check::Test, passed: true });
+    home.wants("reviewer-001", &[verdict(true, &[])]);
+    assert_eq!(home.review().stage, Stage::Asked);
+    home.checks("c1", &[(Check::Test, true)]);
+    home.wants("reviewer-001", &[verdict(true, &[])]);
+    assert_eq!(home.review().stage, Stage::Approved);
+}
+
+#[test]
+fn checks_of_an_earlier_round_do_not_count() {
+    let mut home = coding();
+    home.submits("c1");
+    home.checks("c1", &PASSED);
+    home.rejects("names are bad");
+    home.submits("c2");
+    home.wants("reviewer-001", &[verdict(true, &[])]);
+    assert!(home.results("reviewer-001").last().unwrap().starts_with("not approved: lint has not run on c2"));
+}
+
+#[test]
+fn the_owner_says_which_checks_there_are() {
+    let mut home = Home::with(&TEAM, |settings| settings.review.checks.clear(), |_| {});
+    home.task("greet by name", "coder-001");
+    home.submits("c1");
+    home.wants("reviewer-001", &[verdict(true, &[])]);
+    assert_eq!(home.review().stage, Stage::Approved);
+}
+
+#[test]
+fn a_rejection_says_what_is_wrong_and_an_approval_has_no_issues() {
+    let mut home = coding();
+    home.submits("c1");
+    home.wants("reviewer-001", &[verdict(false, &[]), verdict(false, &["  "]), verdict(true, &["bad"])]);
+    assert_eq!(home.review().stage, Stage::Asked);
+    assert!(
+        home.results("reviewer-001").iter().all(|r| r.contains("issues")),
+        "{:?}",
+        home.results("reviewer-001")
+    );
+}
+
+#[test]
+fn nobody_looks_at_their_own_work() {
+    let mut home = coding();
+    let own = Act::RequestReview { summary: "mine".to_owned(), to: Some(AgentId::new("coder-001")) };
+    home.wants("coder-001", &[own]);
+    home.finds("coder-001", true, Finding::Submitted(place("c1")));
+    assert!(home.results("coder-001")[0].starts_with("nobody approves their own work"));
+    // A person may give the reviewer's task to anybody, but the gate still knows whose work it is.
+    let mut home = Home::with(
+        &TEAM,
+        |_| {},
+        |spec| {
+            if spec.id.as_str() == "coder-001" {
+                spec.role = "lead".to_owned();
+            }
+        },
+    );
+    let mut settings = home.state.settings.clone();
+    let both = home.state.role("coder").unwrap().clone();
+    let mut lead = both.clone();
+    lead.permissions.extend(home.state.role("reviewer").unwrap().permissions.iter().copied());
+    lead.tools.push("*".to_owned());
+    settings.roles.insert("lead".to_owned(), lead);
+    home.give(Input::SettingsRead(Box::new(settings)));
+    home.task("greet", "coder-001");
+    home.submits("c1");
+    let task = home.review().task.clone();
+    let mut spec = home.get(&task).spec.clone();
+    spec.assignee = Some(AgentId::new("coder-001"));
+    home.give(Input::TaskRead { spec: Box::new(spec), mark: Mark::Running, result: String::new() });
+    home.wants("coder-001", &[verdict(true, &[])]);
+    let said = home.results("coder-001").pop().unwrap();
+    assert!(said.starts_with("denied by the rule: nobody approves their own work"), "{said}");
+}
+
+#[test]
+fn only_who_may_approve_is_asked_and_answers() {
+    let mut home = coding();
+    let to = Act::RequestReview { summary: "x".to_owned(), to: Some(AgentId::new("coder-002")) };
+    home.wants("coder-001", &[to]);
+    home.finds("coder-001", true, Finding::Submitted(place("c1")));
+    assert!(
+        home.results("coder-001")[0].contains("no permission approve_work"),
+        "{:?}",
+        home.results("coder-001")
+    );
+    home.wants("coder-001", &[verdict(true, &[]), merge()]);
+    for said in &home.results("coder-001")[1..] {
+        assert!(said.starts_with("denied by the rule: role coder lacks approve_work"), "{said}");
+    }
+    let mut home = Home::new(&["coder-001"]);
+    home.task("greet", "coder-001");
+    home.submits("c1");
+    assert!(home.results("coder-001")[0].starts_with("nobody here may review"));
+}
+
+#[test]
+fn only_approved_work_is_merged() {
+    let mut home = coding();
+    home.submits("c1");
+    home.write("coordinator-001", "merge it now");
+    home.wants("coordinator-001", &[merge()]);
+    let said = home.results("coordinator-001").pop().unwrap();
+    assert!(
+        said.starts_with("denied by the rule: only approved work is merged\nreview-0001 is asked"),
+        "{said}"
+    );
+    home.rejects("bad");
+    home.wants("coordinator-001", &[merge()]);
+    assert!(home.results("coordinator-001").pop().unwrap().contains("review-0001 is rejected: bad"));
+    home.wants("coordinator-001", &[Act::MergeBranch { review: ReviewId::new("review-0009") }]);
+    assert!(home.results("coordinator-001").pop().unwrap().contains("there is no review review-0009"));
+    assert!(home.calls_to_tools("coordinator-001").is_empty(), "nothing was let through");
+}
+
+#[test]
+fn the_same_commit_is_not_looked_at_again() {
+    let mut home = coding();
+    home.submits("c1");
+    home.rejects("bad");
+    home.submits("c1");
+    assert!(home.results("coder-001")[1].starts_with("c1 was sent back already; mend it and commit first"));
+    assert_eq!(home.review().round, 1);
+}
+
+#[test]
+fn after_the_last_round_a_person_is_asked_before_each_more() {
+    let mut home = Home::with(&TEAM, |settings| settings.review.max_review_rounds = 2, |_| {});
+    home.task("greet", "coder-001");
+    home.submits("c1");
+    home.rejects("bad");
+    home.submits("c2");
+    home.rejects("still bad");
+    assert!(
+        home.results("coder-001")[1]
+            .ends_with("This was round 2 of 2: a person is asked before the next one.")
+    );
+    home.wants("coder-001", &[ask()]);
+    assert_eq!(home.state.approvals.len(), 1);
+    let request = home.state.approvals.values().next().unwrap();
+    assert!(
+        request.factors[0].contains("looked at 2 times (review.max_review_rounds: 2)"),
+        "{:?}",
+        request.factors
+    );
+    home.answer("approval-0001", Answer::Approved);
+    home.finds("coder-001", true, Finding::Submitted(place("c3")));
+    assert_eq!(home.review().round, 3);
+    home.rejects("no");
+    home.wants("coder-001", &[Act::RequestReview { summary: "please".to_owned(), to: None }]);
+    home.answer("approval-0002", no());
+    assert!(home.results("coder-001").pop().unwrap().starts_with("rejected by dana"));
+    assert_eq!(home.review().round, 3);
+}
+
+#[test]
+fn work_that_cannot_be_merged_goes_back_with_the_names_of_the_files() {
+    let mut home = coding();
+    home.submits("c1");
+    home.checks("c1", &PASSED);
+    home.wants("reviewer-001", &[verdict(true, &[])]);
+    home.says("reviewer-001", "approved");
+    home.says("coder-001", "approved");
+    home.wants("coordinator-001", &[merge()]);
+    let files = vec!["greet.sh".to_owned()];
+    home.finds(
+        "coordinator-001",
+        false,
+        Finding::Conflicted { commit: "c1".to_owned(), files: files.clone() },
+    );
+    assert_eq!(home.review().stage, Stage::Conflicted { files });
+    let task = home.heard("coder-001").pop().unwrap();
+    assert!(task.contains("Bring agent/coder-001 in line with main: greet.sh"), "{task}");
+    home.wants("coordinator-001", &[merge()]);
+    assert!(home.results("coordinator-001").pop().unwrap().contains("review-0001 is in conflict: greet.sh"));
+}
+
+#[test]
+fn a_review_that_ends_without_an_answer_is_told_and_can_be_asked_for_again() {
+    let mut home = coding();
+    home.submits("c1");
+    home.says("reviewer-001", "looks good to me");
+    assert_eq!(home.review().stage, Stage::Lapsed, "words approve nothing");
+    assert_eq!(home.results("coder-001"), ["looks good to me"]);
+    home.submits("c1");
+    assert_eq!(home.review().round, 2);
+}
+
+#[test]
+fn cancelling_the_work_cancels_its_review() {
+    let mut home = coding();
+    home.submits("c1");
+    home.mark(&TaskId::new("task-002"), Mark::Cancelled);
+    assert_eq!(home.end(&home.review().task.clone()), Some(End::Cancelled));
+    assert!(home.calls_to_model("reviewer-001").is_empty());
+    assert_eq!(home.review().stage, Stage::Lapsed);
+}
+
+#[test]
+fn a_merge_that_a_crash_cut_off_is_carried_out_again_and_told_once() {
+    let mut home = coding();
+    home.submits("c1");
+    home.checks("c1", &PASSED);
+    home.wants("reviewer-001", &[verdict(true, &[])]);
+    home.says("reviewer-001", "approved");
+    home.says("coder-001", "approved");
+    home.wants("coordinator-001", &[merge()]);
+    home.give(Input::Started);
+    assert_eq!(home.calls_to_tools("coordinator-001")[0].2.attempt, 2);
+    let finding = Finding::Merged { commit: "c1".to_owned(), merge: "m1".to_owned() };
+    home.finds("coordinator-001", true, finding.clone());
+    home.wants("coordinator-001", &[merge()]);
+    home.finds("coordinator-001", true, finding);
+    let merges = home.events.iter().filter(|event| event.kind() == "review_moved").count();
+    assert_eq!(home.review().stage, Stage::Merged { merge: "m1".to_owned() });
+    assert_eq!(merges, 5, "two checks, one approval, one merge that was told twice");
+}
