@@ -49,10 +49,9 @@ impl State {
             }
             Event::TaskEnded { task, end, result, by: _ } => {
                 self.end_delegation(at, task, *end, result);
-                self.end_review(task);
                 self.end_task(task, *end, result);
             }
-            Event::TaskVerified { .. } => {}
+            Event::TaskVerified { .. } | Event::MessageEdited { .. } => {}
             Event::TaskReopened { task, by: _ } => {
                 self.requeue_delegation(task);
                 self.reopen_task(task);
@@ -73,7 +72,6 @@ impl State {
             Event::MessageAdded { session, message, asker, in_file: _ } => {
                 self.hear(session, message, asker.as_ref());
             }
-            Event::MessageEdited { .. } => {}
             Event::Moved { session, to, failed, .. } => self.move_session(at, session, *to, *failed),
             Event::TurnBegun { session, turn } => self.begin_turn(at, session, *turn),
             Event::TurnFailed { session, due, fallback, .. } => {
@@ -293,6 +291,7 @@ impl State {
             task.label.join(&worker.label);
         }
         let dependents = task.dependents.clone();
+        self.end_review(id);
         self.set_stage(id, TaskStage::Ended { end });
         for dependent in dependents {
             self.refresh_task(&dependent);

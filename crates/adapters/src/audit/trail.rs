@@ -162,15 +162,10 @@ impl Trail {
                 ..new(Kind::Approval, "trusted")
             }],
             Event::Spent { session, tokens_in, tokens_out, .. } => {
-                let note = format!("beside the conversation: {tokens_in} tokens in, {tokens_out} out");
-                vec![Line { note, ..self.of(new(Kind::Model, "answered"), session) }]
+                vec![self.beside(new(Kind::Model, "answered"), session, (*tokens_in, *tokens_out))]
             }
             Event::Delegated { delegation } => vec![self.delegated(new(Kind::Gate, "allow"), delegation)],
-            Event::ReviewAsked { review } => vec![self.review_asked(new(Kind::Review, "asked"), review)],
-            Event::ReviewMoved { review, commit, to, by, session } => {
-                let line = self.of(new(Kind::Review, to.as_str()), session);
-                vec![review_moved(line, review, commit, to, by)]
-            }
+            Event::ReviewAsked { .. } | Event::ReviewMoved { .. } => self.review(&new, &recorded.event),
             Event::Parked { session, parked, .. } => vec![self.parked(&new, session, parked)],
             Event::LineTaken { .. }
             | Event::Reserved { .. }
@@ -198,6 +193,11 @@ impl Trail {
         Line { note, ..self.of(line, session) }
     }
 
+    fn beside(&self, line: Line, session: &SessionId, (tokens_in, tokens_out): (u64, u64)) -> Line {
+        let note = format!("beside the conversation: {tokens_in} tokens in, {tokens_out} out");
+        Line { note, ..self.of(line, session) }
+    }
+
     fn parked(&self, new: &dyn Fn(Kind, &str) -> Line, session: &SessionId, parked: &Parked) -> Line {
         let (rule, note) = (brief(&parked.limit, TEXT_BYTES_MAX), brief(&parked.reason, TEXT_BYTES_MAX));
         Line { rule, note, ..self.of(new(Kind::Model, "parked"), session) }
@@ -220,6 +220,17 @@ impl Trail {
         let note = format!("{}: {}", delegation.id, delegation::shown(&delegation.chain));
         let (to, by) = (delegation.target.to_string(), "gate".to_owned());
         Line { rule, by, to, note, ..line }
+    }
+
+    fn review(&self, new: &dyn Fn(Kind, &str) -> Line, event: &Event) -> Vec<Line> {
+        match event {
+            Event::ReviewAsked { review } => vec![self.review_asked(new(Kind::Review, "asked"), review)],
+            Event::ReviewMoved { review, commit, to, by, session } => {
+                let line = self.of(new(Kind::Review, to.as_str()), session);
+                vec![review_moved(line, review, commit, to, by)]
+            }
+            _ => Vec::new(),
+        }
     }
 
     fn review_asked(&self, line: Line, review: &Review) -> Line {

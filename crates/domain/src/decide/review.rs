@@ -303,6 +303,7 @@ fn ask(
         Some(made) if state.tasks.get(&made).is_some_and(|task| !task.is_ended()) => review.task = made,
         Some(_) | None => {
             intake::check_room(state).map_err(|refused| refused.to_string())?;
+            intake::check_queue(state, &spec).map_err(|refused| refused.to_string())?;
             let by = Requester::Session { session: id.clone() };
             events.push(Event::TaskAdded { spec: Box::new(spec), by, in_file: false });
         }

@@ -113,16 +113,7 @@ fn gate_call(
     let above = delegation::members(state, &came_through);
     let asker = Asker { spec: &agent.spec, role, approval_required, label: &session.label, above: &above };
     let ruling = rule(state, &asker, session, &pending.call, act);
-    let approved_by = match &pending.step {
-        Step::Approved { approval, permit } => Some((approval, *permit)),
-        Step::New
-        | Step::Asking { .. }
-        | Step::Running { .. }
-        | Step::Delegated { .. }
-        | Step::Reviewing { .. }
-        | Step::Awaiting { .. }
-        | Step::Finished => None,
-    };
+    let approved_by = approval_of(&pending.step);
     let accepts = matches!(act, Act::Check { evidence: Evidence::Approval, .. });
     let is_inside = accepts || tool::facts(act.tool()).is_some_and(|f| f.inside);
     match (ruling.verdict, approved_by) {
@@ -171,6 +162,20 @@ fn gate_call(
             events.push(Event::CallAsked { request: Box::new(request) });
             settle(events, id, session, rest, Some(waits))
         }
+    }
+}
+
+/// The approval that a call was given, and what it showed.
+fn approval_of(step: &Step) -> Option<(&ApprovalId, Permit)> {
+    match step {
+        Step::Approved { approval, permit } => Some((approval, *permit)),
+        Step::New
+        | Step::Asking { .. }
+        | Step::Running { .. }
+        | Step::Delegated { .. }
+        | Step::Reviewing { .. }
+        | Step::Awaiting { .. }
+        | Step::Finished => None,
     }
 }
 

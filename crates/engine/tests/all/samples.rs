@@ -64,22 +64,7 @@ fn after(event: Option<&Event>) -> Option<Vec<Event>> {
         }
         Some(Event::MessageEdited { .. }) => moves(),
         Some(Event::Moved { .. }) => vec![Event::TurnBegun { session: session(), turn: 2 }],
-        Some(Event::TurnBegun { .. }) => {
-            vec![
-                Event::TurnFailed {
-                    session: session(),
-                    reason: "429".to_owned(),
-                    due: Time(1_700_000_001_000),
-                    fallback: None,
-                },
-                Event::TurnFailed {
-                    session: session(),
-                    reason: "429; haiku is asked".to_owned(),
-                    due: Time(1_700_000_000_000),
-                    fallback: Some("haiku".to_owned()),
-                },
-            ]
-        }
+        Some(Event::TurnBegun { .. }) => failures(),
         Some(Event::TurnFailed { .. }) => {
             vec![Event::TurnRetried { session: session(), reason: "the time to wait is over".to_owned() }]
         }
@@ -133,6 +118,23 @@ fn after(event: Option<&Event>) -> Option<Vec<Event>> {
         Some(Event::ReviewAsked { .. }) => review_moves(),
         Some(Event::ReviewMoved { .. }) => return None,
     })
+}
+
+fn failures() -> Vec<Event> {
+    vec![
+        Event::TurnFailed {
+            session: session(),
+            reason: "429".to_owned(),
+            due: Time(1_700_000_001_000),
+            fallback: None,
+        },
+        Event::TurnFailed {
+            session: session(),
+            reason: "429; haiku is asked".to_owned(),
+            due: Time(1_700_000_000_000),
+            fallback: Some("haiku".to_owned()),
+        },
+    ]
 }
 
 fn reviews() -> Vec<Event> {
