@@ -44,6 +44,8 @@ use fresh::Fresh;
 
 /// Jobs that may wait for the desk; whoever gives more waits.
 const JOBS_MAX: usize = 2048;
+/// How far threads stand back that write what the journal has: they get about a third of what others do.
+const NICENESS: i32 = 5;
 /// Problems that may wait to be told; a listener that is slower misses some, and `synod check` finds them all.
 const PROBLEMS_MAX: usize = 64;
 
@@ -124,10 +126,18 @@ pub fn spawn(setup: Setup) -> std::io::Result<(Files, mpsc::Receiver<Problem>, J
     let flusher = flush::Flusher::spawn(&setup.home, printed.clone(), history)?;
     let desk = desk::Desk::new(setup, printed, problems, flusher, fresh);
     let thread = std::thread::Builder::new().name("synod-files".to_owned()).spawn(move || {
+        yield_to_others();
         desk.run(&receiver);
         drop(watcher);
     })?;
     Ok((files, problem_receiver, thread))
+}
+
+/// Lets this thread stand back while others want the processor: what it writes is in the journal already, and nobody
+/// should be asked later because of it.
+pub(crate) fn yield_to_others() {
+    // On Linux this is a matter of each thread. Where it cannot be had, files are written as soon as anything else.
+    _ = rustix::process::nice(NICENESS);
 }
 
 impl Files {
@@ -140,12 +150,17 @@ impl Files {
 
     /// What a session file says, after everything given so far was printed, or will say once it is there. Waits while the file cannot be read.
     pub async fn conversation(&self, session: &SessionId) -> Option<Conversation> {
-        if let Some(conversation) = self.fresh.get(session) {
+        if let Some(conversation) = self.unwritten(session) {
             return Some(conversation);
         }
         let (sender, receiver) = oneshot::channel();
         self.give(Job::Conversation(session.clone(), sender)).await;
         receiver.await.ok()
+    }
+
+    /// What was said in a conversation of which the file does not have all yet.
+    pub(crate) fn unwritten(&self, session: &SessionId) -> Option<Conversation> {
+        self.fresh.get(session)
     }
 
     /// Waits until all that was given so far stands in the files.

@@ -138,6 +138,7 @@ impl LocalHands {
             tools: self.tools.clone(),
             context: Context::new(self.home.clone(), state, &session, agent, self.windows.clone())
                 .within(reserved.map(|(tokens_in, _)| tokens_in)),
+            conversation: self.files.unwritten(&session),
             session: session.clone(),
             request: Request {
                 agent: agent.id.clone(),
@@ -321,15 +322,22 @@ struct Ask {
     tools: Arc<dyn Tools>,
     context: Context,
     session: SessionId,
+    /// What was said, if it stood in no file when the call began. Nobody waits for the desk then, which may have
+    /// a thousand files to write first.
+    conversation: Option<Conversation>,
     request: Request,
     ms_max: u64,
 }
 
 impl Ask {
     async fn run(self, ticket: Ticket) -> Input {
-        let Self { inputs, files, models, tools, context, session, request, ms_max } = self;
+        let Self { inputs, files, models, tools, context, session, conversation, request, ms_max } = self;
         let failed = |session, reason, failure| Input::ModelFailed { session, ticket, reason, failure };
-        let Some(conversation) = files.conversation(&session).await else {
+        let conversation = match conversation {
+            Some(conversation) => Some(conversation),
+            None => files.conversation(&session).await,
+        };
+        let Some(conversation) = conversation else {
             let reason = format!("sessions/{session}.session.yaml is gone");
             return failed(session, reason, Failure::GiveUp);
         };

@@ -55,8 +55,10 @@ impl Flusher {
     pub(super) fn spawn(home: &Path, printed: Arc<AtomicU64>, history: History) -> std::io::Result<Self> {
         let shared = Arc::new(Shared::default());
         let worker = Worker { home: home.to_owned(), printed, history, shared: Arc::clone(&shared) };
-        let thread =
-            std::thread::Builder::new().name("synod-flush".to_owned()).spawn(move || worker.run())?;
+        let thread = std::thread::Builder::new().name("synod-flush".to_owned()).spawn(move || {
+            super::yield_to_others();
+            worker.run();
+        })?;
         Ok(Self { shared, thread: Some(thread) })
     }
 

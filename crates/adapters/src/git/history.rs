@@ -19,7 +19,7 @@ use super::commit::{self, Change, Words};
 use super::read::{self, Found};
 use super::reason::{Reason, Weight, Who};
 use super::{HomeRepo, NOWHERE, Unkept, message};
-use crate::files::{Problem, disk};
+use crate::files::{Problem, disk, yield_to_others};
 
 /// Up to where events are in the history.
 const CURSOR: &str = ".synod/history";
@@ -149,8 +149,10 @@ impl History {
     pub(crate) fn spawn(home: &Path, tell: mpsc::Sender<Problem>) -> std::io::Result<Self> {
         let shared = Arc::new(Shared::default());
         let keeper = Keeper { home: home.to_owned(), tell, told: None, shared: Arc::clone(&shared) };
-        let thread =
-            std::thread::Builder::new().name("synod-history".to_owned()).spawn(move || keeper.run())?;
+        let thread = std::thread::Builder::new().name("synod-history".to_owned()).spawn(move || {
+            yield_to_others();
+            keeper.run();
+        })?;
         Ok(Self { shared, thread: Some(thread) })
     }
 

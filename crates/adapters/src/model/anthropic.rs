@@ -14,7 +14,7 @@ const MAX_TOKENS_DEFAULT: u32 = 4_096;
 /// The least and the most that may be thought, in tokens, if the agent says it in words.
 const THINKING: [(&str, u32); 3] = [("low", 1_024), ("medium", 4_096), ("high", 16_384)];
 
-/// The request as JSON.
+/// The request as JSON, without its tools.
 pub(super) fn body(request: &Request, stream: bool) -> Value {
     let turns = turns::of(&request.messages);
     let goes_on = matches!(turns.last(), Some(Turn::Results(_)));
@@ -67,9 +67,6 @@ pub(super) fn body(request: &Request, stream: bool) -> Value {
         put("system", json!([{"type": "text", "text": request.system, "cache_control": cached}]));
     }
     put("messages", Value::Array(messages));
-    if !request.tools.is_empty() {
-        put("tools", request.tools.iter().map(tool).collect());
-    }
     if let Some(budget) = thinking {
         put("thinking", json!({"type": "enabled", "budget_tokens": budget}));
     } else if let Some(temperature) = request.temperature {
@@ -93,7 +90,8 @@ fn budget(thinking: &str) -> Option<u32> {
     word.or_else(|| thinking.parse().ok())
 }
 
-fn tool(tool: &ports::model::Tool) -> Value {
+/// One of its tools.
+pub(super) fn tool(tool: &ports::model::Tool) -> Value {
     let schema: Value = serde_json::from_str(&tool.schema).unwrap_or_else(|_| json!({"type": "object"}));
     json!({"name": tool.name, "description": tool.description, "input_schema": schema})
 }
@@ -223,7 +221,8 @@ mod tests {
         let made = body(&full, true);
         assert_eq!(made["max_tokens"], 9_000);
         assert_eq!(made["system"], json!([{"type": "text", "text": "be brief", "cache_control": cached}]));
-        assert_eq!(made["tools"], json!([{"name": "look", "description": "looks", "input_schema": {}}]));
+        let expected = json!({"name": "look", "description": "looks", "input_schema": {}});
+        assert_eq!(tool(&full.tools[0]), expected);
         assert_eq!(made["thinking"], json!({"type": "enabled", "budget_tokens": 4_096}));
         assert_eq!(made.get("temperature"), None);
         assert_eq!(made["output_config"]["format"]["type"], "json_schema");

@@ -9,13 +9,14 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use domain::settings::{Endpoint, Timeouts};
-use ports::model::{ErrorKind, Model, ModelError, Reply, Request};
+use ports::model::{ErrorKind, Model, ModelError, Reply, Request, Tool};
 use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Client, Response, StatusCode, Url};
 use secrecy::{ExposeSecret as _, SecretString};
 use serde_json::Value;
 use tokio::time::{Instant, timeout};
 
+use super::described::Described;
 use super::draft::Draft;
 use super::fault::{self, again, down};
 use super::keys::Key;
@@ -49,6 +50,7 @@ pub(super) struct Remote {
     /// What every request carries, without the key.
     headers: HeaderMap,
     stream: bool,
+    described: Described,
     timeouts: Timeouts,
     key: Option<Key>,
     /// What `key` gave; forgotten when the provider refuses it, so that a new one is found without a restart.
@@ -115,6 +117,7 @@ impl Remote {
             host,
             headers,
             stream: endpoint.stream,
+            described: Described::default(),
             timeouts: endpoint.timeouts,
             key,
             secret: Mutex::new(secret),
@@ -138,10 +141,12 @@ impl Remote {
     async fn exchange(&self, request: &Request) -> Result<Reply, ModelError> {
         self.wait_for_window(request).await?;
         // As text at once: a thousand questions wait at the same time, and each tree of values is many times its text.
-        let body = match self.api {
-            Api::OpenAi => openai::body(request, &self.host, self.stream).to_string(),
-            Api::Anthropic => anthropic::body(request, self.stream).to_string(),
+        let (body, tool): (_, fn(&Tool) -> Value) = match self.api {
+            Api::OpenAi => (openai::body(request, &self.host, self.stream), openai::tool),
+            Api::Anthropic => (anthropic::body(request, self.stream), anthropic::tool),
         };
+        let body = self.described.with(&body, &request.tools, tool);
+        let body = body.map_err(|error| down(format!("the request cannot be written as JSON: {error}")))?;
         let response = self.send(body).await?;
         self.note_window(response.status(), response.headers());
         if !response.status().is_success() {

@@ -3,6 +3,7 @@
 
 mod anthropic;
 mod conversation;
+mod described;
 mod draft;
 mod embeddings;
 mod fault;

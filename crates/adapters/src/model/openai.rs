@@ -11,7 +11,7 @@ use super::turns::{self, Turn};
 /// OpenAI itself wants another name for the longest answer than those who imitate it.
 const OWN_HOST: &str = "api.openai.com";
 
-/// The request as JSON.
+/// The request as JSON, without its tools.
 pub(super) fn body(request: &Request, host: &str, stream: bool) -> Value {
     let mut messages = Vec::new();
     if !request.system.trim().is_empty() {
@@ -43,9 +43,6 @@ pub(super) fn body(request: &Request, host: &str, stream: bool) -> Value {
     let mut put = |key: &str, value: Value| drop(body.insert(key.to_owned(), value));
     put("model", json!(request.model));
     put("messages", Value::Array(messages));
-    if !request.tools.is_empty() {
-        put("tools", request.tools.iter().map(tool).collect());
-    }
     if let Some(most) = request.max_tokens {
         put(if host == OWN_HOST { "max_completion_tokens" } else { "max_tokens" }, json!(most));
     }
@@ -65,7 +62,8 @@ pub(super) fn body(request: &Request, host: &str, stream: bool) -> Value {
     Value::Object(body)
 }
 
-fn tool(tool: &ports::model::Tool) -> Value {
+/// One of its tools.
+pub(super) fn tool(tool: &ports::model::Tool) -> Value {
     let parameters: Value = serde_json::from_str(&tool.schema).unwrap_or_else(|_| json!({"type": "object"}));
     let function = json!({"name": tool.name, "description": tool.description, "parameters": parameters});
     json!({"type": "function", "function": function})
@@ -204,13 +202,14 @@ mod tests {
         let mut expected = json!({
             "model": "m",
             "messages": [{"role": "system", "content": "be brief"}, {"role": "user", "content": "hi"}],
-            "tools": [{"type": "function", "function": {"name": "look", "description": "looks", "parameters": {}}}],
             "max_tokens": 7,
             "temperature": 0.5,
             "reasoning_effort": "high",
             "response_format": {"type": "json_schema", "json_schema": {"name": "vote", "schema": {"type": "object"}, "strict": false}},
         });
         assert_eq!(body(&asked, "localhost", false), expected);
+        let function = json!({"name": "look", "description": "looks", "parameters": {}});
+        assert_eq!(tool(&asked.tools[0]), json!({"type": "function", "function": function}));
         let own = body(&asked, OWN_HOST, true);
         expected.as_object_mut().unwrap().remove("max_tokens");
         expected["max_completion_tokens"] = json!(7);

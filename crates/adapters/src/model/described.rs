@@ -1,0 +1,87 @@
+//! The tools of a request as JSON, written once for all calls that share them: a thousand agents of one role have the
+//! same dozen of kilobytes.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use ports::model::Tool;
+use serde::Serialize;
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+/// Lists that are kept; more than a team has kinds of agents.
+const KEPT_MAX: usize = 32;
+
+/// Lists of tools and their JSON, the newest last.
+#[derive(Default)]
+pub(super) struct Described(Mutex<Vec<(Arc<[Tool]>, Arc<RawValue>)>>);
+
+/// A request, with its tools as text.
+#[derive(Serialize)]
+struct Whole<'a> {
+    #[serde(flatten)]
+    body: &'a Value,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tools: Option<&'a RawValue>,
+}
+
+impl Described {
+    /// The body with these tools, as text. `tool` writes one of them.
+    pub(super) fn with(
+        &self,
+        body: &Value,
+        tools: &Arc<[Tool]>,
+        tool: fn(&Tool) -> Value,
+    ) -> serde_json::Result<String> {
+        let tools = if tools.is_empty() { None } else { Some(self.json(tools, tool)?) };
+        serde_json::to_string(&Whole { body, tools: tools.as_deref() })
+    }
+
+    fn json(&self, tools: &Arc<[Tool]>, tool: fn(&Tool) -> Value) -> serde_json::Result<Arc<RawValue>> {
+        let kept = |all: &[(Arc<[Tool]>, Arc<RawValue>)]| {
+            // The list itself is kept, so that no other can have its place in memory.
+            all.iter().find(|(known, _)| Arc::ptr_eq(known, tools)).map(|(_, json)| Arc::clone(json))
+        };
+        // Each change of the list is whole; a panic of another thread leaves nothing half done.
+        if let Some(json) = kept(&self.0.lock().unwrap_or_else(PoisonError::into_inner)) {
+            return Ok(json);
+        }
+        let all: Vec<Value> = tools.iter().map(tool).collect();
+        let json: Arc<RawValue> = Arc::from(serde_json::value::to_raw_value(&all)?);
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.len() >= KEPT_MAX {
+            known.remove(0);
+        }
+        known.push((Arc::clone(tools), Arc::clone(&json)));
+        Ok(json)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn named(name: &str) -> Arc<[Tool]> {
+        let (name, description, schema) = (name.to_owned(), "a tool".to_owned(), "{}".to_owned());
+        [Tool { name, description, schema }].into()
+    }
+
+    #[test]
+    fn a_request_has_its_own_tools_whoever_was_asked_before() {
+        let described = Described::default();
+        let body = json!({"model": "m"});
+        let tool = |tool: &Tool| json!({"name": tool.name});
+        for round in 0..2 * KEPT_MAX {
+            let (one, two) = (named(&format!("a-{round}")), named(&format!("b-{round}")));
+            for tools in [&one, &two, &one] {
+                let text = described.with(&body, tools, tool).unwrap();
+                let value: Value = serde_json::from_str(&text).unwrap();
+                assert_eq!(value, json!({"model": "m", "tools": [{"name": tools[0].name}]}));
+            }
+        }
+        assert!(described.0.lock().unwrap().len() <= KEPT_MAX);
+        let none: Arc<[Tool]> = [].into();
+        assert_eq!(described.with(&body, &none, tool).unwrap(), r#"{"model":"m"}"#);
+    }
+}
