@@ -16,6 +16,7 @@ mod places;
 mod recent;
 mod sessions;
 mod stamps;
+mod statuses;
 mod tasks;
 mod watch;
 
@@ -73,8 +74,10 @@ pub(crate) enum Job {
     Rescan,
     Conversation(SessionId, oneshot::Sender<Conversation>),
     Scan(oneshot::Sender<()>),
-    /// Answered when all that was given so far stands in the files.
+    /// Answered when all that was said and made so far stands in the files.
     Written(oneshot::Sender<()>),
+    /// Answered when they tell how every conversation stands, too.
+    Settled(oneshot::Sender<()>),
     /// Answered when it is durable too.
     Flush(SyncSender<()>),
     /// Puts a file that Synod wrote elsewhere into the history, with the reason.
@@ -163,10 +166,17 @@ impl Files {
         self.fresh.get(session)
     }
 
+    /// Waits until all that was said and made so far stands in the files. How a conversation stands may be told later.
+    pub async fn written(&self) {
+        let (sender, receiver) = oneshot::channel();
+        self.give(Job::Written(sender)).await;
+        _ = receiver.await;
+    }
+
     /// Waits until all that was given so far stands in the files.
     pub async fn settled(&self) {
         let (sender, receiver) = oneshot::channel();
-        self.give(Job::Written(sender)).await;
+        self.give(Job::Settled(sender)).await;
         _ = receiver.await;
     }
 

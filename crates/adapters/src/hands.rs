@@ -182,7 +182,7 @@ impl LocalHands {
         let review = review_for(state, &session, &call);
         self.start(session.clone(), false, async move {
             // An agent reads what it wrote: a task made a moment ago stands in its file before a tool looks.
-            files.settled().await;
+            files.written().await;
             let outcome = match call.want {
                 Want::Act(act) => {
                     let seen = call.seen;
@@ -397,6 +397,15 @@ fn without_credentials(mut message: Message) -> Message {
         call.arguments = redacted(std::mem::take(&mut call.arguments));
     }
     message
+}
+
+/// Lets this process have as many open files as the system allows it: every model call that waits is one, and the
+/// usual limit of 1,024 is there for the sake of programs that cannot count further.
+pub fn allow_many_files() {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
+    // What is refused leaves the limit as it is.
+    _ = setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum });
 }
 
 fn failure(kind: ErrorKind) -> Failure {

@@ -23,6 +23,7 @@ use super::fresh::Fresh;
 use super::places::{is_ours, session_of};
 use super::recent::{Recent, STALE_SAVE};
 use super::sessions::{SessionOp, asked_by, path_of};
+use super::statuses::{LULL, Statuses};
 use super::tasks::TaskOp;
 use super::{Conversation, Job, Problem, Setup, relative, stamps};
 use crate::git::history::Notes;
@@ -39,6 +40,8 @@ const CONFIRM: Duration = Duration::from_millis(300);
 const SCAN_MAX: Duration = Duration::from_secs(3);
 /// How long a file that was swapped out is kept for an editor that still writes into it.
 const DISPLACED: Duration = Duration::from_secs(2);
+/// So many of them are kept: each is an open file.
+const DISPLACED_MAX: usize = 256;
 /// Inputs that may wait for the engine.
 pub(super) const OUTBOX_MAX: usize = 1024;
 /// How often an edit is tried again on a file that keeps changing.
@@ -101,7 +104,8 @@ pub(super) struct Desk {
     pub(super) labelled: BTreeSet<String>,
     /// Whether there was no journal when the home was opened.
     is_new: bool,
-    flusher: Flusher,
+    pub(super) flusher: Flusher,
+    pub(super) statuses: Statuses,
     fresh: Fresh,
     reasons: Reasons,
     /// What the history is told when all of it stands in the files.
@@ -141,6 +145,7 @@ impl Desk {
             labelled: setup.state.files.keys().cloned().collect(),
             is_new: setup.state.seq == Seq(0),
             flusher,
+            statuses: Statuses::default(),
             fresh,
             reasons: Reasons::of(&setup.state),
             notes: Notes::default(),
@@ -182,8 +187,10 @@ impl Desk {
 
     pub(super) fn run(mut self, jobs: &Receiver<Job>) {
         loop {
+            let mut lull = true;
             match jobs.recv_timeout(self.pause()) {
                 Ok(job) => {
+                    lull = false;
                     if self.handle(job) {
                         return;
                     }
@@ -197,9 +204,12 @@ impl Desk {
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => {
                     self.settle();
+                    self.turn_all_statuses();
+                    self.settle();
                     return;
                 }
             }
+            self.put_turned();
             self.settle();
             // Before files are looked at: a model is asked no later than its question stands there.
             self.serve_parked();
@@ -207,6 +217,7 @@ impl Desk {
             self.look_at_due();
             self.settle();
             self.serve_parked();
+            self.turn_statuses(lull);
             self.recent.forget();
             self.empty_outbox();
             self.end_scans();
@@ -266,13 +277,22 @@ impl Desk {
                 self.settle();
                 _ = reply.send(());
             }
+            Job::Settled(reply) => {
+                self.settle();
+                self.turn_all_statuses();
+                _ = reply.send(());
+            }
             Job::Flush(reply) => {
+                self.settle();
+                self.turn_all_statuses();
                 self.settle();
                 self.flusher.wait();
                 _ = reply.send(());
             }
             Job::Keep(path, why) => self.keep(path, why),
             Job::Stop => {
+                self.settle();
+                self.turn_all_statuses();
                 self.settle();
                 self.flusher.wait();
                 self.keep_stamps();
@@ -399,12 +419,16 @@ impl Desk {
     /// A person may have changed the file: its new content goes into the history too, also if nothing followed from
     /// it. Not a file that does not read, and of an inbox only what was taken.
     fn noticed(&mut self, path: &str) {
-        let broken = |d: &Diagnostic| d.severity == Severity::Error;
-        if path.starts_with("inbox/") || self.problems.get(path).is_some_and(|all| all.iter().any(broken)) {
+        if path.starts_with("inbox/") || self.is_broken(path) {
             return;
         }
         let who = if self.known.contains_key(path) { Who::Person(None) } else { Who::Synod };
         self.notes.read.push((path.to_owned(), who));
+    }
+
+    /// Whether the file does not read as it is.
+    pub(super) fn is_broken(&self, path: &str) -> bool {
+        self.problems.get(path).is_some_and(|all| all.iter().any(|d| d.severity == Severity::Error))
     }
 
     fn keep(&mut self, path: String, why: String) {
@@ -483,15 +507,28 @@ impl Desk {
                     if flush == Flush::Later {
                         self.touched.insert(path.to_owned());
                     }
-                    self.displaced.extend(displaced.map(|d| (Instant::now(), path.to_owned(), d)));
+                    self.keep_displaced(path, displaced);
                     return Ok(());
                 }
                 Replaced::Changed { displaced } => {
-                    self.displaced.extend(displaced.map(|d| (Instant::now(), path.to_owned(), d)));
+                    self.keep_displaced(path, displaced);
                 }
             }
         }
         Err(std::io::Error::other("it keeps changing"))
+    }
+
+    /// Keeps a file that was swapped out for a last look.
+    pub(super) fn keep_displaced(&mut self, path: &str, displaced: Option<Box<Displaced>>) {
+        if self.displaced.len() >= DISPLACED_MAX {
+            self.displaced.remove(0);
+        }
+        self.displaced.extend(displaced.map(|d| (Instant::now(), path.to_owned(), d)));
+    }
+
+    /// A file tells how its conversation stands: that goes into the history too.
+    pub(super) fn told_status(&mut self, path: String) {
+        self.notes.read.push((path, Who::Synod));
     }
 
     /// Reads a file. One that had content and is empty now is most likely being saved in place: it is given a
@@ -746,7 +783,8 @@ impl Desk {
         let now = Instant::now();
         let due = self.looks.values().map(|look| look.due.saturating_duration_since(now)).min();
         let late = if self.displaced.is_empty() { SLEEP } else { DEBOUNCE };
-        due.unwrap_or(SLEEP).min(late)
+        let status = if self.statuses.is_quiet() { SLEEP } else { LULL };
+        due.unwrap_or(SLEEP).min(late).min(status)
     }
 }
 

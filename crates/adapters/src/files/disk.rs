@@ -196,37 +196,72 @@ pub enum Flush {
 /// Puts `text` in place of what was read as `old` (`None`: there was no file). All or nothing, and durable unless that is
 /// put off.
 pub fn replace(path: &Path, old: Option<&Known>, text: &str, flush: Flush) -> io::Result<Replaced> {
-    let folder = path.parent().unwrap_or_else(|| Path::new("."));
-    fs::create_dir_all(folder)?;
-    let aside = aside(path);
-    // It is read too if it has the place for a moment and an editor writes into it.
-    let mut file = OpenOptions::new().read(true).write(true).create(true).truncate(true).open(&aside)?;
-    let written = write_aside(&mut file, path, text, flush);
-    if let Err(error) = written {
-        _ = fs::remove_file(&aside);
+    let new = prepare(path, text)?;
+    if flush == Flush::Before
+        && let Err(error) = new.sync()
+    {
+        _ = fs::remove_file(&new.aside);
         return Err(error);
     }
-    let done = match old {
-        None => put_new(path, &aside, &file, text),
-        Some(old) => swap(path, &aside, &file, old, text, flush),
-    };
-    if !matches!(done, Ok(Replaced::Done { .. })) {
-        _ = fs::remove_file(&aside);
-    }
+    let done = new.take_place(old, flush);
     if flush != Flush::Later {
-        sync_folder(folder);
+        sync_folder(path.parent().unwrap_or_else(|| Path::new(".")));
     }
     done
 }
 
-fn write_aside(file: &mut File, path: &Path, text: &str, flush: Flush) -> io::Result<()> {
-    file.write_all(text.as_bytes())?;
-    if let Ok(metadata) = fs::metadata(path) {
-        file.set_permissions(metadata.permissions())?;
+/// A new version of a file that does not have its place yet. Only one of a file at a time.
+pub struct Prepared {
+    path: PathBuf,
+    aside: PathBuf,
+    file: File,
+    text: String,
+}
+
+/// Writes a new version beside the file.
+pub fn prepare(path: &Path, text: &str) -> io::Result<Prepared> {
+    fs::create_dir_all(path.parent().unwrap_or_else(|| Path::new(".")))?;
+    let aside = aside(path);
+    // It is read too if it has the place for a moment and an editor writes into it.
+    let mut file = OpenOptions::new().read(true).write(true).create(true).truncate(true).open(&aside)?;
+    let written = file.write_all(text.as_bytes()).and_then(|()| match fs::metadata(path) {
+        Ok(metadata) => file.set_permissions(metadata.permissions()),
+        Err(_) => Ok(()),
+    });
+    match written {
+        Ok(()) => Ok(Prepared { path: path.to_owned(), aside, file, text: text.to_owned() }),
+        Err(error) => {
+            _ = fs::remove_file(&aside);
+            Err(error)
+        }
     }
-    match flush {
-        Flush::Before => file.sync_all(),
-        Flush::After | Flush::Later => Ok(()),
+}
+
+impl Prepared {
+    /// Makes its bytes durable.
+    pub fn sync(&self) -> io::Result<()> {
+        self.file.sync_all()
+    }
+
+    /// Gives it the place of what was read as `old`, if that still stands there. Its bytes must be durable by now.
+    pub fn put(self, old: &Known) -> io::Result<Replaced> {
+        // The file was replaced since, and what was prepared for that had this one's name.
+        if !self.aside.exists() {
+            return Ok(Replaced::CHANGED);
+        }
+        self.take_place(Some(old), Flush::Before)
+    }
+
+    fn take_place(self, old: Option<&Known>, flush: Flush) -> io::Result<Replaced> {
+        let Self { path, aside, file, text } = &self;
+        let done = match old {
+            None => put_new(path, aside, file, text),
+            Some(old) => swap(path, aside, file, old, text, flush),
+        };
+        if !matches!(done, Ok(Replaced::Done { .. })) {
+            _ = fs::remove_file(aside);
+        }
+        done
     }
 }
 
@@ -420,6 +455,25 @@ mod tests {
             Replaced::Done { .. }
         ));
         assert_eq!(fs::read_to_string(&path).unwrap(), "two");
+        assert_eq!(fs::read_dir(path.parent().unwrap()).unwrap().count(), 1, "nothing is left aside");
+    }
+
+    #[test]
+    fn what_was_prepared_takes_its_place_only_if_nothing_happened_since() {
+        let (_folder, path) = fresh();
+        fs::write(&path, "one").unwrap();
+        let one = read(&path).unwrap().unwrap().known;
+        let put = prepare(&path, "two").unwrap().put(&one).unwrap();
+        assert!(matches!(put, Replaced::Done { .. }));
+        let two = read(&path).unwrap().unwrap().known;
+        let late = prepare(&path, "three").unwrap();
+        fs::write(&path, "a person's").unwrap();
+        assert!(matches!(late.put(&two).unwrap(), Replaced::Changed { .. }));
+        let theirs = read(&path).unwrap().unwrap().known;
+        let late = prepare(&path, "four").unwrap();
+        replace(&path, Some(&theirs), "a person's, and more", Flush::Before).unwrap();
+        assert!(matches!(late.put(&theirs).unwrap(), Replaced::Changed { .. }));
+        assert_eq!(fs::read_to_string(&path).unwrap(), "a person's, and more");
         assert_eq!(fs::read_dir(path.parent().unwrap()).unwrap().count(), 1, "nothing is left aside");
     }
 

@@ -11,6 +11,7 @@ use std::time::Duration;
 use domain::id::Seq;
 
 use super::disk;
+use super::statuses::Turned;
 use crate::git::history::{History, Notes};
 
 /// From so many files on, the whole file system is asked once instead of each file by itself.
@@ -25,6 +26,8 @@ struct Pending {
     /// Everything up to this event stands in the files, once they are durable.
     reached: Option<Seq>,
     notes: Vec<Notes>,
+    /// New versions that take their places when their bytes are durable.
+    turned: Vec<Turned>,
     stop: bool,
     busy: bool,
 }
@@ -35,6 +38,8 @@ struct Shared {
     wake: Condvar,
     /// Somebody waits for all that was given to be durable.
     done: Condvar,
+    /// New versions whose bytes are durable.
+    ready: Mutex<Vec<Turned>>,
 }
 
 impl Shared {
@@ -74,6 +79,17 @@ impl Flusher {
         self.shared.wake.notify_all();
     }
 
+    /// Takes over a new version of a file. `prepared` gives it back when its bytes are durable.
+    pub(super) fn prepare(&self, turned: Turned) {
+        self.shared.lock().turned.push(turned);
+        self.shared.wake.notify_all();
+    }
+
+    /// New versions whose bytes are durable.
+    pub(super) fn prepared(&self) -> Vec<Turned> {
+        std::mem::take(&mut *self.shared.ready.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
     /// Waits until all that was taken over is durable, or the disk has refused it once more.
     pub(super) fn wait(&self) {
         let mut pending = self.shared.lock();
@@ -95,7 +111,7 @@ impl Drop for Flusher {
 
 impl Pending {
     fn is_due(&self) -> bool {
-        self.reached.is_some() || !self.files.is_empty() || !self.notes.is_empty()
+        self.reached.is_some() || !self.files.is_empty() || !self.notes.is_empty() || !self.turned.is_empty()
     }
 }
 
@@ -129,6 +145,7 @@ impl Worker {
                 let waited = self.shared.wake.wait_timeout(pending, RETRY);
                 let mut pending = waited.unwrap_or_else(PoisonError::into_inner).0;
                 pending.files.extend(refused.files);
+                pending.turned.extend(refused.turned);
                 pending.reached = pending.reached.or(refused.reached);
                 pending.notes.splice(0..0, refused.notes);
             }
@@ -137,8 +154,9 @@ impl Worker {
 
     /// Makes a batch durable and tells of it; gives back what the disk refused.
     fn flush(&self, mut mine: Pending) -> Option<Pending> {
-        mine.files = self.sync(mine.files);
-        if !mine.files.is_empty() {
+        let turned = std::mem::take(&mut mine.turned);
+        (mine.files, mine.turned) = self.sync(mine.files, turned);
+        if !mine.files.is_empty() || !mine.turned.is_empty() {
             return Some(mine);
         }
         if let Some(reached) = mine.reached {
@@ -148,16 +166,21 @@ impl Worker {
         None
     }
 
-    /// Makes the files and their names durable; gives back those that are not.
-    fn sync(&self, files: BTreeSet<String>) -> BTreeSet<String> {
-        if files.len() >= TOGETHER_MIN && disk::sync_together(&self.home).is_ok() {
-            return BTreeSet::new();
+    /// Makes the files and their names durable, and the new versions of others; gives back those that are not.
+    fn sync(&self, files: BTreeSet<String>, turned: Vec<Turned>) -> (BTreeSet<String>, Vec<Turned>) {
+        let ready = |turned| self.shared.ready.lock().unwrap_or_else(PoisonError::into_inner).extend(turned);
+        if files.len() + turned.len() >= TOGETHER_MIN && disk::sync_together(&self.home).is_ok() {
+            ready(turned);
+            return (BTreeSet::new(), Vec::new());
         }
+        let (durable, late): (Vec<_>, Vec<_>) =
+            turned.into_iter().partition(|turned| turned.prepared().sync().is_ok());
+        ready(durable);
         let folders: BTreeSet<PathBuf> =
             files.iter().filter_map(|path| Some(self.home.join(path).parent()?.to_owned())).collect();
         let refused = files.into_iter().filter(|path| disk::sync(&self.home.join(path)).is_err()).collect();
         folders.iter().for_each(|folder| disk::sync_folder(folder));
-        refused
+        (refused, late)
     }
 }
 

@@ -97,9 +97,10 @@ impl Desk {
         forced: bool,
     ) -> std::io::Result<bool> {
         let path = path_of(id);
-        if !forced && self.append_only(&path, ops)? {
+        if !forced && self.append_only(id, &path, ops)? {
             return Ok(true);
         }
+        self.statuses.forget(id);
         let (mut whole, mut lost) = (true, false);
         self.rewrite(&path, forced, |desk, text, fresh| {
             let text = match (text, ops.first()) {
@@ -127,28 +128,39 @@ impl Desk {
         Ok(whole)
     }
 
-    /// Adds messages at the end without reading the file, if it is what it was.
-    fn append_only(&mut self, path: &str, ops: &[SessionOp]) -> std::io::Result<bool> {
+    /// Adds messages at the end without reading the file, if it is what it was. How the conversation stands is told
+    /// later.
+    fn append_only(&mut self, id: &SessionId, path: &str, ops: &[SessionOp]) -> std::io::Result<bool> {
+        if self.is_broken(path) {
+            return Ok(false);
+        }
         let Some(known) = self.known.get(path) else { return Ok(false) };
-        let mut text = String::new();
+        let (mut text, mut turned) = (String::new(), None);
         for op in ops {
             match op {
                 SessionOp::Append(message) => text.push_str(&print_message(message)),
-                SessionOp::Create(_) | SessionOp::GiveId(_) | SessionOp::Status(..) => return Ok(false),
+                SessionOp::Status(_, at) => turned = Some(*at),
+                SessionOp::Create(_) | SessionOp::GiveId(_) => return Ok(false),
             }
         }
-        match disk::append(&self.home.join(path), known, &text)? {
-            Added::Done(known) => {
-                self.known.insert(path.to_owned(), known);
-                self.touched.insert(path.to_owned());
-                Ok(true)
+        // With nothing to add, this tells whether a person changed the file.
+        if !text.is_empty() || turned.is_none() {
+            match disk::append(&self.home.join(path), known, &text)? {
+                Added::Done(known) => {
+                    self.known.insert(path.to_owned(), known);
+                    self.touched.insert(path.to_owned());
+                }
+                Added::Changed => return Ok(false),
             }
-            Added::Changed => Ok(false),
         }
+        if let Some(at) = turned {
+            self.statuses.put(id, at);
+        }
+        Ok(true)
     }
 
     /// Parses a session file; a last entry that a crash cut off is dropped, the journal has it whole.
-    fn read_session(&mut self, path: &str, text: &str) -> Option<SessionFile> {
+    pub(super) fn read_session(&mut self, path: &str, text: &str) -> Option<SessionFile> {
         let kept = torn_tail(text).map_or(text, |keep| &text[..keep]);
         let (file, diagnostics) = SessionFile::parse(path, kept);
         self.complain(path, diagnostics);
@@ -317,7 +329,7 @@ impl Desk {
 }
 
 /// Makes the edits; what already stands there is left alone.
-fn carry_out<'a>(file: &mut SessionFile, ops: impl Iterator<Item = &'a SessionOp> + Clone) {
+pub(super) fn carry_out<'a>(file: &mut SessionFile, ops: impl Iterator<Item = &'a SessionOp> + Clone) {
     let mut here: BTreeSet<MessageId> = file.messages().iter().filter_map(|item| item.id.clone()).collect();
     let mut named = Vec::new();
     let mut taken = BTreeSet::new();

@@ -46,6 +46,7 @@ pub fn run(home: &Path, out: &Out) -> anyhow::Result<Exit> {
 
 /// A runtime for commands that work.
 pub fn runtime() -> anyhow::Result<tokio::runtime::Runtime> {
+    adapters::hands::allow_many_files();
     Ok(tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?)
 }
 

@@ -242,7 +242,7 @@ fn nothing_at_all_is_sent_as_nothing_at_all() {
 }
 
 #[test]
-fn ten_times_the_conversation_takes_about_ten_times_as_long() {
+fn the_cost_of_a_conversation_grows_with_its_length_and_not_with_its_square() {
     let of = |turns: usize| {
         let mut all = talk(&[]);
         for turn in 0..turns {
@@ -259,8 +259,8 @@ fn ten_times_the_conversation_takes_about_ten_times_as_long() {
         };
         (0..7).map(|_| once()).min().unwrap_or_default()
     };
-    let (few, many) = (of(500), of(5_000));
-    eprintln!("1,001 messages: {few:?}, 10,001 messages: {many:?}");
-    // Were it quadratic, it would be a hundred times.
-    assert!(many < few * 40, "{few:?} and {many:?}");
+    let (few, many) = (of(500), of(20_000));
+    // Forty times the length. Were it quadratic, it would take 1,600 times as long: a busy machine makes no such
+    // difference between the best of seven and the best of seven.
+    assert!(many < few * 400, "1,001 messages: {few:?}, 40,001 messages: {many:?}");
 }
