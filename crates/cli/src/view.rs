@@ -8,12 +8,15 @@ pub mod spent;
 pub mod tasks;
 pub mod text;
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use domain::agent;
 use domain::approval::Request;
+use domain::delegation::Member;
 use domain::id::{AgentId, Time};
 use domain::label::{Integrity, Label, Readers};
+use domain::role::{self, Role};
 use domain::settings::{Policy, Settings};
 use formats::approval::{Decision, read_detail, read_queue};
 use formats::did_you_mean;
@@ -38,6 +41,24 @@ pub fn agents(home: &Path) -> Vec<agent::Spec> {
 pub fn settings(home: &Path) -> Settings {
     let text = files::read(home, "synod.yaml").ok();
     text.and_then(|text| formats::settings::read("synod.yaml", &text).value).unwrap_or_default()
+}
+
+/// All roles of a home.
+pub fn roles(settings: &Settings) -> BTreeMap<String, Role> {
+    let mut roles = role::builtin();
+    roles.extend(settings.roles.clone());
+    roles
+}
+
+/// Those by whose rights a spawned agent is bound.
+pub fn makers<'a>(
+    agents: &'a [agent::Spec],
+    roles: &'a BTreeMap<String, Role>,
+    agent: &agent::Spec,
+) -> Vec<Member<'a>> {
+    let spec_of = |id: &AgentId| agents.iter().find(|spec| spec.id == *id);
+    let makers = domain::spawn::makers(&agent.id, spec_of).into_iter();
+    makers.map(|id| Member { id, known: spec_of(id).map(|spec| (spec, roles.get(&spec.role))) }).collect()
 }
 
 /// `policy/commands.yaml`; without one, nothing is allowed unasked.

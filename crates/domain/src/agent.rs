@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::id::AgentId;
+use crate::spawn::Origin;
 
 /// Bounds of seed 003, each `(least, greatest, default)`.
 pub mod bounds {
@@ -57,6 +58,9 @@ pub struct Spec {
     /// A repository to work in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workspace: Option<Workspace>,
+    /// Who made it while the team worked; absent if a person wrote its file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spawned_by: Option<Origin>,
     /// Free words of the owner; Synod does not read them.
     #[serde(default)]
     pub metadata: BTreeMap<String, String>,
@@ -78,6 +82,7 @@ impl Spec {
             priority: bounds::PRIORITY.2,
             permissions: Permissions::default(),
             workspace: None,
+            spawned_by: None,
             metadata: BTreeMap::new(),
         }
     }

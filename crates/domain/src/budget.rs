@@ -228,6 +228,9 @@ impl Meter {
 pub struct Payer {
     /// The agent.
     pub agent: AgentId,
+    /// Those who spawned it, and them: what it spends counts as theirs too.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub makers: Vec<AgentId>,
     /// The request that all of it is for: a task, or a conversation about none.
     pub run: String,
     /// The account.
@@ -367,14 +370,16 @@ pub fn cost_max(settings: &Settings, model: &str, tokens_in: u64, tokens_out: u6
 /// The nodes that a call of this payer counts in.
 pub fn nodes(settings: &Settings, payer: &Payer) -> Vec<Node> {
     let budgets = &settings.budgets;
-    let share = budgets.agents.get(&payer.agent).copied().unwrap_or_default();
     let mut nodes = vec![
         Node::new("budgets.day".to_owned(), Window::Day, budgets.day),
         Node::new("budgets.month".to_owned(), Window::Month, budgets.month),
-        Node::new(format!("budgets.agents.{}.day", payer.agent), Window::Day, share.day),
-        Node::new(format!("budgets.agents.{}.month", payer.agent), Window::Month, share.month),
-        Node::new(format!("budgets.run of {}", payer.run), Window::Ever, budgets.run),
     ];
+    for agent in [&payer.agent].into_iter().chain(&payer.makers) {
+        let share = budgets.agents.get(agent).copied().unwrap_or_default();
+        nodes.push(Node::new(format!("budgets.agents.{agent}.day"), Window::Day, share.day));
+        nodes.push(Node::new(format!("budgets.agents.{agent}.month"), Window::Month, share.month));
+    }
+    nodes.push(Node::new(format!("budgets.run of {}", payer.run), Window::Ever, budgets.run));
     nodes.extend(payer.provider.as_ref().map(|provider| {
         let Rate { requests_per_minute, tokens_per_minute } = rate(settings, provider);
         let cap = Cap { tokens: tokens_per_minute, money: None };

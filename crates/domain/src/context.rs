@@ -110,9 +110,12 @@ impl<'a> Asker<'a> {
     }
 }
 
-/// The role by which grants count for an agent; none if its file closes all contexts to it.
+/// The role by which grants count for an agent; none if its file closes all contexts to it. Whoever spawns an agent
+/// chooses its role, and must not get at a context in that way: to a spawned one, only what names it is granted.
 pub fn role_for_grants(agent: &agent::Spec) -> Option<&str> {
-    (agent.permissions.can_access_context != Some(false)).then_some(agent.role.as_str())
+    let by_agent = agent.spawned_by.as_ref().is_some_and(|origin| origin.parent().is_some());
+    let role = if by_agent { "" } else { agent.role.as_str() };
+    (agent.permissions.can_access_context != Some(false)).then_some(role)
 }
 
 /// Why an agent does not get what it wants of a context.

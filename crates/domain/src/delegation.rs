@@ -9,6 +9,7 @@ use crate::agent;
 use crate::id::{AgentId, CallId, DelegationId, SessionId, TaskId, Time};
 use crate::role::{Role, glob};
 use crate::settings::WhenFull;
+use crate::spawn;
 use crate::state::{Agent, Requester, Session, State, TASK_DEPTH_MAX};
 
 /// The tool by which work is handed on.
@@ -266,26 +267,34 @@ pub fn check(state: &State, request: &Request<'_>) -> Verdict {
     else {
         return Verdict::Reject(Rejected::Source(chain.last().unwrap_or(target).clone()));
     };
-    let allowed = source.permissions.delegation.allowed_targets.clone().unwrap_or_default();
-    let is_listed = allowed.is_empty() || allowed.iter().any(|name| name == target.as_str());
-    let Some(agent) = state.employed(target).filter(|_| is_listed) else {
+    // Who was spawned may hand on to whom its makers may, whatever its own lists say.
+    let makers = spawn::above(state, &source.id);
+    let bound =
+        || [source].into_iter().chain(makers.iter().filter_map(|id| Some(&state.agents.get(id)?.spec)));
+    let lists =
+        || bound().filter_map(|spec| Some((spec, spec.permissions.delegation.allowed_targets.as_ref()?)));
+    let unlisted =
+        lists().find(|(_, list)| !list.is_empty() && !list.iter().any(|name| name == target.as_str()));
+    let Some(agent) = state.employed(target).filter(|_| unlisted.is_none()) else {
         let able = state.agents.values().filter(|a| !a.retired).map(|a| a.spec.id.to_string());
-        let allowed = if allowed.is_empty() { able.take(20).collect() } else { allowed };
-        let source_agent = source.id.clone();
+        let allowed = unlisted.map_or_else(|| able.take(20).collect(), |(_, list)| list.clone());
+        let source_agent = unlisted.map_or(source, |(spec, _)| spec).id.clone();
         return Verdict::Reject(Rejected::Target { target: target.clone(), source_agent, allowed });
     };
     if !agent.spec.responsibilities.iter().any(|pattern| glob(pattern, tag)) {
         let able = agent.spec.responsibilities.clone();
         return Verdict::Reject(Rejected::TargetTag { target: target.clone(), tag: tag.to_owned(), able });
     }
-    let tags = source.permissions.delegation.allowed_tags.clone().unwrap_or_default();
-    if !(tags.is_empty() || tags.iter().any(|pattern| glob(pattern, tag))) {
-        let (tag, source_agent) = (tag.to_owned(), source.id.clone());
-        return Verdict::Reject(Rejected::SourceTag { tag, source_agent, allowed: tags });
+    let lists =
+        || bound().filter_map(|spec| Some((spec, spec.permissions.delegation.allowed_tags.as_ref()?)));
+    let unlisted = |list: &[String]| !list.is_empty() && !list.iter().any(|pattern| glob(pattern, tag));
+    if let Some((spec, allowed)) = lists().find(|(_, list)| unlisted(list)) {
+        let (tag, source_agent, allowed) = (tag.to_owned(), spec.id.clone(), allowed.clone());
+        return Verdict::Reject(Rejected::SourceTag { tag, source_agent, allowed });
     }
     let depth = chain.len().saturating_sub(1);
     // Who is asked may not hand on further than who asks could have.
-    let depth_max = chain.iter().filter_map(|id| state.agents.get(id));
+    let depth_max = chain.iter().chain(makers.iter().copied()).filter_map(|id| state.agents.get(id));
     let depth_max = depth_max.map(|a| a.spec.permissions.delegation.max_delegation_depth).min().unwrap_or(0);
     if depth >= depth_max as usize {
         return Verdict::Reject(Rejected::Depth { depth, depth_max, chain: chain.to_vec() });
@@ -336,7 +345,7 @@ fn above(state: &State, session: &Session) -> Vec<AgentId> {
     for _ in 0..TASK_DEPTH_MAX {
         let Some(at) = task else { break };
         if let Some(chain) = at.spec.properties.get(CHAIN) {
-            return chain.split(THEN).map(|id| AgentId::new(id.trim())).collect();
+            return read(chain).map(AgentId::new).collect();
         }
         let asked = match &at.by {
             Requester::Session { session } => state.sessions.get(session).and_then(|s| s.task.as_ref()),
@@ -346,6 +355,11 @@ fn above(state: &State, session: &Session) -> Vec<AgentId> {
         task = next.filter(|next| next.spec.id != at.spec.id);
     }
     Vec::new()
+}
+
+/// The names in a chain as it stands in files.
+pub(crate) fn read(chain: &str) -> impl Iterator<Item = &str> {
+    chain.split(THEN.trim()).map(str::trim)
 }
 
 /// A chain as it stands in files and is shown to people.
@@ -366,12 +380,19 @@ pub struct Member<'a> {
     pub known: Option<(&'a agent::Spec, Option<&'a Role>)>,
 }
 
-/// The members of a conversation's chain, but for its own agent.
+/// The members of a conversation's chain, but for its own agent; and all who spawned one of them or this agent, each
+/// once.
 pub fn members<'a>(state: &'a State, chain: &'a [AgentId]) -> Vec<Member<'a>> {
-    let above = chain.split_last().map_or(&[][..], |(_, above)| above);
+    let Some((own, above)) = chain.split_last() else { return Vec::new() };
+    let mut ids: Vec<&AgentId> = above.iter().collect();
+    for id in chain {
+        let new = spawn::above(state, id).into_iter().filter(|maker| *maker != own);
+        let new: Vec<&AgentId> = new.filter(|maker| !ids.contains(maker)).collect();
+        ids.extend(new);
+    }
     let member = |id: &'a AgentId| {
         let known = state.agents.get(id).map(|agent| (&agent.spec, state.role(&agent.spec.role)));
         Member { id, known }
     };
-    above.iter().map(member).collect()
+    ids.into_iter().map(member).collect()
 }

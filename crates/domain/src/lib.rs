@@ -30,6 +30,7 @@ pub mod role;
 pub mod route;
 pub mod session;
 pub mod settings;
+pub mod spawn;
 pub mod state;
 pub mod task;
 pub mod tool;

@@ -1,7 +1,12 @@
 //! Agents: `agents/<id>.agent.yaml` and `agents/<id>/agent.json`.
 
+mod print;
+
 use domain::agent::{Concurrency, Delegation, Model, Permissions, Spec, Tools, Workspace, bounds};
 use domain::id::AgentId;
+use domain::spawn::Origin;
+
+pub use print::print;
 
 use crate::diagnostic::{Notes, Read};
 use crate::document;
@@ -102,6 +107,7 @@ pub(crate) const SHAPE: Shape = Shape::Record(&[
         ]),
         "where it works",
     ),
+    may("spawned_by", Shape::Text, "who made it while the team worked; it has no more rights than they have"),
     may("metadata", Shape::Map(&Shape::Any), "free words of the owner"),
 ]);
 
@@ -111,6 +117,7 @@ pub fn read(path: &str, text: &str) -> Read<Spec> {
     let value = document::tree(path, text, &mut notes).and_then(|root| {
         SHAPE.check(&root, &mut notes);
         check_role(&root, &mut notes);
+        check_origin(&root, &mut notes);
         if notes.failed() { None } else { spec(&root) }
     });
     notes.finish(value)
@@ -141,6 +148,15 @@ fn check_role(root: &Node, notes: &mut Notes<'_>) {
                 format!("`role.{key}` says again what `{key}` says: keep one of them"),
             );
         }
+    }
+}
+
+fn check_origin(root: &Node, notes: &mut Notes<'_>) {
+    let Some((node, text)) = root.get("spawned_by").and_then(|node| Some((node, node.text()?))) else {
+        return;
+    };
+    if let Err(why) = Origin::parse(text) {
+        notes.error(node.span.clone(), why);
     }
 }
 
@@ -178,6 +194,7 @@ fn spec(root: &Node) -> Option<Spec> {
             test: w.get_text("test"),
             lint: w.get_text("lint"),
         }),
+        spawned_by: root.get_text("spawned_by").and_then(|text| Origin::parse(&text).ok()),
         metadata,
     })
 }

@@ -3,6 +3,8 @@
 
 #[path = "all/adversary.rs"]
 mod adversary;
+#[path = "all/agents.rs"]
+mod agents;
 #[path = "all/approvals.rs"]
 mod approvals;
 #[path = "all/corpus.rs"]

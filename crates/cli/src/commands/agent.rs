@@ -3,9 +3,11 @@
 use std::path::Path;
 
 use domain::agent::Spec;
+use domain::delegation::Member;
 use domain::gate::{self, Asker, Ruling, Verdict};
 use domain::id::{AgentId, ReviewId, SessionId, TaskId};
-use domain::role::{self, Permission, Role};
+use domain::label::Label;
+use domain::role::{Permission, Role};
 use domain::settings::{Policy, Settings};
 use domain::tool::{self, Act};
 use serde_json::{Value, json};
@@ -29,6 +31,7 @@ pub fn list(home: &Path, out: &Out) -> anyhow::Result<Exit> {
             json!({
                 "id": agent.id,
                 "role": agent.role,
+                "spawned_by": agent.spawned_by,
                 "model": agent.model.primary,
                 "description": agent.description,
                 "state": state(activity.state),
@@ -69,13 +72,14 @@ pub fn show(home: &Path, id: &str, why: bool, out: &Out) -> anyhow::Result<Exit>
     let ids = overview.agents.iter().map(|agent| agent.id.as_str());
     let agent = found.ok_or_else(|| view::unknown("agent", id, ids))?;
     let (settings, policy) = (view::settings(home), view::policy(home));
-    let role = settings.roles.get(&agent.role).cloned().or_else(|| role::builtin().remove(&agent.role));
-    let cases = cases(agent, role.as_ref(), &policy);
+    let roles = view::roles(&settings);
+    let role = roles.get(&agent.role);
+    let cases = cases(agent, role, &view::makers(&overview.agents, &roles, agent), &policy);
     if out.json {
-        out.value(json(&overview, agent, role.as_ref(), &cases));
+        out.value(json(&overview, agent, role, &cases));
         return Ok(Exit::Ok);
     }
-    describe(&overview, agent, role.as_ref(), &settings, out);
+    describe(&overview, agent, role, &settings, out);
     out.line("");
     tools(&cases, why, out);
     Ok(Exit::Ok)
@@ -90,14 +94,9 @@ struct Case {
 }
 
 /// Asks the gate itself, with an act of each kind that it tells apart.
-fn cases(agent: &Spec, role: Option<&Role>, policy: &Policy) -> Vec<Case> {
-    let asker = Asker {
-        spec: agent,
-        role,
-        approval_required: false,
-        label: &domain::label::Label::owner(),
-        above: &[],
-    };
+fn cases(agent: &Spec, role: Option<&Role>, above: &[Member<'_>], policy: &Policy) -> Vec<Case> {
+    let label = Label::owner();
+    let asker = Asker { spec: agent, role, approval_required: false, label: &label, above };
     let mut cases = Vec::new();
     for facts in tool::ALL {
         let samples = samples(facts.name, &agent.id, policy).into_iter();
@@ -233,6 +232,7 @@ fn describe(overview: &Overview, agent: &Spec, role: Option<&Role>, settings: &S
             None => format!("{}, which does not exist", agent.role),
         },
     );
+    field("spawned by", agent.spawned_by.as_ref().map_or_else(String::new, ToString::to_string));
     field("model", model(agent, settings));
     for (model, spent) in overview.spending().agent(&agent.id).into_iter().flatten() {
         field("spent", format!("{model}: {}", spent::line(spent)));

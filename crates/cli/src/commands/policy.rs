@@ -7,7 +7,7 @@ use domain::command::{self, Judgement, Place};
 use domain::gate::{self, Asker};
 use domain::label::Label;
 use domain::settings::{CommandVerdict, Policy};
-use domain::{role, tool};
+use domain::tool;
 use serde_json::json;
 
 use crate::failure::{Exit, fail};
@@ -69,9 +69,9 @@ fn may_run(home: &Path, agent: &str) -> anyhow::Result<Result<(), (String, Strin
         let help = "see the agents with `synod agent list`";
         return Err(fail(Exit::Failed, format!("there is no agent {agent}"), help));
     };
-    let role = view::settings(home).roles.remove(&spec.role).or_else(|| role::builtin().remove(&spec.role));
-    let asker =
-        Asker { spec, role: role.as_ref(), approval_required: false, label: &Label::owner(), above: &[] };
+    let roles = view::roles(&view::settings(home));
+    let (role, above) = (roles.get(&spec.role), view::makers(&agents, &roles, spec));
+    let asker = Asker { spec, role, approval_required: false, label: &Label::owner(), above: &above };
     Ok(gate::may_use(&asker, TOOL, tool::facts(TOOL).and_then(|facts| facts.needs)))
 }
 

@@ -4,10 +4,11 @@ use std::collections::BTreeSet;
 
 use crate::budget::{Hold, Ledger, Payer, account};
 use crate::event::{Bill, Event};
-use crate::id::{CallId, SessionId, Time};
+use crate::id::{AgentId, CallId, SessionId, Time};
 use crate::lifecycle::Lifecycle;
 use crate::session::Message;
 use crate::settings::Settings;
+use crate::spawn;
 use crate::state::{Deadline, Parked, Session, Stage, State, Step};
 use crate::usage::Usage;
 
@@ -85,8 +86,13 @@ impl State {
 
     /// Who pays for a call of this session to a model.
     pub(crate) fn payer(&self, id: &SessionId, session: &Session, model: &str) -> Payer {
-        let run = self.run_of(id, session.task.as_ref());
-        Payer { agent: session.agent.clone(), run, provider: account(&self.settings, model) }
+        self.payer_of(&session.agent, self.run_of(id, session.task.as_ref()), model)
+    }
+
+    /// The same for an agent's part in a run.
+    pub(crate) fn payer_of(&self, agent: &AgentId, run: String, model: &str) -> Payer {
+        let makers = spawn::above(self, agent).into_iter().cloned().collect();
+        Payer { agent: agent.clone(), makers, run, provider: account(&self.settings, model) }
     }
 
     /// Takes over new settings; whoever is parked looks whether there is room now.

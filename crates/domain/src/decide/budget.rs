@@ -43,9 +43,7 @@ pub(super) fn begin_first(
     expects: u64,
 ) -> Vec<Event> {
     let model = &agent.spec.model.primary;
-    let provider = budget::account(&state.settings, model);
-    let run = state.run_of(id, Some(task));
-    let payer = Payer { agent: agent.spec.id.clone(), run, provider };
+    let payer = state.payer_of(&agent.spec.id, state.run_of(id, Some(task)), model);
     match reserve(state, at, (id, ""), hold(state, payer, &agent.spec, model, expects)) {
         Ok(reserved) => {
             let begun = Event::TurnBegun { session: id.clone(), turn: 1 };

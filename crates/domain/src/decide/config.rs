@@ -25,9 +25,13 @@ pub(super) fn policy(state: &State, policy: &Policy) -> Vec<Event> {
 }
 
 pub(super) fn agent(state: &State, spec: &agent::Spec) -> Vec<Event> {
-    match state.agents.get(&spec.id) {
-        Some(known) if known.spec == *spec && !known.retired => Vec::new(),
-        _ => vec![Event::AgentDefined { spec: Box::new(spec.clone()) }],
+    let known = state.agents.get(&spec.id);
+    // Who made an agent bounds its rights, and does not change with its file.
+    let made = known.and_then(|known| known.spec.spawned_by.clone()).or_else(|| spec.spawned_by.clone());
+    let spec = agent::Spec { spawned_by: made, ..spec.clone() };
+    match known {
+        Some(known) if known.spec == spec && !known.retired => Vec::new(),
+        _ => vec![Event::AgentDefined { spec: Box::new(spec) }],
     }
 }
 

@@ -1,9 +1,12 @@
 //! The gate, as tables.
 
 use super::*;
-use crate::id::AgentId;
+use crate::event::Event;
+use crate::id::{AgentId, Time};
 use crate::role::builtin;
 use crate::settings::CommandRule;
+use crate::spawn::Origin;
+use crate::state::State;
 use crate::tool::ALL;
 
 fn spec(role: &str) -> agent::Spec {
@@ -301,6 +304,69 @@ proptest::proptest! {
         for length in 0..last {
             proptest::prop_assert!(may(length, &known[..length]) || !may(last, &known[..last]));
         }
+    }
+}
+
+/// Everybody by whom `id` is bound, found in another way: again and again over all, until nothing is added.
+fn bound_by(state: &State, ids: &[AgentId]) -> std::collections::BTreeSet<AgentId> {
+    let mut all: std::collections::BTreeSet<AgentId> = ids.iter().cloned().collect();
+    loop {
+        let makers = all.iter().filter_map(|id| state.agents.get(id)?.spec.spawned_by.clone());
+        let more: Vec<AgentId> = makers.flat_map(|origin| origin.agents().to_vec()).collect();
+        let before = all.len();
+        all.extend(more);
+        if all.len() == before {
+            return all;
+        }
+    }
+}
+
+proptest::proptest! {
+    /// Whoever was spawned by whom, through whose hands ever, and whoever then hands work to whom: what is done could be
+    /// done by each who is part of it. A parent that loses a right takes it from all below at once.
+    #[test]
+    fn no_spawned_agent_and_no_chain_has_more_rights_than_each_who_is_part_of_it(
+        agents in proptest::collection::vec(
+            (0usize..12, 0u8..4, proptest::bool::ANY, proptest::collection::vec(0usize..8, 0..3)), 1..8),
+        chain in proptest::collection::vec(0usize..8, 1..5),
+        shrinks in 0usize..8,
+        tool in 0usize..ALL.len(),
+    ) {
+        let names: Vec<String> = builtin().into_keys().collect();
+        let patterns = ["*", "*_file", "git_*", "execute_command"];
+        let id = |number: usize| AgentId::new(format!("agent-{}", number % agents.len()));
+        let mut state = State::new();
+        let define = |state: &mut State, spec: agent::Spec| {
+            state.apply(Time(1), &Event::AgentDefined { spec: Box::new(spec) });
+        };
+        for (number, (role, allow, can_delegate, makers)) in agents.iter().enumerate() {
+            let mut spec = agent::Spec::new(id(number), names[*role].clone(), "m");
+            spec.permissions.tools.allow = (*allow > 0).then(|| vec![patterns[*allow as usize].to_owned()]);
+            spec.permissions.delegation.can_delegate = *can_delegate;
+            let makers: Vec<AgentId> = makers.iter().map(|maker| id(*maker)).collect();
+            spec.spawned_by = (!makers.is_empty()).then_some(Origin::Agents(makers));
+            define(&mut state, spec);
+        }
+        let facts = &ALL[tool];
+        let mut chain: Vec<AgentId> = chain.into_iter().map(id).collect();
+        chain.dedup();
+        let alone = |state: &State, id: &AgentId| {
+            let (spec, label) = (&state.agents[id].spec, Label::owner());
+            let role = state.role(&spec.role);
+            may_use(&Asker { spec, role, approval_required: false, label: &label, above: &[] }, facts.name, facts.needs).is_ok()
+        };
+        let may = |state: &State| {
+            let (spec, label) = (&state.agents[chain.last().unwrap()].spec, Label::owner());
+            let (role, above) = (state.role(&spec.role), delegation::members(state, &chain));
+            let asker = Asker { spec, role, approval_required: false, label: &label, above: &above };
+            may_use(&asker, facts.name, facts.needs).is_ok()
+        };
+        let bound = bound_by(&state, &chain);
+        proptest::prop_assert_eq!(may(&state), bound.iter().all(|id| alone(&state, id)));
+        let mut poorer = state.agents[&id(shrinks)].spec.clone();
+        poorer.permissions.tools.deny = vec!["*".to_owned()];
+        define(&mut state, poorer);
+        proptest::prop_assert!(!bound.contains(&id(shrinks)) || !may(&state));
     }
 }
 

@@ -74,6 +74,7 @@ fn an_agent_in_yaml_is_read_whole() {
             branch: Some("agent/executor-001".to_owned()),
             ..Workspace::default()
         }),
+        spawned_by: None,
         metadata: BTreeMap::from([("version".to_owned(), "1.0".to_owned())]),
     };
     assert_eq!(spec, expected);
