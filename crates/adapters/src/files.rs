@@ -3,6 +3,7 @@
 //! One thread, the desk, owns all of it, so that there is one writer. It keeps a copy of the state as printed;
 //! whatever a file says beyond that, a person said.
 
+mod agents;
 mod approvals;
 mod cycles;
 mod desk;

@@ -422,6 +422,35 @@ pub enum AgentCommand {
     /// List agents and what they are doing.
     #[command(after_help = "Example: synod agent list")]
     List,
+    /// Make an agent while the team works. Its id is <role>-<8 hex>, and its file says who made it.
+    #[command(
+        after_help = "Example: synod agent spawn coder --goal 'Fix the login' --responsibility 'code:*'"
+    )]
+    Spawn {
+        /// A role, such as coder.
+        role: String,
+        /// A name for people.
+        #[arg(long)]
+        name: Option<String>,
+        /// What it is for.
+        #[arg(long, default_value = "", hide_default_value = true)]
+        goal: String,
+        /// Its model; that of another agent of the role if left out.
+        #[arg(long)]
+        model: Option<String>,
+        /// A kind of work that goes to it, as a pattern; may be given several times.
+        #[arg(long, value_name = "PATTERN")]
+        responsibility: Vec<String>,
+    },
+    /// End a spawned agent: what it does is given up, whoever waits is told, and its file goes.
+    #[command(after_help = "Example: synod agent terminate coder-1a2b3c4d --reason 'no longer needed'")]
+    Terminate {
+        /// Which.
+        agent: String,
+        /// Why; those who waited for it are told.
+        #[arg(long, default_value = "", hide_default_value = true)]
+        reason: String,
+    },
     /// Show one agent: what it may do, and by which rule.
     #[command(after_help = "Example: synod agent show executor-001 --why")]
     Show {

@@ -33,6 +33,8 @@ mod history;
 mod home;
 #[path = "all/injection.rs"]
 mod injection;
+#[path = "all/lifecycle.rs"]
+mod lifecycle;
 #[path = "all/look.rs"]
 mod look;
 #[path = "all/message.rs"]

@@ -7,17 +7,16 @@ mod labels;
 mod messages;
 mod queue;
 mod review;
+mod spawn;
 
-use crate::agent;
 use crate::apply::budget::{drop_parking, named};
 pub(crate) use crate::apply::budget::{expected, expected_first};
+use crate::approval::Request;
 use crate::event::{Event, Finish, Found, Tail};
-use crate::id::{AgentId, SessionId, TaskId, Ticket, Time};
+use crate::id::{SessionId, TaskId, Ticket, Time};
 use crate::lifecycle::Lifecycle;
 use crate::session::{Head, Message};
-use crate::state::{
-    Agent, Deadline, Pending, Proving, Requester, Session, Stage, State, Step, Task, TaskStage,
-};
+use crate::state::{Deadline, Pending, Proving, Requester, Session, Stage, State, Step, Task, TaskStage};
 use crate::task;
 use crate::usage::{Spent, Usage};
 
@@ -38,8 +37,10 @@ impl State {
             Event::Started => self.restart_clocks(at),
             Event::SettingsChanged { settings } => self.settle_anew(settings),
             Event::PolicyChanged { policy } => self.policy = policy.clone(),
-            Event::AgentDefined { spec } => self.define_agent(spec),
-            Event::AgentRetired { agent } => self.retire_agent(agent),
+            Event::AgentDefined { .. }
+            | Event::AgentRetired { .. }
+            | Event::AgentSpawned { .. }
+            | Event::AgentTerminated { .. } => self.change_team(event),
             Event::LineTaken { source, line } => self.take_line(source, *line),
             Event::TaskAdded { spec, by, in_file: _ } => self.add_task(spec, by),
             Event::TaskEdited { task, change, in_file: _ } => self.edit_task(task, change),
@@ -96,18 +97,7 @@ impl State {
                 self.label_reach(session, call);
             }
             Event::CallRetried { session, call } => self.retry_call(session, call.as_str()),
-            Event::CallAsked { request } => {
-                self.next_approval = self.next_approval.max(number_in(request.id.as_str()).saturating_add(1));
-                if let Some(expires) = request.expires {
-                    self.deadlines.insert((expires, Deadline::Approval(request.id.clone())));
-                }
-                self.step(
-                    &request.session,
-                    request.call.as_str(),
-                    Step::Asking { approval: request.id.clone() },
-                );
-                self.approvals.insert(request.id.clone(), (**request).clone());
-            }
+            Event::CallAsked { request } => self.ask_person(request),
             Event::CallAwaited { session, call, correlation, due } => {
                 self.await_answer(session, call, correlation, *due);
             }
@@ -133,6 +123,16 @@ impl State {
         }
     }
 
+    fn ask_person(&mut self, request: &Request) {
+        self.next_approval = self.next_approval.max(number_in(request.id.as_str()).saturating_add(1));
+        if let Some(expires) = request.expires {
+            self.deadlines.insert((expires, Deadline::Approval(request.id.clone())));
+        }
+        let step = Step::Asking { approval: request.id.clone() };
+        self.step(&request.session, request.call.as_str(), step);
+        self.approvals.insert(request.id.clone(), request.clone());
+    }
+
     fn restart_clocks(&mut self, at: Time) {
         self.restart_waits();
         // Time during which nothing ran does not count as working time.
@@ -156,37 +156,6 @@ impl State {
             let most = agent.map(|agent| self.delegations.work_ms_max(session.task.as_ref(), agent));
             start_clock(session, &id, at, most, &mut self.deadlines);
         }
-    }
-
-    fn define_agent(&mut self, spec: &agent::Spec) {
-        match self.agents.get_mut(&spec.id) {
-            Some(agent) => {
-                agent.spec = spec.clone();
-                agent.retired = false;
-            }
-            None => {
-                let agent = Agent {
-                    spec: spec.clone(),
-                    retired: false,
-                    busy: 0,
-                    sessions_begun: 0,
-                    sessions: Default::default(),
-                    queue: Default::default(),
-                    backlog: Default::default(),
-                    waiting: 0,
-                    head: None,
-                };
-                self.agents.insert(spec.id.clone(), agent);
-            }
-        }
-        self.refresh_lines_of(&spec.id);
-    }
-
-    fn retire_agent(&mut self, id: &AgentId) {
-        if let Some(agent) = self.agents.get_mut(id) {
-            agent.retired = true;
-        }
-        self.refresh_lines_of(id);
     }
 
     fn take_line(&mut self, source: &str, line: u64) {

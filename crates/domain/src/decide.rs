@@ -14,6 +14,7 @@ mod intake;
 mod messages;
 mod recover;
 mod review;
+mod spawn;
 mod turn;
 
 use std::collections::BTreeMap;
@@ -100,6 +101,8 @@ fn follow(state: &State, at: Time, input: &Input) -> Result<Vec<Event>, Refused>
         Input::TaskMarked { task, mark, by } => intake::task_marked(state, at, task, *mark, by),
         Input::TaskGone { task } => finish::gone(state, at, task),
         Input::CancelWanted { what, by } => cancel::wanted(state, at, what, by),
+        Input::SpawnWanted { order, by } => spawn::wanted(state, at, order, by),
+        Input::TerminateWanted { agent, reason, by } => spawn::end_wanted(state, at, agent, reason, by),
         Input::TaskWanted { spec, by } => intake::task_wanted(state, spec, by),
         Input::ApprovalsFound { highest } => match highest.saturating_add(1) {
             next if next > state.next_approval => Ok(vec![Event::ApprovalsFound { next }]),

@@ -47,6 +47,26 @@ pub enum Event {
         /// Whose.
         agent: AgentId,
     },
+    /// An agent was made while the team works; its file is printed.
+    AgentSpawned {
+        /// All of it; `spawned_by` says who made it.
+        spec: Box<agent::Spec>,
+        /// The conversation in which that was asked for, if an agent did.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        session: Option<SessionId>,
+    },
+    /// A spawned agent was ended; its file is taken away and it does not come back.
+    AgentTerminated {
+        /// Which.
+        agent: AgentId,
+        /// Who said so: `agent:…`, `person:…`; `synod` if it ended with the one that made it.
+        by: String,
+        /// Why.
+        reason: String,
+        /// The conversation in which that was asked for, if an agent did.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        session: Option<SessionId>,
+    },
     /// A line of an inbox file was taken.
     LineTaken {
         /// `inbox/slack-messages.jsonl`
@@ -477,6 +497,8 @@ impl Event {
             Self::PolicyChanged { .. } => "policy_changed",
             Self::AgentDefined { .. } => "agent_defined",
             Self::AgentRetired { .. } => "agent_retired",
+            Self::AgentSpawned { .. } => "agent_spawned",
+            Self::AgentTerminated { .. } => "agent_terminated",
             Self::LineTaken { .. } => "line_taken",
             Self::TaskAdded { .. } => "task_added",
             Self::TaskEdited { .. } => "task_edited",

@@ -93,7 +93,7 @@ fn judge_act(asker: &Asker<'_>, policy: &Policy, act: &Act, seen: Option<&Seen>)
         nature: Nature::Read,
         permit: Permit::NONE,
     };
-    let path = match path_of(act) {
+    let path = match path_of(act).and_then(|path| may_reach(asker.label, act).map(|()| path)) {
         Ok(path) => path,
         Err((rule, advice)) => return deny(rule, advice),
     };
@@ -119,21 +119,6 @@ fn judge_act(asker: &Asker<'_>, policy: &Policy, act: &Act, seen: Option<&Seen>)
             let factors = vec![format!("speaks to people outside the home: {whom}")];
             (Verdict::Ask { risk: Risk::Medium, factors }, format!("{} always asks", act.tool()))
         }
-        Act::SendMessage { to: other, .. }
-        | Act::CreateTask { assignee: Some(other), .. }
-        | Act::Delegate { to: other, .. }
-            if !asker.label.readers.include(other) =>
-        {
-            let advice =
-                format!("{other} may not see what was read here ({}); leave it to who may", asker.label);
-            return deny("trust.secret: readers".to_owned(), advice);
-        }
-        Act::ContextGet { context: name, .. } | Act::ContextPut { context: name, .. }
-            if !context::is_name(name) =>
-        {
-            let advice = format!("{name:?} is no name of a context: use letters, digits, - and _ only");
-            return deny("contexts are named, not found by path".to_owned(), advice);
-        }
         Act::ReadFile { .. }
         | Act::ListDirectory { .. }
         | Act::SearchFiles { .. }
@@ -149,6 +134,8 @@ fn judge_act(asker: &Asker<'_>, policy: &Policy, act: &Act, seen: Option<&Seen>)
         | Act::QueryTasks { .. }
         | Act::SendMessage { .. }
         | Act::Delegate { .. }
+        | Act::SpawnAgent { .. }
+        | Act::TerminateAgent { .. }
         | Act::MemorySearch { .. }
         | Act::Extract { .. }
         | Act::ListSessions { .. }
@@ -158,7 +145,9 @@ fn judge_act(asker: &Asker<'_>, policy: &Policy, act: &Act, seen: Option<&Seen>)
             return deny("check is Synod's own".to_owned(), "there is no tool check".to_owned());
         }
     };
-    let changes = nature != Nature::Read && !facts.is_some_and(|f| f.inside);
+    // An agent's file is what the owner trusts, so what is written there is not on the word of anybody either.
+    let is_definition = matches!(act, Act::SpawnAgent { .. });
+    let changes = is_definition || nature != Nature::Read && !facts.is_some_and(|f| f.inside);
     let is_outward = wants_network || matches!(act, Act::SlackSend { .. } | Act::EmailSend { .. });
     let (verdict, rule) =
         if changes { trusted(asker.label, is_outward, verdict, rule) } else { (verdict, rule) };
@@ -178,6 +167,31 @@ fn judge_act(asker: &Asker<'_>, policy: &Policy, act: &Act, seen: Option<&Seen>)
         _ => Permit::NONE,
     };
     Ruling { verdict, rule, nature, permit }
+}
+
+/// Whether whom or what an act names may be reached with what was read before it.
+fn may_reach(label: &Label, act: &Act) -> Result<(), (String, String)> {
+    let readers = "trust.secret: readers".to_owned();
+    match act {
+        Act::SendMessage { to: other, .. }
+        | Act::CreateTask { assignee: Some(other), .. }
+        | Act::Delegate { to: other, .. }
+            if !label.readers.include(other) =>
+        {
+            Err((readers, format!("{other} may not see what was read here ({label}); leave it to who may")))
+        }
+        // What it is told stands in its file, for everybody to read.
+        Act::SpawnAgent { .. } if label.readers != Readers::Home => {
+            Err((readers, format!("what was read here is not for a new agent to see ({label})")))
+        }
+        Act::ContextGet { context: name, .. } | Act::ContextPut { context: name, .. }
+            if !context::is_name(name) =>
+        {
+            let advice = format!("{name:?} is no name of a context: use letters, digits, - and _ only");
+            Err(("contexts are named, not found by path".to_owned(), advice))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// The path that an act names, in its plain form, if agents may do that there at all.

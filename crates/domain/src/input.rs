@@ -11,6 +11,7 @@ use crate::message::Urgency;
 use crate::review::Finding;
 use crate::session::{Head, Status};
 use crate::settings::{Policy, Settings};
+use crate::spawn::Order;
 use crate::task::{self, Mark};
 use crate::tool::Call;
 use crate::usage::Usage;
@@ -72,6 +73,22 @@ pub enum Input {
     CancelWanted {
         /// Its id.
         what: String,
+        /// Who.
+        by: String,
+    },
+    /// A person wants a new agent.
+    SpawnWanted {
+        /// What it shall be.
+        order: Box<Order>,
+        /// Who.
+        by: String,
+    },
+    /// A person ends a spawned agent, with all that it does.
+    TerminateWanted {
+        /// Which.
+        agent: AgentId,
+        /// Why.
+        reason: String,
         /// Who.
         by: String,
     },

@@ -26,6 +26,8 @@ pub fn react(state: &State, event: &Event) -> Option<Effect> {
         | Event::PolicyChanged { .. }
         | Event::AgentDefined { .. }
         | Event::AgentRetired { .. }
+        | Event::AgentSpawned { .. }
+        | Event::AgentTerminated { .. }
         | Event::LineTaken { .. }
         | Event::TaskAdded { .. }
         | Event::TaskEdited { .. }

@@ -25,6 +25,9 @@ pub enum Refused {
     /// There is no such agent.
     #[error("there is no agent {0}")]
     NoAgent(AgentId),
+    /// Nobody is there to whom this could be said; who was probably meant.
+    #[error("{0}")]
+    NoReceiver(String),
     /// There is no such session.
     #[error("there is no session {0}")]
     NoSession(SessionId),
@@ -54,6 +57,9 @@ pub enum Refused {
     /// The id is in use.
     #[error("there is already a task {0}")]
     TaskExists(TaskId),
+    /// An agent is not made or not ended.
+    #[error(transparent)]
+    Spawn(#[from] crate::spawn::Rejected),
     /// Too much at once.
     #[error("{limit}: {value} is the most")]
     Limit {

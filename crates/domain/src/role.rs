@@ -83,6 +83,8 @@ pub fn builtin() -> BTreeMap<String, Role> {
                 "delegate",
                 "approve_work",
                 "merge_branch",
+                "spawn_agent",
+                "terminate_agent",
             ],
         ),
         (
@@ -117,7 +119,7 @@ pub fn builtin() -> BTreeMap<String, Role> {
         (
             "orchestrator",
             &[ReadFiles, SpawnAgents],
-            &["read_file", "search_files", "list_directory", "delegate"],
+            &["read_file", "search_files", "list_directory", "delegate", "spawn_agent", "terminate_agent"],
         ),
         ("voter", &[ReadFiles], &read_tools),
     ];

@@ -128,7 +128,10 @@ fn choose(search: &mut Search<'_>) -> Chosen {
 
 /// Agents that take new work, who comes first by rank first.
 fn able(state: &State) -> Vec<&agent::Spec> {
-    let mut able: Vec<_> = state.agents.values().filter(|a| !a.retired).map(|a| &a.spec).collect();
+    // Whom an agent spawned gets work from who names it, and draws none away from others.
+    let is_free = |spec: &&agent::Spec| spec.spawned_by.as_ref().is_none_or(|by| by.parent().is_none());
+    let mut able: Vec<_> =
+        state.agents.values().filter(|a| !a.retired).map(|a| &a.spec).filter(is_free).collect();
     able.sort_by(|a, b| (a.priority, &a.id).cmp(&(b.priority, &b.id)));
     able
 }

@@ -354,6 +354,12 @@ pub struct Limits {
     /// Whether delegated work goes on after a crash in the middle of a call that must not be repeated.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub delegation_retry: bool,
+    /// How many agents may stand above one that is spawned, each spawned by the one before.
+    #[serde(skip_serializing_if = "is_default_spawn_depth")]
+    pub spawn_depth_max: u32,
+    /// Spawned agents that may be there at once.
+    #[serde(skip_serializing_if = "is_default_spawned")]
+    pub spawned_max: u32,
 }
 
 /// What becomes of work that is delegated to an agent without a free slot.
@@ -371,6 +377,21 @@ impl WhenFull {
     fn is_default(&self) -> bool {
         *self == Self::default()
     }
+}
+
+/// What `limits.spawn_depth_max` is unless it is set.
+const SPAWN_DEPTH_MAX: u32 = 3;
+/// What `limits.spawned_max` is unless it is set.
+const SPAWNED_MAX: u32 = 50;
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde gives a reference")]
+fn is_default_spawn_depth(depth: &u32) -> bool {
+    *depth == SPAWN_DEPTH_MAX
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde gives a reference")]
+fn is_default_spawned(number: &u32) -> bool {
+    *number == SPAWNED_MAX
 }
 
 /// What `limits.request_turns_max` is unless it is set.
@@ -396,6 +417,8 @@ impl Default for Limits {
             output_bytes_max: 32_768,
             delegation_when_full: WhenFull::Queue,
             delegation_retry: false,
+            spawn_depth_max: SPAWN_DEPTH_MAX,
+            spawned_max: SPAWNED_MAX,
         }
     }
 }

@@ -1,5 +1,5 @@
-//! Agents that are made while the team works: who made them, and whose rights bound them.
-//! Nothing here makes anything; `decide/spawn.rs` does.
+//! Agents that are made while the team works: who made them, whose rights bound them, and what must be so before one
+//! is made or ended. Nothing here makes anything; `decide/spawn.rs` does.
 
 use std::fmt;
 
@@ -8,8 +8,17 @@ use serde::{Deserialize, Serialize};
 use crate::agent;
 use crate::delegation;
 use crate::id::AgentId;
+use crate::role;
 use crate::state::State;
 
+/// The tool by which an agent makes another.
+pub const SPAWN: &str = "spawn_agent";
+/// The tool by which it ends one that it made.
+pub const TERMINATE: &str = "terminate_agent";
+/// The entry of `metadata:` that says in which call of which conversation an agent was made.
+pub const MADE_IN: &str = "spawned_in";
+/// So many steps from a spawned agent up to one that was not are followed.
+const DEPTH_FOLLOWED: usize = 64;
 /// What stands before the name of a person who made an agent; no agent has such a name.
 const PERSON: &str = "person:";
 
@@ -97,6 +106,164 @@ pub fn makers<'a>(id: &AgentId, spec_of: impl Fn(&AgentId) -> Option<&'a agent::
 /// The same of a home.
 pub fn above<'a>(state: &'a State, id: &AgentId) -> Vec<&'a AgentId> {
     makers(id, |id| state.agents.get(id).map(|agent| &agent.spec))
+}
+
+/// How many agents stand above `id`, each of which spawned the next.
+pub fn depth(state: &State, id: &AgentId) -> usize {
+    lineage(state, id).count()
+}
+
+/// Who spawned `id`, who spawned that one, and so on.
+fn lineage<'a>(state: &'a State, id: &AgentId) -> impl Iterator<Item = &'a AgentId> {
+    let parent = |id: &AgentId| state.agents.get(id)?.spec.spawned_by.as_ref()?.parent();
+    std::iter::successors(parent(id), move |id| parent(id)).take(DEPTH_FOLLOWED)
+}
+
+/// Agents that are there and that `id` spawned, or one of those did.
+pub fn below<'a>(state: &'a State, id: &AgentId) -> Vec<&'a AgentId> {
+    let there = state.agents.iter().filter(|(_, agent)| agent.terminated.is_none());
+    let is_below = |other: &AgentId| lineage(state, other).any(|above| above == id);
+    there.map(|(other, _)| other).filter(|other| *other != id && is_below(other)).collect()
+}
+
+/// What a new agent shall be.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Order {
+    /// Its role.
+    pub role: String,
+    /// A name for people.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// What it is for.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub goal: String,
+    /// Task tags it answers for, as patterns.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub responsibilities: Vec<String>,
+    /// Its model, if a person says which; an agent's has the model of its parent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+}
+
+/// Why an agent is not made or not ended, and what to do instead.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Rejected {
+    /// Nobody knows what such an agent could do.
+    #[error("there is no role {role}; there are: {}", .known.join(", "))]
+    NoRole {
+        /// Which.
+        role: String,
+        /// Those that there are.
+        known: Vec<String>,
+    },
+    /// Spawned by one that was spawned by one that was spawned…
+    #[error(
+        "limits.spawn_depth_max: {parent} was spawned itself, {depth_max} deep is the most; do it yourself, or ask {parent}'s maker"
+    )]
+    TooDeep {
+        /// Who asks.
+        parent: AgentId,
+        /// The setting.
+        depth_max: u32,
+    },
+    /// Too many are there.
+    #[error(
+        "limits.spawned_max: {most} spawned agents are there, which is the most; end one that is no longer needed"
+    )]
+    TooMany {
+        /// The setting.
+        most: u32,
+    },
+    /// Nobody says which model it speaks with.
+    #[error("no model is given for it, and no other {role} has one; there are: {}", .known.join(", "))]
+    NoModel {
+        /// Its role.
+        role: String,
+        /// The aliases of the settings.
+        known: Vec<String>,
+    },
+    /// A name of several lines, or an empty one.
+    #[error("the name must be one line that is not empty, of at most {NAME_CHARS_MAX} characters")]
+    BadName,
+    /// There is none.
+    #[error("there is no agent {0}")]
+    NoAgent(AgentId),
+    /// It is over with it.
+    #[error("{0} was terminated")]
+    Terminated(AgentId),
+    /// Its file is a person's.
+    #[error("{0} was not spawned: a person wrote its file, and a person takes it away")]
+    NotSpawned(AgentId),
+    /// By somebody else.
+    #[error("{agent} was spawned by {origin}; only those who made it, and people, end it")]
+    NotYours {
+        /// Which.
+        agent: AgentId,
+        /// Who may.
+        origin: String,
+    },
+}
+
+/// The longest name for people.
+pub const NAME_CHARS_MAX: usize = 100;
+
+impl Rejected {
+    /// The rule that decided, in words that can be searched for.
+    pub fn rule(&self) -> &'static str {
+        match self {
+            Self::NoRole { .. } => "spawn: the role exists",
+            Self::TooDeep { .. } => "limits.spawn_depth_max",
+            Self::TooMany { .. } => "limits.spawned_max",
+            Self::NoModel { .. } => "spawn: a model is known",
+            Self::BadName => "spawn: a name is one line",
+            Self::NoAgent(_) | Self::Terminated(_) => "terminate: the agent is there",
+            Self::NotSpawned(_) => "terminate: only spawned agents",
+            Self::NotYours { .. } => "terminate: only who made it",
+        }
+    }
+}
+
+/// Whether an agent of this role may be made by `origin`.
+pub fn check_new(state: &State, order: &Order, origin: &Origin) -> Result<(), Rejected> {
+    if state.role(&order.role).is_none() {
+        let own = state.settings.roles.keys().chain(role::BUILTIN.keys()).cloned();
+        let known: std::collections::BTreeSet<String> = own.collect();
+        return Err(Rejected::NoRole { role: order.role.clone(), known: known.into_iter().collect() });
+    }
+    let is_name = |name: &String| {
+        !name.trim().is_empty()
+            && !name.chars().any(char::is_control)
+            && name.chars().count() <= NAME_CHARS_MAX
+    };
+    if order.name.as_ref().is_some_and(|name| !is_name(name)) {
+        return Err(Rejected::BadName);
+    }
+    let limits = &state.settings.limits;
+    if let Some(parent) = origin.parent()
+        && depth(state, parent) >= limits.spawn_depth_max as usize
+    {
+        return Err(Rejected::TooDeep { parent: parent.clone(), depth_max: limits.spawn_depth_max });
+    }
+    let spawned = state.agents.values().filter(|agent| !agent.retired && agent.spec.spawned_by.is_some());
+    if spawned.count() >= limits.spawned_max as usize {
+        return Err(Rejected::TooMany { most: limits.spawned_max });
+    }
+    Ok(())
+}
+
+/// Whether an agent may be ended, by a person or by an agent that is named.
+pub fn check_end(state: &State, id: &AgentId, by: Option<&AgentId>) -> Result<(), Rejected> {
+    let agent = state.agents.get(id).ok_or_else(|| Rejected::NoAgent(id.clone()))?;
+    if agent.terminated.is_some() {
+        return Err(Rejected::Terminated(id.clone()));
+    }
+    let origin = agent.spec.spawned_by.as_ref().ok_or_else(|| Rejected::NotSpawned(id.clone()))?;
+    match by {
+        Some(by) if !lineage(state, id).any(|above| above == by) => {
+            Err(Rejected::NotYours { agent: id.clone(), origin: origin.to_string() })
+        }
+        Some(_) | None => Ok(()),
+    }
 }
 
 #[cfg(test)]

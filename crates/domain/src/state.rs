@@ -88,6 +88,9 @@ pub struct Agent {
     pub spec: agent::Spec,
     /// Whether its file is gone: it finishes what it has and gets nothing new.
     pub retired: bool,
+    /// By whom it was ended, if it was: it is retired for good.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub terminated: Option<String>,
     /// Sessions that work now.
     pub busy: u32,
     /// How many sessions it ever had; makes the next session's id.

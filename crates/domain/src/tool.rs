@@ -12,6 +12,7 @@ use crate::message::{Kind, Urgency};
 use crate::review;
 use crate::role::Permission;
 use crate::session::Status;
+use crate::spawn;
 use crate::task::{Mark, Priority};
 
 /// One tool call that a model asked for.
@@ -305,6 +306,28 @@ pub enum Act {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         issues: Vec<String>,
     },
+    /// Make a new agent, with at most the rights of whoever asks.
+    SpawnAgent {
+        /// Its role.
+        role: String,
+        /// A name for people.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        name: Option<String>,
+        /// What it is for.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        goal: String,
+        /// Task tags it answers for, as patterns.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        responsibilities: Vec<String>,
+    },
+    /// End an agent that was spawned, with all that it does.
+    TerminateAgent {
+        /// Which.
+        agent: AgentId,
+        /// Why.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        reason: String,
+    },
     /// Hand a piece of work to another agent, and wait for what comes of it.
     Delegate {
         /// To whom.
@@ -426,7 +449,7 @@ pub struct Facts {
 }
 
 /// Every tool of this version, in the order of the documentation.
-pub const ALL: [Facts; 27] = [
+pub const ALL: [Facts; 29] = [
     fact("read_file", Some(Permission::ReadFiles), Nature::Read),
     fact("list_directory", Some(Permission::ReadFiles), Nature::Read),
     fact("search_files", Some(Permission::ReadFiles), Nature::Read),
@@ -448,6 +471,8 @@ pub const ALL: [Facts; 27] = [
     fact("query_tasks", None, Nature::Read),
     inside("send_message"),
     inside(delegation::TOOL),
+    Facts { needs: Some(Permission::SpawnAgents), ..inside(spawn::SPAWN) },
+    Facts { needs: Some(Permission::SpawnAgents), ..inside(spawn::TERMINATE) },
     fact("memory_search", Some(Permission::ReadFiles), Nature::Read),
     fact("extract", Some(Permission::ReadFiles), Nature::Read),
     // Grants decide, whatever the role.
@@ -518,6 +543,8 @@ impl Act {
             Self::QueryTasks { .. } => "query_tasks",
             Self::SendMessage { .. } => "send_message",
             Self::Delegate { .. } => delegation::TOOL,
+            Self::SpawnAgent { .. } => spawn::SPAWN,
+            Self::TerminateAgent { .. } => spawn::TERMINATE,
             Self::MemorySearch { .. } => "memory_search",
             Self::Extract { .. } => "extract",
             Self::ContextGet { .. } => "context_get",

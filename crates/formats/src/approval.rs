@@ -147,6 +147,8 @@ pub(crate) fn show(act: &Act) -> Shown {
         | Act::QueryTasks { .. }
         | Act::SendMessage { .. }
         | Act::Delegate { .. }
+        | Act::SpawnAgent { .. }
+        | Act::TerminateAgent { .. }
         | Act::MemorySearch { .. }
         | Act::ContextGet { .. }
         | Act::ContextPut { .. }

@@ -158,6 +158,12 @@ pub(crate) const SHAPE: Shape = Shape::Record(&[
             may("tool_ms_max", AMOUNT, "how long one tool call may take (60000)"),
             may("output_bytes_max", AMOUNT, "bytes of a tool's output that go into the session (32768)"),
             may(
+                "spawn_depth_max",
+                COUNT,
+                "agents that may stand above a spawned one, each spawned by the next (3)",
+            ),
+            may("spawned_max", COUNT, "spawned agents that may be there at once (50)"),
+            may(
                 "delegation_retry",
                 Shape::Bool,
                 "whether delegated work goes on after a crash in a call that must not be repeated (false)",
@@ -514,6 +520,8 @@ fn limits(node: &Node) -> Limits {
         model_ms_max: long("model_ms_max").unwrap_or(default.model_ms_max),
         tool_ms_max: long("tool_ms_max").unwrap_or(default.tool_ms_max),
         output_bytes_max: long("output_bytes_max").unwrap_or(default.output_bytes_max),
+        spawn_depth_max: node.get_int("spawn_depth_max").unwrap_or(default.spawn_depth_max),
+        spawned_max: node.get_int("spawned_max").unwrap_or(default.spawned_max),
         delegation_retry: node.get("delegation_retry").and_then(Node::bool).unwrap_or_default(),
         delegation_when_full: match node.get("delegation_when_full").and_then(Node::text) {
             Some("reject") => WhenFull::Reject,

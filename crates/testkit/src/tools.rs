@@ -185,7 +185,11 @@ impl Inner {
             | Act::CreateTask { .. }
             | Act::UpdateTask { .. }
             | Act::SendMessage { .. }
-            | Act::Delegate { .. } => Outcome::failed(format!("{} is carried out inside", order.act.tool())),
+            | Act::Delegate { .. }
+            | Act::SpawnAgent { .. }
+            | Act::TerminateAgent { .. } => {
+                Outcome::failed(format!("{} is carried out inside", order.act.tool()))
+            }
         }
     }
 }

@@ -50,6 +50,23 @@ pub enum Request {
         /// Who.
         by: String,
     },
+    /// Make an agent.
+    Spawn {
+        /// What it shall be.
+        order: Box<domain::spawn::Order>,
+        /// Who wants it.
+        by: String,
+    },
+    /// End a spawned agent, with all that it does.
+    Terminate {
+        /// Which.
+        agent: String,
+        /// Why.
+        #[serde(default)]
+        reason: String,
+        /// Who ends it.
+        by: String,
+    },
     /// Vouch for what stands in a file, as it stands.
     Vouch {
         /// Relative to the home.
@@ -82,6 +99,9 @@ pub enum Response {
         /// The task that was added, if one was.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         task: Option<String>,
+        /// The agent that was made, if one was.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        agent: Option<String>,
     },
     /// It was refused by a rule.
     Refused {

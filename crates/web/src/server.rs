@@ -152,11 +152,15 @@ async fn answer(handle: &Handle, request: Request) -> Response {
         }
         Request::Add { task, by } => add(handle, task, by).await,
         Request::Cancel { what, by } => submit(handle, Input::CancelWanted { what, by }).await,
+        Request::Spawn { order, by } => spawn(handle, order, by).await,
+        Request::Terminate { agent, reason, by } => {
+            submit(handle, Input::TerminateWanted { agent: AgentId::new(agent), reason, by }).await
+        }
         Request::Vouch { path, digest, by } => submit(handle, Input::FileTrusted { path, digest, by }).await,
         Request::Await { task, ms_max } => wait(handle, task.map(TaskId::new), ms_max).await,
         Request::Stop => {
             handle.stop().await;
-            Response::Done { seq: handle.pulse().borrow().seq.0, task: None }
+            Response::Done { seq: handle.pulse().borrow().seq.0, task: None, agent: None }
         }
     }
 }
@@ -200,7 +204,7 @@ fn view(state: &State, task: &domain::state::Task) -> TaskView {
 
 async fn submit(handle: &Handle, input: Input) -> Response {
     match handle.submit(input).await {
-        Ok(Ok(seq)) => Response::Done { seq: seq.0, task: None },
+        Ok(Ok(seq)) => Response::Done { seq: seq.0, task: None, agent: None },
         Ok(Err(refused)) => Response::Refused { reason: refused.to_string() },
         Err(closed) => Response::Refused { reason: closed.to_string() },
     }
@@ -220,7 +224,24 @@ async fn add(handle: &Handle, task: Box<domain::task::Spec>, by: String) -> Resp
             added = Some(spec.id);
         }
     }
-    Response::Done { seq, task: added.map(|id| id.to_string()) }
+    Response::Done { seq, task: added.map(|id| id.to_string()), agent: None }
+}
+
+async fn spawn(handle: &Handle, order: Box<domain::spawn::Order>, by: String) -> Response {
+    let mut events = handle.listen();
+    let response = submit(handle, Input::SpawnWanted { order: order.clone(), by: by.clone() }).await;
+    let Response::Done { seq, task, .. } = response else { return response };
+    let origin = domain::spawn::Origin::Person(by);
+    let mut made = None;
+    while let Ok(recorded) = events.try_recv() {
+        if let Event::AgentSpawned { spec, .. } = recorded.event
+            && spec.role == order.role
+            && spec.spawned_by.as_ref() == Some(&origin)
+        {
+            made = Some(spec.id.to_string());
+        }
+    }
+    Response::Done { seq, task, agent: made }
 }
 
 /// Of so many tasks it is told why they do not go on.

@@ -99,13 +99,10 @@ impl Trail {
             Event::Started => vec![Line { by: "synod".to_owned(), ..new(Kind::Run, "started") }],
             Event::SettingsChanged { settings } => vec![config("synod.yaml", digest(settings))],
             Event::PolicyChanged { policy } => vec![config("policy/commands.yaml", digest(policy))],
-            Event::AgentDefined { spec } => {
-                vec![Line { agent: spec.id.to_string(), ..config("agents", digest(spec)) }]
-            }
-            Event::AgentRetired { agent } => {
-                let (agent, outcome) = (agent.to_string(), "removed".to_owned());
-                vec![Line { agent, outcome, ..config("agents", String::new()) }]
-            }
+            Event::AgentDefined { .. }
+            | Event::AgentRetired { .. }
+            | Event::AgentSpawned { .. }
+            | Event::AgentTerminated { .. } => about_agent(config, &recorded.event).into_iter().collect(),
             Event::TaskAdded { spec, by: Requester::Session { session }, .. } => {
                 vec![self.delegation(new(Kind::Delegation, "given"), session, spec)]
             }
@@ -422,6 +419,25 @@ fn arguments(act: &Act) -> String {
         }
         Ok(_) | Err(_) => String::new(),
     }
+}
+
+/// A line about who is in the team.
+fn about_agent(config: impl Fn(&str, String) -> Line, event: &Event) -> Option<Line> {
+    let line = |agent: &AgentId, act: String| Line { agent: agent.to_string(), ..config("agents", act) };
+    Some(match event {
+        Event::AgentDefined { spec } => line(&spec.id, digest(spec)),
+        Event::AgentRetired { agent } => Line { outcome: "removed".to_owned(), ..line(agent, String::new()) },
+        Event::AgentSpawned { spec, .. } => {
+            let by = spec.spawned_by.as_ref().map(ToString::to_string).unwrap_or_default();
+            let (by, outcome) = (brief(&by, TEXT_BYTES_MAX), "spawned".to_owned());
+            Line { by, outcome, ..line(&spec.id, digest(spec)) }
+        }
+        Event::AgentTerminated { agent, by, reason, .. } => {
+            let (by, note) = (brief(by, TEXT_BYTES_MAX), brief(reason, TEXT_BYTES_MAX));
+            Line { by, note, outcome: "terminated".to_owned(), ..line(agent, String::new()) }
+        }
+        _ => return None,
+    })
 }
 
 fn crashed(new: impl Fn(Kind, &str) -> Line, id: &DelegationId, reason: &str) -> Line {

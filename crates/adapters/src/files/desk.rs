@@ -16,6 +16,7 @@ use ports::printer::Recorded;
 use ports::tools::Tools;
 use tokio::sync::{mpsc, oneshot};
 
+use super::agents::AgentOp;
 use super::approvals::{ApprovalOp, QUEUE};
 use super::disk::{self, Displaced, Flush, Found, Known, Replaced, Stamp};
 use super::flush::Flusher;
@@ -125,6 +126,7 @@ struct Look {
 /// Edits that are not made yet.
 #[derive(Default)]
 struct Todo {
+    agents: Vec<AgentOp>,
     tasks: BTreeMap<String, Vec<TaskOp>>,
     sessions: BTreeMap<SessionId, Vec<SessionOp>>,
     approvals: Vec<ApprovalOp>,
@@ -324,6 +326,7 @@ impl Desk {
         if !self.replaying && asked_by(event).is_some_and(|session| self.has_unprinted_calls(session)) {
             self.settle();
         }
+        self.todo.agents.extend(AgentOp::of(event));
         if let Some((path, op)) = self.task_op(at, event) {
             self.todo.tasks.entry(path).or_default().push(op);
         }
@@ -353,6 +356,10 @@ impl Desk {
         let todo = std::mem::take(&mut self.todo);
         let reached = self.taken;
         let mut held = None;
+        self.todo.agents = self.settle_agents(todo.agents);
+        if !self.todo.agents.is_empty() {
+            held = todo.held.or(Some(reached));
+        }
         for (path, ops) in todo.tasks {
             let done = self.settle_tasks(&path, &ops, false);
             if !self.note(&path, done) {

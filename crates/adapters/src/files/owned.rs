@@ -29,6 +29,11 @@ impl Desk {
         match found {
             Some(found) => {
                 if let Some(spec) = self.take(path, formats::agent::read(path, &found.text)) {
+                    if self.state.agents.get(&spec.id).is_some_and(|agent| agent.terminated.is_some()) {
+                        let what =
+                            format!("{} was terminated and does not come back; give it another id", spec.id);
+                        return self.complain_text(path, what);
+                    }
                     self.agent_files.insert(path.to_owned(), spec.id.clone());
                     self.say(Input::AgentRead(Box::new(spec)));
                 }

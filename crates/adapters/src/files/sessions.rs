@@ -44,6 +44,7 @@ impl SessionOp {
 pub(super) fn asked_by(event: &Event) -> Option<&SessionId> {
     match event {
         Event::TaskAdded { by: Requester::Session { session }, in_file: false, .. } => Some(session),
+        Event::AgentSpawned { session, .. } => session.as_ref(),
         Event::MessageAdded { asker, .. } => asker.as_ref(),
         _ => None,
     }

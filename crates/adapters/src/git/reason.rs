@@ -6,6 +6,7 @@ use domain::approval::{Answer, Outcome};
 use domain::event::{Event, Finish};
 use domain::id::{AgentId, ApprovalId, CallId, Seq, SessionId, TaskId, Time};
 use domain::session::Message;
+use domain::spawn::Origin;
 use domain::state::{Requester, Stage, State};
 use domain::task::End;
 use domain::tool::{Act, Want};
@@ -119,6 +120,16 @@ impl Reasons {
             Event::AgentRetired { agent } => {
                 let files = vec![format!("agents/{agent}.agent.yaml"), format!("agents/{agent}/agent.json")];
                 Told { files, ..owner(&format!("removed the agent {agent}"), "") }
+            }
+            Event::AgentSpawned { spec, .. } => {
+                let who = spec.spawned_by.as_ref().map_or(Who::Synod, maker);
+                let text = format!("{} spawned the agent {}", name_of(&who), spec.id);
+                Told::new(who, Weight::Change, text, &format!("agents/{}.agent.yaml", spec.id))
+            }
+            Event::AgentTerminated { agent, by, .. } => {
+                let who = speaker(by);
+                let text = format!("{} terminated the agent {agent}", name_of(&who));
+                Told::new(who, Weight::Change, text, &format!("agents/{agent}.agent.yaml"))
             }
             Event::LineTaken { source, line } => Told {
                 lines: Some(*line),
@@ -349,6 +360,14 @@ fn task_of(state: &State, session: &SessionId) -> Option<TaskId> {
     state.sessions.get(session).and_then(|session| session.task.clone())
 }
 
+/// Who made an agent.
+fn maker(origin: &Origin) -> Who {
+    match origin {
+        Origin::Person(name) => person(name),
+        Origin::Agents(_) => origin.parent().map_or(Who::Synod, agent),
+    }
+}
+
 fn person(name: &str) -> Who {
     let unnamed = name.is_empty() || name == "owner" || name == "person";
     Who::Person((!unnamed).then(|| name.to_owned()))
@@ -414,6 +433,8 @@ fn act_words(act: &Act, tense: Tense) -> String {
         Act::ApproveWork { approved: true, .. } => say("approved the work", "approve the work"),
         Act::ApproveWork { approved: false, .. } => say("sent the work back", "send the work back"),
         Act::MergeBranch { review } => format!("{} {review}", say("merged", "merge")),
+        Act::SpawnAgent { role, .. } => format!("{} a {role}", say("spawned", "spawn")),
+        Act::TerminateAgent { agent, .. } => format!("{} {agent}", say("terminated", "terminate")),
         Act::SlackSend { channel, .. } => format!("{} to {channel}", say("wrote", "write")),
         Act::EmailSend { to, .. } => format!("{} {to}", say("mailed", "mail")),
         _ => format!("{} {}", say("used", "use"), act.tool()),

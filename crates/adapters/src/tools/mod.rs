@@ -373,7 +373,9 @@ impl Tools for Toolbox {
             | Act::CreateTask { .. }
             | Act::UpdateTask { .. }
             | Act::SendMessage { .. }
-            | Act::Delegate { .. } => Err(format!("{} is carried out inside", order.act.tool())),
+            | Act::Delegate { .. }
+            | Act::SpawnAgent { .. }
+            | Act::TerminateAgent { .. } => Err(format!("{} is carried out inside", order.act.tool())),
         };
         let outcome = told(answer);
         match order.act {

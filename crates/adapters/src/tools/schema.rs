@@ -8,7 +8,7 @@ pub(super) struct Described {
 }
 
 /// Every tool of this version.
-pub(super) const TABLE: [Described; 27] = [
+pub(super) const TABLE: [Described; 29] = [
     Described {
         name: "read_file",
         description: "Read a text file, or some of its lines. A long file is cut, with a note that says from which line to read on. Binary files are refused.",
@@ -240,6 +240,34 @@ pub(super) const TABLE: [Described; 27] = [
                 "deadline_ms": {"type": "integer", "minimum": 1, "maximum": 2592000000, "description": "Give it up after so many milliseconds"}
             },
             "required": ["to", "tag", "task"],
+            "additionalProperties": false
+        }"#,
+    },
+    Described {
+        name: "spawn_agent",
+        description: "Make a new agent of a role. It has at most your rights and your model, and ends with you. It begins when you give it work: delegate, create_task or send_message. Answers with its id.",
+        schema: r#"{
+            "type": "object",
+            "properties": {
+                "role": {"type": "string", "minLength": 1, "maxLength": 100, "description": "A role, such as coder"},
+                "name": {"type": "string", "minLength": 1, "maxLength": 100, "description": "A name for people"},
+                "goal": {"type": "string", "minLength": 1, "maxLength": 20000, "description": "What it is for, with all that it must always know"},
+                "responsibilities": {"type": "array", "maxItems": 20, "items": {"type": "string", "minLength": 1, "maxLength": 200}, "description": "Kinds of work that can be delegated to it, such as code:*"}
+            },
+            "required": ["role"],
+            "additionalProperties": false
+        }"#,
+    },
+    Described {
+        name: "terminate_agent",
+        description: "End an agent that you spawned, or that one of those spawned: its work is given up, and it does not come back. Whoever waits for it is told.",
+        schema: r#"{
+            "type": "object",
+            "properties": {
+                "agent": {"type": "string", "pattern": "^[a-z][a-z0-9-]{0,62}$", "description": "Id of the agent"},
+                "reason": {"type": "string", "maxLength": 1000, "description": "Why; those who waited for it are told"}
+            },
+            "required": ["agent"],
             "additionalProperties": false
         }"#,
     },

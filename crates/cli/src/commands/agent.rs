@@ -46,24 +46,34 @@ pub fn list(home: &Path, out: &Out) -> anyhow::Result<Exit> {
         out.line("No agents; write agents/<id>.agent.yaml (`synod schema agent` says how).");
         return Ok(Exit::Ok);
     }
+    let is_spawned = overview.agents.iter().any(|agent| agent.spawned_by.is_some());
     let rows = overview.agents.iter().map(|agent| {
-        vec![
-            agent.id.to_string(),
-            text::line(&agent.role),
+        let mut row = vec![agent.id.to_string(), text::line(&agent.role)];
+        row.extend(is_spawned.then(|| spawned_by(agent)));
+        row.extend([
             text::line(&agent.model.primary),
             state(overview.activity(&agent.id).state).to_owned(),
             overview.open_tasks(&agent.id).count().to_string(),
             text::line(&agent.description),
-        ]
+        ]);
+        row
     });
-    for (number, line) in
-        text::table(&["AGENT", "ROLE", "MODEL", "STATE", "OPEN", "DESCRIPTION"], rows.collect())
-            .iter()
-            .enumerate()
-    {
+    let mut heads = vec!["AGENT", "ROLE", "MODEL", "STATE", "OPEN", "DESCRIPTION"];
+    if is_spawned {
+        heads.insert(2, "SPAWNED BY");
+    }
+    for (number, line) in text::table(&heads, rows.collect()).iter().enumerate() {
         out.line(if number == 0 { out.dim(line) } else { line.clone() });
     }
     Ok(Exit::Ok)
+}
+
+/// Who made an agent, for a column; its parent, of those through whose hands the wish came.
+pub fn spawned_by(agent: &Spec) -> String {
+    match &agent.spawned_by {
+        Some(origin) => text::line(&origin.parent().map_or_else(|| origin.to_string(), ToString::to_string)),
+        None => "-".to_owned(),
+    }
 }
 
 pub fn show(home: &Path, id: &str, why: bool, out: &Out) -> anyhow::Result<Exit> {
@@ -172,12 +182,6 @@ fn samples(tool: &str, agent: &AgentId, policy: &Policy) -> Vec<(String, Act)> {
         }),
         "query_tasks" => anything(Act::QueryTasks { sql: "SELECT 1".to_owned() }),
         "send_message" => anything(Act::send_message(agent.clone(), "a word")),
-        domain::delegation::TOOL => anything(Act::Delegate {
-            to: agent.clone(),
-            tag: "a:tag".to_owned(),
-            task: "a word".to_owned(),
-            deadline_ms: None,
-        }),
         "extract" => anything(Act::Extract {
             path: "inbox/mail.jsonl".to_owned(),
             question: "a word".to_owned(),
@@ -204,8 +208,28 @@ fn samples(tool: &str, agent: &AgentId, policy: &Policy) -> Vec<(String, Act)> {
         "slack_send" => {
             anything(Act::SlackSend { channel: "a channel".to_owned(), text: "a word".to_owned() })
         }
-        _ => Vec::new(),
+        _ => of_team(tool, agent).into_iter().flat_map(anything).collect(),
     }
+}
+
+/// The same of tools that are about other agents.
+fn of_team(tool: &str, agent: &AgentId) -> Option<Act> {
+    Some(match tool {
+        domain::delegation::TOOL => Act::Delegate {
+            to: agent.clone(),
+            tag: "a:tag".to_owned(),
+            task: "a word".to_owned(),
+            deadline_ms: None,
+        },
+        domain::spawn::SPAWN => Act::SpawnAgent {
+            role: "coder".to_owned(),
+            name: None,
+            goal: String::new(),
+            responsibilities: Vec::new(),
+        },
+        domain::spawn::TERMINATE => Act::TerminateAgent { agent: agent.clone(), reason: String::new() },
+        _ => return None,
+    })
 }
 
 fn word(verdict: &Verdict) -> &'static str {

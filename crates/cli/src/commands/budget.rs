@@ -84,6 +84,7 @@ fn rows(settings: &Settings, state: &State) -> Vec<Row> {
     let nobody = AgentId::new("nobody");
     let payer = |agent: &AgentId, run: &str, provider: Option<&String>| Payer {
         agent: agent.clone(),
+        makers: Vec::new(),
         run: run.to_owned(),
         provider: provider.cloned(),
     };

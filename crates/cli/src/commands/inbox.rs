@@ -126,6 +126,8 @@ fn act(act: &Act) -> (String, String) {
         | Act::QueryTasks { .. }
         | Act::SendMessage { .. }
         | Act::Delegate { .. }
+        | Act::SpawnAgent { .. }
+        | Act::TerminateAgent { .. }
         | Act::MemorySearch { .. }
         | Act::ContextGet { .. }
         | Act::ContextPut { .. }
@@ -164,6 +166,8 @@ pub fn act_line(wanted: &Act) -> String {
         | Act::QueryTasks { .. }
         | Act::SendMessage { .. }
         | Act::Delegate { .. }
+        | Act::SpawnAgent { .. }
+        | Act::TerminateAgent { .. }
         | Act::MemorySearch { .. }
         | Act::ContextGet { .. }
         | Act::ContextPut { .. }

@@ -4,14 +4,16 @@
 use std::path::Path;
 
 use domain::approval::Answer;
+use domain::event::Event;
 use domain::id::{AgentId, ApprovalId, SessionId, TaskId};
 use domain::input::Input;
 use domain::message::Urgency;
+use domain::spawn::Order;
 use domain::task::{Priority, Spec};
 use serde_json::json;
 use web::api::{Request, Response};
 
-use crate::args::TaskCommand;
+use crate::args::{AgentCommand, TaskCommand};
 use crate::failure::{Exit, fail};
 use crate::home::person;
 use crate::out::Out;
@@ -103,6 +105,37 @@ pub fn say(home: &Path, to: &str, text: &str, priority: &str, out: &Out) -> anyh
     Ok(Exit::Ok)
 }
 
+pub fn spawn(home: &Path, spawn: AgentCommand, out: &Out) -> anyhow::Result<Exit> {
+    let AgentCommand::Spawn { role, name, goal, model, responsibility } = spawn else {
+        return Ok(Exit::Usage);
+    };
+    let order = Box::new(Order { role, name, goal, responsibilities: responsibility, model });
+    let request = Request::Spawn { order: order.clone(), by: person() };
+    let input = Input::SpawnWanted { order, by: person() };
+    let help = "`synod agent spawn --help` says what can be given";
+    let id = leave(home, &request, input, help)?.unwrap_or_default();
+    if out.json {
+        out.value(json!({ "agent": id }));
+    } else {
+        out.line(format!("{id} is there; see agents/{id}.agent.yaml"));
+    }
+    Ok(Exit::Ok)
+}
+
+pub fn terminate(home: &Path, agent: &str, reason: &str, out: &Out) -> anyhow::Result<Exit> {
+    let (by, reason) = (person(), reason.to_owned());
+    let request = Request::Terminate { agent: agent.to_owned(), reason: reason.clone(), by: by.clone() };
+    let input = Input::TerminateWanted { agent: AgentId::new(agent), reason, by };
+    let help = "`synod agent list` shows who is there and who was spawned";
+    leave(home, &request, input, help)?;
+    if out.json {
+        out.value(json!({ "terminated": agent }));
+    } else {
+        out.line(format!("{agent} is terminated, with all that it did and all that it spawned"));
+    }
+    Ok(Exit::Ok)
+}
+
 pub fn add_task(home: &Path, add: TaskCommand, out: &Out) -> anyhow::Result<Exit> {
     let TaskCommand::Add { title, text, to, tag, priority, after, parent, file, approval_required } = add
     else {
@@ -147,7 +180,7 @@ pub fn add_task(home: &Path, add: TaskCommand, out: &Out) -> anyhow::Result<Exit
     Ok(Exit::Ok)
 }
 
-/// Leaves one mark, through the daemon if there is one. Gives the id of a task that was added.
+/// Leaves one mark, through the daemon if there is one. Gives the id of a task or an agent that was added.
 pub(super) fn leave(
     home: &Path,
     request: &Request,
@@ -156,7 +189,7 @@ pub(super) fn leave(
 ) -> anyhow::Result<Option<String>> {
     if wire::is_running(home) {
         return match web::client::ask(&wire::socket(home), request) {
-            Ok(Response::Done { task, .. }) => Ok(task),
+            Ok(Response::Done { task, agent, .. }) => Ok(task.or(agent)),
             Ok(Response::Refused { reason }) if reason == engine::Closed.to_string() => {
                 let help = "what it said last tells why; `synod up` starts it again";
                 Err(fail(Exit::Unreachable, reason, help))
@@ -175,8 +208,10 @@ pub(super) fn leave(
         let answer = running.handle.submit(input).await?;
         let mut added = None;
         while let Ok(recorded) = events.try_recv() {
-            if let domain::event::Event::TaskAdded { spec, .. } = recorded.event {
-                added = Some(spec.id.to_string());
+            match recorded.event {
+                Event::TaskAdded { spec, .. } => added = Some(spec.id.to_string()),
+                Event::AgentSpawned { spec, .. } => added = Some(spec.id.to_string()),
+                _ => {}
             }
         }
         running.close().await?;

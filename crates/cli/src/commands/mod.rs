@@ -63,6 +63,10 @@ pub fn run(args: Args, out: &Out) -> anyhow::Result<Exit> {
         Command::Task(add @ TaskCommand::Add { .. }) => mark::add_task(&home::find(given)?, add, out),
         Command::Agent(AgentCommand::List) => agent::list(&home::find(given)?, out),
         Command::Agent(AgentCommand::Show { id, why }) => agent::show(&home::find(given)?, &id, why, out),
+        Command::Agent(spawn @ AgentCommand::Spawn { .. }) => mark::spawn(&home::find(given)?, spawn, out),
+        Command::Agent(AgentCommand::Terminate { agent, reason }) => {
+            mark::terminate(&home::find(given)?, &agent, &reason, out)
+        }
         Command::Session(SessionCommand::List) => session::list(&home::find(given)?, out),
         Command::Session(SessionCommand::Show { id }) => session::show(&home::find(given)?, &id, out),
         Command::Session(SessionCommand::Send { to, text }) => {

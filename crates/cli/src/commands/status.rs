@@ -129,21 +129,23 @@ fn agents(overview: &Overview, out: &Out) {
         out.line("No agents; write agents/<id>.agent.yaml (`synod schema agent` says how).");
         return;
     }
+    let is_spawned = overview.agents.iter().any(|agent| agent.spawned_by.is_some());
     let rows = overview.agents.iter().map(|agent| {
         let activity = overview.activity(&agent.id);
         let mut doing = activity.task.unwrap_or_default();
         if !activity.doing.is_empty() {
             doing = format!("{doing} ({})", activity.doing.join(", ")).trim_start().to_owned();
         }
-        vec![
-            format!("  {}", agent.id),
-            text::line(&agent.role),
-            text::line(&agent.model.primary),
-            state(activity.state).to_owned(),
-            doing,
-        ]
+        let mut row = vec![format!("  {}", agent.id), text::line(&agent.role)];
+        row.extend(is_spawned.then(|| super::agent::spawned_by(agent)));
+        row.extend([text::line(&agent.model.primary), state(activity.state).to_owned(), doing]);
+        row
     });
-    for line in text::table(&["  AGENT", "ROLE", "MODEL", "STATE", "TASK"], rows.collect()) {
+    let mut heads = vec!["  AGENT", "ROLE", "MODEL", "STATE", "TASK"];
+    if is_spawned {
+        heads.insert(2, "SPAWNED BY");
+    }
+    for line in text::table(&heads, rows.collect()) {
         out.line(line);
     }
 }
@@ -205,6 +207,7 @@ fn json(home: &Path, overview: &Overview, problems: Option<(usize, usize)>) -> V
         json!({
             "id": agent.id,
             "role": agent.role,
+            "spawned_by": agent.spawned_by,
             "model": agent.model.primary,
             "state": state(activity.state),
             "task": activity.task,

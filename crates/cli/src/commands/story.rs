@@ -213,6 +213,8 @@ pub fn act_words(act: &Act) -> String {
         Act::QueryTasks { .. } => "look through the tasks with SQL".to_owned(),
         Act::SendMessage { to, content, .. } => format!("tell {to}: {}", one_line(content)),
         Act::Delegate { to, task, .. } => format!("have {to} do: {}", one_line(task)),
+        Act::SpawnAgent { role, goal, .. } => format!("spawn a {role}: {}", one_line(goal)),
+        Act::TerminateAgent { agent, .. } => format!("terminate {agent}"),
         Act::SlackRead { .. } => "read Slack messages".to_owned(),
         Act::Check { task, evidence, .. } => format!("check that {task} is done ({evidence})"),
         Act::SlackSend { channel, text } => format!("post in {channel}: \"{}\"", one_line(text)),

@@ -30,6 +30,8 @@ pub(super) fn agent(state: &State, spec: &agent::Spec) -> Vec<Event> {
     let made = known.and_then(|known| known.spec.spawned_by.clone()).or_else(|| spec.spawned_by.clone());
     let spec = agent::Spec { spawned_by: made, ..spec.clone() };
     match known {
+        // It does not come back, whoever brings back its file.
+        Some(known) if known.terminated.is_some() => Vec::new(),
         Some(known) if known.spec == spec && !known.retired => Vec::new(),
         _ => vec![Event::AgentDefined { spec: Box::new(spec) }],
     }

@@ -203,7 +203,7 @@ pub(super) fn abandon(state: &State, at: Time, id: &TaskId, reason: &str) -> Vec
     events
 }
 
-fn end_parts_too(
+pub(super) fn end_parts_too(
     state: &State,
     at: Time,
     id: &TaskId,

@@ -30,6 +30,8 @@ pub(super) fn perform(
         | Act::RequestReview { .. }
         | Act::ApproveWork { .. }
         | Act::MergeBranch { .. }
+        | Act::SpawnAgent { .. }
+        | Act::TerminateAgent { .. }
         | Act::ReadFile { .. }
         | Act::ListDirectory { .. }
         | Act::SearchFiles { .. }

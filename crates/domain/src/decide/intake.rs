@@ -229,10 +229,14 @@ pub(super) fn message(
         if agent.as_str() == BROADCAST {
             return messages::to_all(state, at, &message);
         }
-        let known = state.employed(agent).ok_or_else(|| Refused::NoAgent(agent.clone()))?;
+        let unknown = || Refused::NoReceiver(messages::no_agent(state, agent.as_str()));
+        let known = state.employed(agent).ok_or_else(unknown)?;
         return Ok(tell_agent(state, at, known, None, message, None));
     };
     let session = state.sessions.get(id).ok_or_else(|| Refused::NoSession(id.clone()))?;
+    if state.agents.get(&session.agent).is_some_and(|agent| agent.terminated.is_some()) {
+        return Err(Refused::NoReceiver(messages::no_agent(state, session.agent.as_str())));
+    }
     let mut events = Vec::new();
     if session.lifecycle == Lifecycle::Complete {
         events.push(Event::SessionReopened { session: id.clone() });

@@ -9,7 +9,7 @@ use crate::lifecycle::Lifecycle;
 use crate::message::{self, BROADCAST, Envelope, Kind, OPEN_MAX, Urgency};
 use crate::refused::Refused;
 use crate::session::Message;
-use crate::state::{Session, State, Step};
+use crate::state::{Agent, Session, State, Step};
 use crate::tool::{Act, Call};
 
 /// A conversation with its name.
@@ -357,9 +357,11 @@ pub(super) fn to_all(state: &State, at: Time, message: &Message) -> Result<Vec<E
 pub(super) fn no_agent(state: &State, name: &str) -> String {
     let employed = || state.agents.values().filter(|a| !a.retired).map(|a| &a.spec.id);
     let known: Vec<&str> = employed().map(AgentId::as_str).take(20).collect();
-    let gone = state.agents.get(&AgentId::new(name)).is_some_and(|agent| agent.retired);
-    let what =
-        if gone { format!("{name} is no longer in the team") } else { format!("there is no agent {name}") };
+    let what = match state.agents.get(&AgentId::new(name)) {
+        Some(Agent { terminated: Some(by), .. }) => format!("{name} was terminated by {by}"),
+        Some(Agent { retired: true, .. }) => format!("{name} is no longer in the team"),
+        Some(_) | None => format!("there is no agent {name}"),
+    };
     match message::near(name, employed()) {
         Some(near) => format!("{what}; did you mean {near}? There are: {}", known.join(", ")),
         None => format!("{what}; there are: {}", known.join(", ")),

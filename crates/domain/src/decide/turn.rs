@@ -1,7 +1,7 @@
 //! The turn machine: ask the model, pass each call through the gate, collect results, ask again.
 
 use crate::approval::{Request, Risk};
-use crate::decide::{budget, delegate, finish, inside, messages, moves, moves_from, review, said};
+use crate::decide::{budget, delegate, finish, inside, messages, moves, moves_from, review, said, spawn};
 use crate::delegation;
 use crate::event::{Bill, Event, Finish};
 use crate::evidence::Evidence;
@@ -197,6 +197,8 @@ fn carry_out(
     let (mut events, finish, text) = match act {
         Act::SendMessage { .. } => messages::send(state, at, (id, session), index, act),
         Act::ApproveWork { approved, issues } => review::perform(state, at, (id, session), *approved, issues),
+        Act::SpawnAgent { .. } => spawn::perform(state, at, (id, session), index, act, chain),
+        Act::TerminateAgent { .. } => spawn::end_asked(state, at, (id, session), act),
         act => inside::perform(state, at, id, session, act),
     };
     let message = result(at, &call.id, text);

@@ -54,6 +54,8 @@ fn sample(tool: &str) -> Act {
         "query_tasks" => r#"{"sql":"select 1"}"#,
         "send_message" => r#"{"to":"a","content":"x"}"#,
         "delegate" => r#"{"to":"a","tag":"ops:x","task":"x"}"#,
+        "spawn_agent" => r#"{"role":"coder"}"#,
+        "terminate_agent" => r#"{"agent":"coder-1a2b3c4d"}"#,
         "memory_search" => r#"{"query":"x"}"#,
         "context_get" => r#"{"context":"plan"}"#,
         "context_put" => r#"{"context":"plan","content":"x"}"#,
@@ -71,18 +73,18 @@ fn sample(tool: &str) -> Act {
 fn every_role_gets_what_its_row_says_of_every_tool() {
     // One letter a tool, in the order of `tool::ALL`: allow, ask (?), deny.
     let table = [
-        ("coordinator", "dda", "ddddddd", "daa", "aaa", "adaaaaaaa??"),
-        ("planner", "aaa", "ddddddd", "ddd", "aaa", "adaaaaaaadd"),
-        ("coder", "aaa", "??daaad", "add", "aaa", "adaaaaddddd"),
-        ("reviewer", "aaa", "ddddaaa", "dad", "aaa", "adaaaaddddd"),
-        ("retriever", "aaa", "ddddddd", "ddd", "aaa", "adaaaaddddd"),
-        ("executor", "aad", "?d?dddd", "ddd", "aaa", "adaaaaddddd"),
-        ("evaluator", "add", "ddddddd", "ddd", "aaa", "adaaaaddddd"),
-        ("builder", "aaa", "??dddad", "ddd", "aaa", "adaaaaddddd"),
-        ("critic", "aaa", "ddddddd", "ddd", "aaa", "adaaaaddddd"),
-        ("domain_specialist", "aaa", "ddddddd", "ddd", "aaa", "adaaaaddddd"),
-        ("orchestrator", "aaa", "ddddddd", "ddd", "aaa", "adaaaaddddd"),
-        ("voter", "aaa", "ddddddd", "ddd", "aaa", "adaaaaddddd"),
+        ("coordinator", "dda", "ddddddd", "daa", "aaa", "adaaaaaaaaa??"),
+        ("planner", "aaa", "ddddddd", "ddd", "aaa", "adddaaaaaaadd"),
+        ("coder", "aaa", "??daaad", "add", "aaa", "adddaaaaddddd"),
+        ("reviewer", "aaa", "ddddaaa", "dad", "aaa", "adddaaaaddddd"),
+        ("retriever", "aaa", "ddddddd", "ddd", "aaa", "adddaaaaddddd"),
+        ("executor", "aad", "?d?dddd", "ddd", "aaa", "adddaaaaddddd"),
+        ("evaluator", "add", "ddddddd", "ddd", "aaa", "adddaaaaddddd"),
+        ("builder", "aaa", "??dddad", "ddd", "aaa", "adddaaaaddddd"),
+        ("critic", "aaa", "ddddddd", "ddd", "aaa", "adddaaaaddddd"),
+        ("domain_specialist", "aaa", "ddddddd", "ddd", "aaa", "adddaaaaddddd"),
+        ("orchestrator", "aaa", "ddddddd", "ddd", "aaa", "adaaaaaaddddd"),
+        ("voter", "aaa", "ddddddd", "ddd", "aaa", "adddaaaaddddd"),
     ];
     for (role, read, change, review, tasks, talk) in table {
         let expected: String = [read, change, review, tasks, talk].concat();

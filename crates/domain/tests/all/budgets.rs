@@ -58,7 +58,8 @@ fn sums(state: &State, at: domain::id::Time) -> BTreeMap<String, (u64, u64)> {
     for (id, session) in &state.sessions {
         let run =
             session.task.as_ref().map_or_else(|| id.to_string(), |task| state.root_of(task).to_string());
-        let payer = Payer { agent: session.agent.clone(), run, provider: Some("p".to_owned()) };
+        let payer =
+            Payer { agent: session.agent.clone(), makers: Vec::new(), run, provider: Some("p".to_owned()) };
         for node in nodes(&state.settings, &payer) {
             let meter = state.ledger.meter(&node, at);
             let tokens = meter.spent.tokens + meter.reserved.tokens;
@@ -360,8 +361,12 @@ proptest! {
 #[test]
 fn a_node_says_its_name_and_how_long_it_counts() {
     let home = home(Budgets::default());
-    let payer =
-        Payer { agent: AgentId::new("a"), run: "task-001".to_owned(), provider: Some("p".to_owned()) };
+    let payer = Payer {
+        agent: AgentId::new("a"),
+        makers: Vec::new(),
+        run: "task-001".to_owned(),
+        provider: Some("p".to_owned()),
+    };
     let named: Vec<(String, Window)> = nodes(&home.state.settings, &payer)
         .into_iter()
         .map(|Node { name, window, .. }| (name, window))

@@ -22,6 +22,7 @@ mod reviews;
 mod routing;
 mod scripts;
 mod slots;
+mod spawning;
 mod summaries;
 mod tables;
 mod trust;

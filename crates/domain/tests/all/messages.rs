@@ -114,7 +114,10 @@ fn a_message_to_nobody_is_an_error_to_the_sender_and_to_nobody_else() {
             "the message is empty",
         ]
     );
-    assert_eq!(home.refusal(written(None, "ghost-001", "hello")), "there is no agent ghost-001");
+    assert_eq!(
+        home.refusal(written(None, "ghost-001", "hello")),
+        "there is no agent ghost-001; there are: executor-001, planner-001"
+    );
     assert_eq!(home.refusal(written(None, "executor-001", " \n")), "the message is empty");
     let nowhere = SessionId::new("executor-001-ffffff");
     assert_eq!(
@@ -255,7 +258,10 @@ fn an_agent_without_a_file_gets_nothing_new_and_finishes_what_it_has() {
     let mut home = asked();
     home.give(Input::AgentGone(AgentId::new("executor-001")));
     assert_eq!(home.give(Input::AgentGone(AgentId::new("executor-001"))), []);
-    assert_eq!(home.refusal(written(None, "executor-001", "hello")), "there is no agent executor-001");
+    assert_eq!(
+        home.refusal(written(None, "executor-001", "hello")),
+        "executor-001 is no longer in the team; there are: planner-001"
+    );
     let mut spec = home.state.tasks.values().next().unwrap().spec.clone();
     spec.assignee = Some(AgentId::new("executor-001"));
     let wanted = Input::TaskWanted { spec: Box::new(spec), by: "dana".to_owned() };

@@ -16,6 +16,7 @@ use domain::review::{Check, Move, Place, Review, Stage};
 use domain::role::{Permission, Role};
 use domain::session::{Head, Message, Speaker};
 use domain::settings::{CommandRule, CommandVerdict, ModelRef, Policy, Provider, Settings};
+use domain::spawn::Origin;
 use domain::state::{Parked, Requester};
 use domain::task::{Change, End, Mark, Priority, Spec};
 use domain::tool::{Act, Call, Nature, Permit, Want};
@@ -39,9 +40,9 @@ fn after(event: Option<&Event>) -> Option<Vec<Event>> {
         Some(Event::SettingsChanged { .. }) => policies(),
         Some(Event::PolicyChanged { .. }) => agents(),
         Some(Event::AgentDefined { .. }) => vec![Event::AgentRetired { agent: me() }],
-        Some(Event::AgentRetired { .. }) => {
-            vec![Event::LineTaken { source: "inbox/slack.jsonl".to_owned(), line: 7 }]
-        }
+        Some(Event::AgentRetired { .. }) => spawned(),
+        Some(Event::AgentSpawned { .. }) => terminated(),
+        Some(Event::AgentTerminated { .. }) => vec![line_taken()],
         Some(Event::LineTaken { .. }) => tasks(),
         Some(Event::TaskAdded { .. }) => edits(),
         Some(Event::TaskEdited { .. }) => vec![Event::TaskStarted { task: task_id(), session: session() }],
@@ -209,7 +210,7 @@ fn parkings() -> Vec<Event> {
 
 fn reservations() -> Vec<Event> {
     let provider = Some("anthropic".to_owned());
-    let payer = Payer { agent: me(), run: "task-001".to_owned(), provider };
+    let payer = Payer { agent: me(), makers: Vec::new(), run: "task-001".to_owned(), provider };
     let hold = Hold { payer, tokens_in: 1_800, tokens_out: 4_096, money: Some(67_000) };
     vec![Event::Reserved { session: session(), call: Some(call_id()), hold }]
 }
@@ -324,6 +325,24 @@ fn agents() -> Vec<Event> {
     });
     full.metadata.insert("version".to_owned(), "1.0".to_owned());
     [plain, full].map(|spec| Event::AgentDefined { spec: Box::new(spec) }).into()
+}
+
+fn line_taken() -> Event {
+    Event::LineTaken { source: "inbox/slack.jsonl".to_owned(), line: 7 }
+}
+
+fn spawned() -> Vec<Event> {
+    let mut spec = agent::Spec::new(AgentId::new("coder-1a2b3c4d"), "coder", "sonnet");
+    spec.spawned_by = Some(Origin::Agents(vec![me(), AgentId::new("planner-001")]));
+    let by_agent = Event::AgentSpawned { spec: Box::new(spec.clone()), session: Some(session()) };
+    spec.spawned_by = Some(Origin::Person("dana".to_owned()));
+    vec![by_agent, Event::AgentSpawned { spec: Box::new(spec), session: None }]
+}
+
+fn terminated() -> Vec<Event> {
+    let (agent, by, reason) = (AgentId::new("coder-1a2b3c4d"), "agent:planner-001", "no longer needed");
+    let (by, reason) = (by.to_owned(), reason.to_owned());
+    vec![Event::AgentTerminated { agent, by, reason, session: Some(session()) }]
 }
 
 fn full_spec() -> Spec {

@@ -345,6 +345,8 @@ fn every_section_of_the_settings_is_read_whole() {
             output_bytes_max: 4096,
             delegation_when_full: domain::settings::WhenFull::Reject,
             delegation_retry: true,
+            spawn_depth_max: 2,
+            spawned_max: 8,
         },
         routing: domain::settings::Routing {
             keywords: false,

@@ -133,6 +133,21 @@ fn good_words() -> Vec<(&'static str, &'static str, Act)> {
             },
         ),
         (
+            "spawn_agent",
+            r#"{"role":"coder","goal":"fix it","responsibilities":["code:*"]}"#,
+            Act::SpawnAgent {
+                role: text("coder"),
+                name: None,
+                goal: text("fix it"),
+                responsibilities: vec![text("code:*")],
+            },
+        ),
+        (
+            "terminate_agent",
+            r#"{"agent":"coder-1a2b3c4d"}"#,
+            Act::TerminateAgent { agent: AgentId::new("coder-1a2b3c4d"), reason: String::new() },
+        ),
+        (
             "extract",
             r#"{"path":"inbox/a.jsonl","question":"spam?","answer":{"kind":"choice","of":["yes","no"]}}"#,
             Act::Extract {

@@ -1,0 +1,73 @@
+//! Files of agents that Synod makes and takes away. All others are a person's.
+
+use domain::agent;
+use domain::event::Event;
+use domain::id::AgentId;
+
+use super::desk::Desk;
+
+/// An edit in `agents/`.
+#[derive(Debug, Clone)]
+pub(super) enum AgentOp {
+    /// There is a new one.
+    Write(Box<agent::Spec>),
+    /// It was ended.
+    Remove(AgentId),
+}
+
+impl AgentOp {
+    /// What an event changes in `agents/`.
+    pub(super) fn of(event: &Event) -> Option<Self> {
+        match event {
+            Event::AgentSpawned { spec, .. } => Some(Self::Write(spec.clone())),
+            Event::AgentTerminated { agent, .. } => Some(Self::Remove(agent.clone())),
+            _ => None,
+        }
+    }
+
+    pub(super) fn path(&self) -> String {
+        let id = match self {
+            Self::Write(spec) => &spec.id,
+            Self::Remove(agent) => agent,
+        };
+        format!("agents/{id}.agent.yaml")
+    }
+}
+
+impl Desk {
+    /// Makes these edits, and gives back those that could not be made.
+    pub(super) fn settle_agents(&mut self, mut ops: Vec<AgentOp>) -> Vec<AgentOp> {
+        ops.retain(|op| {
+            let done = self.settle_agent(op);
+            !self.note(&op.path(), done)
+        });
+        ops
+    }
+
+    fn settle_agent(&mut self, op: &AgentOp) -> std::io::Result<()> {
+        let path = op.path();
+        match op {
+            AgentOp::Write(spec) => {
+                self.agent_files.insert(path.clone(), spec.id.clone());
+                std::fs::create_dir_all(self.home.join("agents"))?;
+                // One that is there already was printed before a crash, and a person may have edited it since.
+                self.rewrite(&path, false, |_, text, _| match text {
+                    Some(_) => None,
+                    None => Some(formats::agent::print(spec)),
+                })
+            }
+            AgentOp::Remove(agent) => {
+                self.agent_files.remove(&path);
+                self.known.remove(&path);
+                let json = format!("agents/{agent}/agent.json");
+                for path in [path, json] {
+                    match std::fs::remove_file(self.home.join(path)) {
+                        Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error),
+                        Ok(()) | Err(_) => {}
+                    }
+                }
+                Ok(())
+            }
+        }
+    }
+}
