@@ -13,6 +13,7 @@ use domain::gate::{Asker, may_use};
 use domain::id::{AgentId, SessionId, Ticket};
 use domain::input::{Failure, Input};
 use domain::label::Label;
+use domain::lock::Grant;
 use domain::review::{Review, Stage};
 use domain::session::Message;
 use domain::settings::{ModelRef, Provider};
@@ -171,7 +172,7 @@ impl LocalHands {
         session: SessionId,
         agent: &agent::Spec,
         call: Call,
-        permit: Permit,
+        (permit, lock): (Permit, Option<Grant>),
     ) {
         let tools = self.tools.clone();
         let limits = &state.settings.limits;
@@ -186,8 +187,18 @@ impl LocalHands {
             let outcome = match call.want {
                 Want::Act(act) => {
                     let seen = call.seen;
-                    let order =
-                        Order { ticket, agent, role, act, seen, permit, ms_max, output_bytes_max, review };
+                    let order = Order {
+                        ticket,
+                        agent,
+                        role,
+                        act,
+                        seen,
+                        permit,
+                        lock,
+                        ms_max,
+                        output_bytes_max,
+                        review,
+                    };
                     tools.run(order).await
                 }
                 Want::Invalid { error, .. } => Outcome::failed(error),
@@ -243,6 +254,7 @@ impl LocalHands {
                 act: Act::read_file(path.clone()),
                 seen: None,
                 permit: Permit::NONE,
+                lock: None,
                 ms_max: limits.tool_ms_max,
                 output_bytes_max: limits.output_bytes_max,
                 review: None,
@@ -285,17 +297,18 @@ impl Hands for LocalHands {
                     self.start(session, true, async move { failed });
                 }
             },
-            Effect::RunTool { ticket, session, agent, call, permit: _ }
+            Effect::RunTool { ticket, session, agent, call, .. }
                 if matches!(call.want, Want::Act(Act::Extract { .. })) =>
             {
                 self.extract(state, ticket, session, &agent, call);
             }
-            Effect::RunTool { ticket, session, agent, call, permit } => {
+            Effect::RunTool { ticket, session, agent, call, permit, lock } => {
                 let spec = state.agents.get(&agent).map(|a| a.spec.clone());
                 let spec = spec.unwrap_or_else(|| agent::Spec::new(agent, "", ""));
                 self.tools.settle(&state.settings);
-                self.run_tool(state, ticket, session, &spec, call, permit);
+                self.run_tool(state, ticket, session, &spec, call, (permit, lock));
             }
+            Effect::Fence(grant) => self.tools.fence(&grant),
             Effect::Stop { session } => self.stop(&session),
         }
     }

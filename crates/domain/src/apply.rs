@@ -1,9 +1,11 @@
 //! What an event changes. `apply` cannot fail and asks nobody: the same events give the same state, always.
 //! An event about something unknown changes nothing; decide never makes one.
 
+mod approvals;
 mod budget;
 mod delegate;
 mod labels;
+mod locks;
 mod messages;
 mod queue;
 mod review;
@@ -11,7 +13,6 @@ mod spawn;
 
 use crate::apply::budget::{drop_parking, named};
 pub(crate) use crate::apply::budget::{expected, expected_first};
-use crate::approval::Request;
 use crate::event::{Event, Finish, Found, Tail};
 use crate::id::{SessionId, TaskId, Ticket, Time};
 use crate::lifecycle::Lifecycle;
@@ -83,6 +84,7 @@ impl State {
                 self.spend(at, (session, ""), Usage::of(*tokens_in, *tokens_out), spent.as_ref());
                 self.expect_after(session, tokens_in.saturating_add(*tokens_out));
                 self.take_reply(session, message);
+                self.renew_locks(at, session);
             }
             Event::EvidenceDemanded { session, message } => self.prove(session, message),
             Event::Summarised { session, message, tokens_in, tokens_out, spent } => {
@@ -97,7 +99,7 @@ impl State {
                 self.label_reach(session, call);
             }
             Event::CallRetried { session, call } => self.retry_call(session, call.as_str()),
-            Event::CallAsked { request } => self.ask_person(request),
+            Event::CallAsked { request } => self.ask_person(at, request),
             Event::CallAwaited { session, call, correlation, due } => {
                 self.await_answer(session, call, correlation, *due);
             }
@@ -106,6 +108,7 @@ impl State {
                     message.call.as_ref().and_then(|call| self.sessions.get(session)?.pending(call));
                 let approved =
                     pending.is_some_and(|p| matches!(p.step, Step::Running { approved: true, .. }));
+                self.leave_locks(at, session, message.call.as_ref());
                 self.finish_call(session, message, finish);
                 self.label_wrote(session, message.call.as_ref(), wrote, *finish == Finish::Done, approved);
             }
@@ -114,6 +117,9 @@ impl State {
             }
             Event::Delegated { .. } | Event::DelegationCrashed { .. } => self.hand_on(at, event),
             Event::ReviewAsked { .. } | Event::ReviewMoved { .. } => self.look_over(event),
+            Event::LockAwaited { .. } | Event::LockGranted { .. } | Event::LockFreed { .. } => {
+                self.change_locks(at, event);
+            }
             Event::Reserved { .. } | Event::Parked { .. } | Event::Resumed { .. } => self.meter(at, event),
             Event::FileTrusted { path, .. } => _ = self.files.remove(path),
             Event::LabelsFound { labels } => {
@@ -123,18 +129,9 @@ impl State {
         }
     }
 
-    fn ask_person(&mut self, request: &Request) {
-        self.next_approval = self.next_approval.max(number_in(request.id.as_str()).saturating_add(1));
-        if let Some(expires) = request.expires {
-            self.deadlines.insert((expires, Deadline::Approval(request.id.clone())));
-        }
-        let step = Step::Asking { approval: request.id.clone() };
-        self.step(&request.session, request.call.as_str(), step);
-        self.approvals.insert(request.id.clone(), request.clone());
-    }
-
     fn restart_clocks(&mut self, at: Time) {
         self.restart_waits();
+        self.restart_leases(at);
         // Time during which nothing ran does not count as working time.
         let working: Vec<SessionId> = self
             .deadlines
@@ -146,7 +143,9 @@ impl State {
                 | Deadline::Delegation(_)
                 | Deadline::Answer(..)
                 | Deadline::Queue(_)
-                | Deadline::Window(_) => None,
+                | Deadline::Window(_)
+                | Deadline::Lock(..)
+                | Deadline::Lease(_) => None,
             })
             .collect();
         for id in working {
@@ -358,6 +357,7 @@ impl State {
 
     fn set_tail(&mut self, id: &SessionId, tail: &Tail) {
         self.forget_waits(id);
+        self.end_locks(id);
         let Some(session) = self.sessions.get_mut(id) else { return };
         drop_retry(session, id, &mut self.deadlines);
         session.unread = false;
@@ -444,6 +444,9 @@ impl State {
         // Whoever asked has its answer, unless a person cut it off.
         if answers {
             self.forget_askers(id);
+        }
+        if to == Lifecycle::Complete {
+            self.end_locks(id);
         }
         self.refresh_session(id);
         self.refresh_agent(&agent_id);
@@ -558,22 +561,6 @@ impl State {
             }
             session.expects = session.expects.saturating_add(expected(message));
         });
-    }
-
-    fn end_approval(&mut self, id: &crate::id::ApprovalId, outcome: &crate::approval::Outcome) {
-        use crate::approval::{Answer, Outcome};
-        self.decided.insert(id.clone(), outcome.clone());
-        let Some(request) = self.approvals.remove(id) else { return };
-        if let Some(expires) = request.expires {
-            self.deadlines.remove(&(expires, Deadline::Approval(id.clone())));
-        }
-        if let Outcome::Answered { answer: Answer::Approved, .. } = outcome {
-            self.step(
-                &request.session,
-                request.call.as_str(),
-                Step::Approved { approval: id.clone(), permit: request.permit },
-            );
-        }
     }
 
     fn refresh_session(&mut self, id: &SessionId) {

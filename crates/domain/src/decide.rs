@@ -11,6 +11,7 @@ mod delegate;
 mod finish;
 mod inside;
 mod intake;
+mod locks;
 mod messages;
 mod recover;
 mod review;
@@ -103,6 +104,7 @@ fn follow(state: &State, at: Time, input: &Input) -> Result<Vec<Event>, Refused>
         Input::CancelWanted { what, by } => cancel::wanted(state, at, what, by),
         Input::SpawnWanted { order, by } => spawn::wanted(state, at, order, by),
         Input::TerminateWanted { agent, reason, by } => spawn::end_wanted(state, at, agent, reason, by),
+        Input::LockFreed { name, by } => locks::free(state, at, name, by),
         Input::TaskWanted { spec, by } => intake::task_wanted(state, spec, by),
         Input::ApprovalsFound { highest } => match highest.saturating_add(1) {
             next if next > state.next_approval => Ok(vec![Event::ApprovalsFound { next }]),
@@ -186,8 +188,11 @@ pub fn play(
     Ok(())
 }
 
-/// The next step that needs nothing from outside: first what is under way, then what can begin.
+/// The next step that needs nothing from outside: first what others wait for, then what is under way, then what can begin.
 fn proceed(state: &State, at: Time) -> Vec<Event> {
+    if let Some((name, waiter)) = state.locks.next() {
+        return locks::hand_over(state, at, name, waiter);
+    }
     if let Some(id) = state.agenda.first()
         && let Some(session) = state.sessions.get(id)
     {

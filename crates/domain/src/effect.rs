@@ -1,6 +1,7 @@
 //! What is to be done outside. Effects name things; whoever performs them looks up the rest.
 
 use crate::id::{AgentId, SessionId, Ticket};
+use crate::lock::Grant;
 use crate::tool::{Call, Permit};
 
 /// One deed. Its outcome is an input.
@@ -32,7 +33,11 @@ pub enum Effect {
         call: Call,
         /// What a command may do beyond reading.
         permit: Permit,
+        /// The lock that it has on what it changes.
+        lock: Option<Grant>,
     },
+    /// From now on, whoever had this lock before changes nothing any more. Has no outcome.
+    Fence(Grant),
     /// Stop what is under way in a session; its outcome no longer counts.
     Stop {
         /// Which conversation.

@@ -8,9 +8,12 @@ use crate::approval::{Outcome, Request};
 use crate::budget::Hold;
 use crate::delegation::Delegation;
 use crate::evidence::Evidence;
-use crate::id::{AgentId, ApprovalId, CallId, DelegationId, MessageId, ReviewId, SessionId, TaskId, Time};
+use crate::id::{
+    AgentId, ApprovalId, CallId, DelegationId, LockName, MessageId, ReviewId, SessionId, TaskId, Time,
+};
 use crate::label::Label;
 use crate::lifecycle::Lifecycle;
+use crate::lock::{Freed, Grant};
 use crate::review::{Move, Review};
 use crate::session::{Head, Message};
 use crate::settings::{Policy, Settings};
@@ -395,6 +398,41 @@ pub enum Event {
         /// In this conversation.
         session: SessionId,
     },
+    /// A call waits for a lock.
+    LockAwaited {
+        /// Which.
+        name: LockName,
+        /// In this conversation.
+        session: SessionId,
+        /// Which call.
+        call: CallId,
+        /// Whether it is to be kept beyond the call.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        kept: bool,
+        /// How long.
+        due: Time,
+    },
+    /// A call has a lock. What ends the call or its conversation also frees it.
+    LockGranted {
+        /// Which, with its number.
+        grant: Grant,
+        /// In this conversation.
+        session: SessionId,
+        /// Which call.
+        call: CallId,
+        /// Whether the conversation keeps it beyond the call.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        kept: bool,
+    },
+    /// A lock was given back or taken away.
+    LockFreed {
+        /// Which.
+        name: LockName,
+        /// Who had it.
+        session: SessionId,
+        /// How.
+        why: Freed,
+    },
     /// An approval was answered, lapsed or was withdrawn.
     ApprovalEnded {
         /// Which.
@@ -492,6 +530,9 @@ impl Event {
     /// The event's name, as in the journal.
     pub fn kind(&self) -> &'static str {
         match self {
+            Self::LockAwaited { .. } => "lock_awaited",
+            Self::LockGranted { .. } => "lock_granted",
+            Self::LockFreed { .. } => "lock_freed",
             Self::Started => "started",
             Self::SettingsChanged { .. } => "settings_changed",
             Self::PolicyChanged { .. } => "policy_changed",

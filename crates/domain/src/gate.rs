@@ -7,7 +7,9 @@ use crate::command::{self, Judgement, Place};
 use crate::context;
 use crate::delegation::{self, Member};
 use crate::evidence::Evidence;
+use crate::id::LockName;
 use crate::label::{Integrity, Label, Readers};
+use crate::lock;
 use crate::role::{CONTEXT_TOOLS, COORDINATION_TOOLS, Permission, Role, glob};
 use crate::settings::{CommandVerdict, Policy};
 use crate::state::Requester;
@@ -93,7 +95,8 @@ fn judge_act(asker: &Asker<'_>, policy: &Policy, act: &Act, seen: Option<&Seen>)
         nature: Nature::Read,
         permit: Permit::NONE,
     };
-    let path = match path_of(act).and_then(|path| may_reach(asker.label, act).map(|()| path)) {
+    let may = may_reach(asker.label, act).and_then(|()| lockable(asker, act));
+    let path = match path_of(act).and_then(|path| may.map(|()| path)) {
         Ok(path) => path,
         Err((rule, advice)) => return deny(rule, advice),
     };
@@ -136,6 +139,8 @@ fn judge_act(asker: &Asker<'_>, policy: &Policy, act: &Act, seen: Option<&Seen>)
         | Act::Delegate { .. }
         | Act::SpawnAgent { .. }
         | Act::TerminateAgent { .. }
+        | Act::Lock { .. }
+        | Act::Unlock { .. }
         | Act::MemorySearch { .. }
         | Act::Extract { .. }
         | Act::ListSessions { .. }
@@ -204,6 +209,18 @@ fn path_of(act: &Act) -> Result<String, (String, String)> {
         Act::WriteFile { path, .. } | Act::CreateDirectory { path } => writable(path),
         _ => Ok(String::new()),
     }
+}
+
+/// Who locks a file keeps others from writing it, so it must be a file that it could write itself.
+fn lockable(asker: &Asker<'_>, act: &Act) -> Result<(), (String, String)> {
+    let Act::Lock { name, .. } = act else { return Ok(()) };
+    let Some(path) = name.trim().strip_prefix(lock::FILE) else { return Ok(()) };
+    if !asker.role.is_some_and(|role| role.permissions.contains(&Permission::WriteFiles)) {
+        let rule = format!("role {} lacks {}", asker.spec.role, Permission::WriteFiles.as_str());
+        return Err((rule, "who may not write files does not lock them".to_owned()));
+    }
+    let plain = lock::name(name).unwrap_or_else(|_| LockName::new(path));
+    writable(plain.as_str().trim_start_matches(lock::FILE)).map(|_| ())
 }
 
 fn of_writing(path: &str, own: &str) -> (Verdict, String) {

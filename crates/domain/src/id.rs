@@ -111,6 +111,10 @@ id! {
     ReviewId
 }
 id! {
+    /// A lock, by what it is for: `deploy`, `file:memory/notes.md`.
+    LockName
+}
+id! {
     /// A message inside its session: `m-0007`.
     MessageId
 }

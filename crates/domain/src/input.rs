@@ -92,6 +92,13 @@ pub enum Input {
         /// Who.
         by: String,
     },
+    /// A person takes a lock away from who has it.
+    LockFreed {
+        /// Which.
+        name: String,
+        /// Who.
+        by: String,
+    },
     /// A person adds a task by a command.
     TaskWanted {
         /// What; its id is ignored, its file used.

@@ -20,6 +20,7 @@ pub mod input;
 pub mod label;
 pub mod lifecycle;
 mod line;
+pub mod lock;
 pub mod message;
 pub mod mode;
 mod react;

@@ -16,11 +16,12 @@ pub fn react(state: &State, event: &Event) -> Option<Effect> {
             state.sessions.get_key_value(session).and_then(|(id, s)| model_call(state, id, s))
         }
         Event::CallCleared { session, call, .. } | Event::CallRetried { session, call } => {
-            state.sessions.get_key_value(session).and_then(|(id, s)| tool_call(id, s, call))
+            state.sessions.get_key_value(session).and_then(|(id, s)| tool_call(state, id, s, call))
         }
         Event::Moved { session, to: Lifecycle::Complete, .. } | Event::SessionCut { session, .. } => {
             Some(Effect::Stop { session: session.clone() })
         }
+        Event::LockGranted { grant, .. } => Some(Effect::Fence(grant.clone())),
         Event::Started
         | Event::SettingsChanged { .. }
         | Event::PolicyChanged { .. }
@@ -58,6 +59,8 @@ pub fn react(state: &State, event: &Event) -> Option<Effect> {
         | Event::Resumed { .. }
         | Event::FileTrusted { .. }
         | Event::LabelsFound { .. }
+        | Event::LockAwaited { .. }
+        | Event::LockFreed { .. }
         | Event::ApprovalEnded { .. } => None,
     }
 }
@@ -68,7 +71,7 @@ pub fn pending(state: &State) -> Vec<Effect> {
     for (id, session) in state.sessions_in_flight() {
         effects.extend(model_call(state, id, session));
         if let Stage::Acting { calls, .. } = &session.stage {
-            effects.extend(calls.iter().filter_map(|p| tool_call(id, session, &p.call.id)));
+            effects.extend(calls.iter().filter_map(|p| tool_call(state, id, session, &p.call.id)));
         }
     }
     effects
@@ -85,7 +88,7 @@ fn model_call(state: &State, id: &SessionId, session: &Session) -> Option<Effect
     })
 }
 
-fn tool_call(id: &SessionId, session: &Session, call: &CallId) -> Option<Effect> {
+fn tool_call(state: &State, id: &SessionId, session: &Session, call: &CallId) -> Option<Effect> {
     let pending = session.pending(call)?;
     let Step::Running { ticket, permit, .. } = pending.step else { return None };
     Some(Effect::RunTool {
@@ -94,5 +97,6 @@ fn tool_call(id: &SessionId, session: &Session, call: &CallId) -> Option<Effect>
         agent: session.agent.clone(),
         call: pending.call.clone(),
         permit,
+        lock: state.locks.of_call(id, call),
     })
 }

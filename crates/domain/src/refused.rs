@@ -34,6 +34,9 @@ pub enum Refused {
     /// There is nothing with this id that could be cancelled.
     #[error("there is no task, delegation or session {0}")]
     NoSuchWork(String),
+    /// Nobody holds such a lock.
+    #[error("nobody holds the lock {0}")]
+    NoLock(String),
     /// It has ended already.
     #[error("{0} has ended already")]
     Ended(String),

@@ -360,6 +360,33 @@ pub struct Limits {
     /// Spawned agents that may be there at once.
     #[serde(skip_serializing_if = "is_default_spawned")]
     pub spawned_max: u32,
+    /// `lock_lease_ms`, `lock_wait_ms`, `lock_queue_max`.
+    #[serde(skip_serializing_if = "LockLimits::is_default")]
+    pub locks: LockLimits,
+}
+
+/// What bounds locks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct LockLimits {
+    /// How long an agent that does nothing keeps a lock.
+    pub lease_ms: u64,
+    /// How long a call waits for a lock unless it says so itself.
+    pub wait_ms: u64,
+    /// How many may wait for one lock.
+    pub queue_max: u32,
+}
+
+impl Default for LockLimits {
+    fn default() -> Self {
+        Self { lease_ms: 300_000, wait_ms: 60_000, queue_max: 16 }
+    }
+}
+
+impl LockLimits {
+    fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 /// What becomes of work that is delegated to an agent without a free slot.
@@ -419,6 +446,7 @@ impl Default for Limits {
             delegation_retry: false,
             spawn_depth_max: SPAWN_DEPTH_MAX,
             spawned_max: SPAWNED_MAX,
+            locks: LockLimits::default(),
         }
     }
 }

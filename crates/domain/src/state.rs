@@ -8,10 +8,13 @@ use crate::agent;
 use crate::approval::{Outcome, Request};
 use crate::budget::Ledger;
 use crate::delegation::Delegations;
-use crate::id::{AgentId, ApprovalId, CallId, DelegationId, ReviewId, Seq, SessionId, TaskId, Ticket, Time};
+use crate::id::{
+    AgentId, ApprovalId, CallId, DelegationId, LockName, ReviewId, Seq, SessionId, TaskId, Ticket, Time,
+};
 use crate::label::Label;
 use crate::lifecycle::Lifecycle;
 use crate::line::Line;
+use crate::lock::Locks;
 use crate::message::Urgency;
 use crate::review::Reviews;
 use crate::role::{self, Role};
@@ -68,6 +71,9 @@ pub struct State {
     /// What is spent and reserved in each budget, and what was spent on each day.
     #[serde(default, skip_serializing_if = "Ledger::is_empty")]
     pub ledger: Ledger,
+    /// Who may change what several want.
+    #[serde(default, skip_serializing_if = "Locks::is_empty")]
+    pub locks: Locks,
     /// Sessions in which the domain has a next step to take.
     pub(crate) agenda: BTreeSet<SessionId>,
     /// Agents with a free slot and something to do, each with its best and its oldest.
@@ -146,6 +152,10 @@ pub enum Deadline {
     Window(SessionId),
     /// A task has waited too long for a slot.
     Queue(TaskId),
+    /// Nobody waits for a lock any longer.
+    Lock(SessionId, CallId),
+    /// A lock was not used for too long.
+    Lease(LockName),
 }
 
 /// A task and how far it is.
@@ -430,8 +440,42 @@ pub enum Step {
         /// So long.
         due: Time,
     },
+    /// It waits for the lock of what it changes, or for one that it asked for.
+    Locking {
+        /// Which.
+        name: LockName,
+        /// The approval that a person gave for it before.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        approved: Option<(ApprovalId, Permit)>,
+    },
+    /// It has waited and has its lock; the gate looks once more before it runs.
+    Locked {
+        /// The approval that a person gave for it before.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        approved: Option<(ApprovalId, Permit)>,
+    },
     /// There is a result.
     Finished,
+}
+
+impl Step {
+    /// The approval that a person gave, and what it showed, if the call may run by it.
+    pub(crate) fn approval(&self) -> Option<(&ApprovalId, Permit)> {
+        match self {
+            Self::Approved { approval, permit } | Self::Locked { approved: Some((approval, permit)) } => {
+                Some((approval, *permit))
+            }
+            Self::New
+            | Self::Asking { .. }
+            | Self::Running { .. }
+            | Self::Delegated { .. }
+            | Self::Reviewing { .. }
+            | Self::Awaiting { .. }
+            | Self::Locking { .. }
+            | Self::Locked { approved: None }
+            | Self::Finished => None,
+        }
+    }
 }
 
 impl State {
@@ -462,12 +506,13 @@ impl State {
 
     /// Whether the domain has nothing to do until something comes from outside: an outcome, a person, a deadline.
     pub fn is_settled(&self) -> bool {
-        self.agenda.is_empty() && !self.can_start()
+        self.agenda.is_empty() && self.locks.is_settled() && !self.can_start()
     }
 
     /// Whether nothing is under way either: whatever comes next comes from a person or from outside.
     pub fn is_idle(&self) -> bool {
-        self.is_settled() && self.busy == 0 && !self.parked().any(|(_, _, parked)| parked.is_brief())
+        let is_brief = self.parked().any(|(_, _, parked)| parked.is_brief()) || self.locks.is_waited_for();
+        self.is_settled() && self.busy == 0 && !is_brief
     }
 
     /// Sessions that a budget keeps from going on, and why.
@@ -624,8 +669,15 @@ impl Session {
     fn waits_for_agents(&self) -> bool {
         let Stage::Acting { calls, .. } = &self.stage else { return false };
         let any = |is: fn(&Step) -> bool| calls.iter().any(|pending| is(&pending.step));
-        any(|step| matches!(step, Step::Delegated { .. } | Step::Awaiting { .. } | Step::Reviewing { .. }))
-            && !any(|step| matches!(step, Step::Asking { .. }))
+        any(|step| {
+            matches!(
+                step,
+                Step::Delegated { .. }
+                    | Step::Awaiting { .. }
+                    | Step::Reviewing { .. }
+                    | Step::Locking { .. }
+            )
+        }) && !any(|step| matches!(step, Step::Asking { .. }))
     }
 
     /// The call that waits for the answer to a request.
@@ -658,7 +710,9 @@ impl Session {
         match &self.stage {
             Stage::Concluding { .. } => true,
             Stage::Acting { calls, .. } => {
-                calls.iter().any(|p| matches!(p.step, Step::New | Step::Approved { .. }))
+                calls
+                    .iter()
+                    .any(|p| matches!(p.step, Step::New | Step::Approved { .. } | Step::Locked { .. }))
                     || calls.iter().all(|p| p.step == Step::Finished)
             }
             Stage::Resting | Stage::Thinking { .. } | Stage::Retrying { .. } | Stage::Over => false,

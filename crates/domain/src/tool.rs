@@ -328,6 +328,19 @@ pub enum Act {
         #[serde(default, skip_serializing_if = "String::is_empty")]
         reason: String,
     },
+    /// Take a lock, and wait for it if somebody has it.
+    Lock {
+        /// What for: `deploy`, `file:memory/notes.md`.
+        name: String,
+        /// So long at most; 0 does not wait.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        wait_ms: Option<u64>,
+    },
+    /// Give a lock back.
+    Unlock {
+        /// Which.
+        name: String,
+    },
     /// Hand a piece of work to another agent, and wait for what comes of it.
     Delegate {
         /// To whom.
@@ -449,7 +462,7 @@ pub struct Facts {
 }
 
 /// Every tool of this version, in the order of the documentation.
-pub const ALL: [Facts; 29] = [
+pub const ALL: [Facts; 31] = [
     fact("read_file", Some(Permission::ReadFiles), Nature::Read),
     fact("list_directory", Some(Permission::ReadFiles), Nature::Read),
     fact("search_files", Some(Permission::ReadFiles), Nature::Read),
@@ -470,6 +483,8 @@ pub const ALL: [Facts; 29] = [
     inside("update_task"),
     fact("query_tasks", None, Nature::Read),
     inside("send_message"),
+    inside("lock"),
+    inside("unlock"),
     inside(delegation::TOOL),
     Facts { needs: Some(Permission::SpawnAgents), ..inside(spawn::SPAWN) },
     Facts { needs: Some(Permission::SpawnAgents), ..inside(spawn::TERMINATE) },
@@ -542,6 +557,8 @@ impl Act {
             Self::UpdateTask { .. } => "update_task",
             Self::QueryTasks { .. } => "query_tasks",
             Self::SendMessage { .. } => "send_message",
+            Self::Lock { .. } => "lock",
+            Self::Unlock { .. } => "unlock",
             Self::Delegate { .. } => delegation::TOOL,
             Self::SpawnAgent { .. } => spawn::SPAWN,
             Self::TerminateAgent { .. } => spawn::TERMINATE,

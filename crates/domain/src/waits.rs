@@ -4,15 +4,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
-use crate::id::{AgentId, ApprovalId, SessionId, TaskId, Time};
+use crate::id::{AgentId, ApprovalId, LockName, SessionId, TaskId, Time};
 use crate::lifecycle::Lifecycle;
 use crate::state::{Session, Stage, State, Step};
 use crate::task;
 
 /// One who waits, or what is waited for.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(tag = "kind", content = "id", rename_all = "snake_case")]
 pub enum Node {
     /// A task that has not ended.
@@ -25,10 +25,28 @@ pub enum Node {
     Slot(AgentId),
     /// A moment.
     Moment(Time),
+    /// A lock that somebody has.
+    Lock(LockName),
+    /// A budget, or a provider's limits, with room again.
+    Window(String),
+}
+
+impl std::fmt::Display for Node {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Task(id) => write!(f, "{id}"),
+            Self::Session(id) => write!(f, "{id}"),
+            Self::Approval(id) => write!(f, "{id}"),
+            Self::Slot(agent) => write!(f, "slot of {agent}"),
+            Self::Moment(at) => write!(f, "{}", at.0),
+            Self::Lock(name) => write!(f, "lock {name}"),
+            Self::Window(limit) => f.write_str(limit),
+        }
+    }
 }
 
 /// Why one waits for another.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Why {
     /// A task begins when another has ended.
@@ -37,8 +55,16 @@ pub enum Why {
     Part,
     /// A call goes on when a person has decided.
     Approval,
-    /// A conversation rests until another has answered.
+    /// A conversation rests, or stands still, until another has answered.
     Answer,
+    /// A call goes on when delegated work has ended.
+    Delegation,
+    /// A call goes on when it has a lock.
+    Lock,
+    /// A lock is free when who has it gives it back.
+    Held,
+    /// A model is asked when a budget or a provider's minute has room.
+    Window,
     /// Something is to be done, and nobody is free.
     Slot,
     /// A model failed and is asked again later.
@@ -46,7 +72,7 @@ pub enum Why {
 }
 
 /// An edge of the graph.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Wait {
     /// Who waits.
     pub from: Node,
@@ -56,13 +82,13 @@ pub struct Wait {
     pub why: Why,
 }
 
-/// Tasks that wait for each other: each for the next, the last for the first.
+/// Who waits for each other: each for the next, the last for the first.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Cycle(pub Vec<TaskId>);
+pub struct Cycle(pub Vec<Node>);
 
 impl std::fmt::Display for Cycle {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let names: Vec<&str> = self.0.iter().chain(self.0.first()).map(TaskId::as_str).collect();
+        let names: Vec<String> = self.0.iter().chain(self.0.first()).map(Node::to_string).collect();
         f.write_str(&names.join(" → "))
     }
 }
@@ -83,6 +109,12 @@ pub fn edges(state: &State) -> Vec<Wait> {
     for (id, session) in open.filter_map(|id| state.sessions.get_key_value(id)) {
         add_session(state, id, session, &mut found);
     }
+    for (name, lock) in state.locks.all() {
+        if let Some(holder) = lock.holder.as_ref().filter(|_| !lock.queue.is_empty()) {
+            let (from, to) = (Node::Lock(name.clone()), Node::Session(holder.session.clone()));
+            found.push(Wait { from, to, why: Why::Held });
+        }
+    }
     found.sort();
     found.dedup();
     found
@@ -94,11 +126,14 @@ fn add_session(state: &State, id: &SessionId, session: &Session, found: &mut Vec
     if session.queued.is_some() {
         add(&node, Node::Slot(session.agent.clone()), Why::Slot);
     }
+    if let Some(parked) = &session.parked {
+        add(&node, Node::Window(parked.limit.clone()), Why::Window);
+    }
     match &session.stage {
         Stage::Acting { calls, .. } => {
             for pending in calls {
-                if let Step::Asking { approval } = &pending.step {
-                    add(&node, Node::Approval(approval.clone()), Why::Approval);
+                for (to, why) in of_call(state, session, &pending.step) {
+                    add(&node, to, why);
                 }
             }
         }
@@ -113,52 +148,160 @@ fn add_session(state: &State, id: &SessionId, session: &Session, found: &mut Vec
     }
 }
 
+/// What a call waits for.
+fn of_call(state: &State, session: &Session, step: &Step) -> Vec<(Node, Why)> {
+    match step {
+        Step::Asking { approval } => vec![(Node::Approval(approval.clone()), Why::Approval)],
+        Step::Delegated { delegation } => {
+            let task = state.delegations.by_id.get(delegation).map(|delegation| &delegation.task);
+            task.map(|task| (Node::Task(task.clone()), Why::Delegation)).into_iter().collect()
+        }
+        Step::Reviewing { review } => {
+            let task = state.reviews.by_id.get(review).map(|review| &review.task);
+            task.map(|task| (Node::Task(task.clone()), Why::Delegation)).into_iter().collect()
+        }
+        Step::Awaiting { correlation, .. } => {
+            let asked = session.asked.get(correlation).into_iter().flat_map(|asked| asked.values());
+            asked.map(|id| (Node::Session(id.clone()), Why::Answer)).collect()
+        }
+        Step::Locking { name, .. } => vec![(Node::Lock(name.clone()), Why::Lock)],
+        Step::New | Step::Approved { .. } | Step::Locked { .. } | Step::Running { .. } | Step::Finished => {
+            Vec::new()
+        }
+    }
+}
+
 /// The cycle that there would be if a task said what `spec` says, whether it is new or known.
 ///
-/// Follows what tasks need before they can end: open dependencies and open parts. Whoever waits for words, a person or a
-/// slot is not followed, because a message, a decision or an end elsewhere gets it going again. Costs what `spec` leads to.
+/// Follows what can go on only when something else has: tasks by open dependencies and open parts, conversations by what
+/// `ahead` says. A person, a slot or a moment is not followed, because a decision, an end elsewhere or time gets those who
+/// wait for it going again. Costs what `spec` leads to.
 pub fn would_close(state: &State, spec: &task::Spec) -> Option<Cycle> {
     if state.tasks.get(&spec.id).is_some_and(|task| task.is_ended()) {
         return None;
     }
-    let start = &spec.id;
-    let mut came_from: BTreeMap<TaskId, TaskId> = BTreeMap::new();
-    let mut ahead = vec![start.clone()];
+    let start = Node::Task(spec.id.clone());
+    let first = ahead(state, Some(spec), &start);
+    find(state, Some(spec), start, first)
+}
+
+/// The cycle that there would be if a conversation also waited for all of `on`.
+pub fn would_stand_still(state: &State, session: &SessionId, on: Vec<Node>) -> Option<Cycle> {
+    find(state, None, Node::Session(session.clone()), on)
+}
+
+/// A way from `start` by way of `first` back to `start`.
+fn find(state: &State, spec: Option<&task::Spec>, start: Node, first: Vec<Node>) -> Option<Cycle> {
+    let mut came_from: BTreeMap<Node, Node> = BTreeMap::new();
     let mut seen = BTreeSet::from([start.clone()]);
-    while let Some(at) = ahead.pop() {
-        for next in needs(state, spec, &at) {
-            if next == *start {
-                return Some(Cycle(way(&came_from, start, at)));
-            }
-            if seen.insert(next.clone()) {
-                came_from.insert(next.clone(), at.clone());
-                ahead.push(next);
-            }
+    let mut next: Vec<(Node, Node)> = first.into_iter().map(|to| (start.clone(), to)).collect();
+    while let Some((from, to)) = next.pop() {
+        if to == start {
+            return Some(Cycle(way(&came_from, &start, from)));
+        }
+        if seen.insert(to.clone()) {
+            next.extend(ahead(state, spec, &to).into_iter().map(|further| (to.clone(), further)));
+            came_from.insert(to, from);
         }
     }
     None
 }
 
+/// What must come about before `node` can go on or come about, with `spec` in place of what its task says now.
+fn ahead(state: &State, spec: Option<&task::Spec>, node: &Node) -> Vec<Node> {
+    match node {
+        Node::Task(id) => {
+            let worker = state.tasks.get(id).and_then(|task| task.session());
+            let needs = needs(state, spec, id).into_iter().map(Node::Task);
+            needs.chain(worker.map(|session| Node::Session(session.clone()))).collect()
+        }
+        Node::Session(id) => of_session(state, id),
+        // A lock that only a call has is free when the call has run, whatever else its conversation waits for.
+        Node::Lock(name) => {
+            let holder = state.locks.get(name).and_then(|lock| lock.holder.as_ref());
+            let keeps = holder.filter(|holder| holder.kept > 0);
+            keeps.map(|holder| Node::Session(holder.session.clone())).into_iter().collect()
+        }
+        Node::Approval(_) | Node::Slot(_) | Node::Moment(_) | Node::Window(_) => Vec::new(),
+    }
+}
+
+fn of_session(state: &State, id: &SessionId) -> Vec<Node> {
+    let Some(session) = state.sessions.get(id) else { return Vec::new() };
+    match &session.stage {
+        Stage::Acting { calls, .. } => {
+            let mut found = Vec::new();
+            for pending in calls {
+                match &pending.step {
+                    Step::Locking { name, .. } => found.extend(for_lock(state, id, name)),
+                    step => found.extend(of_call(state, session, step).into_iter().map(|(to, _)| to)),
+                }
+            }
+            found
+        }
+        Stage::Resting if session.lifecycle == Lifecycle::Waiting && !session.unread => {
+            while_resting(state, id, session)
+        }
+        Stage::Resting
+        | Stage::Thinking { .. }
+        | Stage::Retrying { .. }
+        | Stage::Concluding { .. }
+        | Stage::Over => Vec::new(),
+    }
+}
+
+/// What must come about before `session` can have a lock: who has it, and who is before it in the queue and keeps it then.
+pub fn for_lock(state: &State, session: &SessionId, name: &LockName) -> Vec<Node> {
+    let lock = state.locks.get(name);
+    if lock.and_then(|lock| lock.holder.as_ref()).is_some_and(|h| h.session == *session && h.kept > 0) {
+        // It waits for a call of its own, which ends by itself.
+        return Vec::new();
+    }
+    let queue = lock.into_iter().flat_map(|lock| &lock.queue);
+    let before = queue.take_while(|waiter| waiter.session != *session).filter(|waiter| waiter.kept);
+    let before = before.map(|waiter| Node::Session(waiter.session.clone()));
+    [Node::Lock(name.clone())].into_iter().chain(before).collect()
+}
+
+/// What a conversation that rests waits for: the parts of its task, else the one that it asked. Of several that it asked
+/// any one gets it going again.
+pub fn while_resting(state: &State, id: &SessionId, session: &Session) -> Vec<Node> {
+    let task = session.task.as_ref().and_then(|task| state.tasks.get(task));
+    let own = task.filter(|task| task.session() == Some(id));
+    let parts: Vec<Node> =
+        own.into_iter().flat_map(|task| state.open_children(task)).cloned().map(Node::Task).collect();
+    if !parts.is_empty() {
+        return parts;
+    }
+    let asked: BTreeSet<&SessionId> = session.asked.values().flat_map(|asked| asked.values()).collect();
+    match asked.first() {
+        Some(only) if asked.len() == 1 => vec![Node::Session((*only).clone())],
+        Some(_) | None => Vec::new(),
+    }
+}
+
 /// What a task needs before it can end, with `spec` in place of what its task says now.
-fn needs(state: &State, spec: &task::Spec, id: &TaskId) -> Vec<TaskId> {
+fn needs(state: &State, spec: Option<&task::Spec>, id: &TaskId) -> Vec<TaskId> {
     let known = state.tasks.get(id);
     if known.is_some_and(|task| task.is_ended()) {
         return Vec::new();
     }
-    let said = if *id == spec.id { Some(spec) } else { known.map(|task| &task.spec) };
+    let spec_id = spec.map(|spec| &spec.id);
+    let said = if Some(id) == spec_id { spec } else { known.map(|task| &task.spec) };
     let is_open = |id: &&TaskId| state.tasks.get(*id).is_none_or(|task| !task.is_ended());
     let on = said.into_iter().flat_map(|said| &said.depends_on).filter(is_open);
     // What the task is no longer a part of once it says what `spec` says does not count.
+    let is_here = spec.is_some_and(|spec| spec.parent.as_ref() == Some(id));
     let parts = known.into_iter().flat_map(|task| &task.children);
-    let parts = parts.filter(|part| **part != spec.id || spec.parent.as_ref() == Some(id)).filter(is_open);
-    let new = (spec.parent.as_ref() == Some(id)).then_some(&spec.id);
+    let parts = parts.filter(|part| Some(*part) != spec_id || is_here).filter(is_open);
+    let new = spec_id.filter(|_| is_here);
     on.chain(parts).chain(new).cloned().collect()
 }
 
 /// From `start` to `last`, the way it was found.
-fn way(came_from: &BTreeMap<TaskId, TaskId>, start: &TaskId, last: TaskId) -> Vec<TaskId> {
+fn way(came_from: &BTreeMap<Node, Node>, start: &Node, last: Node) -> Vec<Node> {
     let mut way = vec![last];
-    while let Some(before) = way.last().filter(|id| *id != start).and_then(|id| came_from.get(id)) {
+    while let Some(before) = way.last().filter(|node| *node != start).and_then(|node| came_from.get(node)) {
         way.push(before.clone());
     }
     way.reverse();

@@ -146,6 +146,8 @@ pub(crate) fn show(act: &Act) -> Shown {
         | Act::UpdateTask { .. }
         | Act::QueryTasks { .. }
         | Act::SendMessage { .. }
+        | Act::Lock { .. }
+        | Act::Unlock { .. }
         | Act::Delegate { .. }
         | Act::SpawnAgent { .. }
         | Act::TerminateAgent { .. }
@@ -158,11 +160,16 @@ pub(crate) fn show(act: &Act) -> Shown {
         | Act::SlackRead { .. }
         | Act::RunTests {}
         | Act::Lint {} => {
-            let arguments = serde_json::to_value(act).unwrap_or_default()["arguments"].clone();
-            let text = serde_json::to_string_pretty(&arguments).unwrap_or_default();
+            let text = arguments(act);
             shown(act.tool(), format!("Approve {}", act.tool()), "Arguments".to_owned(), "json", &text)
         }
     }
+}
+
+/// The arguments of an act, one a line.
+fn arguments(act: &Act) -> String {
+    let arguments = &serde_json::to_value(act).unwrap_or_default()["arguments"];
+    serde_json::to_string_pretty(arguments).unwrap_or_default()
 }
 
 /// Characters that hide or reorder text are shown by their number: people must see what they approve.

@@ -7,8 +7,8 @@ use domain::id::AgentId;
 use domain::review;
 use domain::role::{Permission, Role};
 use domain::settings::{
-    Approvals, Audit, Context, Embeddings, Endpoint, Git, KeySource, Limits, ModelRef, OnExpiry, Provider,
-    Routing, Sandbox, Search, Settings, Timeouts, Trust, WhenFull,
+    Approvals, Audit, Context, Embeddings, Endpoint, Git, KeySource, Limits, LockLimits, ModelRef, OnExpiry,
+    Provider, Routing, Sandbox, Search, Settings, Timeouts, Trust, WhenFull,
 };
 use domain::usage::Price;
 
@@ -157,6 +157,9 @@ pub(crate) const SHAPE: Shape = Shape::Record(&[
             may("model_ms_max", AMOUNT, "how long one model call may take (120000)"),
             may("tool_ms_max", AMOUNT, "how long one tool call may take (60000)"),
             may("output_bytes_max", AMOUNT, "bytes of a tool's output that go into the session (32768)"),
+            may("lock_lease_ms", AMOUNT, "how long an agent that does nothing keeps a lock (300000)"),
+            may("lock_wait_ms", AMOUNT, "how long a call waits for a lock unless it says so itself (60000)"),
+            may("lock_queue_max", COUNT, "how many may wait for one lock (16)"),
             may(
                 "spawn_depth_max",
                 COUNT,
@@ -526,6 +529,11 @@ fn limits(node: &Node) -> Limits {
         delegation_when_full: match node.get("delegation_when_full").and_then(Node::text) {
             Some("reject") => WhenFull::Reject,
             Some(_) | None => WhenFull::Queue,
+        },
+        locks: LockLimits {
+            lease_ms: long("lock_lease_ms").unwrap_or(default.locks.lease_ms),
+            wait_ms: long("lock_wait_ms").unwrap_or(default.locks.wait_ms),
+            queue_max: node.get_int("lock_queue_max").unwrap_or(default.locks.queue_max),
         },
     }
 }

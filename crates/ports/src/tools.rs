@@ -2,6 +2,7 @@
 
 use async_trait::async_trait;
 use domain::id::{AgentId, Ticket};
+use domain::lock::Grant;
 use domain::review::{Finding, Review};
 use domain::settings::Settings;
 use domain::tool::{Act, Call, Permit, Seen};
@@ -23,6 +24,8 @@ pub struct Order {
     pub seen: Option<Seen>,
     /// What a command may do beyond reading.
     pub permit: Permit,
+    /// The lock that it has on what it changes; if somebody else has it by then, nothing is changed.
+    pub lock: Option<Grant>,
     /// How long it may take.
     pub ms_max: u64,
     /// How much of its output is kept.
@@ -86,6 +89,9 @@ pub trait Tools: Send + Sync {
 
     /// Takes over what the owner settled; called before each act with what is in force.
     fn settle(&self, _settings: &Settings) {}
+
+    /// A lock was given: whoever had it before changes nothing any more, however late it comes.
+    fn fence(&self, _grant: &Grant) {}
 
     /// Carries out one act. Dropping the future stops it, and every process it started.
     async fn run(&self, order: Order) -> Outcome;

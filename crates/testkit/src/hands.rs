@@ -47,7 +47,9 @@ impl Hands for Puppets {
                 wrote: Vec::new(),
                 finding: None,
             },
-            Effect::CallModel { .. } | Effect::RunTool { .. } | Effect::Stop { .. } => return,
+            Effect::CallModel { .. } | Effect::RunTool { .. } | Effect::Stop { .. } | Effect::Fence(_) => {
+                return;
+            }
         };
         // A full tray in a test is the test's business.
         _ = self.inputs.try_give(outcome);

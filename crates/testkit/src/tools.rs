@@ -185,6 +185,8 @@ impl Inner {
             | Act::CreateTask { .. }
             | Act::UpdateTask { .. }
             | Act::SendMessage { .. }
+            | Act::Lock { .. }
+            | Act::Unlock { .. }
             | Act::Delegate { .. }
             | Act::SpawnAgent { .. }
             | Act::TerminateAgent { .. } => {
@@ -215,6 +217,7 @@ pub fn order(effect: u64, agent: &str, act: Act) -> Order {
         act,
         seen: None,
         permit: Permit { writes: true, network: false },
+        lock: None,
         ms_max: 10_000,
         output_bytes_max: 32_768,
         review: None,

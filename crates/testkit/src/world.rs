@@ -86,10 +86,13 @@ impl World {
     pub fn perform(&mut self, effects: Vec<Effect>) {
         for effect in effects {
             self.ledger.started(&effect);
-            if let Effect::Stop { session } = &effect {
-                self.in_flight.retain(|other| session_of(other) != Some(session));
-            } else {
-                self.in_flight.push(effect);
+            match &effect {
+                Effect::Stop { session } => {
+                    self.in_flight.retain(|other| session_of(other) != Some(session));
+                }
+                // It has no outcome.
+                Effect::Fence(_) => {}
+                Effect::CallModel { .. } | Effect::RunTool { .. } => self.in_flight.push(effect),
             }
         }
     }
@@ -248,7 +251,7 @@ impl World {
                     finding: None,
                 })
             }
-            Effect::Stop { .. } => None,
+            Effect::Stop { .. } | Effect::Fence(_) => None,
         }
     }
 }
@@ -267,6 +270,7 @@ fn session_of(effect: &Effect) -> Option<&domain::id::SessionId> {
         Effect::CallModel { session, .. } | Effect::RunTool { session, .. } | Effect::Stop { session } => {
             Some(session)
         }
+        Effect::Fence(_) => None,
     }
 }
 

@@ -7,7 +7,8 @@ use domain::delegation::{self, Delegation};
 use domain::event::{Event, Finish, Found, FoundCall, Tail};
 use domain::evidence::Evidence;
 use domain::gate;
-use domain::id::{AgentId, ApprovalId, CallId, DelegationId, ReviewId, SessionId, TaskId};
+use domain::id::{AgentId, ApprovalId, CallId, DelegationId, LockName, ReviewId, SessionId, TaskId};
+use domain::lock::Freed;
 use domain::review::{Move, Review};
 use domain::session::{Head, Message};
 use domain::state::{Parked, Requester, Stage, State, Step};
@@ -151,20 +152,19 @@ impl Trail {
                 None => Vec::new(),
             },
             Event::ApprovalEnded { approval, outcome } => self.ended(&new, approval, outcome),
-            Event::FileTrusted { path, digest, by } => vec![Line {
-                action: "trust".to_owned(),
-                act: digest.clone(),
-                args: brief(path, ARGS_BYTES_MAX),
-                by: brief(by, TEXT_BYTES_MAX),
-                ..new(Kind::Approval, "trusted")
-            }],
+            Event::FileTrusted { path, digest, by } => {
+                vec![trusted(new(Kind::Approval, "trusted"), path, digest, by)]
+            }
             Event::Spent { session, tokens_in, tokens_out, .. } => {
                 vec![self.beside(new(Kind::Model, "answered"), session, (*tokens_in, *tokens_out))]
             }
             Event::Delegated { delegation } => vec![self.delegated(new(Kind::Gate, "allow"), delegation)],
             Event::ReviewAsked { .. } | Event::ReviewMoved { .. } => self.review(&new, &recorded.event),
             Event::Parked { session, parked, .. } => vec![self.parked(&new, session, parked)],
+            Event::LockFreed { name, session, why } => self.lock_taken(&new, session, name, why),
             Event::LineTaken { .. }
+            | Event::LockAwaited { .. }
+            | Event::LockGranted { .. }
             | Event::Reserved { .. }
             | Event::Resumed { .. }
             | Event::LabelsFound { .. }
@@ -198,6 +198,23 @@ impl Trail {
     fn parked(&self, new: &dyn Fn(Kind, &str) -> Line, session: &SessionId, parked: &Parked) -> Line {
         let (rule, note) = (brief(&parked.limit, TEXT_BYTES_MAX), brief(&parked.reason, TEXT_BYTES_MAX));
         Line { rule, note, ..self.of(new(Kind::Model, "parked"), session) }
+    }
+
+    /// Giving a lock back is a call like any other; taking it away is not.
+    fn lock_taken(
+        &self,
+        new: &dyn Fn(Kind, &str) -> Line,
+        session: &SessionId,
+        name: &LockName,
+        why: &Freed,
+    ) -> Vec<Line> {
+        let (outcome, by) = match why {
+            Freed::Unlocked => return Vec::new(),
+            Freed::Lapsed => ("lapsed", "synod".to_owned()),
+            Freed::Person { by } => ("freed", brief(by, TEXT_BYTES_MAX)),
+        };
+        let args = brief(name.as_str(), ARGS_BYTES_MAX);
+        vec![Line { action: "lock".to_owned(), args, by, ..self.of(new(Kind::Call, outcome), session) }]
     }
 
     fn delegation(&self, line: Line, session: &SessionId, spec: &Spec) -> Line {
@@ -471,6 +488,11 @@ fn review_moved(line: Line, review: &ReviewId, commit: &str, to: &Move, by: &Age
 }
 
 /// `line` about evidence that Synod saw itself.
+fn trusted(line: Line, path: &str, digest: &str, by: &str) -> Line {
+    let (action, act) = ("trust".to_owned(), digest.to_owned());
+    Line { action, act, args: brief(path, ARGS_BYTES_MAX), by: brief(by, TEXT_BYTES_MAX), ..line }
+}
+
 fn verified(line: Line, task: &TaskId, evidence: &[Evidence]) -> Line {
     let seen: Vec<String> = evidence.iter().map(ToString::to_string).collect();
     Line {

@@ -12,6 +12,7 @@ use rustix::fs::{self, AtFlags, Dir, FileType, Mode, OFlags};
 use rustix::io::Errno;
 
 use super::beneath::{Place, Root, kind_words, stat_in};
+use super::fences::Pass;
 use super::text;
 use super::until::Until;
 use crate::redact::{SLACK_BYTES, redact};
@@ -220,7 +221,7 @@ pub(super) fn create_directory(root: &Root, path: &str) -> Answer {
 }
 
 /// Writes a whole file or nothing: aside, to the disk, then in its place.
-pub(super) fn write_file(root: &Root, ticket: Ticket, path: &str, content: &str) -> Answer {
+pub(super) fn write_file(root: &Root, ticket: Ticket, path: &str, content: &str, pass: &Pass) -> Answer {
     let place = root.place(path).map_err(|e| e.to_string())?;
     let failed = |e: std::io::Error| format!("{path} cannot be written: {e}");
     let old = stat_in(&place.folder.fd, &place.name).map_err(|e| failed(e.into()))?;
@@ -229,7 +230,7 @@ pub(super) fn write_file(root: &Root, ticket: Ticket, path: &str, content: &str)
         return Err(format!("{path} is {}, not a file", kind_words(kind)));
     }
     let mode = old.as_ref().map(|stat| Mode::from_raw_mode(stat.st_mode & 0o777));
-    replace(&place, ticket, mode, content.as_bytes()).map_err(failed)?;
+    replace(&place, ticket, mode, content.as_bytes(), pass).map_err(failed)?;
     let done = if old.is_some() { "replaced" } else { "made" };
     Ok(format!("{path} is {done}: {} bytes", content.len()))
 }
@@ -239,12 +240,14 @@ pub(super) fn replace(
     ticket: Ticket,
     mode: Option<Mode>,
     content: &[u8],
+    pass: &Pass,
 ) -> std::io::Result<()> {
     let folder = &place.folder.fd;
     // Named after the effect: a try that a crash cut short is cleared away by the next.
     let aside = format!(".synod-write-{}-{}.tmp", ticket.effect, ticket.attempt);
-    let written = write_aside(folder, &aside, mode, content)
-        .and_then(|()| Ok(fs::renameat(folder, aside.as_str(), folder, place.name.as_str())?));
+    let written = write_aside(folder, &aside, mode, content).and_then(|()| {
+        pass.through(|| Ok(fs::renameat(folder, aside.as_str(), folder, place.name.as_str())?))
+    });
     if let Err(e) = written {
         // It may not be there; the first error is the one that counts.
         let _ = fs::unlinkat(folder, aside.as_str(), AtFlags::empty());

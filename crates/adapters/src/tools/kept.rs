@@ -7,6 +7,7 @@ use domain::id::Ticket;
 use rustix::fs::{self, AtFlags, Dir};
 
 use super::beneath::{Root, stat_in};
+use super::fences::Pass;
 use super::files;
 
 /// Where it stands, relative to the home. No tool of an agent writes there unasked, and nobody commits it.
@@ -21,7 +22,7 @@ pub(super) fn keep(root: &Root, ticket: Ticket, whole: &[u8]) -> Result<String, 
     let path = format!("{FOLDER}/{}.txt", ticket.effect);
     let place = root.place(&path).map_err(|e| e.to_string())?;
     make_room(&place.folder.fd, whole.len() as u64);
-    files::replace(&place, ticket, None, whole).map_err(|e| e.to_string())?;
+    files::replace(&place, ticket, None, whole, &Pass::default()).map_err(|e| e.to_string())?;
     Ok(path)
 }
 

@@ -7,6 +7,7 @@ mod command;
 pub mod contexts;
 mod email;
 mod evidence;
+mod fences;
 mod files;
 mod kept;
 mod meaning;
@@ -27,6 +28,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use async_trait::async_trait;
 use domain::context::Asker;
 use domain::id::AgentId;
+use domain::lock::Grant;
 use domain::settings::Settings;
 use domain::tool::{Act, Call, Permit, Seen};
 use ports::clock::Clock;
@@ -50,6 +52,7 @@ pub struct Toolbox {
     settled: Arc<Settled>,
     /// Looking into the outbox and adding to it is one step.
     outbox: Arc<Mutex<()>>,
+    fences: Arc<fences::Fences>,
     contexts: Arc<contexts::Store>,
     sandbox: Option<Arc<Sandbox>>,
     workspaces: Arc<Workspaces>,
@@ -69,6 +72,7 @@ impl Toolbox {
             index: Arc::default(),
             settled: Arc::default(),
             outbox: Arc::default(),
+            fences: Arc::default(),
             contexts,
             sandbox: None,
             workspaces,
@@ -290,6 +294,10 @@ impl Tools for Toolbox {
         }
     }
 
+    fn fence(&self, grant: &Grant) {
+        self.fences.raise(grant);
+    }
+
     async fn run(&self, order: Order) -> Outcome {
         let (ms_max, bytes_max, ticket) = (order.ms_max, order.output_bytes_max, order.ticket);
         if let Some(review) = order.review.clone() {
@@ -300,6 +308,7 @@ impl Tools for Toolbox {
         {
             return Outcome::failed(error);
         }
+        let pass = self.fences.pass(order.lock.as_ref());
         let answer = match order.act.clone() {
             Act::ReadFile { .. }
             | Act::ListDirectory { .. }
@@ -313,7 +322,7 @@ impl Tools for Toolbox {
                 let (agent, seen) = (order.agent.clone(), order.seen.clone());
                 self.change(move |root| {
                     own::check_file(root, &agent, seen.as_ref(), &path, &content)?;
-                    files::write_file(root, ticket, &path, &content)
+                    files::write_file(root, ticket, &path, &content, &pass)
                 })
                 .await
             }
@@ -325,7 +334,8 @@ impl Tools for Toolbox {
                 };
             }
             Act::CreateDirectory { path } => {
-                self.change(move |root| files::create_directory(root, &path)).await
+                self.change(move |root| pass.check().and_then(|()| files::create_directory(root, &path)))
+                    .await
             }
             Act::SlackSend { channel, text } => {
                 let at = self.clock.now();
@@ -345,6 +355,7 @@ impl Tools for Toolbox {
                 let (agent, workspaces) = (order.agent.clone(), Arc::clone(&self.workspaces));
                 let work = move |_: &Root| {
                     let place = workspaces.ensure(&agent)?;
+                    pass.check()?;
                     git::tools::commit(&place, &agent, ticket.effect, &message, &paths, &Until::ms(ms_max))
                 };
                 self.change(work).await
@@ -373,19 +384,23 @@ impl Tools for Toolbox {
             | Act::CreateTask { .. }
             | Act::UpdateTask { .. }
             | Act::SendMessage { .. }
+            | Act::Lock { .. }
+            | Act::Unlock { .. }
             | Act::Delegate { .. }
             | Act::SpawnAgent { .. }
             | Act::TerminateAgent { .. } => Err(format!("{} is carried out inside", order.act.tool())),
         };
-        let outcome = told(answer);
-        match order.act {
-            Act::WriteFile { path, .. } | Act::CreateDirectory { path } => outcome.writing(path),
-            // Even a commit answers with the names of files.
-            Act::GitCommit { .. } | Act::GitDiff { .. } => {
-                outcome.reading(format!("workspaces/{}", order.agent))
-            }
-            _ => outcome,
-        }
+        placed(told(answer), order)
+    }
+}
+
+/// An outcome with the place that its order is about.
+fn placed(outcome: Outcome, order: Order) -> Outcome {
+    match order.act {
+        Act::WriteFile { path, .. } | Act::CreateDirectory { path } => outcome.writing(path),
+        // Even a commit answers with the names of files.
+        Act::GitCommit { .. } | Act::GitDiff { .. } => outcome.reading(format!("workspaces/{}", order.agent)),
+        _ => outcome,
     }
 }
 

@@ -119,10 +119,12 @@ async fn checkout(
 async fn merge(toolbox: &Toolbox, order: &Order, review: Review) -> Outcome {
     let (workspaces, agent) = (Arc::clone(&toolbox.workspaces), order.agent.clone());
     let (merging, author) = (Arc::clone(&toolbox.reviews.merging), format!("workspaces/{}", review.author));
+    let pass = toolbox.fences.pass(order.lock.as_ref());
     let work = move || {
         // The lock guards no data that a panic could leave half changed.
         let _one = merging.lock().unwrap_or_else(PoisonError::into_inner);
         let place = workspaces.ensure(&review.author)?;
+        pass.check()?;
         git::merge::merge(&place, &review, &agent)
     };
     let outcome = match blocking(work).await {

@@ -8,7 +8,7 @@ pub(super) struct Described {
 }
 
 /// Every tool of this version.
-pub(super) const TABLE: [Described; 29] = [
+pub(super) const TABLE: [Described; 31] = [
     Described {
         name: "read_file",
         description: "Read a text file, or some of its lines. A long file is cut, with a note that says from which line to read on. Binary files are refused.",
@@ -225,6 +225,31 @@ pub(super) const TABLE: [Described; 29] = [
                 "issues": {"type": "array", "maxItems": 100, "items": {"type": "string", "minLength": 1}, "description": "Of a response about somebody's work: what is wrong with it"}
             },
             "required": ["to", "content"],
+            "additionalProperties": false
+        }"#,
+    },
+    Described {
+        name: "lock",
+        description: "Take a lock, so that no other agent does what it stands for at the same time; waits if another has it. Taking your own lock again is fine: give it back as often. Files that you write with write_file, and commits, are locked by themselves while the call runs: take a lock for more than one call, such as reading a file, thinking, and writing it. You lose it when your task ends, or when you do nothing for long.",
+        schema: r#"{
+            "type": "object",
+            "properties": {
+                "name": {"type": "string", "minLength": 1, "maxLength": 200, "description": "What for, such as deploy; file: and a path for a file, such as file:memory/notes.md"},
+                "wait_ms": {"type": "integer", "minimum": 0, "maximum": 3600000, "description": "Wait so long at most; 0 does not wait"}
+            },
+            "required": ["name"],
+            "additionalProperties": false
+        }"#,
+    },
+    Described {
+        name: "unlock",
+        description: "Give a lock back that you took with lock.",
+        schema: r#"{
+            "type": "object",
+            "properties": {
+                "name": {"type": "string", "minLength": 1, "maxLength": 200, "description": "As you took it"}
+            },
+            "required": ["name"],
             "additionalProperties": false
         }"#,
     },

@@ -270,7 +270,7 @@ impl<'a> Run<'a> {
                     finding: None,
                 });
             }
-            Effect::Stop { .. } => {}
+            Effect::Stop { .. } | Effect::Fence(_) => {}
         }
     }
 }

@@ -182,6 +182,8 @@ fn samples(tool: &str, agent: &AgentId, policy: &Policy) -> Vec<(String, Act)> {
         }),
         "query_tasks" => anything(Act::QueryTasks { sql: "SELECT 1".to_owned() }),
         "send_message" => anything(Act::send_message(agent.clone(), "a word")),
+        "lock" => anything(Act::Lock { name: "a-name".to_owned(), wait_ms: None }),
+        "unlock" => anything(Act::Unlock { name: "a-name".to_owned() }),
         "extract" => anything(Act::Extract {
             path: "inbox/mail.jsonl".to_owned(),
             question: "a word".to_owned(),

@@ -125,6 +125,8 @@ fn act(act: &Act) -> (String, String) {
         | Act::UpdateTask { .. }
         | Act::QueryTasks { .. }
         | Act::SendMessage { .. }
+        | Act::Lock { .. }
+        | Act::Unlock { .. }
         | Act::Delegate { .. }
         | Act::SpawnAgent { .. }
         | Act::TerminateAgent { .. }
@@ -165,6 +167,8 @@ pub fn act_line(wanted: &Act) -> String {
         | Act::UpdateTask { .. }
         | Act::QueryTasks { .. }
         | Act::SendMessage { .. }
+        | Act::Lock { .. }
+        | Act::Unlock { .. }
         | Act::Delegate { .. }
         | Act::SpawnAgent { .. }
         | Act::TerminateAgent { .. }

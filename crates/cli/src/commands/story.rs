@@ -215,6 +215,8 @@ pub fn act_words(act: &Act) -> String {
         Act::Delegate { to, task, .. } => format!("have {to} do: {}", one_line(task)),
         Act::SpawnAgent { role, goal, .. } => format!("spawn a {role}: {}", one_line(goal)),
         Act::TerminateAgent { agent, .. } => format!("terminate {agent}"),
+        Act::Lock { name, .. } => format!("take the lock {name}"),
+        Act::Unlock { name } => format!("give the lock {name} back"),
         Act::SlackRead { .. } => "read Slack messages".to_owned(),
         Act::Check { task, evidence, .. } => format!("check that {task} is done ({evidence})"),
         Act::SlackSend { channel, text } => format!("post in {channel}: \"{}\"", one_line(text)),

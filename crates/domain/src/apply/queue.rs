@@ -245,7 +245,9 @@ impl State {
             | Deadline::Approval(_)
             | Deadline::Delegation(_)
             | Deadline::Answer(..)
-            | Deadline::Window(_) => None,
+            | Deadline::Window(_)
+            | Deadline::Lock(..)
+            | Deadline::Lease(_) => None,
         });
         for (due, task) in waiting.collect::<Vec<_>>() {
             self.deadlines.remove(&(due, Deadline::Queue(task.clone())));

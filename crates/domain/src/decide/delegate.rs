@@ -173,6 +173,8 @@ pub(super) fn give_up(state: &State, at: Time, session: &Session, reason: &str) 
         | Step::Approved { .. }
         | Step::Running { .. }
         | Step::Awaiting { .. }
+        | Step::Locking { .. }
+        | Step::Locked { .. }
         | Step::Finished => None,
     });
     let end =

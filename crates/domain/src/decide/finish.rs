@@ -6,7 +6,7 @@ use crate::approval::{Answer, Outcome};
 use crate::brief;
 use crate::decide::delegate;
 use crate::decide::turn::{next_turn, result, unknown_text};
-use crate::decide::{messages, moves, review, said};
+use crate::decide::{locks, messages, moves, review, said};
 use crate::event::{Event, Finish};
 use crate::evidence::ROUNDS_MAX;
 use crate::id::{ApprovalId, CallId, SessionId, TaskId, Time};
@@ -25,6 +25,9 @@ pub(super) fn conclude(state: &State, at: Time, id: &SessionId, session: &Sessio
         return next_turn(state, at, id, session);
     }
     let Some((task_id, task)) = session.task.as_ref().and_then(|t| state.tasks.get_key_value(t)) else {
+        if let Some(notice) = locks::must_not_rest(state, at, id, session) {
+            return vec![notice];
+        }
         let mut events = tell_askers(state, at, (id, session), &BTreeSet::new(), (&Finish::Done, text));
         events.extend(moves(id, session, Lifecycle::Waiting, false, "it has said what it had to say"));
         return events;
@@ -37,6 +40,9 @@ pub(super) fn conclude(state: &State, at: Time, id: &SessionId, session: &Sessio
     }
     let open: Vec<&str> = state.open_children(task).map(TaskId::as_str).collect();
     if !open.is_empty() {
+        if let Some(notice) = locks::must_not_rest(state, at, id, session) {
+            return vec![notice];
+        }
         let reason = format!("waits for {}", open.join(", "));
         let mut events = tell_askers(state, at, (id, session), &BTreeSet::new(), (&Finish::Done, text));
         events.extend(moves(id, session, Lifecycle::Waiting, false, &reason));
@@ -405,6 +411,8 @@ fn drop_calls(session: &Session, at: Time, id: &SessionId, reason: &str) -> Vec<
             | Step::Delegated { .. }
             | Step::Reviewing { .. }
             | Step::Awaiting { .. }
+            | Step::Locking { .. }
+            | Step::Locked { .. }
             | Step::Finished => (Finish::Dropped, format!("not carried out: {reason}")),
         };
         let message = result(at, &pending.call.id, text);
@@ -429,6 +437,8 @@ pub(super) fn withdraw(session: &Session, reason: &str) -> Vec<Event> {
             | Step::Delegated { .. }
             | Step::Reviewing { .. }
             | Step::Awaiting { .. }
+            | Step::Locking { .. }
+            | Step::Locked { .. }
             | Step::Finished => None,
         })
         .collect()

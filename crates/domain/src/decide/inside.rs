@@ -32,6 +32,8 @@ pub(super) fn perform(
         | Act::MergeBranch { .. }
         | Act::SpawnAgent { .. }
         | Act::TerminateAgent { .. }
+        | Act::Lock { .. }
+        | Act::Unlock { .. }
         | Act::ReadFile { .. }
         | Act::ListDirectory { .. }
         | Act::SearchFiles { .. }

@@ -245,16 +245,12 @@ pub(super) fn message(
     Ok(events)
 }
 
-/// Says something to an agent in the conversation where it belongs: about the same root task, else an open
-/// one about no task, else a new one. A sleeping agent is woken, never doubled.
-pub(super) fn tell_agent(
-    state: &State,
-    at: Time,
-    agent: &Agent,
+/// The open conversation of an agent in which it is spoken to: about the same root task, else one about no task.
+pub(super) fn conversation_with<'a>(
+    state: &'a State,
+    agent: &'a Agent,
     about: Option<&TaskId>,
-    message: Message,
-    asker: Option<&SessionId>,
-) -> Vec<Event> {
+) -> Option<&'a SessionId> {
     let root = about.map(|task| state.root_of(task));
     let open = agent.sessions.iter().filter_map(|id| state.sessions.get_key_value(id));
     let mut related = None;
@@ -266,7 +262,19 @@ pub(super) fn tell_agent(
             None => conversation = Some(id),
         }
     }
-    if let Some(id) = related.or(conversation) {
+    related.or(conversation)
+}
+
+/// Says something to an agent in the conversation where it belongs, else in a new one. A sleeping agent is woken, never doubled.
+pub(super) fn tell_agent(
+    state: &State,
+    at: Time,
+    agent: &Agent,
+    about: Option<&TaskId>,
+    message: Message,
+    asker: Option<&SessionId>,
+) -> Vec<Event> {
+    if let Some(id) = conversation_with(state, agent, about) {
         return vec![Event::MessageAdded {
             session: id.clone(),
             message,

@@ -11,6 +11,7 @@ use crate::refused::Refused;
 use crate::session::Message;
 use crate::state::{Agent, Session, State, Step};
 use crate::tool::{Act, Call};
+use crate::waits::{self, Node};
 
 /// A conversation with its name.
 type Named<'a> = (&'a SessionId, &'a Session);
@@ -124,7 +125,7 @@ fn letter<'a>((id, session): Named<'_>, index: usize, act: &'a Act) -> Result<Le
 }
 
 /// The conversation in which the request came up that a session works for.
-fn root<'a>(id: &'a SessionId, session: &'a Session) -> &'a SessionId {
+pub(super) fn root<'a>(id: &'a SessionId, session: &'a Session) -> &'a SessionId {
     session.cause.as_ref().unwrap_or(id)
 }
 
@@ -156,6 +157,15 @@ fn check(state: &State, (id, session): Named<'_>, letter: &Letter<'_>) -> Result
         return Err(format!(
             "waiting would never end: {}; answer first, or ask without wait_ms",
             chain.join(" waits for ")
+        ));
+    }
+    if letter.wait_ms.is_some()
+        && let Some(asked) = state.employed(letter.to)
+        && let Some(other) = intake::conversation_with(state, asked, session.task.as_ref())
+        && let Some(cycle) = waits::would_stand_still(state, id, vec![Node::Session(other.clone())])
+    {
+        return Err(format!(
+            "waiting would never end: {cycle}; give back what others wait for, or ask without wait_ms"
         ));
     }
     Ok(())

@@ -4,7 +4,7 @@ use crate::approval::Request;
 use crate::decide::messages;
 use crate::decide::moves;
 use crate::decide::turn::{result, settle, unique_ids, unknown_text};
-use crate::decide::{budget, delegate, finish, inside, intake};
+use crate::decide::{budget, delegate, finish, inside, intake, locks};
 use crate::event::{Event, Finish, Found, Tail};
 use crate::gate::{self, Asker, Verdict};
 use crate::id::{AgentId, SessionId, Time};
@@ -96,6 +96,8 @@ pub(super) fn ticked(state: &State, at: Time) -> Vec<Event> {
         Deadline::Approval(id) => finish::expired(state, at, id),
         Deadline::Delegation(id) => delegate::too_late(state, at, id),
         Deadline::Answer(id, call) => messages::time_out(state, at, id, call),
+        Deadline::Lock(id, call) => locks::time_out(state, at, id, call),
+        Deadline::Lease(name) => locks::lapsed(state, at, name),
         Deadline::Window(id) => vec![Event::Resumed { session: id.clone() }],
         Deadline::Queue(id) => intake::waited_too_long(state, at, id),
     }

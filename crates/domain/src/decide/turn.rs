@@ -1,7 +1,9 @@
 //! The turn machine: ask the model, pass each call through the gate, collect results, ask again.
 
 use crate::approval::{Request, Risk};
-use crate::decide::{budget, delegate, finish, inside, messages, moves, moves_from, review, said, spawn};
+use crate::decide::{
+    budget, delegate, finish, inside, locks, messages, moves, moves_from, review, said, spawn,
+};
 use crate::delegation;
 use crate::event::{Bill, Event, Finish};
 use crate::evidence::Evidence;
@@ -13,7 +15,7 @@ use crate::lifecycle::Lifecycle;
 use crate::refused::Refused;
 use crate::review::Finding;
 use crate::session::{Message, Speaker};
-use crate::state::{Pending, Requester, Session, Stage, State, Step, TASK_DEPTH_MAX};
+use crate::state::{Agent, Pending, Requester, Session, Stage, State, Step, TASK_DEPTH_MAX};
 use crate::tool::{self, Act, Call, Permit, Want};
 use crate::usage::{self, Usage};
 
@@ -49,7 +51,9 @@ pub(super) fn attend(state: &State, at: Time, id: &SessionId, session: &Session)
     match &session.stage {
         Stage::Concluding { said } => finish::conclude(state, at, id, session, said),
         Stage::Acting { said, calls } => {
-            let next = calls.iter().position(|p| matches!(p.step, Step::New | Step::Approved { .. }));
+            let next = calls
+                .iter()
+                .position(|p| matches!(p.step, Step::New | Step::Approved { .. } | Step::Locked { .. }));
             match next {
                 Some(index) => gate_call(state, at, id, session, said, calls, index),
                 None => match &session.proving {
@@ -90,21 +94,12 @@ fn gate_call(
         message: result(at, &pending.call.id, text),
         wrote: Vec::new(),
     };
-    let act = match &pending.call.want {
-        Want::Act(act) => act,
-        Want::Invalid { tool, error } => {
-            events.push(refuse(format!("schema of {tool}"), error.clone()));
+    let (act, agent) = match known(state, session, pending, index) {
+        Ok(known) => known,
+        Err((rule, text)) => {
+            events.push(refuse(rule, text));
             return settle(events, id, session, rest, None);
         }
-    };
-    if let Some((rule, text)) = over_limit(state, session, pending, index) {
-        events.push(refuse(rule.to_owned(), text));
-        return settle(events, id, session, rest, None);
-    }
-    let Some(agent) = state.agents.get(&session.agent) else {
-        let text = format!("refused: there is no agent {} any more", session.agent);
-        events.push(refuse("the agent is gone".to_owned(), text));
-        return settle(events, id, session, rest, None);
     };
     let role = state.role(&agent.spec.role);
     let task = session.task.as_ref().and_then(|t| state.tasks.get(t));
@@ -113,9 +108,16 @@ fn gate_call(
     let above = delegation::members(state, &came_through);
     let asker = Asker { spec: &agent.spec, role, approval_required, label: &session.label, above: &above };
     let ruling = rule(state, &asker, session, &pending.call, act);
-    let approved_by = approval_of(&pending.step);
+    let approved_by = pending.step.approval();
     let accepts = matches!(act, Act::Check { evidence: Evidence::Approval, .. });
     let is_inside = accepts || tool::facts(act.tool()).is_some_and(|f| f.inside);
+    let is_open = ruling.verdict == Verdict::Allow || approved_by.is_some();
+    if is_open && !is_inside && !matches!(ruling.verdict, Verdict::Deny { .. }) {
+        events = match locks::guard(state, at, (id, session), pending, rest.clone(), events) {
+            Ok(events) => events,
+            Err(waits) => return waits,
+        };
+    }
     match (ruling.verdict, approved_by) {
         (Verdict::Deny { advice }, _) => {
             events
@@ -165,18 +167,25 @@ fn gate_call(
     }
 }
 
-/// The approval that a call was given, and what it showed.
-fn approval_of(step: &Step) -> Option<(&ApprovalId, Permit)> {
-    match step {
-        Step::Approved { approval, permit } => Some((approval, *permit)),
-        Step::New
-        | Step::Asking { .. }
-        | Step::Running { .. }
-        | Step::Delegated { .. }
-        | Step::Reviewing { .. }
-        | Step::Awaiting { .. }
-        | Step::Finished => None,
+/// What a call asks for and who asks, or the rule that refuses it before anybody judges it, with words for the agent.
+fn known<'a>(
+    state: &'a State,
+    session: &Session,
+    pending: &'a Pending,
+    index: usize,
+) -> Result<(&'a Act, &'a Agent), (String, String)> {
+    let act = match &pending.call.want {
+        Want::Act(act) => act,
+        Want::Invalid { tool, error } => return Err((format!("schema of {tool}"), error.clone())),
+    };
+    if let Some((rule, text)) = over_limit(state, session, pending, index) {
+        return Err((rule.to_owned(), text));
     }
+    let agent = state.agents.get(&session.agent).ok_or_else(|| {
+        let text = format!("refused: there is no agent {} any more", session.agent);
+        ("the agent is gone".to_owned(), text)
+    })?;
+    Ok((act, agent))
 }
 
 /// Does what the domain itself can do; and what the session waits for since then.
@@ -190,6 +199,9 @@ fn carry_out(
 ) -> (Vec<Event>, Option<String>) {
     if act.tool() == delegation::TOOL {
         return delegate::perform(state, at, (id, session), call, chain);
+    }
+    if let Some(done) = locks::perform(state, at, id, call, act) {
+        return done;
     }
     if let Some((events, reason)) = messages::wait(state, at, (id, session), (call, index), act) {
         return (events, Some(reason));
@@ -313,14 +325,21 @@ pub(super) fn settle<'a>(
     mut steps: impl Iterator<Item = &'a Step> + Clone,
     waits: Option<String>,
 ) -> Vec<Event> {
-    let busy = steps.clone().any(|s| matches!(s, Step::New | Step::Approved { .. } | Step::Running { .. }));
+    let busy = steps
+        .clone()
+        .any(|s| matches!(s, Step::New | Step::Approved { .. } | Step::Locked { .. } | Step::Running { .. }));
     let waits = waits.or_else(|| {
         steps.find_map(|step| match step {
             Step::Asking { approval } => Some(for_person(approval)),
             Step::Delegated { delegation } => Some(delegate::waits_for(delegation)),
             Step::Reviewing { review } => Some(review::waits_for(review)),
             Step::Awaiting { correlation, .. } => Some(messages::waits_for(correlation)),
-            Step::New | Step::Approved { .. } | Step::Running { .. } | Step::Finished => None,
+            Step::Locking { name, .. } => Some(locks::waits_for(name)),
+            Step::New
+            | Step::Approved { .. }
+            | Step::Locked { .. }
+            | Step::Running { .. }
+            | Step::Finished => None,
         })
     });
     if let Some(reason) = waits.filter(|_| !busy) {

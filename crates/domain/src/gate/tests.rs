@@ -53,6 +53,7 @@ fn sample(tool: &str) -> Act {
         "update_task" => r#"{"id":"task-001"}"#,
         "query_tasks" => r#"{"sql":"select 1"}"#,
         "send_message" => r#"{"to":"a","content":"x"}"#,
+        "lock" | "unlock" => r#"{"name":"deploy"}"#,
         "delegate" => r#"{"to":"a","tag":"ops:x","task":"x"}"#,
         "spawn_agent" => r#"{"role":"coder"}"#,
         "terminate_agent" => r#"{"agent":"coder-1a2b3c4d"}"#,
@@ -73,18 +74,18 @@ fn sample(tool: &str) -> Act {
 fn every_role_gets_what_its_row_says_of_every_tool() {
     // One letter a tool, in the order of `tool::ALL`: allow, ask (?), deny.
     let table = [
-        ("coordinator", "dda", "ddddddd", "daa", "aaa", "adaaaaaaaaa??"),
-        ("planner", "aaa", "ddddddd", "ddd", "aaa", "adddaaaaaaadd"),
-        ("coder", "aaa", "??daaad", "add", "aaa", "adddaaaaddddd"),
-        ("reviewer", "aaa", "ddddaaa", "dad", "aaa", "adddaaaaddddd"),
-        ("retriever", "aaa", "ddddddd", "ddd", "aaa", "adddaaaaddddd"),
-        ("executor", "aad", "?d?dddd", "ddd", "aaa", "adddaaaaddddd"),
-        ("evaluator", "add", "ddddddd", "ddd", "aaa", "adddaaaaddddd"),
-        ("builder", "aaa", "??dddad", "ddd", "aaa", "adddaaaaddddd"),
-        ("critic", "aaa", "ddddddd", "ddd", "aaa", "adddaaaaddddd"),
-        ("domain_specialist", "aaa", "ddddddd", "ddd", "aaa", "adddaaaaddddd"),
-        ("orchestrator", "aaa", "ddddddd", "ddd", "aaa", "adaaaaaaddddd"),
-        ("voter", "aaa", "ddddddd", "ddd", "aaa", "adddaaaaddddd"),
+        ("coordinator", "dda", "ddddddd", "daa", "aaa", "aaadaaaaaaaaa??"),
+        ("planner", "aaa", "ddddddd", "ddd", "aaa", "aaadddaaaaaaadd"),
+        ("coder", "aaa", "??daaad", "add", "aaa", "aaadddaaaaddddd"),
+        ("reviewer", "aaa", "ddddaaa", "dad", "aaa", "aaadddaaaaddddd"),
+        ("retriever", "aaa", "ddddddd", "ddd", "aaa", "aaadddaaaaddddd"),
+        ("executor", "aad", "?d?dddd", "ddd", "aaa", "aaadddaaaaddddd"),
+        ("evaluator", "add", "ddddddd", "ddd", "aaa", "aaadddaaaaddddd"),
+        ("builder", "aaa", "??dddad", "ddd", "aaa", "aaadddaaaaddddd"),
+        ("critic", "aaa", "ddddddd", "ddd", "aaa", "aaadddaaaaddddd"),
+        ("domain_specialist", "aaa", "ddddddd", "ddd", "aaa", "aaadddaaaaddddd"),
+        ("orchestrator", "aaa", "ddddddd", "ddd", "aaa", "aaadaaaaaaddddd"),
+        ("voter", "aaa", "ddddddd", "ddd", "aaa", "aaadddaaaaddddd"),
     ];
     for (role, read, change, review, tasks, talk) in table {
         let expected: String = [read, change, review, tasks, talk].concat();

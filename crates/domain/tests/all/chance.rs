@@ -179,7 +179,7 @@ fn check(home: &Home) {
         let fits = match effect {
             Effect::CallModel { .. } => matches!(cause, Event::TurnBegun { .. }),
             Effect::RunTool { .. } => matches!(cause, Event::CallCleared { .. }),
-            Effect::Stop { .. } => true,
+            Effect::Stop { .. } | Effect::Fence(_) => true,
         };
         assert!(fits, "{effect:?} comes from {cause:?}");
     }

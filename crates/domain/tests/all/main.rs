@@ -13,6 +13,7 @@ mod delegating;
 mod delegation;
 mod laws;
 mod limits;
+mod locks;
 mod messages;
 mod models;
 mod queues;

@@ -17,11 +17,9 @@ const TEAM: [&str; 3] = ["planner-001", "executor-001", "executor-002"];
 /// Edges as `from why to`.
 fn shown(home: &Home) -> Vec<String> {
     let name = |node: &Node| match node {
-        Node::Task(id) => id.to_string(),
         Node::Session(id) => home.state.sessions[id].agent.to_string(),
-        Node::Approval(id) => id.to_string(),
-        Node::Slot(agent) => format!("slot of {agent}"),
         Node::Moment(_) => "a moment".to_owned(),
+        node => node.to_string(),
     };
     let word = |why: Why| serde_json::to_value(why).unwrap().as_str().unwrap().to_owned();
     edges(&home.state).iter().map(|w| format!("{} {} {}", name(&w.from), word(w.why), name(&w.to))).collect()
@@ -141,7 +139,7 @@ fn leads_back(home: &Home, from: &TaskId) -> bool {
         let own = waits.iter().filter(|w| w.from == Node::Task(id.clone()));
         own.filter_map(|w| match &w.to {
             Node::Task(to) => Some(to.clone()),
-            Node::Session(_) | Node::Approval(_) | Node::Slot(_) | Node::Moment(_) => None,
+            _ => None,
         })
         .collect()
     };
@@ -180,7 +178,7 @@ proptest! {
                 for (n, task) in cycle.0.iter().enumerate() {
                     let next = &cycle.0[(n + 1) % cycle.0.len()];
                     prop_assert!(
-                        waits.iter().any(|w| w.from == Node::Task(task.clone()) && w.to == Node::Task(next.clone())),
+                        waits.iter().any(|w| w.from == *task && w.to == *next),
                         "{} does not wait for {}", task, next
                     );
                 }

@@ -8,9 +8,12 @@ use domain::budget::{Hold, Payer};
 use domain::delegation::{Delegation, Status};
 use domain::event::{Bill, Event, Finish, Found, FoundCall, Tail};
 use domain::evidence::Evidence;
-use domain::id::{AgentId, ApprovalId, CallId, DelegationId, MessageId, ReviewId, SessionId, TaskId, Time};
+use domain::id::{
+    AgentId, ApprovalId, CallId, DelegationId, LockName, MessageId, ReviewId, SessionId, TaskId, Time,
+};
 use domain::label::Label;
 use domain::lifecycle::Lifecycle;
+use domain::lock::{Freed, Grant};
 use domain::message::{Envelope, Kind, Urgency};
 use domain::review::{Check, Move, Place, Review, Stage};
 use domain::role::{Permission, Role};
@@ -100,16 +103,7 @@ fn after(event: Option<&Event>) -> Option<Vec<Event>> {
             let message = Message { calls: vec![call], ..message(Speaker::Assistant, "synod", "") };
             vec![Event::EvidenceDemanded { session: session(), message }]
         }
-        Some(Event::EvidenceDemanded { .. }) => {
-            let spent = Bill {
-                model: "small".to_owned(),
-                cache_read: 1,
-                cache_write: 0,
-                reasoning: 0,
-                cost: Some(7),
-            };
-            vec![Event::Spent { session: session(), tokens_in: 90, tokens_out: 2, spent, call: None }]
-        }
+        Some(Event::EvidenceDemanded { .. }) => costs(),
         Some(Event::Spent { .. }) => delegations(),
         Some(Event::Delegated { .. }) => reservations(),
         Some(Event::Reserved { .. }) => parkings(),
@@ -117,7 +111,10 @@ fn after(event: Option<&Event>) -> Option<Vec<Event>> {
         Some(Event::Resumed { .. }) => crashes(),
         Some(Event::DelegationCrashed { .. }) => reviews(),
         Some(Event::ReviewAsked { .. }) => review_moves(),
-        Some(Event::ReviewMoved { .. }) => return None,
+        Some(Event::ReviewMoved { .. }) => lock_waits(),
+        Some(Event::LockAwaited { .. }) => lock_grants(),
+        Some(Event::LockGranted { .. }) => lock_ends(),
+        Some(Event::LockFreed { .. }) => return None,
     })
 }
 
@@ -195,6 +192,35 @@ fn review_moves() -> Vec<Event> {
         session: session(),
     };
     moves.map(event).into()
+}
+
+fn costs() -> Vec<Event> {
+    let spent =
+        Bill { model: "small".to_owned(), cache_read: 1, cache_write: 0, reasoning: 0, cost: Some(7) };
+    vec![Event::Spent { session: session(), tokens_in: 90, tokens_out: 2, spent, call: None }]
+}
+
+fn lock_name() -> LockName {
+    LockName::new("file:memory/notes.md")
+}
+
+fn lock_waits() -> Vec<Event> {
+    let due = Time(1_700_000_060_000);
+    let wait =
+        |kept| Event::LockAwaited { name: lock_name(), session: session(), call: call_id(), kept, due };
+    vec![wait(false), wait(true)]
+}
+
+fn lock_grants() -> Vec<Event> {
+    let grant = Grant { name: lock_name(), fence: 1_700_000_000_000 };
+    let granted =
+        |kept| Event::LockGranted { grant: grant.clone(), session: session(), call: call_id(), kept };
+    vec![granted(false), granted(true)]
+}
+
+fn lock_ends() -> Vec<Event> {
+    let ways = [Freed::Unlocked, Freed::Lapsed, Freed::Person { by: "dana".to_owned() }];
+    ways.into_iter().map(|why| Event::LockFreed { name: lock_name(), session: session(), why }).collect()
 }
 
 fn crashes() -> Vec<Event> {

@@ -59,6 +59,7 @@ impl Hands for Spy {
             Effect::CallModel { .. } => "model",
             Effect::RunTool { .. } => "tool",
             Effect::Stop { .. } => "stop",
+            Effect::Fence(_) => "fence",
         };
         self.log.say(format!("perform {what}"));
         self.log.effects.lock().unwrap().push(effect);

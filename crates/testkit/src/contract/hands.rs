@@ -44,6 +44,7 @@ pub fn look(session: &SessionId) -> Effect {
         agent: AgentId::new(AGENT),
         call,
         permit: Permit::NONE,
+        lock: None,
     }
 }
 

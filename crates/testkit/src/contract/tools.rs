@@ -122,6 +122,8 @@ fn good_words() -> Vec<(&'static str, &'static str, Act)> {
             r#"{"to":"planner-001","content":"hello"}"#,
             Act::send_message(AgentId::new("planner-001"), "hello"),
         ),
+        ("lock", r#"{"name":"deploy","wait_ms":0}"#, Act::Lock { name: text("deploy"), wait_ms: Some(0) }),
+        ("unlock", r#"{"name":"deploy"}"#, Act::Unlock { name: text("deploy") }),
         (
             "delegate",
             r#"{"to":"planner-001","tag":"ops:check","task":"look","deadline_ms":5000}"#,

@@ -219,6 +219,7 @@ impl Ledger {
         }
         check_slots(state)?;
         self.check_sessions(state)?;
+        check_locks(state)?;
         check_approvals(state)
     }
 
@@ -339,8 +340,30 @@ fn has_room(state: &State, session: &Session) -> bool {
 fn open_calls(session: &Session) -> (usize, usize) {
     let Stage::Acting { calls, .. } = &session.stage else { return (0, 0) };
     let open = calls.iter().filter(|p| p.step != Step::Finished).count();
-    let asking = calls.iter().filter(|p| matches!(p.step, Step::Asking { .. })).count();
+    let asking =
+        calls.iter().filter(|p| matches!(p.step, Step::Asking { .. } | Step::Locking { .. })).count();
     (open, asking)
+}
+
+/// Who has a lock has not ended, and who waits for one is at a call that does.
+fn check_locks(state: &State) -> Result<(), Broken> {
+    for (name, lock) in state.locks.all() {
+        let over = |id| state.sessions.get(id).is_none_or(|s| s.lifecycle == Lifecycle::Complete);
+        let Some(holder) = &lock.holder else { return Err(Broken(format!("nobody was given {name}"))) };
+        if over(&holder.session) {
+            return Err(Broken(format!("{} has ended and has {name}", holder.session)));
+        }
+        for waiter in &lock.queue {
+            let pending = state.sessions.get(&waiter.session).and_then(|s| s.pending(&waiter.call));
+            if !pending.is_some_and(|p| matches!(&p.step, Step::Locking { name: of, .. } if of == name)) {
+                return Err(Broken(format!(
+                    "{} is in the queue of {name} and does not wait",
+                    waiter.session
+                )));
+            }
+        }
+    }
+    Ok(())
 }
 
 fn check_approvals(state: &State) -> Result<(), Broken> {

@@ -76,7 +76,7 @@ fn demand(rng: &mut Rng) -> Option<String> {
 
 fn want(rng: &mut Rng) -> Want {
     let path = format!("workspaces/{}/{}", agent_id(number(rng, 4)), word(rng));
-    Want::Act(match rng.below(12) {
+    Want::Act(match rng.below(14) {
         0 => return Want::Invalid { tool: "fly".to_owned(), error: "there is no tool fly".to_owned() },
         1 => Act::read_file(format!("memory/{}.md", word(rng))),
         2 => Act::WriteFile { path, content: "x".to_owned() },
@@ -107,6 +107,8 @@ fn want(rng: &mut Rng) -> Want {
         },
         9 => Act::send_message(agent_id(number(rng, 6)), format!("what of the {}?", word(rng))),
         10 => Act::SlackSend { channel: "#ops".to_owned(), text: word(rng).to_owned() },
+        11 => Act::Lock { name: word(rng).to_owned(), wait_ms: rng.chance(1, 3).then(|| rng.below(9_000)) },
+        12 => Act::Unlock { name: word(rng).to_owned() },
         _ => Act::QueryTasks { sql: "SELECT 1".to_owned() },
     })
 }
