@@ -110,6 +110,9 @@ pub enum Command {
     /// See what agents handed on to each other.
     #[command(subcommand)]
     Delegation(DelegationCommand),
+    /// See who has which lock, and take one away.
+    #[command(subcommand)]
+    Lock(LockCommand),
     /// See and add tasks.
     #[command(subcommand)]
     Task(TaskCommand),
@@ -148,7 +151,7 @@ pub enum Command {
         #[arg(long)]
         dry_run: bool,
     },
-    /// Show open tasks and what each waits for.
+    /// Show open tasks and what each waits for: tasks, people, answers, locks, delegated work, slots, budgets.
     #[command(after_help = "Example: synod graph\n         synod graph --format svg > waits.svg")]
     Graph {
         /// How: a tree for people, a file for Graphviz, a picture, or for programs.
@@ -275,6 +278,20 @@ pub enum DelegationCommand {
     Show {
         /// Which.
         id: String,
+    },
+}
+
+/// `synod lock …`
+#[derive(Debug, Subcommand)]
+pub enum LockCommand {
+    /// List locks: who has each, since when, until when, its fencing number, and who waits.
+    #[command(after_help = "Example: synod lock list --json | jq '.locks[] | select(.queue != [])'")]
+    List,
+    /// Take a lock away from who has it; whoever waits gets it, and what the other still writes under it is refused.
+    #[command(after_help = "Example: synod lock free file:memory/notes.md")]
+    Free {
+        /// Its name; see `synod lock list`.
+        name: String,
     },
 }
 

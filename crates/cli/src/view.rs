@@ -7,6 +7,7 @@ pub mod sessions;
 pub mod spent;
 pub mod tasks;
 pub mod text;
+pub mod waits;
 
 use std::collections::BTreeMap;
 use std::path::Path;

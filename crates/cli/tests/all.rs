@@ -35,6 +35,8 @@ mod home;
 mod injection;
 #[path = "all/lifecycle.rs"]
 mod lifecycle;
+#[path = "all/lock.rs"]
+mod lock;
 #[path = "all/look.rs"]
 mod look;
 #[path = "all/message.rs"]

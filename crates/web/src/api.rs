@@ -1,6 +1,9 @@
 //! What is said over the socket.
 
+use std::collections::BTreeMap;
+
 use domain::label::Label;
+use domain::waits::Wait;
 use serde::{Deserialize, Serialize};
 
 /// A request.
@@ -67,6 +70,15 @@ pub enum Request {
         /// Who ends it.
         by: String,
     },
+    /// Who waits for what, and who has which lock.
+    Waits,
+    /// Take a lock away from who has it.
+    Free {
+        /// Which.
+        lock: String,
+        /// Who.
+        by: String,
+    },
     /// Vouch for what stands in a file, as it stands.
     Vouch {
         /// Relative to the home.
@@ -115,6 +127,8 @@ pub enum Response {
     },
     /// What is under way.
     Live(Live),
+    /// Who waits for what.
+    Waits(Box<Waits>),
     /// What was waited for, or what there is instead.
     Awaited {
         /// Where the task stands, if one was named.
@@ -167,6 +181,64 @@ pub struct Waiting {
     pub task: String,
     /// In words.
     pub why: String,
+}
+
+/// Who waits for what in a home, and who has which lock.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
+pub struct Waits {
+    /// Every wait there is.
+    pub waits: Vec<Wait>,
+    /// Sessions that are not over, by id.
+    pub sessions: BTreeMap<String, Talk>,
+    /// Every lock that is held.
+    pub locks: Vec<Lock>,
+}
+
+/// A session, as far as waits need it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Talk {
+    /// Whose.
+    pub agent: String,
+    /// About what.
+    pub task: Option<String>,
+    /// The agent's state in it.
+    pub state: String,
+}
+
+/// A lock that is held.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Lock {
+    /// What for.
+    pub name: String,
+    /// The agent that has it.
+    pub agent: String,
+    /// In this session.
+    pub session: String,
+    /// About this task.
+    pub task: Option<String>,
+    /// Milliseconds since 1970.
+    pub since: i64,
+    /// When it lapses unless it is used, likewise; never while a call has it.
+    pub until: Option<i64>,
+    /// Its fencing number.
+    pub fence: u64,
+    /// How often its owner took it to keep it; 0: a call has it while it runs.
+    pub kept: u32,
+    /// Who waits for it, in order.
+    pub queue: Vec<Queued>,
+}
+
+/// One who waits for a lock.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Queued {
+    /// The agent.
+    pub agent: String,
+    /// In this session.
+    pub session: String,
+    /// Since when.
+    pub since: i64,
+    /// Until when.
+    pub until: i64,
 }
 
 /// A session in which something happens.

@@ -15,7 +15,7 @@ use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::Semaphore;
 
-use crate::api::{Live, Request, Response, TaskView, Waiting, Working};
+use crate::api::{Live, Lock, Queued, Request, Response, Talk, TaskView, Waiting, Waits, Working};
 
 /// Connections that are served at once.
 const CONNECTIONS_MAX: usize = 64;
@@ -156,6 +156,11 @@ async fn answer(handle: &Handle, request: Request) -> Response {
         Request::Terminate { agent, reason, by } => {
             submit(handle, Input::TerminateWanted { agent: AgentId::new(agent), reason, by }).await
         }
+        Request::Waits => match handle.look(waits).await {
+            Ok(waits) => Response::Waits(Box::new(waits)),
+            Err(closed) => Response::Refused { reason: closed.to_string() },
+        },
+        Request::Free { lock, by } => submit(handle, Input::LockFreed { name: lock, by }).await,
         Request::Vouch { path, digest, by } => submit(handle, Input::FileTrusted { path, digest, by }).await,
         Request::Await { task, ms_max } => wait(handle, task.map(TaskId::new), ms_max).await,
         Request::Stop => {
@@ -225,6 +230,42 @@ async fn add(handle: &Handle, task: Box<domain::task::Spec>, by: String) -> Resp
         }
     }
     Response::Done { seq, task: added.map(|id| id.to_string()), agent: None }
+}
+
+/// Who waits for what, and who has which lock.
+pub fn waits(state: &State) -> Waits {
+    let agent = |id: &SessionId| state.sessions.get(id).map_or_else(String::new, |s| s.agent.to_string());
+    let task = |id: &SessionId| state.sessions.get(id).and_then(|s| s.task.as_ref()).map(ToString::to_string);
+    let open = state.agents.values().flat_map(|agent| &agent.sessions);
+    let talk = |id: &SessionId| {
+        let state = state.sessions.get(id)?.lifecycle.as_str().to_owned();
+        Some((id.to_string(), Talk { agent: agent(id), task: task(id), state }))
+    };
+    let held = state.locks.all().filter_map(|(name, lock)| {
+        let holder = lock.holder.as_ref()?;
+        let queue = lock.queue.iter().map(|waiter| Queued {
+            agent: agent(&waiter.session),
+            session: waiter.session.to_string(),
+            since: waiter.since.0,
+            until: waiter.due.0,
+        });
+        Some(Lock {
+            name: name.to_string(),
+            agent: agent(&holder.session),
+            session: holder.session.to_string(),
+            task: task(&holder.session),
+            since: holder.since.0,
+            until: holder.until.map(|until| until.0),
+            fence: holder.fence,
+            kept: holder.kept,
+            queue: queue.collect(),
+        })
+    });
+    Waits {
+        waits: domain::waits::edges(state),
+        sessions: open.filter_map(talk).collect(),
+        locks: held.collect(),
+    }
 }
 
 async fn spawn(handle: &Handle, order: Box<domain::spawn::Order>, by: String) -> Response {

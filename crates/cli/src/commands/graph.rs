@@ -1,16 +1,18 @@
-//! `synod graph`: tasks that have not ended and what each waits for, as a tree, as dot, as a picture or for programs.
+//! `synod graph`: tasks that have not ended and what each waits for, as a tree, as dot, as a picture or for programs. What
+//! only the journal knows (slots, windows, answers, locks, delegations) is asked of the daemon, or read from the journal.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
 use domain::waits::{Node, Why, edges};
 use serde_json::json;
+use web::api::Waits;
 
 use crate::args::GraphFormat;
 use crate::failure::Exit;
 use crate::out::Out;
 use crate::view::activity::Overview;
-use crate::view::text;
+use crate::view::{text, waits};
 
 /// The width of a character of the picture, about.
 const CHARACTER: usize = 7;
@@ -24,98 +26,178 @@ const MARGIN: usize = 20;
 const TITLE_MAX: usize = 32;
 
 /// What is drawn: boxes by name, and who waits for whom.
+#[derive(Default)]
 struct Graph {
     boxes: Vec<Drawn>,
+    places: BTreeMap<String, usize>,
     waits: Vec<(usize, usize, &'static str)>,
 }
 
 struct Drawn {
     id: String,
+    kind: &'static str,
     title: String,
-    mark: &'static str,
+    mark: String,
     agent: Option<String>,
     why: Option<String>,
 }
 
 pub fn run(home: &Path, format: GraphFormat, out: &Out) -> anyhow::Result<Exit> {
     let overview = Overview::read(home);
-    let graph = Graph::of(&overview);
+    let graph = Graph::of(&overview, &waits::read(home));
     match (out.json, format) {
         (true, _) | (false, GraphFormat::Json) => {
-            let tasks = graph.boxes.iter().map(
-                |b| json!({ "id": b.id, "title": b.title, "state": b.mark, "agent": b.agent, "why": b.why }),
-            );
+            let nodes = graph.boxes.iter().map(|b| {
+                json!({ "id": b.id, "kind": b.kind, "title": b.title, "state": b.mark, "agent": b.agent, "why": b.why })
+            });
             let name = |index: &usize| &graph.boxes[*index].id;
             let waits = graph.waits.iter();
             let waits =
                 waits.map(|(from, to, why)| json!({ "from": name(from), "to": name(to), "why": why }));
-            out.value(json!({ "nodes": tasks.collect::<Vec<_>>(), "waits": waits.collect::<Vec<_>>() }));
+            out.value(json!({ "nodes": nodes.collect::<Vec<_>>(), "waits": waits.collect::<Vec<_>>() }));
         }
-        (false, GraphFormat::Text) => tell(&overview, out),
+        (false, GraphFormat::Text) => tell(&overview, &graph, out),
         (false, GraphFormat::Dot) => out.line(graph.dot().trim_end()),
         (false, GraphFormat::Svg) => out.line(graph.svg().trim_end()),
     }
     Ok(Exit::Ok)
 }
 
-/// Each task below the one it is a part of, with what keeps it.
-fn tell(overview: &Overview, out: &Out) {
+/// Each task below the one it is a part of, with what keeps it; then conversations about no task that wait.
+fn tell(overview: &Overview, graph: &Graph, out: &Out) {
     let (tasks, around) = (&overview.tasks, overview.around());
     let rows = tasks.tree(|task| !task.mark.is_ended());
-    if rows.is_empty() {
-        return out.line("No task is open.");
-    }
-    for (index, depth) in rows {
-        let task = &tasks.list[index];
+    for (index, depth) in &rows {
+        let task = &tasks.list[*index];
         let who = task.spec.assignee.as_ref().map_or_else(String::new, |agent| format!(" @{agent}"));
         let (indent, id, title) =
-            ("  ".repeat(depth), task.id().unwrap_or("-"), text::line(&task.spec.title));
+            ("  ".repeat(*depth), task.id().unwrap_or("-"), text::line(&task.spec.title));
         out.line(text::fit(&format!("{indent}{} {id}{who}  {title}", task.shown_mark())));
-        let why = tasks.why(index, &around).unwrap_or_else(|| "is being worked on".to_owned());
-        out.line(out.dim(&format!("{indent}      {}", text::line(&why))));
+        let live = graph.told(id);
+        let why = tasks.why(*index, &around);
+        let idle = (live.is_empty() && why.is_none()).then(|| "is being worked on".to_owned());
+        for line in why.into_iter().chain(live).chain(idle) {
+            out.line(out.dim(&format!("{indent}      {}", text::line(&line))));
+        }
+    }
+    let talks: Vec<&Drawn> =
+        graph.boxes.iter().filter(|b| b.kind == "session" && !graph.told(&b.id).is_empty()).collect();
+    for talk in &talks {
+        out.line(text::fit(&format!("[~] {}  {}", talk.id, talk.title)));
+        for line in graph.told(&talk.id) {
+            out.line(out.dim(&format!("      {}", text::line(&line))));
+        }
+    }
+    if rows.is_empty() && talks.is_empty() {
+        out.line("No task is open.");
     }
 }
 
 impl Graph {
-    fn of(overview: &Overview) -> Self {
+    fn of(overview: &Overview, live: &Waits) -> Self {
         let (tasks, around) = (&overview.tasks, overview.around());
-        let mut graph = Self { boxes: Vec::new(), waits: Vec::new() };
-        let mut places: BTreeMap<String, usize> = BTreeMap::new();
+        let mut graph = Self::default();
         let open = (0..tasks.list.len()).filter(|index| !tasks.list[*index].mark.is_ended());
         for index in open {
             let task = &tasks.list[index];
-            let Some(id) = task.id().filter(|id| !places.contains_key(*id)) else { continue };
-            places.insert(id.to_owned(), graph.boxes.len());
-            graph.boxes.push(Drawn {
-                id: id.to_owned(),
-                title: text::line(&task.spec.title),
-                mark: task.mark.as_str(),
-                agent: task.spec.assignee.as_ref().map(ToString::to_string),
-                why: tasks.why(index, &around),
-            });
+            let Some(id) = task.id() else { continue };
+            let (title, mark) = (text::line(&task.spec.title), task.mark.as_str());
+            let place = graph.place(id, "task", &title, mark);
+            graph.boxes[place].agent = task.spec.assignee.as_ref().map(ToString::to_string);
+            graph.boxes[place].why = tasks.why(index, &around);
         }
         for wait in edges(&tasks.state()) {
             let (Node::Task(from), Node::Task(to)) = (&wait.from, &wait.to) else { continue };
-            let why = if wait.why == Why::Part { "part" } else { "dependency" };
-            let to = *places.entry(to.to_string()).or_insert_with(|| graph.add(to.as_str(), "", "missing"));
-            if let Some(from) = places.get(from.as_str()) {
-                graph.waits.push((*from, to, why));
+            let to = graph.place(to.as_str(), "task", "", "missing");
+            if let Some(from) = graph.places.get(from.as_str()) {
+                graph.waits.push((*from, to, word(wait.why)));
             }
         }
         for waiting in &overview.approvals.waiting {
             let request = &waiting.request;
-            let to = graph.add(request.id.as_str(), "waits for a person", "asking");
-            if let Some(from) = request.task.as_ref().and_then(|task| places.get(task.as_str())) {
+            let to = graph.place(request.id.as_str(), "approval", "waits for a person", "asking");
+            if let Some(from) = request.task.as_ref().and_then(|task| graph.places.get(task.as_str())) {
                 graph.waits.push((*from, to, "approval"));
             }
         }
+        graph.add_live(live);
         graph
     }
 
-    fn add(&mut self, id: &str, title: &str, mark: &'static str) -> usize {
-        let (id, title) = (id.to_owned(), title.to_owned());
-        self.boxes.push(Drawn { id, title, mark, agent: None, why: None });
+    /// What only the journal knows. What files tell of tasks and approvals is there already, and is newer.
+    fn add_live(&mut self, live: &Waits) {
+        for wait in &live.waits {
+            let told = matches!((&wait.from, &wait.to), (Node::Task(_), Node::Task(_)));
+            let (Some(from), Some(to)) = (self.node(live, &wait.from), self.node(live, &wait.to)) else {
+                continue;
+            };
+            let edge = (from, to, word(wait.why));
+            if !told && from != to && !self.waits.contains(&edge) {
+                self.waits.push(edge);
+            }
+        }
+    }
+
+    /// The box of a node: a conversation about a task is drawn as the task. `None` for a task that is over by now.
+    fn node(&mut self, live: &Waits, node: &Node) -> Option<usize> {
+        let name = node.to_string();
+        Some(match node {
+            Node::Task(_) => *self.places.get(&name)?,
+            Node::Session(id) => {
+                let talk = live.sessions.get(id.as_str())?;
+                if let Some(place) = talk.task.as_ref().and_then(|task| self.places.get(task)) {
+                    return Some(*place);
+                }
+                let place = self.place(&name, "session", "a conversation", &talk.state);
+                self.boxes[place].agent = Some(talk.agent.clone());
+                place
+            }
+            Node::Approval(_) => self.place(&name, "approval", "waits for a person", "asking"),
+            Node::Slot(_) => self.place(&name, "slot", "none is free", "slot"),
+            Node::Lock(lock) => {
+                let held = live.locks.iter().find(|held| held.name == lock.as_str());
+                let title = held.map_or_else(String::new, |held| format!("held by {}", held.agent));
+                self.place(&name, "lock", &title, "lock")
+            }
+            Node::Window(_) => self.place(&name, "window", "has no room now", "window"),
+            Node::Moment(at) => {
+                let name = formats::time::print(*at);
+                self.place(&name, "moment", "a model is asked again", "moment")
+            }
+        })
+    }
+
+    /// The box with this id, made if it is not there.
+    fn place(&mut self, id: &str, kind: &'static str, title: &str, mark: &str) -> usize {
+        if let Some(place) = self.places.get(id) {
+            return *place;
+        }
+        let (title, mark) = (title.to_owned(), mark.to_owned());
+        self.boxes.push(Drawn { id: id.to_owned(), kind, title, mark, agent: None, why: None });
+        self.places.insert(id.to_owned(), self.boxes.len() - 1);
         self.boxes.len() - 1
+    }
+
+    /// In words what a box waits for, beside what the files tell.
+    fn told(&self, id: &str) -> Vec<String> {
+        let Some(own) = self.places.get(id) else { return Vec::new() };
+        let holder = |lock: usize| {
+            let held = self.waits.iter().find(|(from, _, why)| *from == lock && *why == "held");
+            held.map_or_else(String::new, |(_, to, _)| format!(", which {} has", self.boxes[*to].id))
+        };
+        let of = self.waits.iter().filter(|(from, ..)| from == own);
+        of.filter_map(|(_, to, why)| {
+            let name = &self.boxes[*to].id;
+            match *why {
+                "lock" => Some(format!("waits for {name}{}", holder(*to))),
+                "delegation" => Some(format!("waits for {name}, which it handed on")),
+                "answer" => Some(format!("waits for an answer of {name}")),
+                "window" => Some(format!("waits for {name} to have room")),
+                "retry" => Some(format!("asks its model again at {name}")),
+                _ => None,
+            }
+        })
+        .collect()
     }
 
     fn dot(&self) -> String {
@@ -187,10 +269,12 @@ impl Graph {
             ));
         }
         for (b, (x, y)) in self.boxes.iter().zip(&places) {
-            let fill = match b.mark {
+            let fill = match b.mark.as_str() {
                 "running" => "#dbeafe",
                 "asking" => "#fef3c7",
                 "missing" => "#fee2e2",
+                "lock" => "#ede9fe",
+                "slot" | "window" | "moment" => "#ecfdf5",
                 _ => "#f3f4f6",
             };
             let head = match &b.agent {
@@ -208,6 +292,22 @@ impl Graph {
             ));
         }
         svg + "</svg>\n"
+    }
+}
+
+/// The word for a wait.
+fn word(why: Why) -> &'static str {
+    match why {
+        Why::Dependency => "dependency",
+        Why::Part => "part",
+        Why::Approval => "approval",
+        Why::Answer => "answer",
+        Why::Delegation => "delegation",
+        Why::Lock => "lock",
+        Why::Held => "held",
+        Why::Window => "window",
+        Why::Slot => "slot",
+        Why::Retry => "retry",
     }
 }
 

@@ -197,7 +197,9 @@ pub(super) fn leave(
             Ok(Response::Refused { reason } | Response::Bad { reason }) => {
                 Err(fail(Exit::Failed, reason, help))
             }
-            Ok(Response::Live(_) | Response::Awaited { .. }) => Err(super::pump::odd_answer()),
+            Ok(Response::Live(_) | Response::Waits(_) | Response::Awaited { .. }) => {
+                Err(super::pump::odd_answer())
+            }
             Err(error) => Err(super::pump::unreachable(&error)),
         };
     }

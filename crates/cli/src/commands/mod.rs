@@ -13,6 +13,7 @@ mod graph;
 mod history;
 mod inbox;
 mod init;
+mod lock;
 mod mark;
 mod message;
 mod policy;
@@ -29,7 +30,7 @@ mod undo;
 mod up;
 
 use crate::args::{
-    AgentCommand, Args, AuditCommand, BudgetCommand, Command, DelegationCommand, MessageCommand,
+    AgentCommand, Args, AuditCommand, BudgetCommand, Command, DelegationCommand, LockCommand, MessageCommand,
     PolicyCommand, SessionCommand, TaskCommand, TrustCommand,
 };
 use crate::failure::Exit;
@@ -57,6 +58,8 @@ pub fn run(args: Args, out: &Out) -> anyhow::Result<Exit> {
         Command::Delegation(DelegationCommand::Show { id }) => {
             delegation::show(&home::find(given)?, &id, out)
         }
+        Command::Lock(LockCommand::List) => lock::list(&home::find(given)?, out),
+        Command::Lock(LockCommand::Free { name }) => lock::free(&home::find(given)?, &name, out),
         Command::Task(TaskCommand::List { open }) => task::list(&home::find(given)?, open, out),
         Command::Task(TaskCommand::Show { id }) => task::show(&home::find(given)?, &id, out),
         Command::Task(TaskCommand::Query { sql }) => task::query(&home::find(given)?, &sql, out),

@@ -78,7 +78,7 @@ pub fn await_daemon(home: &Path, task: Option<&str>, timeout: u64) -> anyhow::Re
         Ok(Response::Refused { reason } | Response::Bad { reason }) => {
             Err(fail(Exit::Failed, reason, "start it again with `synod up`"))
         }
-        Ok(Response::Done { .. } | Response::Live(_)) => Err(odd_answer()),
+        Ok(Response::Done { .. } | Response::Live(_) | Response::Waits(_)) => Err(odd_answer()),
         Err(error) => Err(unreachable(&error)),
     }
 }

@@ -77,7 +77,12 @@ fn with_daemon(home: &Path, spec: Spec, timeout: u64, out: &Out) -> anyhow::Resu
         Ok(Response::Refused { reason } | Response::Bad { reason }) => {
             return Err(fail(Exit::Failed, reason, "`synod agent list` shows who there is"));
         }
-        Ok(Response::Done { task: None, .. } | Response::Live(_) | Response::Awaited { .. }) => {
+        Ok(
+            Response::Done { task: None, .. }
+            | Response::Live(_)
+            | Response::Waits(_)
+            | Response::Awaited { .. },
+        ) => {
             return Err(pump::odd_answer());
         }
         Err(error) => return Err(pump::unreachable(&error)),
