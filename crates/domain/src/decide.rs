@@ -13,6 +13,7 @@ mod inside;
 mod intake;
 mod locks;
 mod messages;
+mod plan;
 mod recover;
 mod review;
 mod spawn;

@@ -132,6 +132,7 @@ fn judge_act(asker: &Asker<'_>, policy: &Policy, act: &Act, seen: Option<&Seen>)
         | Act::RequestReview { .. }
         | Act::ApproveWork { .. }
         | Act::MergeBranch { .. }
+        | Act::CreatePlan { .. }
         | Act::CreateTask { .. }
         | Act::UpdateTask { .. }
         | Act::QueryTasks { .. }

@@ -23,6 +23,7 @@ mod line;
 pub mod lock;
 pub mod message;
 pub mod mode;
+pub mod plan;
 mod react;
 pub mod redact;
 mod refused;

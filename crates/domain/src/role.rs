@@ -82,6 +82,7 @@ pub fn builtin() -> BTreeMap<String, Role> {
                 "slack_send",
                 "email_send",
                 "delegate",
+                "create_plan",
                 "approve_work",
                 "merge_branch",
                 "spawn_agent",
@@ -91,7 +92,15 @@ pub fn builtin() -> BTreeMap<String, Role> {
         (
             "planner",
             &[ReadFiles],
-            &["read_file", "search_files", "list_directory", "list_sessions", "read_session", "slack_read"],
+            &[
+                "read_file",
+                "search_files",
+                "list_directory",
+                "list_sessions",
+                "read_session",
+                "slack_read",
+                "create_plan",
+            ],
         ),
         (
             "coder",
@@ -120,7 +129,15 @@ pub fn builtin() -> BTreeMap<String, Role> {
         (
             "orchestrator",
             &[ReadFiles, SpawnAgents],
-            &["read_file", "search_files", "list_directory", "delegate", "spawn_agent", "terminate_agent"],
+            &[
+                "read_file",
+                "search_files",
+                "list_directory",
+                "delegate",
+                "create_plan",
+                "spawn_agent",
+                "terminate_agent",
+            ],
         ),
         ("voter", &[ReadFiles], &read_tools),
     ];

@@ -31,6 +31,9 @@ pub struct Settings {
     pub routing: Routing,
     /// What happens to approvals that nobody answers.
     pub approvals: Approvals,
+    /// How plans begin.
+    #[serde(skip_serializing_if = "crate::plan::Settings::is_default")]
+    pub planning: crate::plan::Settings,
     /// How work is reviewed.
     #[serde(skip_serializing_if = "crate::review::Settings::is_default")]
     pub review: crate::review::Settings,

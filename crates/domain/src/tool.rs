@@ -9,6 +9,7 @@ use crate::delegation;
 use crate::evidence::Evidence;
 use crate::id::{AgentId, CallId, ReviewId, SessionId, TaskId};
 use crate::message::{Kind, Urgency};
+use crate::plan;
 use crate::review;
 use crate::role::Permission;
 use crate::session::Status;
@@ -220,6 +221,11 @@ pub enum Act {
     MergeBranch {
         /// By which review.
         review: ReviewId,
+    },
+    /// Split the caller's task into tasks that wait for each other.
+    CreatePlan {
+        /// In any order.
+        tasks: Vec<plan::Step>,
     },
     /// Add a task.
     CreateTask {
@@ -462,7 +468,7 @@ pub struct Facts {
 }
 
 /// Every tool of this version, in the order of the documentation.
-pub const ALL: [Facts; 31] = [
+pub const ALL: [Facts; 32] = [
     fact("read_file", Some(Permission::ReadFiles), Nature::Read),
     fact("list_directory", Some(Permission::ReadFiles), Nature::Read),
     fact("search_files", Some(Permission::ReadFiles), Nature::Read),
@@ -479,6 +485,7 @@ pub const ALL: [Facts; 31] = [
     Facts { needs: Some(Permission::ApproveWork), ..inside(review::ANSWER) },
     // The merge commit names its review, and is looked for before it is made again.
     fact(review::MERGE, Some(Permission::ApproveWork), Nature::Idempotent),
+    inside(plan::TOOL),
     inside("create_task"),
     inside("update_task"),
     fact("query_tasks", None, Nature::Read),
@@ -553,6 +560,7 @@ impl Act {
             Self::RequestReview { .. } => review::ASK,
             Self::ApproveWork { .. } => review::ANSWER,
             Self::MergeBranch { .. } => review::MERGE,
+            Self::CreatePlan { .. } => plan::TOOL,
             Self::CreateTask { .. } => "create_task",
             Self::UpdateTask { .. } => "update_task",
             Self::QueryTasks { .. } => "query_tasks",

@@ -133,15 +133,14 @@ pub(crate) fn show(act: &Act) -> Shown {
             "text",
             summary,
         ),
-        Act::MergeBranch { review } => {
-            shown("merge", format!("Approve merging: {review}"), "Review".to_owned(), "text", review.as_str())
-        }
         Act::ReadFile { .. }
         | Act::ListDirectory { .. }
         | Act::SearchFiles { .. }
         | Act::GitCommit { .. }
         | Act::GitDiff { .. }
         | Act::ApproveWork { .. }
+        | Act::MergeBranch { .. }
+        | Act::CreatePlan { .. }
         | Act::CreateTask { .. }
         | Act::UpdateTask { .. }
         | Act::QueryTasks { .. }

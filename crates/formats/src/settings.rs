@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use domain::budget::{Budgets, Cap, Rate, Share};
 use domain::id::AgentId;
+use domain::plan;
 use domain::review;
 use domain::role::{Permission, Role};
 use domain::settings::{
@@ -195,6 +196,15 @@ pub(crate) const SHAPE: Shape = Shape::Record(&[
         "who gets what comes in",
     ),
     may(
+        "planning",
+        Shape::Record(&[may(
+            "hold",
+            Shape::Bool,
+            "whether a plan waits, in its task file, for a person to say yes (false)",
+        )]),
+        "how plans begin",
+    ),
+    may(
         "review",
         Shape::Record(&[
             may(
@@ -340,6 +350,9 @@ fn settings(root: &Node) -> Option<Settings> {
         budgets: root.get("budgets").map(budgets).unwrap_or_default(),
         routing: root.get("routing").map(routing).unwrap_or_default(),
         approvals: Approvals { expire_ms: expire_ms.and_then(time::parse_duration), on_expiry },
+        planning: plan::Settings {
+            hold: root.get("planning").and_then(|p| p.get("hold")).and_then(Node::bool).unwrap_or_default(),
+        },
         review: root.get("review").map(review).unwrap_or_default(),
         roles,
         context: Context { summary_model: root.get("context").and_then(|c| c.get_text("summary_model")) },

@@ -182,6 +182,7 @@ impl Inner {
             Act::RequestReview { .. } => Outcome::failed("nothing is committed"),
             Act::MergeBranch { review } => Outcome::failed(format!("there is no {review}")),
             Act::ApproveWork { .. }
+            | Act::CreatePlan { .. }
             | Act::CreateTask { .. }
             | Act::UpdateTask { .. }
             | Act::SendMessage { .. }

@@ -381,6 +381,7 @@ impl Tools for Toolbox {
             Act::RequestReview { .. } => return reviews::submit(self, &order).await,
             Act::MergeBranch { review } => Err(format!("there is no review {review}")),
             Act::ApproveWork { .. }
+            | Act::CreatePlan { .. }
             | Act::CreateTask { .. }
             | Act::UpdateTask { .. }
             | Act::SendMessage { .. }

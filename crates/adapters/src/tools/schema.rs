@@ -8,7 +8,7 @@ pub(super) struct Described {
 }
 
 /// Every tool of this version.
-pub(super) const TABLE: [Described; 31] = [
+pub(super) const TABLE: [Described; 32] = [
     Described {
         name: "read_file",
         description: "Read a text file, or some of its lines. A long file is cut, with a note that says from which line to read on. Binary files are refused.",
@@ -155,6 +155,35 @@ pub(super) const TABLE: [Described; 31] = [
                 "review": {"type": "string", "minLength": 1, "maxLength": 63, "description": "Id of the review, such as review-0001"}
             },
             "required": ["review"],
+            "additionalProperties": false
+        }"#,
+    },
+    Described {
+        name: "create_plan",
+        description: "Split your task into tasks for others, all at once. Each has a tag, which says who does it, and names the tasks it comes after. They are written into a file that people can edit, and begin when what they come after has ended. You are told when all have ended.",
+        schema: r#"{
+            "type": "object",
+            "properties": {
+                "tasks": {
+                    "type": "array", "minItems": 1, "maxItems": 50,
+                    "items": {
+                        "type": "object",
+                        "properties": {
+                            "id": {"type": "string", "pattern": "^[a-z][a-z0-9-]{0,62}$", "description": "A short name inside this plan, for `after`"},
+                            "title": {"type": "string", "minLength": 1, "maxLength": 500, "pattern": "^[^\\r\\n]+$", "description": "What is to be done, in one line"},
+                            "description": {"type": "string", "maxLength": 20000, "description": "All that whoever does it needs: they see nothing else of your conversation"},
+                            "tag": {"type": "string", "minLength": 1, "maxLength": 200, "description": "The kind of work, such as code:feature; an agent must answer for it"},
+                            "assignee": {"type": "string", "pattern": "^[a-z][a-z0-9-]{0,62}$", "description": "Id of the agent that shall do it; the tag decides if left out"},
+                            "after": {"type": "array", "items": {"type": "string", "minLength": 1, "maxLength": 63}, "maxItems": 50, "description": "Ids of tasks of this plan that must end first"},
+                            "priority": {"type": "string", "enum": ["A", "B", "C", "D", "E", "F"], "description": "A is first, F is last"},
+                            "done_when": {"type": "string", "minLength": 1, "maxLength": 2000, "description": "The evidence that must be seen before it counts as done, as in create_task"}
+                        },
+                        "required": ["id", "title", "tag"],
+                        "additionalProperties": false
+                    }
+                }
+            },
+            "required": ["tasks"],
             "additionalProperties": false
         }"#,
     },

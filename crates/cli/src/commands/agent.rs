@@ -159,6 +159,7 @@ fn samples(tool: &str, agent: &AgentId, policy: &Policy) -> Vec<(String, Act)> {
         domain::review::MERGE => anything(Act::MergeBranch { review: ReviewId::new("review-0001") }),
         "run_tests" => anything(Act::RunTests {}),
         "lint" => anything(Act::Lint {}),
+        domain::plan::TOOL => anything(Act::CreatePlan { tasks: Vec::new() }),
         "create_task" => anything(Act::CreateTask {
             title: "a task".to_owned(),
             description: String::new(),

@@ -121,6 +121,7 @@ fn act(act: &Act) -> (String, String) {
         | Act::RequestReview { .. }
         | Act::ApproveWork { .. }
         | Act::MergeBranch { .. }
+        | Act::CreatePlan { .. }
         | Act::CreateTask { .. }
         | Act::UpdateTask { .. }
         | Act::QueryTasks { .. }
@@ -163,6 +164,7 @@ pub fn act_line(wanted: &Act) -> String {
         | Act::RequestReview { .. }
         | Act::ApproveWork { .. }
         | Act::MergeBranch { .. }
+        | Act::CreatePlan { .. }
         | Act::CreateTask { .. }
         | Act::UpdateTask { .. }
         | Act::QueryTasks { .. }

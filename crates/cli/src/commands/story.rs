@@ -208,6 +208,7 @@ pub fn act_words(act: &Act) -> String {
             format!("reject the work: {}", one_line(&issues.join("; ")))
         }
         Act::MergeBranch { review } => format!("merge {review}"),
+        Act::CreatePlan { tasks } => format!("make a plan of {} tasks", tasks.len()),
         Act::CreateTask { title, .. } => format!("make a task \"{title}\""),
         Act::UpdateTask { id, .. } => format!("change {id}"),
         Act::QueryTasks { .. } => "look through the tasks with SQL".to_owned(),

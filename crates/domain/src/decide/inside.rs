@@ -27,6 +27,7 @@ pub(super) fn perform(
             Ok((Vec::new(), "a person says that it is done".to_owned()))
         }
         Act::Delegate { .. }
+        | Act::CreatePlan { .. }
         | Act::RequestReview { .. }
         | Act::ApproveWork { .. }
         | Act::MergeBranch { .. }

@@ -2,7 +2,7 @@
 
 use crate::apply::{cut, expected, expected_first};
 use crate::brief;
-use crate::decide::{budget, delegate, finish, messages, said};
+use crate::decide::{budget, delegate, finish, messages, plan, said};
 use crate::event::Event;
 use crate::id::{AgentId, SessionId, TaskId, Time};
 use crate::lifecycle::Lifecycle;
@@ -140,10 +140,11 @@ pub(super) fn task_marked(
         true => vec![Event::TaskEnded { task: id.clone(), end, result, by: person.clone() }],
         false => finish::end(state, at, id, end, &result, &person),
     };
+    let turned_down = || plan::turned_down(state, at, id, &person);
     match mark {
         Mark::Done => Ok(end(End::Done, format!("marked done by {by}"))),
-        Mark::Failed => Ok(end(End::Failed, format!("marked failed by {by}"))),
-        Mark::Cancelled => Ok(end(End::Cancelled, format!("cancelled by {by}"))),
+        Mark::Failed => Ok([turned_down(), end(End::Failed, format!("marked failed by {by}"))].concat()),
+        Mark::Cancelled => Ok([turned_down(), end(End::Cancelled, format!("cancelled by {by}"))].concat()),
         Mark::Open if task.is_ended() => Ok(vec![Event::TaskReopened { task: id.clone(), by: person }]),
         Mark::Open | Mark::Running | Mark::Asking => Err(Refused::MarkNotACommand { task: id.clone(), mark }),
     }

@@ -2,7 +2,7 @@
 
 use crate::approval::{Request, Risk};
 use crate::decide::{
-    budget, delegate, finish, inside, locks, messages, moves, moves_from, review, said, spawn,
+    budget, delegate, finish, inside, locks, messages, moves, moves_from, plan, review, said, spawn,
 };
 use crate::delegation;
 use crate::event::{Bill, Event, Finish};
@@ -208,6 +208,7 @@ fn carry_out(
     }
     let (mut events, finish, text) = match act {
         Act::SendMessage { .. } => messages::send(state, at, (id, session), index, act),
+        Act::CreatePlan { tasks } => plan::perform(state, (id, session), tasks),
         Act::ApproveWork { approved, issues } => review::perform(state, at, (id, session), *approved, issues),
         Act::SpawnAgent { .. } => spawn::perform(state, at, (id, session), index, act, chain),
         Act::TerminateAgent { .. } => spawn::end_asked(state, at, (id, session), act),

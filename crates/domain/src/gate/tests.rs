@@ -49,6 +49,7 @@ fn sample(tool: &str) -> Act {
         "request_review" => r#"{"summary":"x"}"#,
         "approve_work" => r#"{"approved":true}"#,
         "merge_branch" => r#"{"review":"review-0001"}"#,
+        "create_plan" => r#"{"tasks":[]}"#,
         "create_task" => r#"{"title":"x"}"#,
         "update_task" => r#"{"id":"task-001"}"#,
         "query_tasks" => r#"{"sql":"select 1"}"#,
@@ -74,18 +75,18 @@ fn sample(tool: &str) -> Act {
 fn every_role_gets_what_its_row_says_of_every_tool() {
     // One letter a tool, in the order of `tool::ALL`: allow, ask (?), deny.
     let table = [
-        ("coordinator", "dda", "ddddddd", "daa", "aaa", "aaadaaaaaaaaa??"),
-        ("planner", "aaa", "ddddddd", "ddd", "aaa", "aaadddaaaaaaadd"),
-        ("coder", "aaa", "??daaad", "add", "aaa", "aaadddaaaaddddd"),
-        ("reviewer", "aaa", "ddddaaa", "dad", "aaa", "aaadddaaaaddddd"),
-        ("retriever", "aaa", "ddddddd", "ddd", "aaa", "aaadddaaaaddddd"),
-        ("executor", "aad", "?d?dddd", "ddd", "aaa", "aaadddaaaaddddd"),
-        ("evaluator", "add", "ddddddd", "ddd", "aaa", "aaadddaaaaddddd"),
-        ("builder", "aaa", "??dddad", "ddd", "aaa", "aaadddaaaaddddd"),
-        ("critic", "aaa", "ddddddd", "ddd", "aaa", "aaadddaaaaddddd"),
-        ("domain_specialist", "aaa", "ddddddd", "ddd", "aaa", "aaadddaaaaddddd"),
-        ("orchestrator", "aaa", "ddddddd", "ddd", "aaa", "aaadaaaaaaddddd"),
-        ("voter", "aaa", "ddddddd", "ddd", "aaa", "aaadddaaaaddddd"),
+        ("coordinator", "dda", "ddddddd", "daa", "aaaa", "aaadaaaaaaaaa??"),
+        ("planner", "aaa", "ddddddd", "ddd", "aaaa", "aaadddaaaaaaadd"),
+        ("coder", "aaa", "??daaad", "add", "daaa", "aaadddaaaaddddd"),
+        ("reviewer", "aaa", "ddddaaa", "dad", "daaa", "aaadddaaaaddddd"),
+        ("retriever", "aaa", "ddddddd", "ddd", "daaa", "aaadddaaaaddddd"),
+        ("executor", "aad", "?d?dddd", "ddd", "daaa", "aaadddaaaaddddd"),
+        ("evaluator", "add", "ddddddd", "ddd", "daaa", "aaadddaaaaddddd"),
+        ("builder", "aaa", "??dddad", "ddd", "daaa", "aaadddaaaaddddd"),
+        ("critic", "aaa", "ddddddd", "ddd", "daaa", "aaadddaaaaddddd"),
+        ("domain_specialist", "aaa", "ddddddd", "ddd", "daaa", "aaadddaaaaddddd"),
+        ("orchestrator", "aaa", "ddddddd", "ddd", "aaaa", "aaadaaaaaaddddd"),
+        ("voter", "aaa", "ddddddd", "ddd", "daaa", "aaadddaaaaddddd"),
     ];
     for (role, read, change, review, tasks, talk) in table {
         let expected: String = [read, change, review, tasks, talk].concat();

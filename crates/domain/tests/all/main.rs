@@ -16,6 +16,7 @@ mod limits;
 mod locks;
 mod messages;
 mod models;
+mod plans;
 mod queues;
 mod recovering;
 mod requests;

@@ -229,6 +229,7 @@ fn who_makes_vectors_is_read_and_checked() {
 fn settings_are_read_whole() {
     let expected = Settings {
         budgets: Default::default(),
+        planning: Default::default(),
         review: Default::default(),
         trust: Default::default(),
         search: Default::default(),
@@ -358,6 +359,7 @@ fn every_section_of_the_settings_is_read_whole() {
             expire_ms: Some(86_400_000),
             on_expiry: domain::settings::OnExpiry::Escalate,
         },
+        planning: domain::plan::Settings { hold: true },
         review: domain::review::Settings {
             max_review_rounds: 5,
             checks: [domain::review::Check::Test].into(),
