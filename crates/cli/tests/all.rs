@@ -17,6 +17,8 @@ mod check;
 mod context;
 #[path = "all/contexts.rs"]
 mod contexts;
+#[path = "all/decisions.rs"]
+mod decisions;
 #[path = "all/delegation.rs"]
 mod delegation;
 #[path = "all/demo.rs"]
