@@ -127,7 +127,9 @@ impl LocalHands {
         let model = agent.model.fallback.as_ref().filter(|_| falls_back).unwrap_or(&agent.model.primary);
         let role = state.role(&agent.role);
         let chain = state.sessions.get(&session).map(|s| delegation::chain(state, s)).unwrap_or_default();
-        let above = delegation::members(state, &chain);
+        let mut above = delegation::members(state, &chain);
+        // What was taken from the agent since the session began is not offered to it either.
+        above.push(delegation::member(state, &agent.id));
         let label = Label::owner();
         let asker = Asker { spec: agent, role, approval_required: false, label: &label, above: &above };
         let names: Vec<&'static str> =
@@ -216,7 +218,7 @@ impl LocalHands {
             let Outcome { ok, text, read, wrote, finding } = outcome;
             Input::ToolFinished { session, call: call.id, ticket, ok, text, read, wrote, finding }
         };
-        let Some(spec) = state.agents.get(agent).map(|a| &a.spec) else { return };
+        let Some(spec) = spec_of(state, &session) else { return };
         let label = domain::label::of_place(state, &path);
         let refused = closed.problem().or_else(|| {
             // A closed answer is still an answer about it.
@@ -284,8 +286,8 @@ impl LocalHands {
 impl Hands for LocalHands {
     fn perform(&mut self, state: &State, effect: Effect) {
         match effect {
-            Effect::CallModel { ticket, session, agent, turn, reserved } => match state.agents.get(&agent) {
-                Some(agent) => self.call_model(state, ticket, session, &agent.spec, (turn, reserved)),
+            Effect::CallModel { ticket, session, agent, turn, reserved } => match spec_of(state, &session) {
+                Some(spec) => self.call_model(state, ticket, session, spec, (turn, reserved)),
                 None => {
                     let reason = format!("there is no agent {agent} any more");
                     let failed = Input::ModelFailed {
@@ -427,6 +429,11 @@ fn failure(kind: ErrorKind) -> Failure {
         ErrorKind::Down => Failure::Down,
         ErrorKind::TooLong | ErrorKind::GiveUp => Failure::GiveUp,
     }
+}
+
+/// What a session's agent was when it began.
+fn spec_of<'a>(state: &'a State, session: &SessionId) -> Option<&'a agent::Spec> {
+    state.sessions.get(session).and_then(|session| state.spec_of(session))
 }
 
 /// The smaller of two bounds, each of which may be absent.

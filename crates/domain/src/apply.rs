@@ -13,6 +13,7 @@ mod spawn;
 
 use crate::apply::budget::{drop_parking, named};
 pub(crate) use crate::apply::budget::{expected, expected_first};
+use crate::apply::spawn::forget_past;
 use crate::event::{Event, Finish, Found, Tail};
 use crate::id::{SessionId, TaskId, Ticket, Time};
 use crate::lifecycle::Lifecycle;
@@ -120,7 +121,11 @@ impl State {
             Event::LockAwaited { .. } | Event::LockGranted { .. } | Event::LockFreed { .. } => {
                 self.change_locks(at, event);
             }
-            Event::Reserved { .. } | Event::Parked { .. } | Event::Resumed { .. } => self.meter(at, event),
+            Event::Reserved { .. }
+            | Event::Parked { .. }
+            | Event::Resumed { .. }
+            | Event::TaskParked { .. }
+            | Event::TaskResumed { .. } => self.meter(at, event),
             Event::FileTrusted { path, .. } => _ = self.files.remove(path),
             Event::LabelsFound { labels } => {
                 labels.iter().for_each(|(path, label)| self.label_file(path, label));
@@ -143,6 +148,7 @@ impl State {
                 | Deadline::Delegation(_)
                 | Deadline::Answer(..)
                 | Deadline::Queue(_)
+                | Deadline::Begin(_)
                 | Deadline::Window(_)
                 | Deadline::Lock(..)
                 | Deadline::Lease(_) => None,
@@ -283,6 +289,7 @@ impl State {
         let session = Session {
             agent: head.agent.clone(),
             task: head.task.clone(),
+            version: self.agents.get(&head.agent).map_or(0, |agent| agent.version),
             lifecycle: Lifecycle::Idle,
             failed: false,
             stage: Stage::Resting,
@@ -389,6 +396,7 @@ impl State {
         session.worked_ms = 0;
         let agent = session.agent.clone();
         if let Some(agent) = self.agents.get_mut(&agent) {
+            session.version = agent.version;
             agent.sessions.insert(id.clone());
         }
     }
@@ -440,6 +448,7 @@ impl State {
             && let Some(agent) = agent
         {
             agent.sessions.remove(id);
+            forget_past(agent, &self.sessions);
         }
         // Whoever asked has its answer, unless a person cut it off.
         if answers {

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::id::{AgentId, Seq, SessionId, TaskId, Time};
 use crate::settings::{Provider, Settings};
+use crate::state::Work;
 use crate::usage::{self, Spent, Usage};
 
 /// An answer of which nobody said how long it may be is reserved, and asked for, with so many tokens.
@@ -276,6 +277,15 @@ impl Held {
     }
 }
 
+/// Whether the provider may have seen the request for which something was reserved.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Sent {
+    /// It was found too large before it went out, or is counted elsewhere.
+    No,
+    /// Nobody knows, so it counts.
+    Perhaps,
+}
+
 /// A node of the tree: what it is called, how long it counts, how much it allows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Node {
@@ -320,10 +330,13 @@ pub struct Ledger {
     /// By conversation, then by call; the turn itself has no name.
     held: BTreeMap<SessionId, BTreeMap<String, Held>>,
     /// By name of the node: who waits until others give back what they reserved there, longest first.
-    waiting: BTreeMap<String, BTreeSet<(Seq, SessionId)>>,
+    waiting: BTreeMap<String, BTreeSet<(Seq, Work)>>,
     /// Sessions that a budget keeps from going on.
     #[serde(default)]
     pub(crate) parked: BTreeSet<SessionId>,
+    /// Tasks that a budget keeps from beginning.
+    #[serde(default)]
+    pub(crate) parked_tasks: BTreeSet<TaskId>,
     /// By day of UTC.
     pub days: BTreeMap<String, Day>,
 }
@@ -481,7 +494,7 @@ impl Ledger {
 
     /// Reserves; what was reserved under the same name is given back.
     pub(crate) fn reserve(&mut self, settings: &Settings, at: Time, id: &SessionId, call: &str, hold: &Hold) {
-        _ = self.release(settings, id, call);
+        _ = self.give_back(settings, id, call, Sent::No);
         self.now = self.now.max(at);
         let held = Held { hold: hold.clone(), at: self.now, left: hold.amount() };
         self.change(settings, &hold.payer, held.at, |_, meter| {
@@ -517,7 +530,13 @@ impl Ledger {
     }
 
     /// Gives back what is reserved and not used, and says who may look again.
-    pub(crate) fn release(&mut self, settings: &Settings, id: &SessionId, call: &str) -> Vec<SessionId> {
+    pub(crate) fn give_back(
+        &mut self,
+        settings: &Settings,
+        id: &SessionId,
+        call: &str,
+        sent: Sent,
+    ) -> Vec<Work> {
         let Some(calls) = self.held.get_mut(id) else { return Vec::new() };
         let held = calls.remove(call);
         if calls.is_empty() {
@@ -527,15 +546,15 @@ impl Ledger {
         let mut names = Vec::new();
         self.change(settings, &held.hold.payer, held.at, |node, meter| {
             meter.reserved = meter.reserved.less(held.left);
-            if node.window == Window::Minute {
+            if node.window == Window::Minute && sent == Sent::Perhaps {
                 // A provider counts a request also if nothing came of it.
                 meter.spent.requests = meter.spent.requests.saturating_add(held.left.requests);
             }
             names.push(node.name.clone());
         });
         let waiting = names.iter().filter_map(|name| self.waiting.get(name)).flatten();
-        let oldest: BTreeSet<&(Seq, SessionId)> = waiting.collect();
-        oldest.into_iter().take(WOKEN_MAX).map(|(_, id)| id.clone()).collect()
+        let oldest: BTreeSet<&(Seq, Work)> = waiting.collect();
+        oldest.into_iter().take(WOKEN_MAX).map(|(_, who)| who.clone()).collect()
     }
 
     fn change(
@@ -561,13 +580,13 @@ impl Ledger {
         self.held.get(id).map(|calls| calls.keys().cloned().collect()).unwrap_or_default()
     }
 
-    pub(crate) fn wait(&mut self, limit: &str, since: Seq, id: &SessionId) {
-        self.waiting.entry(limit.to_owned()).or_default().insert((since, id.clone()));
+    pub(crate) fn wait(&mut self, limit: &str, since: Seq, who: Work) {
+        self.waiting.entry(limit.to_owned()).or_default().insert((since, who));
     }
 
-    pub(crate) fn wait_no_more(&mut self, limit: &str, since: Seq, id: &SessionId) {
+    pub(crate) fn wait_no_more(&mut self, limit: &str, since: Seq, who: Work) {
         if let Some(all) = self.waiting.get_mut(limit) {
-            all.remove(&(since, id.clone()));
+            all.remove(&(since, who));
             if all.is_empty() {
                 self.waiting.remove(limit);
             }

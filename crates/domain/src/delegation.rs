@@ -390,9 +390,11 @@ pub fn members<'a>(state: &'a State, chain: &'a [AgentId]) -> Vec<Member<'a>> {
         let new: Vec<&AgentId> = new.filter(|maker| !ids.contains(maker)).collect();
         ids.extend(new);
     }
-    let member = |id: &'a AgentId| {
-        let known = state.agents.get(id).map(|agent| (&agent.spec, state.role(&agent.spec.role)));
-        Member { id, known }
-    };
-    ids.into_iter().map(member).collect()
+    ids.into_iter().map(|id| member(state, id)).collect()
+}
+
+/// An agent as a member of a chain, as its file is now.
+pub fn member<'a>(state: &'a State, id: &'a AgentId) -> Member<'a> {
+    let known = state.agents.get(id).map(|agent| (&agent.spec, state.role(&agent.spec.role)));
+    Member { id, known }
 }

@@ -352,6 +352,18 @@ pub enum Event {
         /// Which.
         session: SessionId,
     },
+    /// The first model call of a task would pass a budget: the task is not begun now.
+    TaskParked {
+        /// Which.
+        task: TaskId,
+        /// Why, and until when.
+        parked: Parked,
+    },
+    /// A window opened: a parked task looks again.
+    TaskResumed {
+        /// Which.
+        task: TaskId,
+    },
     /// A person vouches for what stands in a file, as it stands.
     FileTrusted {
         /// Relative to the home.
@@ -575,6 +587,8 @@ impl Event {
             Self::Reserved { .. } => "reserved",
             Self::Parked { .. } => "parked",
             Self::Resumed { .. } => "resumed",
+            Self::TaskParked { .. } => "task_parked",
+            Self::TaskResumed { .. } => "task_resumed",
             Self::FileTrusted { .. } => "file_trusted",
             Self::LabelsFound { .. } => "labels_found",
         }

@@ -57,6 +57,8 @@ pub fn react(state: &State, event: &Event) -> Option<Effect> {
         | Event::Reserved { .. }
         | Event::Parked { .. }
         | Event::Resumed { .. }
+        | Event::TaskParked { .. }
+        | Event::TaskResumed { .. }
         | Event::FileTrusted { .. }
         | Event::LabelsFound { .. }
         | Event::LockAwaited { .. }

@@ -92,6 +92,12 @@ pub struct State {
 pub struct Agent {
     /// What its file says.
     pub spec: agent::Spec,
+    /// How often that changed.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub(crate) version: u32,
+    /// What its file said before, as long as a session goes on that began with it.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(crate) past: BTreeMap<u32, agent::Spec>,
     /// Whether its file is gone: it finishes what it has and gets nothing new.
     pub retired: bool,
     /// By whom it was ended, if it was: it is retired for good.
@@ -156,6 +162,8 @@ pub enum Deadline {
     Lock(SessionId, CallId),
     /// A lock was not used for too long.
     Lease(LockName),
+    /// A window opens that a parked task waits for.
+    Begin(TaskId),
 }
 
 /// A task and how far it is.
@@ -192,6 +200,9 @@ pub struct Place {
     pub due: Option<Time>,
     /// Whether the agent's queue has a place for it.
     pub admitted: bool,
+    /// The budget that keeps it from beginning; it keeps its place in the queue.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parked: Option<Parked>,
 }
 
 /// How far a task is.
@@ -240,6 +251,9 @@ pub struct Session {
     pub agent: AgentId,
     /// About what.
     pub task: Option<TaskId>,
+    /// The version of its agent with which it began.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub(crate) version: u32,
     /// The agent's state in it.
     pub lifecycle: Lifecycle,
     /// Whether it is over with a failure.
@@ -322,6 +336,19 @@ impl Parked {
     pub fn is_brief(&self) -> bool {
         self.until.is_some() && self.limit.starts_with("providers.")
     }
+}
+
+/// What a budget keeps from going on.
+#[derive(Debug, Clone, Copy)]
+pub struct Halt<'a> {
+    /// The conversation; none if the task has not begun.
+    pub session: Option<&'a SessionId>,
+    /// Whose.
+    pub agent: &'a AgentId,
+    /// About what.
+    pub task: Option<&'a TaskId>,
+    /// Why.
+    pub parked: &'a Parked,
 }
 
 /// Why a session that could go on does not.
@@ -499,6 +526,12 @@ impl State {
         self.agents.get(id).filter(|agent| !agent.retired)
     }
 
+    /// What a session's agent was when the session began: a change of its file is for what begins after it.
+    pub fn spec_of(&self, session: &Session) -> Option<&agent::Spec> {
+        let agent = self.agents.get(&session.agent)?;
+        Some(agent.past.get(&session.version).unwrap_or(&agent.spec))
+    }
+
     /// When something is due next, if anything is.
     pub fn next_deadline(&self) -> Option<Time> {
         self.deadlines.first().map(|(at, _)| *at)
@@ -511,14 +544,22 @@ impl State {
 
     /// Whether nothing is under way either: whatever comes next comes from a person or from outside.
     pub fn is_idle(&self) -> bool {
-        let is_brief = self.parked().any(|(_, _, parked)| parked.is_brief()) || self.locks.is_waited_for();
+        let is_brief = self.parked().any(|halt| halt.parked.is_brief()) || self.locks.is_waited_for();
         self.is_settled() && self.busy == 0 && !is_brief
     }
 
-    /// Sessions that a budget keeps from going on, and why.
-    pub fn parked(&self) -> impl Iterator<Item = (&SessionId, &Session, &Parked)> {
-        let sessions = self.ledger.parked.iter().filter_map(|id| self.sessions.get_key_value(id));
-        sessions.filter_map(|(id, session)| Some((id, session, session.parked.as_ref()?)))
+    /// What a budget keeps from going on or from beginning, and why.
+    pub fn parked(&self) -> impl Iterator<Item = Halt<'_>> {
+        let sessions = self.ledger.parked.iter().filter_map(|id| {
+            let (id, session) = self.sessions.get_key_value(id)?;
+            let (agent, task) = (&session.agent, session.task.as_ref());
+            Some(Halt { session: Some(id), agent, task, parked: session.parked.as_ref()? })
+        });
+        let tasks = self.ledger.parked_tasks.iter().filter_map(|id| {
+            let place = self.tasks.get(id)?.queued.as_ref()?;
+            Some(Halt { session: None, agent: &place.agent, task: Some(id), parked: place.parked.as_ref()? })
+        });
+        sessions.chain(tasks)
     }
 
     /// Tasks that could begin and for which their agent's queue has no place, and why in words.
@@ -599,9 +640,13 @@ impl Agent {
         self.waiting < self.spec.permissions.concurrency.max_pending_queue
     }
 
+    pub(crate) fn is_beyond_bound(&self) -> bool {
+        self.waiting > self.spec.permissions.concurrency.max_pending_queue
+    }
+
     /// A task that the queue no longer has a place for, because its bound was lowered.
     pub(crate) fn beyond_bound(&self) -> Option<TaskId> {
-        if self.waiting <= self.spec.permissions.concurrency.max_pending_queue {
+        if !self.is_beyond_bound() {
             return None;
         }
         self.queue.worst_first().find_map(|(_, work)| match work {

@@ -303,9 +303,9 @@ pub fn live(state: &State) -> Live {
             _ => vec!["model".to_owned()],
         },
     });
-    let parked = state.parked().filter_map(|(_, session, parked)| {
-        Some(Waiting { task: session.task.as_ref()?.to_string(), why: parked.reason.clone() })
-    });
+    let parked = state
+        .parked()
+        .filter_map(|halt| Some(Waiting { task: halt.task?.to_string(), why: halt.parked.reason.clone() }));
     let held_back = state.held_back().map(|(task, why)| Waiting { task: task.to_string(), why });
     Live {
         pid: std::process::id(),

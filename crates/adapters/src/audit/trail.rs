@@ -162,11 +162,13 @@ impl Trail {
             Event::ReviewAsked { .. } | Event::ReviewMoved { .. } => self.review(&new, &recorded.event),
             Event::Parked { session, parked, .. } => vec![self.parked(&new, session, parked)],
             Event::LockFreed { name, session, why } => self.lock_taken(&new, session, name, why),
+            Event::TaskParked { task, parked } => vec![not_begun(&new, task, parked)],
             Event::LineTaken { .. }
             | Event::LockAwaited { .. }
             | Event::LockGranted { .. }
             | Event::Reserved { .. }
             | Event::Resumed { .. }
+            | Event::TaskResumed { .. }
             | Event::LabelsFound { .. }
             | Event::TaskAdded { by: Requester::Person { .. } | Requester::Inbox { .. }, .. }
             | Event::TaskEdited { .. }
@@ -502,4 +504,10 @@ fn verified(line: Line, task: &TaskId, evidence: &[Evidence]) -> Line {
         by: "synod".to_owned(),
         ..line
     }
+}
+
+/// A task that a budget keeps from beginning.
+fn not_begun(new: &dyn Fn(Kind, &str) -> Line, task: &TaskId, parked: &Parked) -> Line {
+    let (rule, note) = (brief(&parked.limit, TEXT_BYTES_MAX), brief(&parked.reason, TEXT_BYTES_MAX));
+    Line { rule, note, task: task.to_string(), ..new(Kind::Model, "parked") }
 }

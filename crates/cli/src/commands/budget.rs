@@ -5,7 +5,7 @@ use std::path::Path;
 use domain::budget::{Cap, Node, Payer, Window, nodes};
 use domain::id::AgentId;
 use domain::settings::Settings;
-use domain::state::State;
+use domain::state::{Halt, State};
 use domain::usage::money;
 use formats::document::{Document, Scalar};
 use serde_json::{Value, json};
@@ -31,9 +31,9 @@ pub fn show(home: &Path, out: &Out) -> anyhow::Result<Exit> {
     let rows = rows(&settings, &state);
     let parked: Vec<Value> = state
         .parked()
-        .map(|(id, session, parked)| {
+        .map(|Halt { session, agent, task, parked }| {
             json!({
-                "session": id, "agent": session.agent, "task": session.task,
+                "session": session, "agent": agent, "task": task,
                 "limit": parked.limit, "reason": parked.reason,
                 "until": parked.until.map(formats::time::print),
             })
@@ -72,8 +72,9 @@ pub fn show(home: &Path, out: &Out) -> anyhow::Result<Exit> {
             out.line(line);
         }
     }
-    for (id, _, parked) in state.parked() {
-        out.line(format!("{id} waits: {}", parked.reason));
+    for Halt { session, task, parked, .. } in state.parked() {
+        let who = session.map(ToString::to_string).or(task.map(ToString::to_string)).unwrap_or_default();
+        out.line(format!("{who} waits: {}", parked.reason));
     }
     Ok(Exit::Ok)
 }

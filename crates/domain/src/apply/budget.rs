@@ -2,14 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use crate::budget::{Hold, Ledger, Payer, account};
+use crate::budget::{Hold, Ledger, Payer, Sent, account};
 use crate::event::{Bill, Event};
 use crate::id::{AgentId, CallId, SessionId, Time};
 use crate::lifecycle::Lifecycle;
 use crate::session::Message;
 use crate::settings::Settings;
 use crate::spawn;
-use crate::state::{Deadline, Parked, Session, Stage, State, Step};
+use crate::state::{Deadline, Parked, Session, Stage, State, Step, Work};
 use crate::usage::Usage;
 
 /// What is sent beside the conversation: tools, who the agent is, what files say; put right when a request is built.
@@ -43,7 +43,7 @@ pub(super) fn drop_parking(
         deadlines.remove(&(until, Deadline::Window(id.clone())));
     }
     if let Some(since) = session.parked_since {
-        ledger.wait_no_more(&parked.limit, since, id);
+        ledger.wait_no_more(&parked.limit, since, Work::Session(id.clone()));
     }
 }
 
@@ -59,6 +59,8 @@ impl State {
             Event::Reserved { session, call, hold } => self.reserve(at, session, call, hold),
             Event::Parked { session, parked, expects } => self.park(session, parked, *expects),
             Event::Resumed { session } => self.unpark(session),
+            Event::TaskParked { task, parked } => self.park_task(task, parked),
+            Event::TaskResumed { task } => self.unpark_task(task),
             _ => {}
         }
     }
@@ -104,6 +106,8 @@ impl State {
         }
         let parked = self.ledger.parked.clone();
         parked.iter().for_each(|id| self.unpark(id));
+        let parked = self.ledger.parked_tasks.clone();
+        parked.iter().for_each(|id| self.unpark_task(id));
     }
 
     fn reserve(&mut self, at: Time, id: &SessionId, call: &Option<CallId>, hold: &Hold) {
@@ -143,6 +147,8 @@ impl State {
 
     fn park(&mut self, id: &SessionId, parked: &Parked, expects: u64) {
         let seq = self.seq;
+        // It was found too large before it was sent, or what was sent is booked by itself.
+        self.give_back(id, "", Sent::No);
         let Some(session) = self.sessions.get_mut(id) else { return };
         drop_parking(session, id, &mut self.deadlines, &mut self.ledger);
         if session.lifecycle != Lifecycle::Blocked {
@@ -163,7 +169,7 @@ impl State {
             self.deadlines.insert((until, Deadline::Window(id.clone())));
         }
         if parked.held {
-            self.ledger.wait(&parked.limit, since, id);
+            self.ledger.wait(&parked.limit, since, Work::Session(id.clone()));
         }
         self.refresh_session(id);
     }
@@ -173,6 +179,16 @@ impl State {
         let Some(session) = self.sessions.get_mut(id) else { return };
         drop_parking(session, id, &mut self.deadlines, &mut self.ledger);
         self.refresh_session(id);
+    }
+
+    /// Gives back what is reserved, and lets those look again who wait for it.
+    fn give_back(&mut self, id: &SessionId, call: &str, sent: Sent) {
+        for woken in self.ledger.give_back(&self.settings, id, call, sent) {
+            match woken {
+                Work::Session(id) => self.unpark(&id),
+                Work::Task(id) => self.unpark_task(&id),
+            }
+        }
     }
 
     /// Gives back what is reserved for calls that are no longer under way, and lets those look again who wait for it.
@@ -189,9 +205,7 @@ impl State {
         };
         let idle: Vec<String> = self.ledger.names(id).into_iter().filter(is_idle).collect();
         for name in idle {
-            for woken in self.ledger.release(&self.settings, id, &name) {
-                self.unpark(&woken);
-            }
+            self.give_back(id, &name, Sent::Perhaps);
         }
     }
 }

@@ -24,6 +24,7 @@ impl State {
     /// Somebody said something to an agent.
     pub(super) fn hear(&mut self, id: &SessionId, message: &Message, asker: Option<&SessionId>) {
         let cause = message.envelope.as_ref().and_then(|envelope| envelope.cause.as_ref());
+        self.catch_up(id);
         self.change_session(id, |session| {
             session.next_message = session.next_message.max(number_in(message.id.as_str()).saturating_add(1));
             session.expects = session.expects.saturating_add(expected(message));
@@ -53,6 +54,15 @@ impl State {
             asker.asked.entry(name).or_default().insert(to, id.clone());
         }
         self.settle_request(id, message);
+    }
+
+    /// A conversation that rests, and is about no task that goes on, begins anew with what its agent is now.
+    fn catch_up(&mut self, id: &SessionId) {
+        let Some(session) = self.sessions.get_mut(id) else { return };
+        let goes_on = |task| self.tasks.get(task).is_some_and(|task: &crate::state::Task| !task.is_ended());
+        if session.stage == Stage::Resting && !session.unread && !session.task.as_ref().is_some_and(goes_on) {
+            session.version = self.agents.get(&session.agent).map_or(0, |agent| agent.version);
+        }
     }
 
     /// A call stands still for an answer.

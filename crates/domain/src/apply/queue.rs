@@ -3,7 +3,9 @@
 
 use crate::id::{AgentId, SessionId, TaskId, Time};
 use crate::lifecycle::Lifecycle;
-use crate::state::{Agent, Deadline, Place, Rank, Requester, Session, Stage, State, Task, TaskStage, Work};
+use crate::state::{
+    Agent, Deadline, Parked, Place, Rank, Requester, Session, Stage, State, Task, TaskStage, Work,
+};
 use crate::task::Priority;
 
 use super::messages;
@@ -97,12 +99,13 @@ impl State {
         }
         self.refresh_agent(&agent);
         if let Some(task) = self.tasks.get_mut(id) {
-            task.queued = Some(Place { agent, rank, due, admitted });
+            task.queued = Some(Place { agent, rank, due, admitted, parked: None });
         }
     }
 
     /// Takes a task out of its line, and leaves its place empty.
     fn leave_line(&mut self, id: &TaskId) -> Option<Place> {
+        self.drop_task_parking(id);
         let place = self.tasks.get_mut(id)?.queued.take()?;
         if let Some(due) = place.due {
             self.deadlines.remove(&(due, Deadline::Queue(id.clone())));
@@ -149,6 +152,59 @@ impl State {
         self.refresh_agent(&agent_id);
     }
 
+    /// A budget keeps a task from beginning: it keeps its place, and others have their turn. It does not wait for a slot then.
+    pub(super) fn park_task(&mut self, id: &TaskId, parked: &Parked) {
+        let Some(place) = self.tasks.get_mut(id).and_then(|task| task.queued.as_mut()) else { return };
+        if !place.admitted {
+            return;
+        }
+        place.parked = Some(parked.clone());
+        let (agent_id, rank, due) = (place.agent.clone(), place.rank, place.due.take());
+        if let Some(due) = due {
+            self.deadlines.remove(&(due, Deadline::Queue(id.clone())));
+        }
+        if let Some(agent) = self.agents.get_mut(&agent_id) {
+            agent.queue.leave(rank, rank.since, &Work::Task(id.clone()));
+        }
+        self.ledger.parked_tasks.insert(id.clone());
+        if let Some(until) = parked.until {
+            self.deadlines.insert((until, Deadline::Begin(id.clone())));
+        }
+        if parked.held {
+            self.ledger.wait(&parked.limit, rank.since, Work::Task(id.clone()));
+        }
+        self.refresh_agent(&agent_id);
+    }
+
+    /// A parked task is in the queue again, where it was.
+    pub(super) fn unpark_task(&mut self, id: &TaskId) {
+        if !self.drop_task_parking(id) {
+            return;
+        }
+        let Some(place) = self.tasks.get(id).and_then(|task| task.queued.clone()) else { return };
+        let due = self.queue_due(id, &place.agent);
+        if let Some(place) = self.tasks.get_mut(id).and_then(|task| task.queued.as_mut()) {
+            place.due = due;
+        }
+        self.deadlines.extend(due.map(|due| (due, Deadline::Queue(id.clone()))));
+        if let Some(agent) = self.agents.get_mut(&place.agent) {
+            agent.queue.enter(place.rank, place.rank.since, Work::Task(id.clone()));
+        }
+        self.refresh_agent(&place.agent);
+    }
+
+    /// Says whether it was parked.
+    fn drop_task_parking(&mut self, id: &TaskId) -> bool {
+        let Some(place) = self.tasks.get_mut(id).and_then(|task| task.queued.as_mut()) else { return false };
+        let Some(parked) = place.parked.take() else { return false };
+        self.ledger.parked_tasks.remove(id);
+        self.ledger.wait_no_more(&parked.limit, place.rank.since, Work::Task(id.clone()));
+        if let Some(until) = parked.until {
+            self.deadlines.remove(&(until, Deadline::Begin(id.clone())));
+        }
+        true
+    }
+
     /// Where a task would wait for a slot, if it is ready.
     fn place_of(&self, task: &Task) -> Option<(AgentId, Rank)> {
         if task.stage != TaskStage::Open || self.open_dependencies(task).next().is_some() {
@@ -168,6 +224,11 @@ impl State {
             for task in theirs.map(|(id, _)| id.clone()).collect::<Vec<_>>() {
                 self.refresh_task(&task);
             }
+        }
+        if self.agents.get(id).is_some_and(Agent::is_beyond_bound) {
+            // Whoever is parked may have to give way too.
+            let parked = self.ledger.parked_tasks.clone();
+            parked.iter().for_each(|task| self.unpark_task(task));
         }
         while let Some(last) = self.agents.get(id).and_then(Agent::beyond_bound) {
             self.move_within(&last, false);
@@ -245,6 +306,7 @@ impl State {
             | Deadline::Approval(_)
             | Deadline::Delegation(_)
             | Deadline::Answer(..)
+            | Deadline::Begin(_)
             | Deadline::Window(_)
             | Deadline::Lock(..)
             | Deadline::Lease(_) => None,

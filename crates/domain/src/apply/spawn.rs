@@ -1,9 +1,11 @@
 //! Who is in the team: agents that files define, that are spawned, and that end.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use crate::agent;
 use crate::event::Event;
-use crate::id::AgentId;
-use crate::state::{Agent, State};
+use crate::id::{AgentId, SessionId};
+use crate::state::{Agent, Session, State};
 
 impl State {
     pub(super) fn change_team(&mut self, event: &Event) {
@@ -18,12 +20,19 @@ impl State {
     fn define_agent(&mut self, spec: &agent::Spec) {
         match self.agents.get_mut(&spec.id) {
             Some(agent) => {
-                agent.spec = spec.clone();
                 agent.retired = false;
+                if agent.spec != *spec {
+                    let old = std::mem::replace(&mut agent.spec, spec.clone());
+                    agent.past.insert(agent.version, old);
+                    agent.version += 1;
+                    forget_past(agent, &self.sessions);
+                }
             }
             None => {
                 let agent = Agent {
                     spec: spec.clone(),
+                    version: 0,
+                    past: Default::default(),
                     retired: false,
                     terminated: None,
                     busy: 0,
@@ -52,5 +61,14 @@ impl State {
             agent.terminated = Some(by.to_owned());
         }
         self.retire_agent(id);
+    }
+}
+
+/// Forgets what an agent was when no session began with it that goes on.
+pub(super) fn forget_past(agent: &mut Agent, sessions: &BTreeMap<SessionId, Session>) {
+    if !agent.past.is_empty() {
+        let used: BTreeSet<u32> =
+            agent.sessions.iter().filter_map(|id| sessions.get(id)).map(|session| session.version).collect();
+        agent.past.retain(|version, _| used.contains(version));
     }
 }

@@ -33,7 +33,8 @@ pub(super) fn begin(state: &State, at: Time, id: &SessionId, session: &Session, 
     }
 }
 
-/// The same for the first turn of a session that is only being opened, and works by now.
+/// The same for the first turn of a session that is only being opened, and works by then. If it has no room, the session is
+/// not opened at all: many tasks may wait for a budget.
 pub(super) fn begin_first(
     state: &State,
     at: Time,
@@ -41,21 +42,24 @@ pub(super) fn begin_first(
     task: &TaskId,
     id: &SessionId,
     expects: u64,
-) -> Vec<Event> {
+) -> Result<Vec<Event>, Event> {
     let model = &agent.spec.model.primary;
     let payer = state.payer_of(&agent.spec.id, state.run_of(id, Some(task)), model);
-    match reserve(state, at, (id, ""), hold(state, payer, &agent.spec, model, expects)) {
-        Ok(reserved) => {
-            let begun = Event::TurnBegun { session: id.clone(), turn: 1 };
-            reserved.into_iter().chain([begun]).collect()
-        }
-        Err(short) => {
-            let (session, task) = (id.clone(), Some(task.clone()));
-            let reason = short.reason.clone();
-            let blocked = Event::Moved { session, task, to: Lifecycle::Blocked, failed: false, reason };
-            vec![blocked, parked(id, short, expects)]
-        }
-    }
+    let reserved = reserve(state, at, (id, ""), hold(state, payer, &agent.spec, model, expects));
+    let reserved = reserved.map_err(|Short { limit, reason, until, held }| Event::TaskParked {
+        task: task.clone(),
+        parked: Parked { limit, reason, until, held },
+    })?;
+    let begun = Event::TurnBegun { session: id.clone(), turn: 1 };
+    Ok(reserved.into_iter().chain([begun]).collect())
+}
+
+/// Why an agent could not be asked now, if it got work of so many tokens for this request.
+pub(super) fn short_of(state: &State, at: Time, agent: &Agent, run: String, expects: u64) -> Option<Short> {
+    let model = &agent.spec.model.primary;
+    let payer = state.payer_of(&agent.spec.id, run, model);
+    let hold = hold(state, payer, &agent.spec, model, expects);
+    reserve(state, at, (&SessionId::new(""), ""), hold).err()
 }
 
 /// Asks the model of a turn again that failed, or parks.
@@ -118,8 +122,8 @@ pub(super) fn reserve_call(
     act: &Act,
 ) -> Result<Option<Event>, Short> {
     let Act::Extract { question, .. } = act else { return Ok(None) };
-    let Some(agent) = state.agents.get(&session.agent) else { return Ok(None) };
-    let model = &agent.spec.model.primary;
+    let Some(spec) = state.spec_of(session) else { return Ok(None) };
+    let model = &spec.model.primary;
     let bytes = state.settings.limits.output_bytes_max.saturating_add(question.len() as u64);
     let once = bytes.div_ceil(TOKEN_BYTES) + EXTRACT_TOKENS_IN;
     let (tokens_in, tokens_out) = (once * EXTRACT_ROUNDS, EXTRACT_TOKENS_OUT * EXTRACT_ROUNDS);
@@ -141,8 +145,7 @@ fn reserve_turn(
     session: &Session,
     expects: u64,
 ) -> Result<Option<Event>, Short> {
-    let Some(agent) = state.agents.get(&session.agent) else { return Ok(None) };
-    let spec = &agent.spec;
+    let Some(spec) = state.spec_of(session) else { return Ok(None) };
     let is_back = session.fallback_until.is_none_or(|until| until <= at);
     let model = spec.model.fallback.as_ref().filter(|_| !is_back).unwrap_or(&spec.model.primary);
     let payer = state.payer(id, session, model);
@@ -178,6 +181,11 @@ fn reserve(
         Some(short) => Err(short),
         None => Ok(Some(Event::Reserved { session: id.clone(), call: None, hold })),
     }
+}
+
+/// Parks a session before one of its calls that asks a model; the call is looked at again.
+pub(super) fn park_call(id: &SessionId, session: &Session, short: Short) -> Vec<Event> {
+    park(id, session, Lifecycle::Working, short, session.expects)
 }
 
 fn park(id: &SessionId, session: &Session, from: Lifecycle, short: Short, expects: u64) -> Vec<Event> {

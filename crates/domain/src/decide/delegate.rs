@@ -1,7 +1,8 @@
 //! Handing work on: a task for another agent, and a call that waits for what comes of it.
 
+use crate::apply::expected_first;
 use crate::decide::turn::result;
-use crate::decide::{finish, inside, intake, review};
+use crate::decide::{budget, finish, inside, intake, review};
 use crate::delegation::{self, Delegation, Request, Status, Verdict};
 use crate::event::{Event, Finish};
 use crate::id::{AgentId, DelegationId, SessionId, TaskId, Time};
@@ -36,13 +37,20 @@ pub(super) fn perform(
     let chain_on: Vec<AgentId> = chain.iter().chain([to]).cloned().collect();
     let spec = spec_of(state, (id, session), to, tag, text, &chain_on);
     let made = inside::already_made(state, id, session, &spec).and_then(|made| state.tasks.get(made));
+    let mut backs_off = None;
     if made.is_none() {
         if let Err(refused) = intake::check_room(state) {
             return ended(Finish::Failed, refused.to_string());
         }
-        let request = Request { chain, target: to, tag, provider: None };
-        match delegation::check(state, &request) {
-            Verdict::Start | Verdict::Queue | Verdict::BackOff { .. } => {}
+        let short = state.employed(to).and_then(|agent| {
+            let run = state.run_of(id, session.task.as_ref());
+            let expects = expected_first(&agent.spec.system_prompt).saturating_add(text.len() as u64 / 3);
+            budget::short_of(state, at, agent, run, expects)
+        });
+        let provider = short.as_ref().map(|short| short.reason.as_str());
+        match delegation::check(state, &Request { chain, target: to, tag, provider }) {
+            Verdict::Start | Verdict::Queue => {}
+            Verdict::BackOff { reason } => backs_off = Some(reason),
             Verdict::Reject(rejected) => {
                 let rule = rejected.rule().to_owned();
                 return ended(Finish::Refused { rule }, rejected.to_string());
@@ -87,7 +95,10 @@ pub(super) fn perform(
         completed: None,
         error: None,
     };
-    let waits = waits_for(&delegation.id);
+    let mut waits = waits_for(&delegation.id);
+    if let Some(reason) = backs_off {
+        waits.push_str(&format!("; Backoff and retry: {reason}"));
+    }
     let mut events = Vec::new();
     if made.is_none() {
         let by = Requester::Session { session: id.clone() };

@@ -311,6 +311,10 @@ pub(super) fn start_task(state: &State, at: Time, id: &TaskId) -> Vec<Event> {
     let label = on.fold(task.label.clone(), |label, other| label.joined(&other.label));
     let message = said(at, &from, brief::task(state, task), label);
     let expects = expected_first(&head.system_prompt).saturating_add(expected(&message));
+    let first_turn = match budget::begin_first(state, at, agent, id, &session, expects) {
+        Ok(begun) => begun,
+        Err(parked) => return vec![parked],
+    };
     let mut events = vec![
         Event::TaskStarted { task: id.clone(), session: session.clone() },
         Event::SessionOpened { head: Box::new(head) },
@@ -323,7 +327,7 @@ pub(super) fn start_task(state: &State, at: Time, id: &TaskId) -> Vec<Event> {
             reason: format!("begins with {id}"),
         },
     ];
-    events.extend(budget::begin_first(state, at, agent, id, &session, expects));
+    events.extend(first_turn);
     events
 }
 

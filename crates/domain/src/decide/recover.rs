@@ -100,6 +100,7 @@ pub(super) fn ticked(state: &State, at: Time) -> Vec<Event> {
         Deadline::Lease(name) => locks::lapsed(state, at, name),
         Deadline::Window(id) => vec![Event::Resumed { session: id.clone() }],
         Deadline::Queue(id) => intake::waited_too_long(state, at, id),
+        Deadline::Begin(id) => vec![Event::TaskResumed { task: id.clone() }],
     }
 }
 

@@ -101,12 +101,17 @@ fn gate_call(
             return settle(events, id, session, rest, None);
         }
     };
-    let role = state.role(&agent.spec.role);
+    let spec = state.spec_of(session).unwrap_or(&agent.spec);
+    let role = state.role(&spec.role);
     let task = session.task.as_ref().and_then(|t| state.tasks.get(t));
     let approval_required = task.is_some_and(|t| t.spec.approval_required);
     let came_through = delegation::chain(state, session);
-    let above = delegation::members(state, &came_through);
-    let asker = Asker { spec: &agent.spec, role, approval_required, label: &session.label, above: &above };
+    let mut above = delegation::members(state, &came_through);
+    if spec != &agent.spec {
+        // It goes on as it began, but what was taken from the agent since is taken from it too.
+        above.push(delegation::member(state, &session.agent));
+    }
+    let asker = Asker { spec, role, approval_required, label: &session.label, above: &above };
     let ruling = rule(state, &asker, session, &pending.call, act);
     let approved_by = pending.step.approval();
     let accepts = matches!(act, Act::Check { evidence: Evidence::Approval, .. });
@@ -130,25 +135,26 @@ fn gate_call(
             events.extend(more);
             settle(events, id, session, rest, waits)
         }
-        (Verdict::Allow, None) => {
+        (Verdict::Allow, None) | (Verdict::Allow | Verdict::Ask { .. }, Some(_)) => {
             match budget::reserve_call(state, at, id, session, &pending.call, act) {
                 Ok(reserved) => events.extend(reserved),
-                Err(short) => {
+                // Others of this turn are under way: it cannot stand still for this one.
+                Err(short) if rest.clone().any(|step| matches!(step, Step::Running { .. })) => {
                     events.push(refuse(short.limit, format!("not carried out: {}", short.reason)));
                     return settle(events, id, session, rest, None);
                 }
+                Err(short) => {
+                    events.extend(budget::park_call(id, session, short));
+                    return events;
+                }
             }
-            let Ruling { rule, nature, permit, .. } = ruling;
-            let (session, call) = (id.clone(), pending.call.id.clone());
-            events.push(Event::CallCleared { session, call, rule, nature, permit, approval: None });
-            events
-        }
-        (Verdict::Allow | Verdict::Ask { .. }, Some((approval, shown))) => {
-            let rule = format!("approved in {approval}");
-            // What the person saw, and no more than the policy still gives.
-            let permit = shown.both(ruling.permit);
+            let (rule, permit) = match approved_by {
+                None => (ruling.rule, ruling.permit),
+                // What the person saw, and no more than the policy still gives.
+                Some((approval, shown)) => (format!("approved in {approval}"), shown.both(ruling.permit)),
+            };
             let (session, call, nature) = (id.clone(), pending.call.id.clone(), ruling.nature);
-            let approval = Some(approval.clone());
+            let approval = approved_by.map(|(approval, _)| approval.clone());
             events.push(Event::CallCleared { session, call, rule, nature, permit, approval });
             events
         }
@@ -517,7 +523,7 @@ pub(super) fn failed(
 
 /// The model that can be asked in place of the one that is asked now.
 fn fallback(state: &State, session: &Session) -> Option<String> {
-    let model = &state.agents.get(&session.agent)?.spec.model;
+    let model = &state.spec_of(session)?.model;
     model.fallback.clone().filter(|_| session.fallback_until.is_none())
 }
 

@@ -184,7 +184,7 @@ fn what_a_spawned_agent_spends_counts_as_its_makers_too() {
     let child = spawned(&mut home, "boss-001", "executor");
     home.says("boss-001", "That is all");
     home.write(&child, &"long ".repeat(6_000));
-    let (_, _, parked) = home.state.parked().next().expect("it is parked");
+    let parked = home.state.parked().next().expect("it is parked").parked;
     assert_eq!(parked.limit, "budgets.agents.boss-001.day");
 }
 

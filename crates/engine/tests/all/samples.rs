@@ -108,7 +108,13 @@ fn after(event: Option<&Event>) -> Option<Vec<Event>> {
         Some(Event::Delegated { .. }) => reservations(),
         Some(Event::Reserved { .. }) => parkings(),
         Some(Event::Parked { .. }) => vec![Event::Resumed { session: session() }],
-        Some(Event::Resumed { .. }) => crashes(),
+        Some(Event::Resumed { .. }) => {
+            let (limit, reason) = ("budgets.month".to_owned(), "all of it is spent".to_owned());
+            let parked = Parked { limit, reason, until: None, held: false };
+            vec![Event::TaskParked { task: task_id(), parked }]
+        }
+        Some(Event::TaskParked { .. }) => vec![Event::TaskResumed { task: task_id() }],
+        Some(Event::TaskResumed { .. }) => crashes(),
         Some(Event::DelegationCrashed { .. }) => reviews(),
         Some(Event::ReviewAsked { .. }) => review_moves(),
         Some(Event::ReviewMoved { .. }) => lock_waits(),
