@@ -1,6 +1,8 @@
 //! The binary, from outside: homes are folders that the tests write, answers are what it prints.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on says so")]
 
+#[path = "all/accounts.rs"]
+mod accounts;
 #[path = "all/approvals.rs"]
 mod approvals;
 #[path = "all/audit.rs"]
@@ -55,6 +57,8 @@ mod providers;
 mod queues;
 #[path = "all/race.rs"]
 mod race;
+#[path = "all/reload.rs"]
+mod reload;
 #[path = "all/route.rs"]
 mod route;
 #[path = "all/sandbox.rs"]

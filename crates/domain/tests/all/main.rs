@@ -19,6 +19,7 @@ mod models;
 mod plans;
 mod queues;
 mod recovering;
+mod reload;
 mod requests;
 mod reviews;
 mod routing;

@@ -1,0 +1,121 @@
+//! The limits of a provider's account, held by the real binary against a real server for all agents together.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant, SystemTime};
+
+use adapters::model::Scripted;
+use domain::task::Mark;
+use serde_json::Value;
+use testkit::provider::{Fault, Provider};
+
+use crate::team::{Team, until, until_so};
+
+const TASKS: &str = "tasks/work.task.md";
+const AGENTS: [&str; 3] = ["worker-1", "worker-2", "worker-3"];
+
+fn server() -> Provider {
+    let script = formats::script::read("s.yaml", "rules:\n  - text: Done.\n").value.unwrap();
+    Provider::start(Arc::new(Scripted::new("s.yaml", script)))
+}
+
+/// Three agents with one account.
+fn team(url: &str, limits: &str, more: &str) -> Team {
+    let team = Team::nothing();
+    team.write(
+        "synod.yaml",
+        format!(
+            "providers:\n  p: {{kind: openai, base_url: '{url}', limits: {limits}}}\nmodels: {{m: {{provider: p, model: m}}}}\n{more}"
+        ),
+    );
+    for agent in AGENTS {
+        let text = format!("id: {agent}\ntype: executor\nmodel: {{primary: m, max_tokens: 200}}\n");
+        team.write(&format!("agents/{agent}.agent.yaml"), text);
+    }
+    team
+}
+
+fn add(team: &Team, number: usize) {
+    let agent = AGENTS[number % AGENTS.len()];
+    team.append(TASKS, &format!("- [ ] @{agent} \"look {number}\"\n  id: task-{number:03}\n"));
+}
+
+fn done(team: &Team) -> usize {
+    team.tasks(TASKS).iter().filter(|task| task.mark == Mark::Done).count()
+}
+
+fn shown(team: &Team) -> Value {
+    serde_json::from_str(&team.fine(&["budget", "show", "--json"])).unwrap()
+}
+
+fn minute() -> u64 {
+    SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap().as_secs() / 60
+}
+
+#[test]
+fn an_account_is_asked_as_often_as_it_allows_and_the_rest_waits_and_goes_on() {
+    let server = server();
+    let team = team(&server.url(), "{requests_per_minute: 2}", "budgets: {day: {tokens: 1000000}}\n");
+    let began = minute();
+    (1..=9).for_each(|number| add(&team, number));
+    let up = team.up();
+    let waits = until("some wait for the account", || {
+        let shown = shown(&team);
+        shown["parked"].as_array().filter(|all| all.len() >= 3).cloned()
+    });
+    let (asked, windows) = (server.count() as u64, minute() - began + 1);
+    assert!(asked <= 2 * windows, "{asked} requests in {windows} windows of 2, by three agents");
+    for halt in &waits {
+        assert_eq!(halt["limit"], "providers.p.limits", "{halt}");
+        assert_eq!(halt["session"], Value::Null, "nothing is opened for it: {halt}");
+    }
+    assert!(team.fine(&["status", "--json"]).contains("providers.p.limits: of 2 requests, "));
+    team.edit("synod.yaml", "requests_per_minute: 2", "requests_per_minute: 100");
+    until_so("all are done", || done(&team) == 9);
+    up.stop();
+    assert_eq!(server.count(), 9, "each was asked once");
+    // What was reserved is put right by what the provider counted, and nothing stays reserved.
+    let (day, shown) = (shown(&team)["budgets"][0].clone(), team.fine(&["cost", "--json"]));
+    let cost: Value = serde_json::from_str(&shown).unwrap();
+    let total = &cost["total"];
+    let counted = total["tokens_in"].as_u64().unwrap() + total["tokens_out"].as_u64().unwrap();
+    assert_eq!((day["name"].as_str(), day["spent"]["tokens"].as_u64()), (Some("budgets.day"), Some(counted)));
+    assert_eq!(day["reserved"]["tokens"], 0, "{day}");
+}
+
+#[test]
+fn tokens_of_a_minute_are_reserved_before_they_are_sent() {
+    let server = server();
+    // Room for one call as it is estimated, and for many as they are counted.
+    let team = team(&server.url(), "{tokens_per_minute: 4000}", "");
+    server.delay(Duration::from_millis(300));
+    (1..=3).for_each(|number| add(&team, number));
+    let up = team.up();
+    until_so("two wait while one is asked", || {
+        shown(&team)["parked"].as_array().is_some_and(|all| all.len() == 2)
+    });
+    until_so("what was not used is given back, and all are done in the same minute or the next", || {
+        done(&team) == 3
+    });
+    up.stop();
+}
+
+#[test]
+fn who_is_told_to_wait_makes_all_wait_who_have_the_same_account() {
+    let server = server();
+    let team = team(&server.url(), "{requests_per_minute: 1000}", "");
+    server.misbehave(|number| (number == 0).then(|| Fault::wait(429, "retry-after", "2")));
+    let up = team.up();
+    add(&team, 1);
+    until_so("it was asked once", || server.count() == 1);
+    let told = Instant::now();
+    add(&team, 2);
+    until_so("somebody asks again", || server.count() >= 2);
+    assert!(
+        told.elapsed() >= Duration::from_millis(1_500),
+        "{:?} after a Retry-After of 2 s",
+        told.elapsed()
+    );
+    until_so("both go on by themselves", || done(&team) == 2);
+    up.stop();
+    assert_eq!(server.count(), 3);
+}
