@@ -711,7 +711,7 @@ impl Session {
     }
 
     /// Whether nothing but other agents is in its way.
-    fn waits_for_agents(&self) -> bool {
+    pub fn waits_for_agents(&self) -> bool {
         let Stage::Acting { calls, .. } = &self.stage else { return false };
         let any = |is: fn(&Step) -> bool| calls.iter().any(|pending| is(&pending.step));
         any(|step| {

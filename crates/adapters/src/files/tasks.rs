@@ -101,9 +101,12 @@ impl Desk {
                 self.note_mark(task);
                 Some((file_of(self, task)?, TaskOp::Start { id: task.clone(), session: session.clone(), at }))
             }
-            Event::Moved { task: Some(task), to, .. } => {
+            Event::Moved { session, task: Some(task), to, .. } => {
+                let for_agents =
+                    self.state.sessions.get(session).is_some_and(|session| session.waits_for_agents());
                 let mark = match to {
                     Lifecycle::Working => Mark::Running,
+                    Lifecycle::Blocked if for_agents => Mark::Running,
                     Lifecycle::Blocked => Mark::Asking,
                     Lifecycle::Idle | Lifecycle::Waiting | Lifecycle::Complete => return None,
                 };

@@ -50,6 +50,7 @@ fn a_lock_goes_to_who_waits_for_it_also_through_a_kill() {
     until_so("the first asks a person", || asks(&team, 1));
     team.fine(&["task", "add", "Deploy too", "--to", "worker-2"]);
     until_so("the second waits", || locks(&team)[0]["queue"].as_array().is_some_and(|q| q.len() == 1));
+    until_so("no person is asked for it", || team.mark(TASKS, "task-002") == Some(Mark::Running));
     let before = locks(&team);
     assert_eq!(before.len(), 1);
     assert_eq!(
@@ -70,6 +71,9 @@ fn a_lock_goes_to_who_waits_for_it_also_through_a_kill() {
     {
         assert!(graph.contains(&wait.to_owned()), "{wait}: {graph:?}");
     }
+    let (svg, dot) = (team.fine(&["graph", "--format", "svg"]), team.fine(&["graph", "--format", "dot"]));
+    assert!(svg.contains(">lock deploy</text>") && svg.contains(">held</text>"), "{svg}");
+    assert!(dot.contains("\"lock deploy\" -> \"task-001\" [label=\"held\"]"), "{dot}");
     assert!(
         team.fine(&["graph"]).contains("waits for lock deploy, which task-001 has"),
         "{}",
