@@ -1,6 +1,8 @@
 //! `synod graph`: tasks that have not ended and what each waits for, as a tree, as dot, as a picture or for programs. What
 //! only the journal knows (slots, windows, answers, locks, delegations) is asked of the daemon, or read from the journal.
 
+mod picture;
+
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -13,17 +15,6 @@ use crate::failure::Exit;
 use crate::out::Out;
 use crate::view::activity::Overview;
 use crate::view::{text, waits};
-
-/// The width of a character of the picture, about.
-const CHARACTER: usize = 7;
-const BOX_WIDTH: usize = 34 * CHARACTER;
-const BOX_HEIGHT: usize = 44;
-const GAP_X: usize = 90;
-const GAP_Y: usize = 20;
-const STEP_Y: usize = BOX_HEIGHT + GAP_Y;
-const MARGIN: usize = 20;
-/// So much of a title is shown in a box.
-const TITLE_MAX: usize = 32;
 
 /// What is drawn: boxes by name, and who waits for whom.
 #[derive(Default)]
@@ -58,7 +49,7 @@ pub fn run(home: &Path, format: GraphFormat, out: &Out) -> anyhow::Result<Exit> 
         }
         (false, GraphFormat::Text) => tell(&overview, &graph, out),
         (false, GraphFormat::Dot) => out.line(graph.dot().trim_end()),
-        (false, GraphFormat::Svg) => out.line(graph.svg().trim_end()),
+        (false, GraphFormat::Svg) => out.line(picture::svg(&graph).trim_end()),
     }
     Ok(Exit::Ok)
 }
@@ -74,7 +65,8 @@ fn tell(overview: &Overview, graph: &Graph, out: &Out) {
             ("  ".repeat(*depth), task.id().unwrap_or("-"), text::line(&task.spec.title));
         out.line(text::fit(&format!("{indent}{} {id}{who}  {title}", task.shown_mark())));
         let live = graph.told(id);
-        let why = tasks.why(*index, &around);
+        // The journal may know more of the same wait.
+        let why = tasks.why(*index, &around).filter(|why| !live.iter().any(|line| line.starts_with(why)));
         let idle = (live.is_empty() && why.is_none()).then(|| "is being worked on".to_owned());
         for line in why.into_iter().chain(live).chain(idle) {
             out.line(out.dim(&format!("{indent}      {}", text::line(&line))));
@@ -131,9 +123,15 @@ impl Graph {
             let (Some(from), Some(to)) = (self.node(live, &wait.from), self.node(live, &wait.to)) else {
                 continue;
             };
-            let edge = (from, to, word(wait.why));
-            if !told && from != to && !self.waits.contains(&edge) {
-                self.waits.push(edge);
+            let why = word(wait.why);
+            // What was handed on is a part too; the wait is told once, by its better word.
+            let known = self.waits.iter().position(|(a, b, word)| {
+                (*a, *b) == (from, to) && (*word == why || (why == "delegation" && *word == "part"))
+            });
+            match known {
+                Some(place) => self.waits[place].2 = why,
+                None if told || from == to => {}
+                None => self.waits.push((from, to, why)),
             }
         }
     }
@@ -213,86 +211,6 @@ impl Graph {
         }
         dot + "}\n"
     }
-
-    /// The column of each box: what waits stands left of what it waits for. A circle ends after as many rounds as
-    /// there are boxes.
-    fn columns(&self) -> Vec<usize> {
-        let mut columns = vec![0; self.boxes.len()];
-        for _ in 0..self.boxes.len() {
-            let mut moved = false;
-            for (from, to, _) in &self.waits {
-                let right = (columns[*from] + 1).min(self.boxes.len() - 1);
-                if columns[*to] < right {
-                    (columns[*to], moved) = (right, true);
-                }
-            }
-            if !moved {
-                break;
-            }
-        }
-        let mut used: Vec<usize> = columns.clone();
-        used.sort_unstable();
-        used.dedup();
-        columns.iter().map(|column| used.partition_point(|other| other < column)).collect()
-    }
-
-    fn svg(&self) -> String {
-        let columns = self.columns();
-        let mut filled: BTreeMap<usize, usize> = BTreeMap::new();
-        let places: Vec<(usize, usize)> = columns
-            .iter()
-            .map(|column| {
-                let row = filled.entry(*column).or_default();
-                // Every other column stands lower, so that a line to the next but one runs between its boxes.
-                let lower = column % 2 * STEP_Y / 2;
-                let place = (MARGIN + column * (BOX_WIDTH + GAP_X), MARGIN + *row * STEP_Y + lower);
-                *row += 1;
-                place
-            })
-            .collect();
-        let wide = MARGIN * 2 + filled.len().max(1) * (BOX_WIDTH + GAP_X) - GAP_X;
-        let high = MARGIN * 2 + filled.values().max().copied().unwrap_or(1) * STEP_Y + STEP_Y / 2 - GAP_Y;
-        let mut svg = format!(
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{wide}\" height=\"{high}\" viewBox=\"0 0 {wide} {high}\" \
-             font-family=\"monospace\" font-size=\"11\">\n<defs><marker id=\"tip\" viewBox=\"0 0 8 8\" refX=\"8\" refY=\"4\" \
-             markerWidth=\"8\" markerHeight=\"8\" orient=\"auto\"><path d=\"M0 0L8 4L0 8z\"/></marker></defs>\n\
-             <rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n"
-        );
-        for (from, to, why) in &self.waits {
-            let (x1, y1) = (places[*from].0 + BOX_WIDTH, places[*from].1 + BOX_HEIGHT / 2);
-            let (x2, y2) = (places[*to].0, places[*to].1 + BOX_HEIGHT / 2);
-            svg.push_str(&format!(
-                "<path d=\"M{x1} {y1}C{} {y1} {} {y2} {x2} {y2}\" fill=\"none\" stroke=\"black\" \
-                 marker-end=\"url(#tip)\"><title>{why}</title></path>\n",
-                x1 + GAP_X / 2,
-                x2.saturating_sub(GAP_X / 2)
-            ));
-        }
-        for (b, (x, y)) in self.boxes.iter().zip(&places) {
-            let fill = match b.mark.as_str() {
-                "running" => "#dbeafe",
-                "asking" => "#fef3c7",
-                "missing" => "#fee2e2",
-                "lock" => "#ede9fe",
-                "slot" | "window" | "moment" => "#ecfdf5",
-                _ => "#f3f4f6",
-            };
-            let head = match &b.agent {
-                Some(agent) => format!("{} @{agent}", b.id),
-                None => b.id.clone(),
-            };
-            svg.push_str(&format!(
-                "<rect x=\"{x}\" y=\"{y}\" width=\"{BOX_WIDTH}\" height=\"{BOX_HEIGHT}\" rx=\"4\" fill=\"{fill}\" stroke=\"#6b7280\"/>\n\
-                 <text x=\"{tx}\" y=\"{ty}\" font-weight=\"bold\">{}</text>\n<text x=\"{tx}\" y=\"{by}\">{}</text>\n",
-                escape(&text::cut(&head, TITLE_MAX)),
-                escape(&text::cut(&b.title, TITLE_MAX)),
-                tx = x + 8,
-                ty = y + 18,
-                by = y + 34,
-            ));
-        }
-        svg + "</svg>\n"
-    }
 }
 
 /// The word for a wait.
@@ -309,8 +227,4 @@ fn word(why: Why) -> &'static str {
         Why::Slot => "slot",
         Why::Retry => "retry",
     }
-}
-
-fn escape(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
