@@ -24,7 +24,7 @@ const RULE: &str = "lock";
 enum Asked {
     Granted(Grant),
     /// The call waits, for this.
-    Waits(Event, String),
+    Waits(Box<Event>, String),
     /// It cannot even wait; why, for who asked, and from whose words that is made.
     Refused(String, Label),
 }
@@ -46,7 +46,7 @@ pub(super) fn perform(
                     let text = granted_text(state, &grant);
                     Ok((vec![granted(id, &call.id, grant, true)], Ok(text)))
                 }
-                Asked::Waits(event, reason) => Ok((vec![event], Err(reason))),
+                Asked::Waits(event, reason) => Ok((vec![*event], Err(reason))),
                 Asked::Refused(why, label) => Err((why, label)),
             }
         }),
@@ -94,7 +94,7 @@ pub(super) fn guard<'a>(
             Ok(events)
         }
         Asked::Waits(event, reason) => {
-            events.push(event);
+            events.push(*event);
             Err(settle(events, id, session, others, Some(reason)))
         }
         Asked::Refused(why, label) => {
@@ -136,7 +136,7 @@ fn ask(
     let due = at.plus_ms(wait_ms.min(crate::message::WAIT_MS_MAX));
     let (session, call) = (id.clone(), call.clone());
     let event = Event::LockAwaited { name: name.clone(), session, call, kept, due };
-    Asked::Waits(event, waits_for(name))
+    Asked::Waits(Box::new(event), waits_for(name))
 }
 
 /// The names of locks are words of those who hold them.
