@@ -305,11 +305,19 @@ fn an_agent_is_shown_with_what_the_gate_says_to_each_tool_and_why() {
   git_diff          deny
   run_tests         deny
   lint              deny
+  request_review    deny
+  approve_work      deny
+  merge_branch      deny
+  create_plan       deny
   create_task       allow
   update_task       allow
   query_tasks       allow
   send_message      allow
+  lock              allow
+  unlock            allow
   delegate          deny
+  spawn_agent       deny
+  terminate_agent   deny
   memory_search     allow
   extract           allow
   context_get       allow
