@@ -42,13 +42,12 @@ pub(super) fn begin_first(
     task: &TaskId,
     id: &SessionId,
     expects: u64,
-) -> Result<Vec<Event>, Event> {
+) -> Result<Vec<Event>, Vec<Event>> {
     let model = &agent.spec.model.primary;
     let payer = state.payer_of(&agent.spec.id, state.run_of(id, Some(task)), model);
     let reserved = reserve(state, at, (id, ""), hold(state, payer, &agent.spec, model, expects));
-    let reserved = reserved.map_err(|Short { limit, reason, until, held }| Event::TaskParked {
-        task: task.clone(),
-        parked: Parked { limit, reason, until, held },
+    let reserved = reserved.map_err(|Short { limit, reason, until, held }| {
+        vec![Event::TaskParked { task: task.clone(), parked: Parked { limit, reason, until, held } }]
     })?;
     let begun = Event::TurnBegun { session: id.clone(), turn: 1 };
     Ok(reserved.into_iter().chain([begun]).collect())

@@ -313,7 +313,7 @@ pub(super) fn start_task(state: &State, at: Time, id: &TaskId) -> Vec<Event> {
     let expects = expected_first(&head.system_prompt).saturating_add(expected(&message));
     let first_turn = match budget::begin_first(state, at, agent, id, &session, expects) {
         Ok(begun) => begun,
-        Err(parked) => return vec![parked],
+        Err(parked) => return parked,
     };
     let mut events = vec![
         Event::TaskStarted { task: id.clone(), session: session.clone() },
