@@ -115,7 +115,7 @@ impl World {
                         finding: None,
                     };
                 }
-                Some(Effect::Stop { .. } | Effect::Fence(_)) | None => {}
+                Some(Effect::Stop { .. } | Effect::Fence(_) | Effect::CleanUp { .. }) | None => {}
             }
         }
     }

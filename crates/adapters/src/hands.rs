@@ -276,6 +276,18 @@ impl LocalHands {
         });
     }
 
+    /// Nobody can stop this half way; a process that ends before it is done does it again on its next start.
+    fn clean_up(&self, agent: AgentId, workspace: Option<agent::Workspace>) {
+        let (inputs, home) = (self.inputs.clone(), self.home.clone());
+        self.runtime.spawn(async move {
+            let whose = agent.clone();
+            let clean = move || crate::git::workspace::clean_up(&home, &whose, workspace.as_ref());
+            let kept =
+                tokio::task::spawn_blocking(clean).await.unwrap_or_else(|error| vec![error.to_string()]);
+            inputs.give(Input::CleanedUp { agent, kept }).await;
+        });
+    }
+
     fn stop(&mut self, session: &SessionId) {
         for running in self.running.remove(session).unwrap_or_default() {
             running.abort.abort();
@@ -311,6 +323,7 @@ impl Hands for LocalHands {
                 self.run_tool(state, ticket, session, &spec, call, (permit, lock));
             }
             Effect::Fence(grant) => self.tools.fence(&grant),
+            Effect::CleanUp { agent, workspace } => self.clean_up(agent, workspace),
             Effect::Stop { session } => self.stop(&session),
         }
     }

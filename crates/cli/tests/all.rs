@@ -43,6 +43,8 @@ mod lifecycle;
 mod lock;
 #[path = "all/look.rs"]
 mod look;
+#[path = "all/matrix.rs"]
+mod matrix;
 #[path = "all/message.rs"]
 mod message;
 #[path = "all/people.rs"]

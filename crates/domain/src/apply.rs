@@ -42,7 +42,8 @@ impl State {
             Event::AgentDefined { .. }
             | Event::AgentRetired { .. }
             | Event::AgentSpawned { .. }
-            | Event::AgentTerminated { .. } => self.change_team(event),
+            | Event::AgentTerminated { .. }
+            | Event::WorkspaceCleaned { .. } => self.change_team(event),
             Event::LineTaken { source, line } => self.take_line(source, *line),
             Event::TaskAdded { spec, by, in_file: _ } => self.add_task(spec, by),
             Event::TaskEdited { task, change, in_file: _ } => self.edit_task(task, change),
@@ -54,7 +55,7 @@ impl State {
                 self.end_delegation(at, task, *end, result);
                 self.end_task(task, *end, result);
             }
-            Event::TaskVerified { .. } | Event::MessageEdited { .. } => {}
+            Event::TaskVerified { .. } | Event::MessageEdited { .. } | Event::CleaningResumed { .. } => {}
             Event::TaskReopened { task, by: _ } => {
                 self.requeue_delegation(task);
                 self.reopen_task(task);
@@ -127,9 +128,7 @@ impl State {
             | Event::TaskParked { .. }
             | Event::TaskResumed { .. } => self.meter(at, event),
             Event::FileTrusted { path, .. } => _ = self.files.remove(path),
-            Event::LabelsFound { labels } => {
-                labels.iter().for_each(|(path, label)| self.label_file(path, label));
-            }
+            Event::LabelsFound { labels } => self.label_files(labels),
             Event::ApprovalEnded { approval, outcome } => self.end_approval(approval, outcome),
         }
     }
@@ -304,6 +303,7 @@ impl State {
             parked_since: None,
             next_message: 1,
             unread: false,
+            unheard: Default::default(),
             askers: Default::default(),
             asked: Default::default(),
             cause: None,
@@ -470,6 +470,7 @@ impl State {
             }
             session.stage = Stage::Thinking { ticket };
             session.unread = false;
+            session.unheard.clear();
             session.turns += 1;
             session.urgency = Default::default();
             session.turns_total = turn;

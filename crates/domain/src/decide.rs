@@ -106,6 +106,7 @@ fn follow(state: &State, at: Time, input: &Input) -> Result<Vec<Event>, Refused>
         Input::SpawnWanted { order, by } => spawn::wanted(state, at, order, by),
         Input::TerminateWanted { agent, reason, by } => spawn::end_wanted(state, at, agent, reason, by),
         Input::LockFreed { name, by } => locks::free(state, at, name, by),
+        Input::CleanedUp { agent, kept } => Ok(spawn::cleaned_up(state, at, agent, kept)),
         Input::TaskWanted { spec, by } => intake::task_wanted(state, spec, by),
         Input::ApprovalsFound { highest } => match highest.saturating_add(1) {
             next if next > state.next_approval => Ok(vec![Event::ApprovalsFound { next }]),

@@ -1,5 +1,6 @@
 //! What is to be done outside. Effects name things; whoever performs them looks up the rest.
 
+use crate::agent;
 use crate::id::{AgentId, SessionId, Ticket};
 use crate::lock::Grant;
 use crate::tool::{Call, Permit};
@@ -38,6 +39,13 @@ pub enum Effect {
     },
     /// From now on, whoever had this lock before changes nothing any more. Has no outcome.
     Fence(Grant),
+    /// Take away the workspace of an agent that is over; what is nowhere else stays.
+    CleanUp {
+        /// Whose.
+        agent: AgentId,
+        /// Where it worked, as its file said.
+        workspace: Option<agent::Workspace>,
+    },
     /// Stop what is under way in a session; its outcome no longer counts.
     Stop {
         /// Which conversation.

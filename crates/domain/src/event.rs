@@ -70,6 +70,19 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         session: Option<SessionId>,
     },
+    /// The workspace of an agent that is over was taken away.
+    WorkspaceCleaned {
+        /// Whose.
+        agent: AgentId,
+        /// What was kept, in words.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        kept: Vec<String>,
+    },
+    /// A start takes up what was to be taken away before.
+    CleaningResumed {
+        /// Whose workspace.
+        agent: AgentId,
+    },
     /// A line of an inbox file was taken.
     LineTaken {
         /// `inbox/slack-messages.jsonl`
@@ -552,6 +565,8 @@ impl Event {
             Self::AgentRetired { .. } => "agent_retired",
             Self::AgentSpawned { .. } => "agent_spawned",
             Self::AgentTerminated { .. } => "agent_terminated",
+            Self::WorkspaceCleaned { .. } => "workspace_cleaned",
+            Self::CleaningResumed { .. } => "cleaning_resumed",
             Self::LineTaken { .. } => "line_taken",
             Self::TaskAdded { .. } => "task_added",
             Self::TaskEdited { .. } => "task_edited",

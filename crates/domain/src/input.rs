@@ -99,6 +99,13 @@ pub enum Input {
         /// Who.
         by: String,
     },
+    /// The workspace of an agent that is over was taken away.
+    CleanedUp {
+        /// Whose.
+        agent: AgentId,
+        /// What was kept, in words.
+        kept: Vec<String>,
+    },
     /// A person adds a task by a command.
     TaskWanted {
         /// What; its id is ignored, its file used.

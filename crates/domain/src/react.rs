@@ -3,7 +3,7 @@
 use crate::budget::Held;
 use crate::effect::Effect;
 use crate::event::Event;
-use crate::id::{CallId, SessionId};
+use crate::id::{AgentId, CallId, SessionId};
 use crate::lifecycle::Lifecycle;
 use crate::state::{Session, Stage, State, Step};
 
@@ -18,6 +18,9 @@ pub fn react(state: &State, event: &Event) -> Option<Effect> {
         Event::CallCleared { session, call, .. } | Event::CallRetried { session, call } => {
             state.sessions.get_key_value(session).and_then(|(id, s)| tool_call(state, id, s, call))
         }
+        Event::AgentTerminated { agent, .. } | Event::CleaningResumed { agent } => {
+            Some(clean_up(state, agent))
+        }
         Event::Moved { session, to: Lifecycle::Complete, .. } | Event::SessionCut { session, .. } => {
             Some(Effect::Stop { session: session.clone() })
         }
@@ -28,7 +31,7 @@ pub fn react(state: &State, event: &Event) -> Option<Effect> {
         | Event::AgentDefined { .. }
         | Event::AgentRetired { .. }
         | Event::AgentSpawned { .. }
-        | Event::AgentTerminated { .. }
+        | Event::WorkspaceCleaned { .. }
         | Event::LineTaken { .. }
         | Event::TaskAdded { .. }
         | Event::TaskEdited { .. }
@@ -69,7 +72,7 @@ pub fn react(state: &State, event: &Event) -> Option<Effect> {
 
 /// What is under way and has no outcome: what a restart must take up.
 pub fn pending(state: &State) -> Vec<Effect> {
-    let mut effects = Vec::new();
+    let mut effects: Vec<Effect> = state.cleaning.keys().map(|agent| clean_up(state, agent)).collect();
     for (id, session) in state.sessions_in_flight() {
         effects.extend(model_call(state, id, session));
         if let Stage::Acting { calls, .. } = &session.stage {
@@ -77,6 +80,11 @@ pub fn pending(state: &State) -> Vec<Effect> {
         }
     }
     effects
+}
+
+fn clean_up(state: &State, agent: &AgentId) -> Effect {
+    let workspace = state.agents.get(agent).and_then(|agent| agent.spec.workspace.clone());
+    Effect::CleanUp { agent: agent.clone(), workspace }
 }
 
 fn model_call(state: &State, id: &SessionId, session: &Session) -> Option<Effect> {

@@ -74,6 +74,9 @@ pub struct State {
     /// Who may change what several want.
     #[serde(default, skip_serializing_if = "Locks::is_empty")]
     pub locks: Locks,
+    /// Agents that are over and whose workspace is still there, each with the conversation that ended it.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub cleaning: BTreeMap<AgentId, Option<SessionId>>,
     /// Sessions in which the domain has a next step to take.
     pub(crate) agenda: BTreeSet<SessionId>,
     /// Agents with a free slot and something to do, each with its best and its oldest.
@@ -288,6 +291,9 @@ pub struct Session {
     pub next_message: u32,
     /// Whether somebody spoke since the last turn began.
     pub unread: bool,
+    /// Agents that told it something since the last turn began and want no answer.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub unheard: BTreeSet<AgentId>,
     /// Who waits for the agent's last words, beside whoever asked for the task.
     pub askers: BTreeSet<SessionId>,
     /// Its requests that have no answer yet: by name, who was asked, and in which of their conversations.
@@ -545,7 +551,7 @@ impl State {
     /// Whether nothing is under way either: whatever comes next comes from a person or from outside.
     pub fn is_idle(&self) -> bool {
         let is_brief = self.parked().any(|halt| halt.parked.is_brief()) || self.locks.is_waited_for();
-        self.is_settled() && self.busy == 0 && !is_brief
+        self.is_settled() && self.busy == 0 && self.cleaning.is_empty() && !is_brief
     }
 
     /// What a budget keeps from going on or from beginning, and why.

@@ -47,6 +47,7 @@ impl Hands for Puppets {
                 wrote: Vec::new(),
                 finding: None,
             },
+            Effect::CleanUp { agent, .. } => Input::CleanedUp { agent, kept: Vec::new() },
             Effect::CallModel { .. } | Effect::RunTool { .. } | Effect::Stop { .. } | Effect::Fence(_) => {
                 return;
             }

@@ -92,7 +92,9 @@ impl World {
                 }
                 // It has no outcome.
                 Effect::Fence(_) => {}
-                Effect::CallModel { .. } | Effect::RunTool { .. } => self.in_flight.push(effect),
+                Effect::CallModel { .. } | Effect::RunTool { .. } | Effect::CleanUp { .. } => {
+                    self.in_flight.push(effect)
+                }
             }
         }
     }
@@ -251,6 +253,7 @@ impl World {
                     finding: None,
                 })
             }
+            Effect::CleanUp { agent, .. } => Some(Input::CleanedUp { agent, kept: Vec::new() }),
             Effect::Stop { .. } | Effect::Fence(_) => None,
         }
     }
@@ -270,7 +273,7 @@ fn session_of(effect: &Effect) -> Option<&domain::id::SessionId> {
         Effect::CallModel { session, .. } | Effect::RunTool { session, .. } | Effect::Stop { session } => {
             Some(session)
         }
-        Effect::Fence(_) => None,
+        Effect::Fence(_) | Effect::CleanUp { .. } => None,
     }
 }
 

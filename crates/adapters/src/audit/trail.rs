@@ -103,7 +103,9 @@ impl Trail {
             Event::AgentDefined { .. }
             | Event::AgentRetired { .. }
             | Event::AgentSpawned { .. }
-            | Event::AgentTerminated { .. } => about_agent(config, &recorded.event).into_iter().collect(),
+            | Event::AgentTerminated { .. }
+            | Event::WorkspaceCleaned { .. }
+            | Event::CleaningResumed { .. } => about_agent(config, &recorded.event).into_iter().collect(),
             Event::TaskAdded { spec, by: Requester::Session { session }, .. } => {
                 vec![self.delegation(new(Kind::Delegation, "given"), session, spec)]
             }
@@ -454,6 +456,15 @@ fn about_agent(config: impl Fn(&str, String) -> Line, event: &Event) -> Option<L
         Event::AgentTerminated { agent, by, reason, .. } => {
             let (by, note) = (brief(by, TEXT_BYTES_MAX), brief(reason, TEXT_BYTES_MAX));
             Line { by, note, outcome: "terminated".to_owned(), ..line(agent, String::new()) }
+        }
+        Event::WorkspaceCleaned { agent, kept } => {
+            let (outcome, note) = ("cleaned up".to_owned(), brief(&kept.join("; "), TEXT_BYTES_MAX));
+            Line {
+                by: "synod".to_owned(),
+                outcome,
+                note,
+                ..config(&format!("workspaces/{agent}"), String::new())
+            }
         }
         _ => return None,
     })

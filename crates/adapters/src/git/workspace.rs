@@ -2,6 +2,10 @@
 //! branch. Made on first use. Two agents never share a folder or a branch, and a workspace that points elsewhere is
 //! refused, whoever made it so.
 
+mod end;
+
+pub use end::clean_up;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;

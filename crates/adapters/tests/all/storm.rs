@@ -270,7 +270,7 @@ impl<'a> Run<'a> {
                     finding: None,
                 });
             }
-            Effect::Stop { .. } | Effect::Fence(_) => {}
+            Effect::Stop { .. } | Effect::Fence(_) | Effect::CleanUp { .. } => {}
         }
     }
 }

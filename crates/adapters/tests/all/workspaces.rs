@@ -5,7 +5,7 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
-use adapters::git::workspace::Workspaces;
+use adapters::git::workspace::{Workspaces, clean_up};
 use domain::id::AgentId;
 use domain::tool::Act;
 use git2::{Repository, Signature};
@@ -402,4 +402,57 @@ fn litter(home: &Home, own: &Path) {
         0,
     )
     .unwrap();
+}
+
+fn ends(home: &Home, agent: &str, repo: Option<&str>) -> Vec<String> {
+    let spec = domain::agent::Workspace { repo: repo.map(str::to_owned), ..Default::default() };
+    let kept = clean_up(&home.path("."), &AgentId::new(agent), Some(&spec));
+    assert_eq!(clean_up(&home.path("."), &AgentId::new(agent), Some(&spec)), kept, "again after a crash");
+    kept
+}
+
+#[test]
+fn of_a_workspace_that_ends_stays_what_is_nowhere_else() {
+    let home = Home::new();
+    let place = service(&home);
+    for name in ["clean", "dirty", "ahead"] {
+        agent(&home, name, "{repo: ../service}");
+        ensure(&home, name).unwrap();
+    }
+    fs::write(home.path("workspaces/dirty/new.txt"), "x").unwrap();
+    let repo = Repository::open(home.path("workspaces/ahead")).unwrap();
+    let (dana, tip) =
+        (Signature::now("dana", "d@example.org").unwrap(), repo.head().unwrap().peel_to_commit().unwrap());
+    repo.commit(Some("HEAD"), &dana, &dana, "more", &tip.tree().unwrap(), &[&tip]).unwrap();
+    assert_eq!(ends(&home, "clean", Some("../service")), Vec::<String>::new());
+    assert_eq!(
+        ends(&home, "dirty", Some("../service")),
+        ["workspaces/dirty is kept: 1 of its files are not committed (branch agent/dirty)"]
+    );
+    assert_eq!(
+        ends(&home, "ahead", Some("../service")),
+        ["the branch agent/ahead of ../service is kept: 1 of its commits are not merged"]
+    );
+    let there = |path: &str| home.path(path).exists();
+    assert_eq!(
+        ["clean", "dirty", "ahead"].map(|name| there(&format!("workspaces/{name}"))),
+        [false, true, false]
+    );
+    let source = Repository::open(&place).unwrap();
+    let branches: Vec<String> = source
+        .branches(Some(git2::BranchType::Local))
+        .unwrap()
+        .map(|branch| branch.unwrap().0.name().unwrap().unwrap().to_owned())
+        .filter(|name| name.starts_with("agent/"))
+        .collect();
+    assert_eq!(branches, ["agent/ahead", "agent/dirty"]);
+    assert_eq!(fs::read_dir(place.join(".git/worktrees")).unwrap().count(), 1);
+    for name in ["empty", "files"] {
+        ensure(&home, name).unwrap();
+    }
+    fs::write(home.path("workspaces/files/a.txt"), "x").unwrap();
+    assert_eq!(ends(&home, "empty", None), Vec::<String>::new());
+    assert_eq!(ends(&home, "files", None), ["workspaces/files is kept: it has files that are nowhere else"]);
+    assert_eq!(["empty", "files"].map(|name| there(&format!("workspaces/{name}"))), [false, true]);
+    assert_eq!(ends(&home, "never", None), Vec::<String>::new(), "one that was never made");
 }

@@ -148,6 +148,41 @@ fn terminating_ends_work_under_way_tells_who_waits_and_takes_the_file_away() {
 }
 
 #[test]
+fn the_workspace_of_a_terminated_agent_goes_and_what_is_nowhere_else_stays() {
+    let team = team(
+        r#"rules:
+  - {agent: boss-1, tool_result: terminate_agent, text: "{last}"}
+  - {agent: boss-1, matches: "end *", calls: [{tool: terminate_agent, arguments: {agent: "{match:1}"}}]}
+  - {agent: boss-1, matches: "MAKE one", calls: [{tool: spawn_agent, arguments: {role: executor}}]}
+  - {agent: boss-1, text: "I have it"}
+  - {agent: "executor-*", tool_result: write_file, text: "{last}"}
+  - {agent: "executor-*", matches: "write *", calls: [{tool: write_file, arguments: {path: "workspaces/{match:1}/a.txt", content: x}}]}
+"#,
+    );
+    team.fine(&["message", "send", "boss-1", "MAKE one"]);
+    team.to_the_end();
+    let child = children(&team).remove(0);
+    team.fine(&["message", "send", &child, &format!("write {child}")]);
+    team.to_the_end();
+    team.fine(&["message", "send", "boss-1", &format!("end {child}")]);
+    team.to_the_end();
+    let talk: Vec<String> = team.talk("boss-1").into_iter().map(|m| m.content).collect();
+    let kept = format!("something is kept: workspaces/{child} is kept: it has files that are nowhere else");
+    assert!(talk.iter().any(|text| text.ends_with(&kept)), "{talk:?}");
+    assert_eq!(team.read(&format!("workspaces/{child}/a.txt")), "x", "it is kept");
+    let [line] = &audit(&team, "cleaned up")[..] else { panic!("{}", team.read("log/audit.jsonl")) };
+    assert!(line["note"].as_str().unwrap().contains("nowhere else"), "{line}");
+    // One that has done nothing leaves nothing, also if Synod is started only later.
+    let made = team.fine(&["agent", "spawn", "executor", "--model", "m"]);
+    let second = made.split(' ').next().unwrap().to_owned();
+    std::fs::create_dir_all(team.at(&format!("workspaces/{second}"))).unwrap();
+    team.fine(&["agent", "terminate", &second]);
+    assert!(team.at(&format!("workspaces/{second}")).exists(), "a command only leaves a mark");
+    team.to_the_end();
+    assert!(!team.at(&format!("workspaces/{second}")).exists());
+}
+
+#[test]
 fn a_person_spawns_by_a_command_with_and_without_a_daemon() {
     let team = team("rules:\n  - {text: \"Heard: {last}\"}\n");
     let made =

@@ -8,6 +8,10 @@ use crate::task;
 use crate::tool::{Act, Want};
 
 impl State {
+    pub(super) fn label_files(&mut self, labels: &std::collections::BTreeMap<String, Label>) {
+        labels.iter().for_each(|(path, label)| self.label_file(path, label));
+    }
+
     /// What a task was made from.
     pub(super) fn label_of_request(&self, spec: &task::Spec, by: &Requester) -> Label {
         let mut label = spec.label().unwrap_or_default();

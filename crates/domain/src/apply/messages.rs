@@ -2,7 +2,7 @@
 
 use crate::apply::expected;
 use crate::apply::number_in;
-use crate::id::{CallId, SessionId, Time};
+use crate::id::{AgentId, CallId, SessionId, Time};
 use crate::lifecycle::Lifecycle;
 use crate::message::{Kind, Urgency, urgency};
 use crate::session::Message;
@@ -20,6 +20,13 @@ pub(super) fn priority(task: Option<Priority>, urgency: Urgency) -> Priority {
     }
 }
 
+/// Who sent a message that wants no answer.
+fn notified_by(message: &Message) -> Option<AgentId> {
+    let envelope = message.envelope.as_ref()?;
+    let from = message.from.strip_prefix("agent:")?;
+    (envelope.kind == Kind::Notification).then(|| AgentId::new(from))
+}
+
 impl State {
     /// Somebody said something to an agent.
     pub(super) fn hear(&mut self, id: &SessionId, message: &Message, asker: Option<&SessionId>) {
@@ -32,6 +39,7 @@ impl State {
             session.urgency =
                 if session.unread { session.urgency.max(urgency(message)) } else { urgency(message) };
             session.unread = true;
+            session.unheard.extend(notified_by(message));
             match cause {
                 None => (session.turns, session.cause, session.caused) = (0, None, 0),
                 // Only who is at rest takes up another agent's request. What was caused is never forgotten by it:

@@ -12,7 +12,11 @@ impl State {
         match event {
             Event::AgentDefined { spec } | Event::AgentSpawned { spec, .. } => self.define_agent(spec),
             Event::AgentRetired { agent } => self.retire_agent(agent),
-            Event::AgentTerminated { agent, by, .. } => self.terminate_agent(agent, by),
+            Event::AgentTerminated { agent, by, session, .. } => {
+                self.terminate_agent(agent, by);
+                self.cleaning.insert(agent.clone(), session.clone());
+            }
+            Event::WorkspaceCleaned { agent, .. } => _ = self.cleaning.remove(agent),
             _ => {}
         }
     }

@@ -40,6 +40,7 @@ pub(super) fn started(state: &State, at: Time) -> Vec<Event> {
     }
     events.extend(finish::missed_parents(state, at));
     events.extend(delegate::missed(state, at));
+    events.extend(state.cleaning.keys().map(|agent| Event::CleaningResumed { agent: agent.clone() }));
     events
 }
 

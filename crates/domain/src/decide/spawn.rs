@@ -1,17 +1,18 @@
 //! Making agents while the team works, and ending them with all that they do.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use sha2::{Digest, Sha256};
 
 use crate::agent::{self, Model, Permissions, Tools, Workspace};
-use crate::decide::{delegate, finish, inside, intake};
+use crate::decide::{delegate, finish, inside, intake, said};
 use crate::event::{Event, Finish};
 use crate::id::{AgentId, CallId, SessionId, TaskId, Time};
+use crate::label::Label;
 use crate::lifecycle::Lifecycle;
 use crate::refused::Refused;
 use crate::spawn::{self, MADE_IN, Order, Origin, Rejected};
-use crate::state::{Session, State};
+use crate::state::{Agent, Session, State};
 use crate::task::End;
 use crate::tool::Act;
 
@@ -219,6 +220,7 @@ fn end(
         }
     }
     let mut events = finish::tell_left_behind(state, at, once(events), acting);
+    events.extend(give_back(state, at, &gone, &result(agent)));
     for id in below {
         let (agent, by, reason) =
             (id.clone(), "synod".to_owned(), format!("{agent}, which spawned it, was terminated"));
@@ -226,6 +228,38 @@ fn end(
     }
     let (agent, by, reason) = (agent.clone(), by.to_owned(), reason.trim().to_owned());
     events.push(Event::AgentTerminated { agent, by, reason, session: acting.cloned() });
+    events
+}
+
+/// Who told one of these agents something that it has not read is told so.
+fn give_back(state: &State, at: Time, gone: &BTreeSet<&AgentId>, why: &str) -> Vec<Event> {
+    let mut unread: BTreeMap<&AgentId, BTreeSet<&AgentId>> = BTreeMap::new();
+    for (_, session) in state.sessions.iter().filter(|(_, session)| gone.contains(&session.agent)) {
+        for sender in session.unheard.iter().filter(|sender| !gone.contains(sender)) {
+            unread.entry(sender).or_default().insert(&session.agent);
+        }
+    }
+    let told = unread.into_iter().filter_map(|(sender, whom)| Some((state.employed(sender)?, whom)));
+    let tell = |(sender, whom): (&Agent, BTreeSet<&AgentId>)| {
+        let whom: Vec<&str> = whom.into_iter().map(AgentId::as_str).collect();
+        let text = format!("{} has not read what you wrote: {why}", whom.join(", "));
+        intake::tell_agent(state, at, sender, None, said(at, "synod", text, Label::team()), None)
+    };
+    told.flat_map(tell).collect()
+}
+
+/// What came of taking a workspace away; whoever ended the agent is told what was kept.
+pub(super) fn cleaned_up(state: &State, at: Time, agent: &AgentId, kept: &[String]) -> Vec<Event> {
+    let Some(by) = state.cleaning.get(agent) else { return Vec::new() };
+    let mut events = vec![Event::WorkspaceCleaned { agent: agent.clone(), kept: kept.to_vec() }];
+    let open = by
+        .as_ref()
+        .filter(|id| state.sessions.get(*id).is_some_and(|session| session.lifecycle != Lifecycle::Complete));
+    if let Some(session) = open.filter(|_| !kept.is_empty()).cloned() {
+        let text = format!("of what {agent} did, something is kept: {}", kept.join("; "));
+        let message = said(at, "synod", text, Label::team());
+        events.push(Event::MessageAdded { session, message, asker: None, in_file: false });
+    }
     events
 }
 

@@ -274,6 +274,50 @@ fn what_a_repository_runs_is_never_written_however_deep_it_lies() {
     }
 }
 
+#[test]
+fn each_cell_of_the_permission_matrix_is_as_the_table_says() {
+    use Permission::{ApproveWork, ExecuteTools, ReadFiles, SpawnAgents, WriteFiles};
+    // Of each cell: what the role has of such tools, and what it has not.
+    let has: [(&str, Permission, &[&str], &[&str]); 20] = [
+        ("coordinator", ReadFiles, &["search_files", "memory_search"], &[]),
+        ("coordinator", WriteFiles, &[], &["write_file", "create_directory"]),
+        (
+            "coordinator",
+            ExecuteTools,
+            &["slack_send"],
+            &["execute_command", "run_tests", "lint", "git_commit"],
+        ),
+        ("coordinator", SpawnAgents, &["spawn_agent", "terminate_agent"], &[]),
+        ("coordinator", ApproveWork, &["approve_work"], &[]),
+        ("planner", ReadFiles, &["read_file", "list_directory", "search_files"], &[]),
+        ("planner", WriteFiles, &[], &["write_file", "create_directory"]),
+        ("planner", ExecuteTools, &[], &["execute_command", "run_tests", "lint", "git_commit", "slack_send"]),
+        ("planner", SpawnAgents, &[], &["spawn_agent", "terminate_agent"]),
+        ("planner", ApproveWork, &[], &["approve_work"]),
+        ("coder", ReadFiles, &["read_file", "list_directory", "search_files"], &[]),
+        ("coder", WriteFiles, &["write_file", "create_directory"], &[]),
+        ("coder", ExecuteTools, &["run_tests", "git_commit", "git_diff"], &["execute_command", "slack_send"]),
+        ("coder", SpawnAgents, &[], &["spawn_agent", "terminate_agent"]),
+        ("coder", ApproveWork, &[], &["approve_work"]),
+        ("reviewer", ReadFiles, &["read_file"], &[]),
+        ("reviewer", WriteFiles, &[], &["write_file", "create_directory"]),
+        ("reviewer", ExecuteTools, &["run_tests", "lint"], &["execute_command", "git_commit", "slack_send"]),
+        ("reviewer", SpawnAgents, &[], &["spawn_agent", "terminate_agent"]),
+        ("reviewer", ApproveWork, &["approve_work"], &[]),
+    ];
+    for (role, permission, can, cannot) in has {
+        let is_given = builtin()[role].permissions.contains(&permission);
+        assert_eq!(is_given, !can.is_empty(), "{role}: {}", permission.as_str());
+        for (tools, wanted) in [(can, true), (cannot, false)] {
+            for tool in tools {
+                assert_eq!(tool::facts(tool).unwrap().needs, Some(permission), "{tool}");
+                let says = word(&judge_as(&spec(role), &Policy::default(), &sample(tool)));
+                assert_eq!(says != "deny", wanted, "{role}: {tool} is {says}");
+            }
+        }
+    }
+}
+
 proptest::proptest! {
     /// Along any chain, whatever its members' lists say, rights only get fewer: what is done for a chain could be done by
     /// each of its members, its root included.

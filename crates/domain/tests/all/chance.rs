@@ -179,7 +179,7 @@ fn check(home: &Home) {
         let fits = match effect {
             Effect::CallModel { .. } => matches!(cause, Event::TurnBegun { .. }),
             Effect::RunTool { .. } => matches!(cause, Event::CallCleared { .. }),
-            Effect::Stop { .. } | Effect::Fence(_) => true,
+            Effect::Stop { .. } | Effect::Fence(_) | Effect::CleanUp { .. } => true,
         };
         assert!(fits, "{effect:?} comes from {cause:?}");
     }

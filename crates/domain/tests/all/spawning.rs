@@ -6,11 +6,14 @@ use std::collections::BTreeSet;
 use domain::agent;
 use domain::approval::Answer;
 use domain::budget::Cap;
+use domain::effect::Effect;
 use domain::event::Event;
 use domain::id::{AgentId, TaskId};
 use domain::input::Input;
 use domain::label::Label;
 use domain::lifecycle::Lifecycle;
+use domain::message::Kind;
+use domain::pending;
 use domain::role::{Permission, Role};
 use domain::settings::Settings;
 use domain::spawn::{Order, Origin};
@@ -271,7 +274,7 @@ fn nothing_of_a_terminated_agent_is_left_and_who_waits_is_told() {
         format!("{child} is terminated, with all that it did and all that it spawned")
     );
     nothing_is_left(&home);
-    assert_eq!(home.effects.iter().filter(|e| matches!(e, domain::effect::Effect::Stop { .. })).count(), 3);
+    assert_eq!(home.effects.iter().filter(|e| matches!(e, Effect::Stop { .. })).count(), 3);
     for agent in [&child, &grandchild] {
         assert!(home.state.agents[&AgentId::new(agent.as_str())].terminated.is_some(), "{agent}");
     }
@@ -296,6 +299,58 @@ fn nothing_of_a_terminated_agent_is_left_and_who_waits_is_told() {
     let spec = home.state.agents[&AgentId::new(child.as_str())].spec.clone();
     home.give(Input::AgentRead(Box::new(spec)));
     assert!(home.state.employed(&AgentId::new(child.as_str())).is_none(), "its file does not bring it back");
+}
+
+#[test]
+fn what_a_terminated_agent_has_not_read_is_given_back() {
+    let mut home = at_work();
+    let child = spawned(&mut home, "boss-001", "executor");
+    home.task("Look", &child);
+    home.task("Talk", "boss-002");
+    // Nobody else gets a slot, so it has not come to read it.
+    let mut settings = home.state.settings.clone();
+    settings.limits.parallel_max = 3;
+    home.give(Input::SettingsRead(Box::new(settings)));
+    let Act::SendMessage { to, content, priority, .. } = tell(&child, "by the way") else {
+        panic!("a message")
+    };
+    let (kind, reply_to, wait_ms, approved, issues) =
+        (Some(Kind::Notification), None, None, None, Vec::new());
+    let tells = Act::SendMessage { to, content, kind, priority, reply_to, wait_ms, approved, issues };
+    home.wants("boss-002", &[tells, tell("executor-001", "hello")]);
+    home.wants("boss-001", &[terminate(&child)]);
+    let back = format!(
+        "synod: {child} has not read what you wrote: {child} was terminated by agent:boss-001: it is done"
+    );
+    assert_eq!(home.heard("boss-002").last().unwrap(), &back);
+    nothing_is_left(&home);
+}
+
+#[test]
+fn who_ended_an_agent_hears_what_is_kept_of_its_workspace() {
+    let mut home = at_work();
+    let child = spawned(&mut home, "boss-001", "executor");
+    home.wants("boss-001", &[terminate(&child)]);
+    let id = AgentId::new(child.as_str());
+    assert!(
+        home.effects.iter().any(|effect| matches!(effect, Effect::CleanUp { agent, .. } if *agent == id))
+    );
+    assert!(
+        pending(&home.state).iter().any(|effect| matches!(effect, Effect::CleanUp { .. })),
+        "also after a crash"
+    );
+    assert!(!home.state.is_idle());
+    home.effects.clear();
+    home.give(Input::Started);
+    assert!(
+        home.effects.iter().any(|effect| matches!(effect, Effect::CleanUp { .. })),
+        "a start takes it up"
+    );
+    let kept = vec!["workspaces/x is kept: it has files that are nowhere else".to_owned()];
+    home.give(Input::CleanedUp { agent: id.clone(), kept: kept.clone() });
+    assert!(home.heard("boss-001").last().unwrap().ends_with(&kept[0]));
+    assert_eq!(home.give(Input::CleanedUp { agent: id, kept }), [], "once");
+    assert!(home.state.cleaning.is_empty());
 }
 
 fn ask(to: &str) -> Act {

@@ -45,7 +45,9 @@ fn after(event: Option<&Event>) -> Option<Vec<Event>> {
         Some(Event::AgentDefined { .. }) => vec![Event::AgentRetired { agent: me() }],
         Some(Event::AgentRetired { .. }) => spawned(),
         Some(Event::AgentSpawned { .. }) => terminated(),
-        Some(Event::AgentTerminated { .. }) => vec![line_taken()],
+        Some(Event::AgentTerminated { .. }) => vec![cleaned()],
+        Some(Event::WorkspaceCleaned { .. }) => vec![Event::CleaningResumed { agent: me() }],
+        Some(Event::CleaningResumed { .. }) => vec![line_taken()],
         Some(Event::LineTaken { .. }) => tasks(),
         Some(Event::TaskAdded { .. }) => edits(),
         Some(Event::TaskEdited { .. }) => vec![Event::TaskStarted { task: task_id(), session: session() }],
@@ -357,6 +359,11 @@ fn agents() -> Vec<Event> {
     });
     full.metadata.insert("version".to_owned(), "1.0".to_owned());
     [plain, full].map(|spec| Event::AgentDefined { spec: Box::new(spec) }).into()
+}
+
+fn cleaned() -> Event {
+    let kept = vec!["workspaces/coder-1a2b3c4d is kept: 2 of its files are not committed".to_owned()];
+    Event::WorkspaceCleaned { agent: AgentId::new("coder-1a2b3c4d"), kept }
 }
 
 fn line_taken() -> Event {

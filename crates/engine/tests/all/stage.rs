@@ -60,6 +60,7 @@ impl Hands for Spy {
             Effect::RunTool { .. } => "tool",
             Effect::Stop { .. } => "stop",
             Effect::Fence(_) => "fence",
+            Effect::CleanUp { .. } => "clean up",
         };
         self.log.say(format!("perform {what}"));
         self.log.effects.lock().unwrap().push(effect);
