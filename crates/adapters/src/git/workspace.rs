@@ -214,6 +214,10 @@ impl Worktree<'_> {
         let (source, common) = self.source()?;
         let admin = common.join("worktrees").join(self.id());
         let link = self.path.join(".git");
+        // A crash in the middle of making it: nothing was put into it yet.
+        if fs::symlink_metadata(&link).is_ok_and(|metadata| metadata.is_file() && metadata.len() == 0) {
+            fs::remove_file(&link).map_err(|error| format!("{}: {error}", self.name))?;
+        }
         match fs::symlink_metadata(&link) {
             Ok(metadata) if metadata.is_file() => {}
             Ok(_) => return Err(self.not_ours("its .git is no file")),

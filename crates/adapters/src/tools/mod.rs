@@ -430,7 +430,12 @@ fn uses_workspace(order: &Order) -> bool {
     let own = format!("workspaces/{}/", order.agent);
     match &order.act {
         Act::ExecuteCommand { .. } => true,
-        Act::WriteFile { path, .. } | Act::CreateDirectory { path } => {
+        // Whoever reads before it writes finds its checkout, too.
+        Act::WriteFile { path, .. }
+        | Act::CreateDirectory { path }
+        | Act::ReadFile { path, .. }
+        | Act::ListDirectory { path }
+        | Act::SearchFiles { path: Some(path), .. } => {
             let parts: Vec<&str> = path.split('/').filter(|part| !matches!(*part, "" | ".")).collect();
             parts.join("/").starts_with(&own)
         }

@@ -95,6 +95,25 @@ async fn an_agent_commits_in_a_repository_of_its_own() {
     assert!(repo.statuses(None).unwrap().iter().all(|entry| entry.status() == git2::Status::IGNORED));
 }
 
+#[test]
+fn a_worktree_that_a_crash_left_half_made_is_made() {
+    let home = Home::new();
+    service(&home);
+    agent(&home, "coder-001", "{repo: ../service}");
+    home.write("workspaces/coder-001/.git", "");
+    ensure(&home, "coder-001").unwrap();
+    assert!(home.path("workspaces/coder-001/main.rs").exists());
+}
+
+#[tokio::test]
+async fn an_agent_that_reads_first_finds_its_checkout() {
+    let home = Home::new();
+    service(&home);
+    agent(&home, "coder-001", "{repo: ../service}");
+    let read = home.done(Act::read_file("workspaces/coder-001/main.rs")).await;
+    assert!(read.contains("fn main() {}"), "{read}");
+}
+
 #[tokio::test]
 async fn a_commit_that_a_crash_kept_from_being_told_is_not_made_again() {
     let home = Home::new();
