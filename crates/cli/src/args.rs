@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
 
+use crate::commands::templates::Template;
+
 /// Runs a team of AI agents out of one folder.
 ///
 /// Every agent, conversation, task and approval is a text file that you can read, edit, grep and `git log`.
@@ -35,11 +37,16 @@ pub struct Args {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Make a home with a small team, ready to run without a key.
-    #[command(after_help = "Example: synod init my-team && cd my-team && synod up")]
+    #[command(
+        after_help = "Example: synod init my-team && cd my-team && synod up\n         synod init --template code my-coders"
+    )]
     Init {
         /// The folder; made if it does not exist.
         #[arg(default_value = ".")]
         dir: PathBuf,
+        /// The team: one that answers questions, or one that changes code and reviews it.
+        #[arg(long, value_enum, default_value = "team")]
+        template: Template,
         /// Do not make it a git repository: no `synod history`, no `synod undo`.
         #[arg(long)]
         no_git: bool,
@@ -607,7 +614,7 @@ pub struct AuditFilter {
     /// Only with this outcome: allow, ask, deny, done, failed, unknown, approved, rejected …
     #[arg(long)]
     pub outcome: Option<String>,
-    /// Only of this kind: gate, call, approval, delegation, config, model, run, log.
+    /// Only of this kind: gate, call, approval, delegation, review, config, model, run, log.
     #[arg(long)]
     pub kind: Option<String>,
     /// Only for this task.

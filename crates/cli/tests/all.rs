@@ -15,6 +15,8 @@ mod begin;
 mod budget;
 #[path = "all/check.rs"]
 mod check;
+#[path = "all/code.rs"]
+mod code;
 #[path = "all/context.rs"]
 mod context;
 #[path = "all/contexts.rs"]

@@ -45,6 +45,25 @@ pub fn begin(home: &Path, files: &[String]) -> Result<Begun, Unkept> {
     Ok(Begun::Made)
 }
 
+/// Makes a folder a repository of its own and commits `files`, whatever it is inside of.
+pub fn example(folder: &Path, files: &[String]) -> Result<(), Unkept> {
+    let failed = |error: git2::Error| Unkept::Waits(format!("git init failed: {}", error.message()));
+    make(folder).map_err(failed)?;
+    let kept = HomeRepo::open(folder)?;
+    let change = |path: &String| match read::file(folder, path) {
+        Found::File(new) => Some(Change { path: path.clone(), new: Some(new) }),
+        Found::Nothing | Found::Other => None,
+    };
+    let changes: Vec<Change> = files.iter().filter_map(change).collect();
+    let at = history::now();
+    let words = Words {
+        author: history::signature(&kept, &Who::Person(None), at)?,
+        committer: history::signature(&kept, &Who::Synod, at)?,
+        message: "begin\n".to_owned(),
+    };
+    commit::add(&kept.repo, &changes, &words).map(|_| ())
+}
+
 /// Makes an empty repository in a folder that is none.
 pub(super) fn make(folder: &Path) -> Result<Repository, git2::Error> {
     let mut options = RepositoryInitOptions::new();

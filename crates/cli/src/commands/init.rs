@@ -5,24 +5,12 @@ use std::path::Path;
 use adapters::files::disk::{self, Flush};
 use serde_json::json;
 
+use super::templates::{REPO, Template};
 use crate::failure::{Exit, Failure, fail};
 use crate::out::Out;
 
-/// The files of a new home. `synod.yaml` comes last: a folder is a home once it has it.
-const FILES: [(&str, &str); 12] = [
-    (".gitignore", include_str!("../../templates/team/gitignore")),
-    ("agents/planner-001.agent.yaml", include_str!("../../templates/team/agents/planner-001.agent.yaml")),
-    ("agents/retriever-001.agent.yaml", include_str!("../../templates/team/agents/retriever-001.agent.yaml")),
-    ("agents/executor-001.agent.yaml", include_str!("../../templates/team/agents/executor-001.agent.yaml")),
-    ("agents/evaluator-001.agent.yaml", include_str!("../../templates/team/agents/evaluator-001.agent.yaml")),
-    ("policy/commands.yaml", include_str!("../../templates/team/policy/commands.yaml")),
-    ("memory/backup.md", include_str!("../../templates/team/memory/backup.md")),
-    ("memory/team.md", include_str!("../../templates/team/memory/team.md")),
-    ("models/team.script.yaml", include_str!("../../templates/team/models/team.script.yaml")),
-    ("run_mode.yaml", include_str!("../../templates/team/run_mode.yaml")),
-    ("README.md", include_str!("../../templates/team/README.md")),
-    ("synod.yaml", include_str!("../../templates/team/synod.yaml")),
-];
+/// A folder is a home once it has this, so it is made last.
+const LAST: &str = "synod.yaml";
 
 /// Folders that people look for, even while they are empty.
 const FOLDERS: [&str; 5] = ["tasks", "sessions", "inbox", "approvals/pending", "workspaces"];
@@ -43,12 +31,12 @@ impl Git {
     }
 }
 
-pub fn run(dir: &Path, git: Git, out: &Out) -> anyhow::Result<Exit> {
+pub fn run(dir: &Path, template: Template, git: Git, out: &Out) -> anyhow::Result<Exit> {
     if dir.join("synod.yaml").exists() {
         let message = format!("{} is a home already", dir.display());
         return Err(fail(Exit::Failed, message, "go on with `synod up` in it, or choose another folder"));
     }
-    let made = make(dir).map_err(|error| unmade(dir, error))?;
+    let made = make(dir, template).map_err(|error| unmade(dir, error))?;
     let kept = begin_history(dir, &made, git, out);
     if out.json {
         out.value(json!({ "home": dir.display().to_string(), "files": made, "git": kept }));
@@ -64,14 +52,14 @@ pub fn run(dir: &Path, git: Git, out: &Out) -> anyhow::Result<Exit> {
     let go = if dir == Path::new(".") { String::new() } else { format!("cd {} && ", dir.display()) };
     out.line("");
     out.line("The models are scripted: no key is needed. Try it:");
-    out.line(format!("  {go}synod run \"Is there enough disk space for the nightly backup?\""));
+    out.line(format!("  {go}{}", template.example()));
     Ok(Exit::Ok)
 }
 
 /// Makes a home, or goes on with the one that is there.
 pub fn make_or_keep(dir: &Path, git: Git, out: &Out) -> anyhow::Result<()> {
     if !dir.join("synod.yaml").exists() {
-        let made = make(dir).map_err(|error| unmade(dir, error))?;
+        let made = make(dir, Template::Team).map_err(|error| unmade(dir, error))?;
         begin_history(dir, &made, git, out);
     }
     Ok(())
@@ -102,14 +90,14 @@ fn unmade(dir: &Path, error: anyhow::Error) -> anyhow::Error {
 
 /// Writes what is missing of a home, and gives the names of what it wrote. A file that stands there with other
 /// content is somebody's, and nothing is written at all.
-pub fn make(dir: &Path) -> anyhow::Result<Vec<String>> {
+pub fn make(dir: &Path, template: Template) -> anyhow::Result<Vec<String>> {
     let schemas: Vec<(String, String)> = formats::schema::KINDS
         .iter()
         .filter_map(|kind| Some((format!("schemas/{kind}.json"), formats::schema::schema(kind)?)))
         .collect();
     let schemas = schemas.iter().map(|(name, text)| (name.as_str(), text.as_str()));
     // The schemas go first, for the same reason that synod.yaml goes last.
-    let files: Vec<(&str, &str)> = schemas.chain(FILES).collect();
+    let files: Vec<(&str, &str)> = schemas.chain(template.files().iter().copied()).collect();
     for (name, text) in &files {
         match std::fs::read_to_string(dir.join(name)) {
             Ok(there) if there != *text => {
@@ -125,6 +113,9 @@ pub fn make(dir: &Path) -> anyhow::Result<Vec<String>> {
     let mut made = Vec::new();
     for (name, text) in files {
         let path = dir.join(name);
+        if name == LAST {
+            begin_repository(dir, template)?;
+        }
         if path.exists() {
             continue;
         }
@@ -132,4 +123,14 @@ pub fn make(dir: &Path) -> anyhow::Result<Vec<String>> {
         made.push(name.to_owned());
     }
     Ok(made)
+}
+
+/// The repository that a template brings along gets its first commit.
+fn begin_repository(dir: &Path, template: Template) -> anyhow::Result<()> {
+    let files = template.files().iter().filter_map(|(name, _)| name.strip_prefix(REPO)?.strip_prefix('/'));
+    let files: Vec<String> = files.map(str::to_owned).collect();
+    if !files.is_empty() {
+        adapters::git::init::example(&dir.join(REPO), &files)?;
+    }
+    Ok(())
 }

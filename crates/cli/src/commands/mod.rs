@@ -25,6 +25,7 @@ mod session;
 mod status;
 mod story;
 mod task;
+pub mod templates;
 mod trust;
 mod undo;
 mod up;
@@ -41,7 +42,7 @@ use crate::out::Out;
 pub fn run(args: Args, out: &Out) -> anyhow::Result<Exit> {
     let given = args.home.as_deref();
     match args.command {
-        Command::Init { dir, no_git } => init::run(&dir, init::Git::unless(no_git), out),
+        Command::Init { dir, template, no_git } => init::run(&dir, template, init::Git::unless(no_git), out),
         Command::Demo { yes, no_git } => demo::run(given, yes, init::Git::unless(no_git), out),
         Command::Schema { kind } => schema::run(kind.as_deref(), out),
         Command::Up => up::run(&home::find(given)?, out),

@@ -198,7 +198,9 @@ pub fn act_words(act: &Act) -> String {
         Act::WriteFile { path, .. } => format!("write {path}"),
         Act::CreateDirectory { path } => format!("make the folder {path}"),
         Act::ExecuteCommand { command } => format!("run `{command}`"),
-        Act::GitCommit { message, .. } => format!("commit in its workspace: {}", one_line(message)),
+        Act::GitCommit { message, .. } => {
+            format!("commit in its workspace: {}", one_line(message.lines().next().unwrap_or_default()))
+        }
         Act::GitDiff { .. } => "look at what changed in its workspace".to_owned(),
         Act::RunTests {} => "run the tests".to_owned(),
         Act::Lint {} => "run the checks".to_owned(),
@@ -208,7 +210,7 @@ pub fn act_words(act: &Act) -> String {
             format!("reject the work: {}", one_line(&issues.join("; ")))
         }
         Act::MergeBranch { review } => format!("merge {review}"),
-        Act::CreatePlan { tasks } => format!("make a plan of {} tasks", tasks.len()),
+        Act::CreatePlan { tasks } => format!("make a plan ({})", count(tasks.len(), "task")),
         Act::CreateTask { title, .. } => format!("make a task \"{title}\""),
         Act::UpdateTask { id, .. } => format!("change {id}"),
         Act::QueryTasks { .. } => "look through the tasks with SQL".to_owned(),
@@ -223,6 +225,10 @@ pub fn act_words(act: &Act) -> String {
         Act::SlackSend { channel, text } => format!("post in {channel}: \"{}\"", one_line(text)),
         Act::EmailSend { to, subject, .. } => format!("mail {to}: \"{}\"", one_line(subject)),
     }
+}
+
+fn count(number: usize, what: &str) -> String {
+    if number == 1 { format!("1 {what}") } else { format!("{number} {what}s") }
 }
 
 fn one_line(text: &str) -> String {

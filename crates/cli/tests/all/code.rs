@@ -1,0 +1,163 @@
+//! `synod init --template code`: a change from the request to the merge, told from the repository, the files and the audit
+//! log; the same through `kill -9`.
+
+use std::process::Command;
+
+use serde_json::Value;
+
+use crate::team::{Team, until};
+
+const REQUEST: [&str; 4] = ["run", "--to", "coordinator-001", "Greet people by name"];
+
+fn begun() -> Team {
+    let team = Team::nothing();
+    team.fine(&["init", "--template", "code", "."]);
+    team.is_in_order();
+    team
+}
+
+/// What git itself says of the repository.
+fn git(team: &Team, args: &[&str]) -> String {
+    let mut git = Command::new("git");
+    git.arg("-C").arg(team.at("repo")).env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_NOSYSTEM", "1");
+    let output = git.args(args).output().unwrap();
+    assert!(output.status.success(), "git {args:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap().trim_end().to_owned()
+}
+
+/// Whether the tests pass on the files of a commit, in a folder that has nothing else.
+fn tests_pass(team: &Team, commit: &str) -> bool {
+    let folder = tempfile::tempdir().unwrap();
+    let place = folder.path().to_str().unwrap();
+    git(team, &["--work-tree", place, "restore", "--source", commit, "--worktree", "."]);
+    Command::new("sh").arg("test.sh").current_dir(folder.path()).output().unwrap().status.success()
+}
+
+/// The lines of the audit log about reviews, as `action outcome`.
+fn steps(team: &Team) -> Vec<String> {
+    let text = team.read("log/audit.jsonl");
+    let lines = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let of_review = lines.filter(|line| line["kind"] == "review");
+    of_review.map(|line| format!("{} {}", line["action"], line["outcome"]).replace('"', "")).collect()
+}
+
+/// What the coder was told of its reviews: whether each was an approval, and its issues.
+fn answers(team: &Team) -> Vec<(bool, usize)> {
+    let said = team.talk("coder-001");
+    let envelopes = said.iter().filter_map(|message| message.envelope.as_ref());
+    envelopes.filter_map(|envelope| Some((envelope.approved?, envelope.issues.len()))).collect()
+}
+
+/// What must be so at the end, however it came about.
+fn ended_well(team: &Team) {
+    let merges = git(team, &["rev-list", "--merges", "main"]);
+    assert_eq!(merges.lines().count(), 1, "it is merged once: {merges}");
+    assert_eq!(git(team, &["rev-parse", "HEAD", "main"]), format!("{merges}\n{merges}"));
+    assert_eq!(git(team, &["rev-parse", "main^2"]), git(team, &["rev-parse", "agent/coder-001"]));
+    assert_eq!(git(team, &["rev-list", "--count", "main"]), "4", "begin, two tries, the merge");
+    assert!(tests_pass(team, "main"));
+    assert!(!tests_pass(team, "main^2~1"), "the first try works on one machine only");
+    assert_eq!(git(team, &["status", "--porcelain"]), "", "the owner's files are those of the merge");
+    assert_eq!(answers(team), [(false, 1), (true, 0)]);
+    for (file, id) in [("tasks/requests.task.md", "task-001"), ("tasks/plan-task-002.task.md", "task-003")] {
+        assert_eq!(team.mark(file, id), Some(domain::task::Mark::Done), "{id}");
+    }
+    team.is_in_order();
+    assert!(team.fine(&["audit", "verify"]).contains("each as it was written"));
+}
+
+#[test]
+fn the_code_example_ends_with_a_merge_whose_tests_pass() {
+    let team = begun();
+    let told = team.fine(&REQUEST);
+    ended_well(&team);
+    for words in [
+        "coordinator-001 makes task-002 for planner-001: Plan: Greet people by name",
+        "planner-001    did: make a plan (1 task)",
+        "FAILED: greets by name",
+        "reviewer-001   did: reject the work: greet.sh line 3 reads words.local",
+        "reviewer-001   did: approve the work",
+        "coordinator-001 did: merge review-0001",
+        "task-001 is done: People are greeted by name now.",
+    ] {
+        assert!(told.contains(words), "{words:?} in {told}");
+    }
+    assert_eq!(
+        steps(&team),
+        [
+            "request_review asked",
+            "lint passed",
+            "run_tests failed",
+            "approve_work rejected",
+            "request_review asked",
+            "lint passed",
+            "run_tests passed",
+            "approve_work approved",
+            "merge_branch merged",
+        ]
+    );
+    let log = team.fine(&["audit", "log"]);
+    for step in ["create_plan", "write_file", "run_tests", "git_commit", "git_diff", "lint", "merge_branch"] {
+        assert!(log.contains(step), "{step} in {log}");
+    }
+    let plan = team.task("tasks/plan-task-002.task.md", "task-003").unwrap();
+    assert_eq!(plan.property("tag"), Some("code:feature"));
+}
+
+/// A number from 0 to `most`, the same for the same seed.
+fn pick(seed: &mut u64, most: u64) -> u64 {
+    *seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+    (*seed >> 33) % (most + 1)
+}
+
+/// Works until the log has so many lines, or what `is_there` looks for, and is killed there. Says whether it ended first.
+fn work_until(team: &Team, args: &[&str], is_there: impl Fn(&str) -> bool) -> bool {
+    let process = team.start(args);
+    let ended = until("the moment comes", || {
+        let log = team.read("log/audit.jsonl");
+        if is_there(&log) {
+            return Some(false);
+        }
+        process.stdout().contains("task-001 is done").then_some(true)
+    });
+    process.kill();
+    ended
+}
+
+#[test]
+fn killed_at_any_moment_it_comes_to_the_same_end_and_merges_once() {
+    let seeds = std::env::var("SYNOD_CODE_SEEDS").ok().and_then(|text| text.parse().ok()).unwrap_or(2);
+    for seed in 1..=seeds {
+        let team = begun();
+        let mut chance: u64 = seed;
+        let mut lines = 12 + pick(&mut chance, 12);
+        let reached = |lines: u64| move |log: &str| log.lines().count() as u64 >= lines;
+        work_until(&team, &REQUEST, reached(lines));
+        for _ in 0..4 {
+            lines += 1 + pick(&mut chance, 18);
+            if team.read("tasks/requests.task.md").contains("completed:") {
+                break;
+            }
+            let idle =
+                |log: &str| reached(lines)(log) || team.read("tasks/requests.task.md").contains("completed:");
+            work_until(&team, &["pump"], idle);
+        }
+        println!("seed {seed}: {}", team.fine(&["pump"]));
+        ended_well(&team);
+    }
+}
+
+#[test]
+fn killed_between_the_approval_and_the_merge_it_merges_once() {
+    let approved = |log: &str| log.contains("\"outcome\":\"approved\"");
+    let merging =
+        |log: &str| log.lines().any(|line| line.contains("\"merge_branch\"") && line.contains("allow"));
+    let merged = |log: &str| log.contains("\"outcome\":\"merged\"");
+    let moments: [&dyn Fn(&str) -> bool; 3] = [&approved, &merging, &merged];
+    for moment in moments {
+        let team = begun();
+        work_until(&team, &REQUEST, moment);
+        team.fine(&["pump"]);
+        ended_well(&team);
+    }
+}
