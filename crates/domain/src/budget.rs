@@ -252,12 +252,24 @@ pub struct Hold {
     /// What that may cost; absent if nobody knows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub money: Option<u64>,
+    /// How often the provider may be asked; absent in old journals, where that was once.
+    #[serde(default = "once", skip_serializing_if = "is_once")]
+    pub requests: u64,
+}
+
+fn once() -> u64 {
+    1
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde gives a reference")]
+fn is_once(requests: &u64) -> bool {
+    *requests == once()
 }
 
 impl Hold {
     fn amount(&self) -> Amount {
         let tokens = self.tokens_in.saturating_add(self.tokens_out);
-        Amount { requests: 1, tokens, money: self.money.unwrap_or_default() }
+        Amount { requests: self.requests, tokens, money: self.money.unwrap_or_default() }
     }
 }
 
@@ -492,7 +504,7 @@ impl Ledger {
         found
     }
 
-    /// Reserves; what was reserved under the same name is given back.
+    /// Reserves; what was reserved under the same name is given back, because nothing was sent for it.
     pub(crate) fn reserve(&mut self, settings: &Settings, at: Time, id: &SessionId, call: &str, hold: &Hold) {
         _ = self.give_back(settings, id, call, Sent::No);
         self.now = self.now.max(at);
@@ -548,7 +560,7 @@ impl Ledger {
             meter.reserved = meter.reserved.less(held.left);
             if node.window == Window::Minute && sent == Sent::Perhaps {
                 // A provider counts a request also if nothing came of it.
-                meter.spent.requests = meter.spent.requests.saturating_add(held.left.requests);
+                meter.spent.requests = meter.spent.requests.saturating_add(held.left.requests.min(1));
             }
             names.push(node.name.clone());
         });

@@ -103,6 +103,7 @@ pub(super) fn ask_again(
     let paid = Hold {
         tokens_in: held.tokens().0.saturating_add(usage.tokens_in).saturating_add(usage.tokens_out),
         money: held.hold.money.map(|money| money.saturating_add(cost.unwrap_or_default())),
+        requests: 2,
         ..held.hold.clone()
     };
     match reserve(state, at, (id, ""), paid) {
@@ -127,7 +128,8 @@ pub(super) fn reserve_call(
     let once = bytes.div_ceil(TOKEN_BYTES) + EXTRACT_TOKENS_IN;
     let (tokens_in, tokens_out) = (once * EXTRACT_ROUNDS, EXTRACT_TOKENS_OUT * EXTRACT_ROUNDS);
     let money = budget::cost_max(&state.settings, model, tokens_in, tokens_out);
-    let hold = Hold { payer: state.payer(id, session, model), tokens_in, tokens_out, money };
+    let (payer, requests) = (state.payer(id, session, model), EXTRACT_ROUNDS);
+    let hold = Hold { payer, tokens_in, tokens_out, money, requests };
     let reserved = reserve(state, at, (id, call.id.as_str()), hold)?;
     Ok(reserved.map(|event| match event {
         Event::Reserved { session, hold, .. } => {
@@ -164,7 +166,7 @@ fn hold(state: &State, payer: Payer, spec: &agent::Spec, model: &str, expects: u
     let mut costs =
         asked.into_iter().flatten().map(|model| budget::cost_max(settings, model, tokens_in, tokens_out));
     let money = costs.try_fold(0, |most: u64, cost| Some(most.max(cost?)));
-    Hold { payer, tokens_in, tokens_out, money }
+    Hold { payer, tokens_in, tokens_out, money, requests: 1 }
 }
 
 fn reserve(

@@ -213,10 +213,9 @@ fn a_request_that_outgrows_what_is_reserved_is_reserved_anew_or_parks() {
     assert_eq!(home.state.sessions[&session].turns_total, 0, "as if the turn had not begun");
 }
 
-#[test]
-fn a_provider_is_asked_as_often_as_its_account_allows_by_all_agents_together() {
-    let limits = Rate { requests_per_minute: Some(2), tokens_per_minute: None };
-    let mut home = Home::with(
+/// A home whose provider allows so much in a minute.
+fn limited(limits: Rate) -> Home {
+    Home::with(
         &["executor-001", "planner-001"],
         |settings| {
             let endpoint = Endpoint { limits, ..Endpoint::new("http://localhost") };
@@ -225,7 +224,40 @@ fn a_provider_is_asked_as_often_as_its_account_allows_by_all_agents_together() {
             settings.models.insert("m".to_owned(), target);
         },
         |_| {},
-    );
+    )
+}
+
+fn requests_per_minute(most: u64) -> Home {
+    limited(Rate { requests_per_minute: Some(most), tokens_per_minute: None })
+}
+
+#[test]
+fn a_request_that_was_not_sent_is_not_counted() {
+    let mut home = requests_per_minute(1);
+    home.task("look", "executor-001");
+    let (session, ticket) = home.thinking("executor-001");
+    home.give(Input::Outgrown { session, ticket, tokens_in: 9_000 });
+    assert_eq!(home.calls_to_model("executor-001").len(), 1, "it is built again");
+    assert_eq!(sums(&home.state, home.at)["providers.p.limits"].1, 1);
+}
+
+#[test]
+fn a_summary_is_a_request_of_its_own() {
+    for (most, asks) in [(1, 0), (2, 1)] {
+        let mut home = requests_per_minute(most);
+        home.task("look", "executor-001");
+        let (session, ticket) = home.thinking("executor-001");
+        let (through, model) = (domain::id::MessageId::new("m-0001"), "m".to_owned());
+        let (text, usage) = ("in short".to_owned(), Usage::of(10, 10));
+        home.give(Input::Summarised { session, ticket, through, text, model, usage });
+        assert_eq!(home.calls_to_model("executor-001").len(), asks, "{most} a minute");
+    }
+}
+
+#[test]
+fn a_provider_is_asked_as_often_as_its_account_allows_by_all_agents_together() {
+    let limits = Rate { requests_per_minute: Some(2), tokens_per_minute: None };
+    let mut home = limited(limits);
     home.task("one", "executor-001");
     home.task("two", "planner-001");
     home.model_fails("planner-001", Failure::Retry { after_ms: 1 });

@@ -245,7 +245,7 @@ fn parkings() -> Vec<Event> {
 fn reservations() -> Vec<Event> {
     let provider = Some("anthropic".to_owned());
     let payer = Payer { agent: me(), makers: Vec::new(), run: "task-001".to_owned(), provider };
-    let hold = Hold { payer, tokens_in: 1_800, tokens_out: 4_096, money: Some(67_000) };
+    let hold = Hold { payer, tokens_in: 1_800, tokens_out: 4_096, money: Some(67_000), requests: 1 };
     vec![Event::Reserved { session: session(), call: Some(call_id()), hold }]
 }
 
