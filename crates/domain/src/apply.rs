@@ -405,6 +405,10 @@ impl State {
         if to == Lifecycle::Working {
             self.goes_on(id);
         }
+        // These two leave the calls of the turn behind.
+        if matches!(to, Lifecycle::Waiting | Lifecycle::Complete) {
+            self.forget_waits(id);
+        }
         let Some(session) = self.sessions.get_mut(id) else { return };
         if to != Lifecycle::Working {
             drop_retry(session, id, &mut self.deadlines);
@@ -419,7 +423,10 @@ impl State {
         }
         let agent_id = session.agent.clone();
         match to {
-            Lifecycle::Complete => session.stage = Stage::Over,
+            // Should it be opened again, it waits for nothing that it waited for before.
+            Lifecycle::Complete => {
+                (session.stage, session.proving, session.parked_since) = (Stage::Over, None, None);
+            }
             // The only stage in which an agent waits.
             Lifecycle::Waiting => session.stage = Stage::Resting,
             Lifecycle::Idle | Lifecycle::Working | Lifecycle::Blocked => {}

@@ -1,8 +1,8 @@
 //! Requests and responses between agents, what is urgent, and that two agents come to an end.
 
-use domain::event::Event;
+use domain::event::{Event, Tail};
 use domain::id::{AgentId, MessageId, Time};
-use domain::input::Failure;
+use domain::input::{Failure, Input};
 use domain::lifecycle::Lifecycle;
 use domain::message::{self, Envelope, Kind, Urgency};
 use domain::session::{Message, Speaker};
@@ -74,6 +74,17 @@ fn who_waits_for_an_answer_leaves_its_slot_and_gets_it_as_the_result() {
     assert_eq!(home.calls_to_model("planner-001").len(), 1, "it goes on");
     assert_eq!(line(&home.says("executor-001", "done")), "replied waiting", "the answer is given once");
     assert!(home.pass(10_000).is_empty(), "the time-out is forgotten");
+}
+
+#[test]
+fn a_cut_conversation_waits_for_no_answer_and_what_is_due_later_still_happens() {
+    let mut home = waits();
+    let (session, _) = home.session_of("planner-001");
+    home.give(Input::SessionCut { session, next_message: 2, tail: Tail::Unanswered });
+    home.says("executor-001", "I do not know");
+    home.model_fails("planner-001", Failure::Retry { after_ms: 5_000 });
+    home.pass(20_000);
+    assert_eq!(home.calls_to_model("planner-001").len(), 1, "the time to wait for the model is over");
 }
 
 #[test]
