@@ -95,7 +95,7 @@ fn follow(state: &State, at: Time, input: &Input) -> Result<Vec<Event>, Refused>
         Input::SettingsRead(settings) => Ok(config::settings(state, settings)),
         Input::PolicyRead(policy) => Ok(config::policy(state, policy)),
         Input::AgentRead(spec) => Ok(config::agent(state, spec)),
-        Input::AgentGone(agent) => config::agent_gone(state, agent),
+        Input::AgentGone(agent) => config::agent_gone(state, at, agent),
         Input::LineRead { source, line, from, channel, text } => {
             Ok(intake::line(state, source, *line, from, channel.as_deref(), text))
         }

@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use crate::agent;
+use crate::decide::delegate;
 use crate::event::Event;
-use crate::id::AgentId;
+use crate::id::{AgentId, Time};
 use crate::label::Label;
 use crate::refused::Refused;
 use crate::settings::{Policy, Settings};
@@ -37,9 +38,12 @@ pub(super) fn agent(state: &State, spec: &agent::Spec) -> Vec<Event> {
     }
 }
 
-pub(super) fn agent_gone(state: &State, agent: &AgentId) -> Result<Vec<Event>, Refused> {
+pub(super) fn agent_gone(state: &State, at: Time, agent: &AgentId) -> Result<Vec<Event>, Refused> {
     match state.agents.get(agent) {
-        Some(known) if !known.retired => Ok(vec![Event::AgentRetired { agent: agent.clone() }]),
+        Some(known) if !known.retired => {
+            let retired = Event::AgentRetired { agent: agent.clone() };
+            Ok([retired].into_iter().chain(delegate::left_alone(state, at, agent)).collect())
+        }
         Some(_) => Ok(Vec::new()),
         None => Err(Refused::NoAgent(agent.clone())),
     }

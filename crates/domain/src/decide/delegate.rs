@@ -7,7 +7,7 @@ use crate::delegation::{self, Delegation, Request, Status, Verdict};
 use crate::event::{Event, Finish};
 use crate::id::{AgentId, DelegationId, SessionId, TaskId, Time};
 use crate::session::Message;
-use crate::state::{Requester, Session, Stage, State, Step, Task};
+use crate::state::{Requester, Session, Stage, State, Step, Task, TaskStage};
 use crate::task::{self, End};
 use crate::tool::{Act, Call, Want};
 
@@ -199,6 +199,17 @@ pub(super) fn too_late(state: &State, at: Time, id: &DelegationId) -> Vec<Event>
     let took = at.ms_since(delegation.created);
     let reason = format!("deadline_ms: {id} timed out after {took} ms");
     finish::end(state, at, &delegation.task, End::Failed, &reason, "synod")
+}
+
+/// Work that was handed to an agent who leaves before beginning it: whoever asked would wait for ever.
+pub(super) fn left_alone(state: &State, at: Time, agent: &AgentId) -> Vec<Event> {
+    let left = state.delegations.by_id.values().filter(|delegation| {
+        let task = state.tasks.get(&delegation.task);
+        task.is_some_and(|task| task.stage == TaskStage::Open && task.spec.assignee.as_ref() == Some(agent))
+    });
+    let reason = format!("{agent} is no longer in the team and had not begun");
+    left.flat_map(|delegation| finish::end(state, at, &delegation.task, End::Failed, &reason, "synod"))
+        .collect()
 }
 
 /// Calls that wait although what they wait for has ended; the sweep on start tells them.

@@ -177,7 +177,34 @@ pub(super) fn tell_left_behind(
         };
         events.extend(askers.into_iter().filter(is_open));
     }
+    let answers = unanswered(state, at, &events, &stopped);
+    events.extend(answers);
     events
+}
+
+/// Results for calls that wait for delegated work that these events end. Most end with their session; but who ended its
+/// own task goes on without it, and what it delegates may end with what is above.
+fn unanswered(
+    state: &State,
+    at: Time,
+    events: &[Event],
+    stopped: &BTreeMap<SessionId, String>,
+) -> Vec<Event> {
+    let finished = |event: &Event| match event {
+        Event::CallFinished { session, message, .. } => Some((session.clone(), message.call.clone())),
+        _ => None,
+    };
+    let answered: BTreeSet<_> = events.iter().filter_map(finished).collect();
+    let ended = events.iter().filter_map(|event| match event {
+        Event::TaskEnded { task, end, result, .. } => {
+            delegate::answer(state, at, state.tasks.get(task)?, *end, result)
+        }
+        _ => None,
+    });
+    let is_left = |event: &Event| {
+        finished(event).is_some_and(|call| !answered.contains(&call) && !stopped.contains_key(&call.0))
+    };
+    ended.filter(is_left).collect()
 }
 
 /// Ends a task and all that is below it, and tells whoever asked.

@@ -235,7 +235,12 @@ pub(super) fn cut(
     let tail = &told_apart(tail);
     let reason = "a person cut the session";
     let mut events = finish::withdraw(session, reason);
-    events.extend(delegate::give_up(state, at, session, reason));
+    // What it waited for is given up; the cut leaves none of its calls, but others may wait for what ends so.
+    let given_up = delegate::give_up(state, at, session, reason);
+    let told = finish::tell_left_behind(state, at, given_up, Some(id));
+    events.extend(
+        told.into_iter().filter(|e| !matches!(e, Event::CallFinished { session, .. } if session == id)),
+    );
     match session.lifecycle {
         Lifecycle::Complete if *tail == Tail::Answered => {}
         Lifecycle::Complete => events.push(Event::SessionReopened { session: id.clone() }),

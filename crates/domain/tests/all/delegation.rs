@@ -9,7 +9,7 @@ use domain::settings::WhenFull;
 use domain::task::{End, Mark};
 use domain::tool::Act;
 
-use crate::home::{Home, create, line, read, run};
+use crate::home::{Home, create, line, read, run, update};
 
 pub fn delegate(to: &str, text: &str) -> Act {
     delegate_with(to, "ops:check", text, None)
@@ -282,6 +282,21 @@ fn a_delegator_is_told_how_it_ended_otherwise() {
 }
 
 #[test]
+fn who_asked_an_agent_that_leaves_before_it_began_is_told() {
+    let mut home = team();
+    change(&mut home, "executor-002", |spec| spec.permissions.concurrency.max_parallel_tasks = 1);
+    home.task("something else", "executor-002");
+    home.task("is all fine?", "executor-001");
+    home.wants("executor-001", &[delegate("executor-002", "look")]);
+    home.give(Input::AgentGone(AgentId::new("executor-002")));
+    assert_eq!(
+        home.results("executor-001"),
+        ["executor-002 could not do task-003: executor-002 is no longer in the team and had not begun"]
+    );
+    assert_eq!(home.calls_to_model("executor-002").len(), 1, "what it has begun it finishes");
+}
+
+#[test]
 fn a_rejected_delegation_is_a_refused_call_that_names_its_rule() {
     let mut home = team();
     home.task("is the disk fine?", "executor-001");
@@ -442,6 +457,30 @@ fn cancelling_a_delegation_ends_what_is_below_it_and_tells_who_asked() {
     );
     home.says("executor-001", "then not");
     nothing_is_left(&home);
+}
+
+#[test]
+fn who_ended_its_own_task_and_delegates_is_told_when_all_above_ends() {
+    for own_first in [true, false] {
+        let mut home = team();
+        home.task("is all fine?", "executor-001");
+        home.wants("executor-001", &[create("look", "executor-002", &[])]);
+        home.says("executor-001", "I wait for it");
+        let mut acts = [update(&id("task-002"), Mark::Cancelled, "no"), delegate("executor-003", "look")];
+        if !own_first {
+            acts.reverse();
+        }
+        home.wants("executor-002", &acts);
+        home.give(cancel("task-001"));
+        let results = home.results("executor-002");
+        assert!(
+            results
+                .iter()
+                .any(|text| text.starts_with("executor-003 no longer does, because it was cancelled")),
+            "{results:?}"
+        );
+        assert_eq!(home.calls_to_model("executor-002").len(), 1, "it goes on");
+    }
 }
 
 #[test]
