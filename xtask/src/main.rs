@@ -37,7 +37,7 @@ const TASKS: [Task; 7] = [
     Task {
         name: "sim",
         does: "simulate a team under injected faults, one run a seed",
-        example: "cargo xtask sim --seeds 1000 --start 0   (one again: --seed 17)",
+        example: "cargo xtask sim --scene team --seeds 1000 --start 0   (one again: --seed 17)",
         run: sim,
     },
     Task {
@@ -84,10 +84,15 @@ fn help(_: &[String]) -> Result<(), Failure> {
 /// Simulated runs; `test` calls this too, with a bound.
 fn sim(args: &[String]) -> Result<(), Failure> {
     const FLAGS: [&str; 3] = ["seeds", "start", "seed"];
+    // The scene is the only flag with a word.
+    let (scene, args) = match args {
+        [flag, scene, rest @ ..] if flag == "--scene" => (vec![flag, scene], rest),
+        args => (Vec::new(), args),
+    };
     let flags = Flags::read(args, &FLAGS)?;
     let given = FLAGS.iter().filter_map(|name| Some([format!("--{name}"), flags.number(name)?.to_string()]));
     let head = ["run", "--release", "--quiet", "--locked", "-p", "synod-engine", "--example", "sim", "--"];
-    shell::run(shell::cargo().args(head).args(given.flatten()))
+    shell::run(shell::cargo().args(head).args(scene).args(given.flatten()))
 }
 
 fn bench(args: &[String]) -> Result<(), Failure> {

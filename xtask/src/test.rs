@@ -17,6 +17,7 @@ const TEST: &str = "test --workspace --locked";
 
 /// How much an ordinary run affords of what could go on for ever.
 const SIM: &str = "--seeds 200";
+const TEAM: &str = "--scene team --seeds 20";
 const CRASH: &str = "--times 20";
 
 /// One check.
@@ -66,6 +67,7 @@ fn steps(nextest: bool) -> Vec<Step> {
     }
     steps.push(Step::Cargo { name: "doc", args: DOC, rustdoc_flags: Some("-D warnings") });
     steps.push(Step::Task { name: "sim", args: SIM, run: sim });
+    steps.push(Step::Task { name: "sim", args: TEAM, run: sim });
     steps.push(Step::Task { name: "crash", args: CRASH, run: crash::run });
     steps
 }
@@ -170,6 +172,7 @@ mod tests {
                 "cargo test --doc --workspace --locked",
                 "RUSTDOCFLAGS='-D warnings' cargo doc --workspace --no-deps --locked",
                 "cargo xtask sim --seeds 200",
+                "cargo xtask sim --scene team --seeds 20",
                 "cargo xtask crash --times 20",
             ]
         );

@@ -2,12 +2,17 @@
 //! at any step. The same seed gives the same run. The world does not know the engine: whoever runs a simulation
 //! gives it effects and events and gets inputs back.
 
+mod crowd;
+mod held;
 mod ledger;
+mod post;
 mod team;
+
+use std::collections::BTreeSet;
 
 use domain::approval::Answer;
 use domain::effect::Effect;
-use domain::id::{MessageId, Ticket, Time};
+use domain::id::{MessageId, SessionId, Ticket, Time};
 use domain::input::{Failure, Input};
 use domain::state::State;
 use domain::task::Mark;
@@ -20,12 +25,53 @@ use crate::clock::Virtual;
 use crate::journal::{Disk, Fault};
 use crate::rng::Rng;
 
-/// After so many model calls all models come to an end, so that every run does.
-const MODEL_CALLS_MAX: u32 = 120;
-/// Things that people do in one run.
-const MEDDLING_MAX: u32 = 25;
-/// Crashes and broken disks in one run.
-const FAULTS_MAX: u32 = 12;
+/// What is played.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scene {
+    /// A few agents, whose tasks, files and conversations people change at will.
+    Home,
+    /// Two hundred requests over fifty agents that work with each other, within budgets and windows.
+    Team,
+}
+
+/// How much happens in one run of a scene.
+struct Bounds {
+    /// After so many model calls all models come to an end, so that every run does.
+    model_calls_max: u32,
+    /// Things that people do.
+    meddling_max: u32,
+    /// Crashes and broken disks.
+    faults_max: u32,
+    /// Outcomes that come in together.
+    outcomes_max: u64,
+    /// Requests that are made at the beginning.
+    requests: u32,
+    /// One step in so many is a crash, or a broken disk.
+    fault_in: u64,
+}
+
+impl Scene {
+    fn bounds(self) -> Bounds {
+        match self {
+            Self::Home => Bounds {
+                model_calls_max: 120,
+                meddling_max: 25,
+                faults_max: 12,
+                outcomes_max: 3,
+                requests: 0,
+                fault_in: 25,
+            },
+            Self::Team => Bounds {
+                model_calls_max: 800,
+                meddling_max: 40,
+                faults_max: 8,
+                outcomes_max: 12,
+                requests: crowd::REQUESTS,
+                fault_in: 40,
+            },
+        }
+    }
+}
 
 /// What happens next.
 #[derive(Debug, Clone, PartialEq)]
@@ -48,6 +94,8 @@ pub struct World {
     pub disk: Disk,
     /// What happened, for the invariants.
     pub ledger: Ledger,
+    scene: Scene,
+    bounds: Bounds,
     rng: Rng,
     /// Effects that were started in this life of the process.
     in_flight: Vec<Effect>,
@@ -58,12 +106,19 @@ pub struct World {
     model_calls: u32,
     meddled: u32,
     faults: u32,
+    requested: u32,
+    /// Words that agents said to each other.
+    sent: u32,
+    /// Whether people took away what kept work from going on.
+    eased: bool,
 }
 
 impl World {
     /// The world of a seed.
-    pub fn new(seed: u64) -> Self {
+    pub fn new(scene: Scene, seed: u64) -> Self {
         Self {
+            scene,
+            bounds: scene.bounds(),
             clock: Virtual::at(Time(1_000_000)),
             disk: Disk::new(),
             ledger: Ledger::default(),
@@ -74,16 +129,37 @@ impl World {
             model_calls: 0,
             meddled: 0,
             faults: 0,
+            requested: 0,
+            sent: 0,
+            eased: false,
         }
     }
 
     /// What the files of the home say at the start.
     pub fn opening(&mut self) -> Vec<Input> {
-        team::opening(&mut self.rng)
+        match self.scene {
+            Scene::Home => team::opening(&mut self.rng),
+            Scene::Team => crowd::opening(&mut self.rng),
+        }
+    }
+
+    /// Takes over some of the effects that the engine let go, and says whether the process dies before it could let go
+    /// the others: what is committed is not always begun.
+    pub fn dies_over(&mut self, mut effects: Vec<Effect>) -> bool {
+        let dies = self.faults < self.bounds.faults_max
+            && !effects.is_empty()
+            && self.rng.chance(1, 3 * self.bounds.fault_in);
+        if dies {
+            self.faults += 1;
+            let begun = self.rng.below(effects.len() as u64);
+            effects.truncate(usize::try_from(begun).unwrap_or(0));
+        }
+        self.perform(effects);
+        dies
     }
 
     /// Takes over effects that the engine let go.
-    pub fn perform(&mut self, effects: Vec<Effect>) {
+    fn perform(&mut self, effects: Vec<Effect>) {
         for effect in effects {
             self.ledger.started(&effect);
             match &effect {
@@ -111,36 +187,64 @@ impl World {
         self.disk = self.disk.crash();
     }
 
-    /// Whatever is under way is wanted: what no longer counts was stopped.
+    /// What is cheap to look at, after each step.
+    pub fn check_step(&self, state: &State) -> Result<(), Broken> {
+        self.ledger.check_step(state)
+    }
+
+    /// All that must hold between any two steps.
     pub fn check(&self, state: &State) -> Result<(), Broken> {
-        let wanted = domain::pending(state);
-        match self.in_flight.iter().find(|effect| !wanted.contains(effect)) {
-            Some(effect) => Err(Broken(format!("nobody stopped {effect:?}"))),
-            None => self.ledger.check(state),
+        // Whatever is under way is wanted: what no longer counts was stopped.
+        let wanted: BTreeSet<Ticket> = domain::pending(state).iter().filter_map(ticket_of).collect();
+        if let Some(effect) =
+            self.in_flight.iter().find(|e| ticket_of(e).is_some_and(|t| !wanted.contains(&t)))
+        {
+            return Err(Broken(format!("nobody stopped {effect:?}")));
+        }
+        held::check(state)?;
+        self.ledger.check(state)
+    }
+
+    /// What must hold when nothing is left to happen.
+    pub fn check_end(&self, state: &State) -> Result<(), Broken> {
+        self.ledger.check_end(state)?;
+        match self.scene {
+            Scene::Home => Ok(()),
+            Scene::Team => held::check_empty(state),
+        }
+    }
+
+    /// How often each outcome is seen in a full check: a large state is looked at less often.
+    pub fn check_every(&self) -> u64 {
+        match self.scene {
+            Scene::Home => 1,
+            Scene::Team => 24,
         }
     }
 
     /// What happens next, given what the engine knows.
-    pub fn next(&mut self, state: &State) -> Next {
-        if self.faults < FAULTS_MAX && self.rng.chance(1, 25) {
+    pub fn next(&mut self, state: &State) -> Result<Next, Broken> {
+        if self.requested < self.bounds.requests && self.rng.chance(2, 3) {
+            return Ok(Next::Inputs(self.requests(state)));
+        }
+        if self.faults < self.bounds.faults_max && self.rng.chance(1, self.bounds.fault_in) {
             self.faults += 1;
             if self.rng.chance(1, 3) {
                 let fault = if self.rng.chance(1, 2) { Fault::Lost } else { Fault::KeptUnknown };
                 self.disk.fail_append(self.rng.below(3), fault);
-                return Next::Inputs(self.some_outcomes());
+                return Ok(Next::Inputs(self.some_outcomes(state)));
             }
-            return Next::Crash;
+            return Ok(Next::Crash);
         }
-        if self.meddled < MEDDLING_MAX && self.rng.chance(1, 6) {
-            self.meddled += 1;
-            return Next::Inputs(vec![team::meddle(&mut self.rng, state)]);
+        if self.meddled < self.bounds.meddling_max && self.rng.chance(1, 6) {
+            return Ok(self.meddle(state));
         }
         if self.rng.chance(1, 10) {
             self.clock.advance(self.rng.below(5_000));
-            return Next::Time;
+            return Ok(Next::Time);
         }
         if !self.in_flight.is_empty() {
-            return Next::Inputs(self.some_outcomes());
+            return Ok(Next::Inputs(self.some_outcomes(state)));
         }
         if let Some(approval) = state.approvals.keys().next().cloned() {
             let answer = if self.rng.chance(2, 3) {
@@ -148,30 +252,83 @@ impl World {
             } else {
                 Answer::Rejected { reason: "no".to_owned() }
             };
-            return Next::Inputs(vec![Input::Answered {
+            return Ok(Next::Inputs(vec![Input::Answered {
                 approval,
                 answer,
                 by: "dana".to_owned(),
                 via: "sim".to_owned(),
-            }]);
+            }]));
         }
         match state.next_deadline() {
-            Some(due) if !state.is_idle() || state.open_tasks > 0 => {
+            Some(due) if !state.is_idle() || state.open_tasks > 0 || self.scene == Scene::Team => {
                 self.clock.set(due.plus_ms(1));
-                Next::Time
+                Ok(Next::Time)
             }
-            _ if self.meddled < MEDDLING_MAX => {
-                self.meddled += 1;
-                Next::Inputs(vec![team::meddle(&mut self.rng, state)])
-            }
-            _ => Next::Over,
+            _ if self.meddled < self.bounds.meddling_max => Ok(self.meddle(state)),
+            _ => self.wind_up(state),
         }
     }
 
+    fn meddle(&mut self, state: &State) -> Next {
+        self.meddled += 1;
+        Next::Inputs(vec![match self.scene {
+            Scene::Home => team::meddle(&mut self.rng, state),
+            Scene::Team => crowd::meddle(&mut self.rng, state),
+        }])
+    }
+
+    /// Some requests of those that are left.
+    fn requests(&mut self, state: &State) -> Vec<Input> {
+        let count = (1 + team::number(&mut self.rng, 40)).min(self.bounds.requests - self.requested);
+        let mut inputs = Vec::new();
+        for _ in 0..count {
+            self.requested += 1;
+            let mut input = crowd::request(&mut self.rng, state, self.requested);
+            // Each line is read once.
+            let lines = inputs.iter().filter(|i| matches!(i, Input::LineRead { .. })).count() as u64;
+            if let Input::LineRead { line, .. } = &mut input {
+                *line += lines;
+            }
+            inputs.push(input);
+        }
+        inputs
+    }
+
+    /// Nothing goes on by itself: whatever is open must have a reason, and people take it away, first by raising the
+    /// budgets and going on with what they cut off, then by giving up what is left.
+    fn wind_up(&mut self, state: &State) -> Result<Next, Broken> {
+        if self.scene == Scene::Home {
+            return Ok(Next::Over);
+        }
+        if !self.eased {
+            self.eased = true;
+            let mut settings = state.settings.clone();
+            settings.budgets = Default::default();
+            let mut inputs = vec![Input::SettingsRead(Box::new(settings))];
+            inputs.extend(self.ledger.cut_off(state).map(|(id, session)| Input::MessageWritten {
+                session: Some(id.clone()),
+                agent: session.agent.clone(),
+                text: "go on".to_owned(),
+                urgency: Default::default(),
+                by: "dana".to_owned(),
+                in_file: false,
+            }));
+            return Ok(Next::Inputs(inputs));
+        }
+        self.ledger.check_stuck(state)?;
+        let open: Vec<Input> = state
+            .tasks
+            .iter()
+            .filter(|(_, task)| !task.is_ended())
+            .map(|(id, _)| Input::CancelWanted { what: id.to_string(), by: "dana".to_owned() })
+            .collect();
+        Ok(if open.is_empty() { Next::Over } else { Next::Inputs(open) })
+    }
+
     /// Some of what is under way comes to its end, in any order; now and then twice.
-    fn some_outcomes(&mut self) -> Vec<Input> {
+    fn some_outcomes(&mut self, state: &State) -> Vec<Input> {
         let mut outcomes = Vec::new();
-        let count = 1 + self.rng.below(3);
+        let count = 1 + self.rng.below(self.bounds.outcomes_max);
         for _ in 0..count {
             if self.in_flight.is_empty() {
                 break;
@@ -179,16 +336,14 @@ impl World {
             let index = usize::try_from(self.rng.below(self.in_flight.len() as u64)).unwrap_or(0);
             let effect = self.in_flight.swap_remove(index);
             self.ledger.happened(&effect);
-            let outcome = self.outcome(effect);
-            if let Some(outcome) = outcome {
-                self.delivered.push(outcome.clone());
-                outcomes.push(outcome);
-            }
+            let outcome = self.outcome(state, effect);
+            self.delivered.extend(outcome.last().cloned());
+            outcomes.extend(outcome);
         }
         if self.rng.chance(1, 6)
             && let Some(ghost) = self.ghosts.pop()
         {
-            outcomes.extend(self.outcome(ghost));
+            outcomes.extend(self.outcome(state, ghost));
         }
         if self.rng.chance(1, 8)
             && let Some(again) = self.rng.pick(&self.delivered).cloned()
@@ -198,68 +353,84 @@ impl World {
         outcomes
     }
 
-    fn outcome(&mut self, effect: Effect) -> Option<Input> {
+    fn outcome(&mut self, state: &State, effect: Effect) -> Vec<Input> {
         match effect {
-            Effect::CallModel { ticket, session, .. } => {
+            Effect::CallModel { ticket, session, reserved, .. } => {
                 self.model_calls += 1;
-                Some(match self.rng.below(20) {
-                    0 => model_failed(session, ticket, Some(self.rng.below(2_000))),
-                    1 if self.rng.chance(1, 3) => model_failed(session, ticket, None),
-                    3 => Input::Summarised {
-                        session,
-                        ticket,
-                        through: MessageId::new("m-0001"),
-                        text: "in short".to_owned(),
-                        model: String::new(),
-                        usage: Usage::of(9, 3),
-                    },
-                    2 => Input::Replied {
-                        session,
-                        ticket,
-                        text: String::new(),
-                        calls: Vec::new(),
-                        model: String::new(),
-                        usage: Usage::of(1, 0),
-                        read: Vec::new(),
-                    },
-                    _ => {
-                        let ending = self.model_calls > MODEL_CALLS_MAX;
-                        let calls = if ending { Vec::new() } else { team::calls(&mut self.rng) };
-                        let text = format!("I say {}{OF_TRY}{}", self.rng.below(100), name_try(ticket));
-                        Input::Replied {
-                            session,
-                            ticket,
-                            text,
-                            calls,
-                            model: String::new(),
-                            usage: Usage::of(10, 5),
-                            read: Vec::new(),
-                        }
-                    }
-                })
+                vec![self.answer(state, session, ticket, reserved)]
             }
             Effect::RunTool { ticket, session, call, .. } => {
                 let ok = !self.rng.chance(1, 5);
                 let word = if ok { "done" } else { "it did not work" };
                 let text = format!("{word}{OF_TRY}{}", name_try(ticket));
-                Some(Input::ToolFinished {
-                    session,
-                    call: call.id,
-                    ticket,
-                    ok,
-                    text,
-                    read: Vec::new(),
-                    wrote: Vec::new(),
-                    finding: None,
-                })
+                let asks = matches!(&call.want, domain::tool::Want::Act(domain::tool::Act::Extract { .. }));
+                let spent = asks.then(|| Input::Spent {
+                    session: session.clone(),
+                    call: Some(call.id.clone()),
+                    model: MODEL.to_owned(),
+                    usage: Usage::of(10, 5),
+                });
+                let (call, read, wrote, finding) = (call.id, Vec::new(), Vec::new(), None);
+                let finished = Input::ToolFinished { session, call, ticket, ok, text, read, wrote, finding };
+                spent.into_iter().chain([finished]).collect()
             }
-            Effect::CleanUp { agent, .. } => Some(Input::CleanedUp { agent, kept: Vec::new() }),
-            Effect::Stop { .. } | Effect::Fence(_) => None,
+            Effect::CleanUp { agent, .. } => vec![Input::CleanedUp { agent, kept: Vec::new() }],
+            Effect::Stop { .. } | Effect::Fence(_) => Vec::new(),
+        }
+    }
+
+    /// What a model answers, or why it does not. It keeps within what was reserved for it.
+    fn answer(
+        &mut self,
+        state: &State,
+        session: SessionId,
+        ticket: Ticket,
+        reserved: Option<(u64, u64)>,
+    ) -> Input {
+        let (most_in, most_out) = reserved.unwrap_or((40, 20));
+        let usage = Usage::of(self.rng.below(most_in.min(1_500) + 1), self.rng.below(most_out.min(500) + 1));
+        match self.rng.below(20) {
+            0 => model_failed(session, ticket, Some(self.rng.below(2_000))),
+            1 if self.rng.chance(1, 3) => model_failed(session, ticket, None),
+            1 if self.scene == Scene::Team => {
+                Input::ModelFailed { session, ticket, reason: "down".to_owned(), failure: Failure::Down }
+            }
+            3 => Input::Summarised {
+                session,
+                ticket,
+                through: MessageId::new("m-0001"),
+                text: "in short".to_owned(),
+                model: MODEL.to_owned(),
+                usage: Usage::of(usage.tokens_in / 4, usage.tokens_out / 4),
+            },
+            4 if reserved.is_some() && self.rng.chance(1, 2) => {
+                Input::Outgrown { session, ticket, tokens_in: most_in + 1 + self.rng.below(2_000) }
+            }
+            2 => Input::Replied {
+                session,
+                ticket,
+                text: String::new(),
+                calls: Vec::new(),
+                model: MODEL.to_owned(),
+                usage,
+                read: Vec::new(),
+            },
+            _ => {
+                let ending = self.model_calls > self.bounds.model_calls_max;
+                let calls = match self.scene {
+                    _ if ending => Vec::new(),
+                    Scene::Home => team::calls(&mut self.rng),
+                    Scene::Team => crowd::calls(&mut self.rng, state, &session, &mut self.sent),
+                };
+                let text = format!("I say {}{OF_TRY}{}", self.rng.below(100), name_try(ticket));
+                let model = MODEL.to_owned();
+                Input::Replied { session, ticket, text, calls, model, usage, read: Vec::new() }
+            }
         }
     }
 }
 
-fn model_failed(session: domain::id::SessionId, ticket: Ticket, retry_after_ms: Option<u64>) -> Input {
+fn model_failed(session: SessionId, ticket: Ticket, retry_after_ms: Option<u64>) -> Input {
     Input::ModelFailed {
         session,
         ticket,
@@ -268,7 +439,17 @@ fn model_failed(session: domain::id::SessionId, ticket: Ticket, retry_after_ms: 
     }
 }
 
-fn session_of(effect: &Effect) -> Option<&domain::id::SessionId> {
+/// The alias of the model that every agent asks first.
+const MODEL: &str = "m";
+
+fn ticket_of(effect: &Effect) -> Option<Ticket> {
+    match effect {
+        Effect::CallModel { ticket, .. } | Effect::RunTool { ticket, .. } => Some(*ticket),
+        Effect::Stop { .. } | Effect::Fence(_) | Effect::CleanUp { .. } => None,
+    }
+}
+
+fn session_of(effect: &Effect) -> Option<&SessionId> {
     match effect {
         Effect::CallModel { session, .. } | Effect::RunTool { session, .. } | Effect::Stop { session } => {
             Some(session)

@@ -1,5 +1,7 @@
 //! One simulated life of a home: the real engine and domain in a world of fakes, from one seed number.
 
+use std::fmt::Display;
+
 use domain::effect::Effect;
 use domain::id::Seq;
 use domain::input::Input;
@@ -7,7 +9,7 @@ use domain::state::State;
 use engine::{Engine, decode};
 use ports::clock::Clock as _;
 use testkit::World;
-use testkit::world::{Broken, Next};
+use testkit::world::{Broken, Next, Scene};
 
 /// Steps after which a run that does not end counts as one that hangs.
 const STEPS_MAX: u64 = 20_000;
@@ -20,6 +22,7 @@ pub struct Tally {
     pub crashes: u64,
     pub faults: u64,
     pub tasks: u64,
+    pub delegations: u64,
 }
 
 impl Tally {
@@ -29,12 +32,13 @@ impl Tally {
         self.crashes += other.crashes;
         self.faults += other.faults;
         self.tasks += other.tasks;
+        self.delegations += other.delegations;
     }
 }
 
 /// Runs a seed to its end and checks the invariants after each step.
-pub fn run(seed: u64, trace: &mut dyn FnMut(String)) -> Result<Tally, Broken> {
-    let mut world = World::new(seed);
+pub fn run(scene: Scene, seed: u64, trace: &mut dyn FnMut(&dyn Display)) -> Result<Tally, Broken> {
+    let mut world = World::new(scene, seed);
     let mut tally = Tally::default();
     let mut shadow = State::new();
     let mut engine = open(&world)?;
@@ -43,22 +47,40 @@ pub fn run(seed: u64, trace: &mut dyn FnMut(String)) -> Result<Tally, Broken> {
     for _ in 0..STEPS_MAX {
         tally.steps += 1;
         for input in &inputs {
-            trace(format!("          {input:?}"));
+            trace(&format_args!("          {input:?}"));
         }
         match engine.cycle(world.clock.now(), &inputs) {
             Ok(cycle) => {
                 for recorded in cycle.recorded.iter() {
-                    trace(format!("{:>7}   {:?}", recorded.seq, recorded.event));
+                    trace(&format_args!("{:>7}   {:?}", recorded.seq, recorded.event));
                     world.ledger.saw(&shadow, recorded.seq, &recorded.event)?;
                     shadow.apply(recorded.at, &recorded.event);
+                    world.ledger.applied(&shadow, recorded.at, &recorded.event)?;
                 }
-                world.perform(cycle.effects);
-                check(&world, &engine, &shadow)?;
+                if world.dies_over(cycle.effects) {
+                    trace(&"crash between commit and effects");
+                    tally.crashes += 1;
+                    engine = restart(&mut world, &mut shadow)?;
+                    inputs = vec![Input::Started];
+                    continue;
+                }
+                if !engine.state().is_settled() {
+                    return Err(Broken("a step was left undone".to_owned()));
+                }
+                // What is due and stays due would keep everything after it from happening.
+                let now = world.clock.now();
+                if let Some(due) = engine.next_deadline().filter(|due| inputs.is_empty() && *due <= now) {
+                    return Err(Broken(format!("nothing came of what was due at {due:?}")));
+                }
+                world.check_step(engine.state())?;
+                if tally.steps % world.check_every() == 0 {
+                    check(&world, &engine, &shadow)?;
+                }
             }
             Err(_) => {
                 // Nothing of the batch counts, and the process ends; the next one starts from the journal.
                 tally.faults += 1;
-                trace("broken disk".to_owned());
+                trace(&"broken disk");
                 engine = restart(&mut world, &mut shadow)?;
                 inputs = vec![Input::Started];
                 continue;
@@ -67,24 +89,27 @@ pub fn run(seed: u64, trace: &mut dyn FnMut(String)) -> Result<Tally, Broken> {
         if engine.snapshot_is_due() || tally.steps % 97 == 0 {
             engine.save_snapshot().map_err(|error| Broken(error.to_string()))?;
         }
-        inputs = match world.next(engine.state()) {
+        inputs = match world.next(engine.state())? {
             Next::Inputs(inputs) => inputs,
             Next::Time => Vec::new(),
             Next::Crash => {
-                trace("crash".to_owned());
+                trace(&"crash");
                 tally.crashes += 1;
                 engine = restart(&mut world, &mut shadow)?;
                 vec![Input::Started]
             }
             Next::Over => {
-                world.ledger.check_end(engine.state())?;
+                check(&world, &engine, &shadow)?;
+                world.check_end(engine.state())?;
                 tally.events = engine.state().seq.0;
                 tally.tasks = engine.state().tasks.len() as u64;
+                tally.delegations = engine.state().delegations.by_id.len() as u64;
                 return Ok(tally);
             }
         };
     }
-    Err(Broken(format!("no end after {STEPS_MAX} steps")))
+    let state = serde_json::to_value(engine.state()).unwrap_or_default();
+    Err(Broken(format!("no end after {STEPS_MAX} steps; due first: {}", state["deadlines"][0])))
 }
 
 fn open(world: &World) -> Result<Engine, Broken> {
@@ -115,9 +140,6 @@ fn check(world: &World, engine: &Engine, shadow: &State) -> Result<(), Broken> {
     let state = engine.state();
     if state != shadow {
         return Err(Broken("the live state is not what its events add up to".to_owned()));
-    }
-    if !state.is_settled() {
-        return Err(Broken("a step was left undone".to_owned()));
     }
     world.check(state)?;
     for effect in domain::pending(state) {

@@ -4,10 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use domain::effect::Effect;
 use domain::event::{Event, Finish, Tail};
-use domain::id::{CallId, MessageId, Seq, SessionId, TaskId, Ticket};
+use domain::id::{CallId, MessageId, Seq, SessionId, TaskId, Ticket, Time};
 use domain::lifecycle::Lifecycle;
 use domain::state::{Requester, Session, Stage, State, Step};
 use domain::tool::{Nature, Want};
+
+use super::held;
+use super::post::Post;
 
 /// An invariant that does not hold.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,6 +40,10 @@ pub struct Ledger {
     owed: BTreeMap<SessionId, BTreeSet<SessionId>>,
     /// Sessions that a person cut behind an answer: they wait for that person's next words.
     cut: BTreeSet<SessionId>,
+    /// Sessions that work although there was no slot for them when they began.
+    crowded: BTreeSet<SessionId>,
+    /// What agents said to each other.
+    post: Post,
 }
 
 impl Ledger {
@@ -85,6 +92,15 @@ impl Ledger {
                 };
                 check_try(session, &message.content, ticket)?;
             }
+            // The turn is as if it had not begun.
+            Event::Parked { session, .. }
+                if before
+                    .sessions
+                    .get(session)
+                    .is_some_and(|s| matches!(s.stage, Stage::Thinking { .. } | Stage::Retrying { .. })) =>
+            {
+                self.unheard.insert(session.clone());
+            }
             Event::SessionOpened { head } => {
                 self.lifecycles.insert(head.session.clone(), Lifecycle::Idle);
             }
@@ -105,6 +121,13 @@ impl Ledger {
             Event::Moved { session, to, .. } => {
                 let from = self.lifecycles.get(session).copied().unwrap_or_default();
                 let to = from.go(*to).map_err(|bad| Broken(format!("{session}: {bad}")))?;
+                // On its way to its end a session may pass through work, but it does not stay there.
+                match before.sessions.get(session) {
+                    Some(found) if to == Lifecycle::Working && !has_room(before, found) => {
+                        self.crowded.insert(session.clone());
+                    }
+                    _ => _ = self.crowded.remove(session),
+                }
                 self.lifecycles.insert(session.clone(), to);
                 if to == Lifecycle::Complete {
                     self.unheard.remove(session);
@@ -124,17 +147,34 @@ impl Ledger {
                 return Err(Broken("a refusal names no rule".to_owned()));
             }
             Event::CallFinished { session, message, .. } => {
+                self.answered(before, session, &message.from);
                 let pending =
                     message.call.as_ref().and_then(|call| before.sessions.get(session)?.pending(call));
                 let ticket = match pending.map(|p| &p.step) {
                     Some(Step::Running { ticket, .. }) => Some(*ticket),
+                    // The words of another agent, with the name of its own try.
+                    Some(Step::Delegated { .. } | Step::Awaiting { .. }) => return self.took(before, event),
                     _ => None,
                 };
                 check_try(session, &message.content, ticket)?;
             }
             _ => {}
         }
+        self.took(before, event)
+    }
+
+    fn took(&mut self, before: &State, event: &Event) -> Result<(), Broken> {
+        held::saw(before, event)?;
+        self.post.saw(before, event)?;
         self.message(event)
+    }
+
+    /// The same event was applied at this time, which gave this state.
+    pub fn applied(&self, after: &State, at: Time, event: &Event) -> Result<(), Broken> {
+        match event {
+            Event::Reserved { hold, .. } => held::check_caps(after, at, hold),
+            _ => Ok(()),
+        }
     }
 
     /// Words from an agent, or of the end of a task, are what `asker` waited for.
@@ -195,20 +235,37 @@ impl Ledger {
     /// An effect happened outside.
     pub(super) fn happened(&mut self, effect: &Effect) {
         if let Effect::RunTool { ticket, .. } = effect {
-            *self.done.entry(ticket.effect).or_default() += 1;
+            let times = self.done.entry(ticket.effect).or_default();
+            *times += 1;
+            if *times > 1 && self.natures.get(&ticket.effect) == Some(&Nature::Once) {
+                self.wrong.push((effect.clone(), "it happened more than once"));
+            }
         }
     }
 
-    /// What must hold between any two steps.
-    pub fn check(&self, state: &State) -> Result<(), Broken> {
+    /// What is cheap to look at, after each step.
+    pub(super) fn check_step(&self, state: &State) -> Result<(), Broken> {
         if let Some((effect, why)) = self.wrong.first() {
             return Err(Broken(format!("{why}: {effect:?}")));
         }
-        for (seq, times) in &self.done {
-            if *times > 1 && self.natures.get(seq) == Some(&Nature::Once) {
-                return Err(Broken(format!("what event {seq} let through happened {times} times")));
-            }
+        // No agent and no home does more at once than it may, whoever changes the limits.
+        if let Some(session) = self.crowded.first() {
+            let most = state.settings.limits.parallel_max;
+            return Err(Broken(format!(
+                "{session} took a slot and there was none; {} sessions work, {most} may",
+                state.busy
+            )));
         }
+        let counted: u32 = state.agents.values().map(|agent| agent.busy).sum();
+        if counted != state.busy {
+            return Err(Broken(format!("agents work in {counted} sessions, {} are counted", state.busy)));
+        }
+        Ok(())
+    }
+
+    /// All that must hold between any two steps.
+    pub(super) fn check(&self, state: &State) -> Result<(), Broken> {
+        self.check_step(state)?;
         let working = state.sessions.values().filter(|s| s.lifecycle == Lifecycle::Working).count();
         if working != state.busy as usize {
             return Err(Broken(format!("{working} sessions work, {} are counted", state.busy)));
@@ -217,7 +274,6 @@ impl Ledger {
         if open != state.open_tasks as usize {
             return Err(Broken(format!("{open} tasks are open, {} are counted", state.open_tasks)));
         }
-        check_slots(state)?;
         self.check_sessions(state)?;
         check_locks(state)?;
         check_approvals(state)
@@ -225,15 +281,17 @@ impl Ledger {
 
     fn check_sessions(&self, state: &State) -> Result<(), Broken> {
         for (id, session) in &state.sessions {
-            let (open, asking) = open_calls(session);
-            let people_only = open == asking && asking > 0;
+            let (open, waiting) = open_calls(session);
+            let stands_still = open == waiting && waiting > 0;
             // Calls that could go on, in a session that has no slot to do so.
             let wants_slot =
-                matches!(session.stage, Stage::Acting { .. }) && !people_only && !has_room(state, session);
+                matches!(session.stage, Stage::Acting { .. }) && !stands_still && !has_room(state, session);
+            let parked = session.parked.is_some();
+            let waits = session.unread && !has_room(state, session);
             let fits = match session.lifecycle {
                 Lifecycle::Idle | Lifecycle::Waiting => session.stage == Stage::Resting || wants_slot,
-                Lifecycle::Working => !matches!(session.stage, Stage::Resting | Stage::Over) && !people_only,
-                Lifecycle::Blocked => people_only || wants_slot,
+                Lifecycle::Working => !matches!(session.stage, Stage::Resting | Stage::Over) && !stands_still,
+                Lifecycle::Blocked => stands_still || wants_slot || parked || waits,
                 Lifecycle::Complete => session.stage == Stage::Over,
             };
             if !fits && state.is_settled() {
@@ -250,8 +308,17 @@ impl Ledger {
         Ok(())
     }
 
-    /// What must hold when nothing is left to happen: no task hangs.
-    pub fn check_end(&self, state: &State) -> Result<(), Broken> {
+    /// Conversations that a person cut behind an answer, and that are not over.
+    pub(super) fn cut_off<'a>(
+        &'a self,
+        state: &'a State,
+    ) -> impl Iterator<Item = (&'a SessionId, &'a Session)> {
+        let found = self.cut.iter().filter_map(|id| state.sessions.get_key_value(id));
+        found.filter(|(_, session)| session.lifecycle != Lifecycle::Complete)
+    }
+
+    /// What must hold when nothing goes on by itself: no task hangs without a reason.
+    pub(super) fn check_stuck(&self, state: &State) -> Result<(), Broken> {
         for (id, task) in &state.tasks {
             if task.is_ended() {
                 continue;
@@ -261,10 +328,19 @@ impl Ledger {
             let blocked = state.open_dependencies(task).next().is_some();
             let waits = task.session().is_some() && state.open_children(task).next().is_some();
             let cut = task.session().is_some_and(|s| self.cut.contains(s));
-            if !(nobody || blocked || waits || cut) {
+            let parked =
+                task.session().and_then(|s| state.sessions.get(s)).is_some_and(|s| s.parked.is_some());
+            let waits_to_begin = task.place().is_some_and(|place| place.parked.is_some());
+            if !(nobody || blocked || waits || cut || parked || waits_to_begin) {
                 return Err(Broken(format!("{id} hangs in {:?} although nothing is in its way", task.stage)));
             }
         }
+        Ok(())
+    }
+
+    /// What must hold when nothing is left to happen.
+    pub(super) fn check_end(&self, state: &State) -> Result<(), Broken> {
+        self.check_stuck(state)?;
         if let Some(session) = self.unheard.first() {
             return Err(Broken(format!("somebody spoke in {session} and nobody listened")));
         }
@@ -315,34 +391,28 @@ pub(super) fn name_try(ticket: Ticket) -> String {
     format!("{}.{}", ticket.effect, ticket.attempt)
 }
 
-/// No agent and no home does more at once than it may.
-fn check_slots(state: &State) -> Result<(), Broken> {
-    let most = state.settings.limits.parallel_max;
-    if state.busy > most {
-        return Err(Broken(format!("{} sessions work, {most} may", state.busy)));
-    }
-    for (id, agent) in &state.agents {
-        let most = agent.spec.permissions.concurrency.max_parallel_tasks;
-        if agent.busy > most {
-            return Err(Broken(format!("{id} works in {} sessions, in {most} it may", agent.busy)));
-        }
-    }
-    Ok(())
-}
-
 fn has_room(state: &State, session: &Session) -> bool {
     let agent = state.agents.get(&session.agent);
     let own = agent.is_some_and(|a| a.busy < a.spec.permissions.concurrency.max_parallel_tasks);
     own && state.busy < state.settings.limits.parallel_max
 }
 
-/// How many calls of the current turn have no result, and how many of those wait for a person.
+/// How many calls of the current turn have no result, and how many of those wait for a person or another agent.
 fn open_calls(session: &Session) -> (usize, usize) {
     let Stage::Acting { calls, .. } = &session.stage else { return (0, 0) };
     let open = calls.iter().filter(|p| p.step != Step::Finished).count();
-    let asking =
-        calls.iter().filter(|p| matches!(p.step, Step::Asking { .. } | Step::Locking { .. })).count();
-    (open, asking)
+    let waits = |step: &Step| {
+        matches!(
+            step,
+            Step::Asking { .. }
+                | Step::Delegated { .. }
+                | Step::Reviewing { .. }
+                | Step::Awaiting { .. }
+                | Step::Locking { .. }
+        )
+    };
+    let waiting = calls.iter().filter(|p| waits(&p.step)).count();
+    (open, waiting)
 }
 
 /// Who has a lock has not ended, and who waits for one is at a call that does.

@@ -198,10 +198,10 @@ fn task_id(rng: &mut Rng) -> TaskId {
     TaskId::new(format!("task-{:03}", 1 + rng.below(12)))
 }
 
-fn word(rng: &mut Rng) -> &'static str {
+pub(super) fn word(rng: &mut Rng) -> &'static str {
     rng.pick(&WORDS).copied().unwrap_or("disk")
 }
 
-fn number(rng: &mut Rng, bound: u64) -> u32 {
+pub(super) fn number(rng: &mut Rng, bound: u64) -> u32 {
     u32::try_from(rng.below(bound)).unwrap_or(0)
 }

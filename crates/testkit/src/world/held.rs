@@ -1,0 +1,229 @@
+//! What is held while work goes on: slots, reservations, places in queues, calls that wait. Nothing is held for
+//! what has ended, and when all has ended, nothing is held at all.
+
+use std::collections::BTreeSet;
+
+use domain::budget::{Cap, Hold, nodes};
+use domain::event::Event;
+use domain::id::{AgentId, SessionId, Time};
+use domain::lifecycle::Lifecycle;
+use domain::settings::{Provider, Settings};
+use domain::state::{Session, Stage, State, Step};
+use serde_json::Value;
+
+use super::ledger::Broken;
+
+/// An event is durable: what it takes must be there to be taken.
+pub(super) fn saw(before: &State, event: &Event) -> Result<(), Broken> {
+    match event {
+        Event::Delegated { delegation } => {
+            let members: BTreeSet<&AgentId> = delegation.chain.iter().collect();
+            if members.len() != delegation.chain.len() {
+                return Err(Broken(format!("{} goes in a circle: {:?}", delegation.id, delegation.chain)));
+            }
+            let asked = &delegation.chain[..delegation.chain.len().saturating_sub(1)];
+            let known = asked.iter().filter_map(|id| before.agents.get(id));
+            let most = known.map(|a| a.spec.permissions.delegation.max_delegation_depth).min();
+            if asked.len() > most.unwrap_or(0) as usize {
+                return Err(Broken(format!("{} is handed on deeper than {most:?}", delegation.id)));
+            }
+            if before.delegations.by_id.contains_key(&delegation.id) {
+                return Err(Broken(format!("there are two {}", delegation.id)));
+            }
+            Ok(())
+        }
+        _ => Ok(()),
+    }
+}
+
+/// What is spent and reserved passes no cap that is there when it is reserved. Caps are read from the settings by
+/// the names of the nodes, so that what decides does not judge itself.
+pub(super) fn check_caps(after: &State, at: Time, hold: &Hold) -> Result<(), Broken> {
+    for node in nodes(&after.settings, &hold.payer) {
+        let (requests, cap) = cap_of(&after.settings, &node.name);
+        let meter = after.ledger.meter(&node, at);
+        let sums = [
+            ("requests", meter.spent.requests + meter.reserved.requests, requests),
+            ("tokens", meter.spent.tokens + meter.reserved.tokens, cap.tokens),
+            ("money", meter.spent.money + meter.reserved.money, cap.money),
+        ];
+        if let Some((unit, sum, most)) = sums.iter().find(|(_, sum, most)| most.is_some_and(|m| *sum > m)) {
+            return Err(Broken(format!("{}: {sum} {unit} are spent and reserved of {most:?}", node.name)));
+        }
+    }
+    Ok(())
+}
+
+/// What the settings allow a node: requests, tokens and money.
+fn cap_of(settings: &Settings, name: &str) -> (Option<u64>, Cap) {
+    let budgets = &settings.budgets;
+    let words: Vec<&str> = name.split('.').collect();
+    match words[..] {
+        ["budgets", "day"] => (None, budgets.day),
+        ["budgets", "month"] => (None, budgets.month),
+        ["budgets", "agents", agent, window] => {
+            let share = budgets.agents.get(&AgentId::new(agent)).copied().unwrap_or_default();
+            (None, if window == "day" { share.day } else { share.month })
+        }
+        ["providers", provider, "limits"] => match settings.providers.get(provider) {
+            Some(Provider::OpenAi(endpoint)) => {
+                let tokens = endpoint.limits.tokens_per_minute;
+                (endpoint.limits.requests_per_minute, Cap { tokens, money: None })
+            }
+            _ => (None, Cap::default()),
+        },
+        _ if name.starts_with("budgets.run of ") => (None, budgets.run),
+        _ => (None, Cap::default()),
+    }
+}
+
+/// Between any two steps: whoever holds something is at work, and whoever waits is waited for.
+pub(super) fn check(state: &State) -> Result<(), Broken> {
+    for (id, session) in &state.sessions {
+        check_session(state, id, session)?;
+    }
+    for (id, task) in &state.tasks {
+        let worker = task.session().and_then(|id| state.sessions.get(id));
+        if worker.is_some_and(|worker| worker.lifecycle == Lifecycle::Complete) {
+            return Err(Broken(format!("{id} is worked on in a conversation that is over")));
+        }
+    }
+    for (id, delegation) in &state.delegations.by_id {
+        let task = state.tasks.get(&delegation.task);
+        // A person may open a task again of which everybody was told.
+        if !delegation.status.is_over() && task.is_none_or(|task| task.is_ended()) {
+            return Err(Broken(format!("{id} is {:?}, and its task has ended", delegation.status)));
+        }
+        let waits = state.sessions.get(&delegation.session).and_then(|s| s.pending(&delegation.call));
+        let waits = waits.is_some_and(|p| p.step == Step::Delegated { delegation: id.clone() });
+        if !delegation.status.is_over() && !waits {
+            return Err(Broken(format!("nobody waits for {id} any more, and it goes on")));
+        }
+    }
+    Ok(())
+}
+
+fn check_session(state: &State, id: &SessionId, session: &Session) -> Result<(), Broken> {
+    if state.ledger.held(id, "").is_some() && !matches!(session.stage, Stage::Thinking { .. }) {
+        return Err(Broken(format!("{id} has a reservation and asks no model: {:?}", session.stage)));
+    }
+    let Stage::Acting { calls, .. } = &session.stage else { return Ok(()) };
+    for pending in calls {
+        let call = pending.call.id.as_str();
+        if state.ledger.held(id, call).is_some() && !matches!(pending.step, Step::Running { .. }) {
+            return Err(Broken(format!("{call} of {id} has a reservation and does not run")));
+        }
+        if let Step::Delegated { delegation } = &pending.step
+            && state.delegations.by_id.get(delegation).is_none_or(|d| d.status.is_over())
+        {
+            return Err(Broken(format!("{call} of {id} waits for {delegation}, which is over")));
+        }
+    }
+    Ok(())
+}
+
+/// What may still be there when all has ended, by where it stands in the state; `*` is any name. Everything else that has
+/// content is held by something: whatever is added to the state is held until it is named here.
+const KEPT: [&str; 54] = [
+    "seq",
+    "at",
+    "settings",
+    "policy",
+    "decided",
+    "files",
+    "inbox",
+    "next_task",
+    "next_approval",
+    "spent",
+    "dangling",
+    "startable/passed",
+    "locks/fence",
+    "reviews/by_id",
+    "reviews/by_task",
+    "agents/*/terminated",
+    "agents/*/version",
+    "agents/*/past",
+    "sessions/*/version",
+    "agents/*/spec",
+    "agents/*/sessions_begun",
+    "agents/*/retired",
+    "agents/*/sessions",
+    "agents/*/queue/passed",
+    "agents/*/backlog/passed",
+    "sessions/*/agent",
+    "sessions/*/task",
+    "sessions/*/lifecycle",
+    "sessions/*/failed",
+    "sessions/*/stage",
+    "sessions/*/turns",
+    "sessions/*/unread",
+    "sessions/*/unheard",
+    "sessions/*/turns_total",
+    "sessions/*/failures",
+    "sessions/*/fallback_until",
+    "sessions/*/summaries",
+    "sessions/*/spent",
+    "sessions/*/expects",
+    "sessions/*/next_message",
+    "sessions/*/cause",
+    "sessions/*/caused",
+    "sessions/*/urgency",
+    "sessions/*/repeated",
+    "sessions/*/unproven",
+    "sessions/*/label",
+    "sessions/*/worked_ms",
+    "tasks",
+    "delegations/by_id",
+    "delegations/by_task",
+    "ledger/now",
+    "ledger/meters/*/window",
+    "ledger/meters/*/spent",
+    "ledger/days",
+];
+
+/// When all has ended: no slot, queue, reservation, lock, deadline or open question is left behind.
+pub(super) fn check_empty(state: &State) -> Result<(), Broken> {
+    for (id, session) in &state.sessions {
+        let rests = match session.lifecycle {
+            Lifecycle::Complete => session.stage == Stage::Over,
+            Lifecycle::Idle | Lifecycle::Waiting | Lifecycle::Blocked | Lifecycle::Working => {
+                session.stage == Stage::Resting && !session.unread
+            }
+        };
+        if !rests {
+            return Err(Broken(format!("all has ended, and {id} is in {:?}", session.stage)));
+        }
+    }
+    for (id, task) in &state.tasks {
+        if task.result.trim().is_empty() || task.place().is_some() {
+            return Err(Broken(format!("{id} has ended, and does not say how or still waits for a slot")));
+        }
+    }
+    let all = serde_json::to_value(state).map_err(|error| Broken(error.to_string()))?;
+    match left(&all, "", &KEPT) {
+        Some((place, what)) => Err(Broken(format!("all has ended, and {place} still holds {what}"))),
+        None => Ok(()),
+    }
+}
+
+/// The first thing that is left and is not named as kept; `kept` are the ends of the names that fit so far.
+fn left(value: &Value, place: &str, kept: &[&str]) -> Option<(String, String)> {
+    match value {
+        Value::Object(fields) => fields.iter().find_map(|(name, value)| {
+            let kept: Vec<&str> = kept.iter().filter_map(|end| fits(end, name)).collect();
+            if kept.contains(&"") { None } else { left(value, &format!("{place}/{name}"), &kept) }
+        }),
+        Value::Null | Value::Bool(false) => None,
+        Value::Number(number) if number.as_u64() == Some(0) => None,
+        Value::Array(items) if items.is_empty() => None,
+        Value::String(_) | Value::Bool(true) | Value::Number(_) | Value::Array(_) => {
+            Some((place.trim_start_matches('/').to_owned(), value.to_string()))
+        }
+    }
+}
+
+/// What of a name comes after its first part, if that is the given one.
+fn fits<'a>(kept: &'a str, name: &str) -> Option<&'a str> {
+    let (first, rest) = kept.split_once('/').unwrap_or((kept, ""));
+    (first == "*" || first == name).then_some(rest)
+}

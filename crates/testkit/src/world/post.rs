@@ -1,0 +1,88 @@
+//! What agents say to each other, checked word by word: what was sent stands with its receiver, once.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use domain::event::{Event, Finish};
+use domain::id::{AgentId, CallId, SessionId};
+use domain::message::{BROADCAST, Kind};
+use domain::session::Message;
+use domain::state::State;
+use domain::tool::{Act, Want};
+
+use super::ledger::Broken;
+
+/// How words begin of which there are no others.
+pub(super) const WORDS: &str = "say ";
+
+/// Every message of one agent to another, by its words, which no other message has.
+#[derive(Debug, Default)]
+pub(super) struct Post {
+    delivered: BTreeMap<String, BTreeSet<AgentId>>,
+    /// Who answered which request.
+    answered: BTreeSet<(String, String)>,
+}
+
+impl Post {
+    pub(super) fn saw(&mut self, before: &State, event: &Event) -> Result<(), Broken> {
+        match event {
+            Event::MessageAdded { session, message, .. } => self.deliver(before, session, message),
+            Event::CallFinished { session, message, finish, .. } => {
+                self.deliver(before, session, message)?;
+                match &message.call {
+                    Some(call) if *finish == Finish::Done => self.check_sent(before, session, call),
+                    _ => Ok(()),
+                }
+            }
+            Event::CallAwaited { session, call, .. } => self.check_sent(before, session, call),
+            _ => Ok(()),
+        }
+    }
+
+    fn deliver(&mut self, before: &State, session: &SessionId, message: &Message) -> Result<(), Broken> {
+        let Some(envelope) = message.envelope.as_ref().filter(|_| message.from.starts_with("agent:")) else {
+            return Ok(());
+        };
+        if envelope.kind == Kind::Response
+            && let Some(name) = &envelope.correlation_id
+            && !self.answered.insert((name.clone(), message.from.clone()))
+        {
+            return Err(Broken(format!("{} answers {name} twice", message.from)));
+        }
+        if !message.content.starts_with(WORDS) {
+            return Ok(());
+        }
+        let to = match before.sessions.get(session) {
+            Some(session) => session.agent.clone(),
+            None => AgentId::new(session.as_str().rsplit_once('-').map_or("", |(agent, _)| agent)),
+        };
+        if !self.delivered.entry(message.content.clone()).or_default().insert(to.clone()) {
+            return Err(Broken(format!("{to} hears twice: {}", message.content)));
+        }
+        Ok(())
+    }
+
+    /// What an agent was told that it sent has arrived.
+    fn check_sent(&self, before: &State, session: &SessionId, call: &CallId) -> Result<(), Broken> {
+        let Some(sender) = before.sessions.get(session) else { return Ok(()) };
+        let Some(Want::Act(Act::SendMessage { to, content, .. })) =
+            sender.pending(call).map(|p| &p.call.want)
+        else {
+            return Ok(());
+        };
+        if !content.starts_with(WORDS) {
+            return Ok(());
+        }
+        let nobody = BTreeSet::new();
+        let heard = self.delivered.get(content).unwrap_or(&nobody);
+        let missing = if to.as_str() == BROADCAST {
+            let others = before.agents.values().filter(|a| !a.retired && a.spec.id != sender.agent);
+            others.map(|a| &a.spec.id).find(|id| !heard.contains(*id))
+        } else {
+            Some(to).filter(|to| !heard.contains(*to))
+        };
+        match missing {
+            Some(agent) => Err(Broken(format!("{session} sent to {agent}, who never heard: {content}"))),
+            None => Ok(()),
+        }
+    }
+}
