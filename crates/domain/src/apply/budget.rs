@@ -165,6 +165,10 @@ impl State {
             session.turns = session.turns.saturating_sub(1);
             session.turns_total = session.turns_total.saturating_sub(1);
         }
+        // Somebody spoke while it answered: it was not about to conclude, and nobody has its answer yet.
+        if matches!(session.stage, Stage::Concluding { .. }) {
+            session.stage = Stage::Resting;
+        }
         if let Some(until) = parked.until {
             self.deadlines.insert((until, Deadline::Window(id.clone())));
         }

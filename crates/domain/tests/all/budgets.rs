@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use domain::budget::{Budgets, Cap, Hold, Node, Payer, Rate, Share, Window, nodes};
 use domain::effect::Effect;
-use domain::event::Event;
+use domain::event::{Event, Tail};
 use domain::id::AgentId;
 use domain::input::{Failure, Input};
 use domain::lifecycle::Lifecycle;
@@ -15,7 +15,7 @@ use domain::task::{End, Mark};
 use domain::usage::{Price, Usage};
 use proptest::prelude::{Just, Strategy, any, prop_oneof, proptest};
 
-use crate::home::{Home, marked, read, reply, written};
+use crate::home::{Home, marked, read, reply, tell, written};
 
 const DAY_MS: u64 = 86_400_000;
 
@@ -239,6 +239,21 @@ fn a_request_that_was_not_sent_is_not_counted() {
     home.give(Input::Outgrown { session, ticket, tokens_in: 9_000 });
     assert_eq!(home.calls_to_model("executor-001").len(), 1, "it is built again");
     assert_eq!(sums(&home.state, home.at)["providers.p.limits"].1, 1);
+}
+
+#[test]
+fn who_asked_somebody_that_is_parked_and_cut_off_still_gets_an_answer() {
+    let mut home = requests_per_minute(3);
+    home.task("plan", "planner-001");
+    home.wants("planner-001", &[tell("executor-001", "how full is the disk?")]);
+    let (asked, _) = home.session_of("executor-001");
+    home.give(written(Some(&asked), "executor-001", "look twice"));
+    home.says("executor-001", "92 %");
+    assert_eq!(parked(&home, "executor-001").limit, "providers.p.limits");
+    home.give(Input::SessionCut { session: asked, next_message: 3, tail: Tail::Unanswered });
+    home.pass(25_000);
+    home.says("executor-001", "93 %");
+    assert_eq!(home.heard("planner-001")[1..], ["agent:executor-001: 93 %"]);
 }
 
 #[test]

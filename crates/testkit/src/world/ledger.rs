@@ -52,14 +52,7 @@ impl Ledger {
         match event {
             Event::TurnBegun { session, .. } => {
                 self.causes.insert(seq);
-                let heard = self.unheard.remove(session);
-                let acted =
-                    before.sessions.get(session).is_some_and(|s| matches!(s.stage, Stage::Acting { .. }));
-                if !heard && !acted {
-                    return Err(Broken(format!(
-                        "{session} takes a turn although nobody spoke and nothing was done"
-                    )));
-                }
+                self.begun(before, session)?;
             }
             Event::MessageAdded { session, message, asker, .. } => {
                 self.unheard.insert(session.clone());
@@ -107,17 +100,7 @@ impl Ledger {
             Event::SessionReopened { session } => {
                 self.lifecycles.insert(session.clone(), Lifecycle::Idle);
             }
-            Event::SessionCut { session, next_message, tail } => {
-                self.unheard.remove(session);
-                match tail {
-                    Tail::Answered => _ = self.cut.insert(session.clone()),
-                    Tail::Unanswered => _ = self.unheard.insert(session.clone()),
-                    Tail::Calls { .. } => {}
-                }
-                // Numbers after the cut are free again.
-                let kept = |id: &MessageId| number(id) < *next_message;
-                self.ids.entry(session.clone()).or_default().retain(kept);
-            }
+            Event::SessionCut { session, next_message, tail } => self.cut(session, *next_message, tail),
             Event::Moved { session, to, .. } => {
                 let from = self.lifecycles.get(session).copied().unwrap_or_default();
                 let to = from.go(*to).map_err(|bad| Broken(format!("{session}: {bad}")))?;
@@ -161,6 +144,27 @@ impl Ledger {
             _ => {}
         }
         self.took(before, event)
+    }
+
+    fn begun(&mut self, before: &State, session: &SessionId) -> Result<(), Broken> {
+        let heard = self.unheard.remove(session);
+        let acted = before.sessions.get(session).is_some_and(|s| matches!(s.stage, Stage::Acting { .. }));
+        if heard || acted {
+            return Ok(());
+        }
+        Err(Broken(format!("{session} takes a turn although nobody spoke and nothing was done")))
+    }
+
+    fn cut(&mut self, session: &SessionId, next_message: u32, tail: &Tail) {
+        self.unheard.remove(session);
+        match tail {
+            Tail::Answered => _ = self.cut.insert(session.clone()),
+            Tail::Unanswered => _ = self.unheard.insert(session.clone()),
+            Tail::Calls { .. } => {}
+        }
+        // Numbers after the cut are free again.
+        let kept = |id: &MessageId| number(id) < next_message;
+        self.ids.entry(session.clone()).or_default().retain(kept);
     }
 
     fn took(&mut self, before: &State, event: &Event) -> Result<(), Broken> {
