@@ -1,8 +1,7 @@
 //! One commit on top of whatever the branch points at: the tree before it with some files changed. What a person
 //! has staged stays staged; a branch that moved meanwhile is never overwritten.
 
-use std::fs::{Metadata, OpenOptions};
-use std::io::Write as _;
+use std::fs::Metadata;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
@@ -215,11 +214,19 @@ impl Held {
             _ => Unkept::Waits(format!("git's index cannot be locked: {error}")),
         };
         if is_left_behind(&lock) {
+            // Whoever held it may have ended while it moved the branch.
+            if let Ok(head) = head(repo) {
+                _ = std::fs::remove_file(repo.commondir().join(format!("{}.lock", head.branch)));
+            }
             std::fs::remove_file(&lock).map_err(failed)?;
         }
-        let mut file = OpenOptions::new().write(true).create_new(true).open(&lock).map_err(failed)?;
+        // Written before it has its name: a lock that a crash left without a word would be nobody's for ever.
+        let aside = index.with_extension(format!("synod-{}", std::process::id()));
+        std::fs::write(&aside, format!("{LOCKED}{}\n", std::process::id())).map_err(failed)?;
+        let taken = std::fs::hard_link(&aside, &lock);
+        _ = std::fs::remove_file(&aside);
+        taken.map_err(failed)?;
         let held = Self { index, lock, next, held: true };
-        file.write_all(format!("{LOCKED}{}\n", std::process::id()).as_bytes()).map_err(failed)?;
         match std::fs::copy(&held.index, &held.next) {
             Ok(_) => {}
             // The first commit makes it.
@@ -261,13 +268,19 @@ impl Held {
         index.write().map_err(|error| unindexed(&error))
     }
 
-    /// The next index takes its place.
-    pub(super) fn put(mut self) -> Result<(), Unkept> {
+    /// The next index takes its place, and nobody else may change it yet.
+    pub(super) fn install(&self) -> Result<(), Unkept> {
         let failed = |error| Unkept::Waits(format!("git's index cannot be written: {error}"));
-        std::fs::rename(&self.next, &self.lock).map_err(failed)?;
-        std::fs::rename(&self.lock, &self.index).map_err(failed)?;
+        std::fs::rename(&self.next, &self.index).map_err(failed)
+    }
+
+    /// The next index takes its place.
+    fn put(mut self) -> Result<(), Unkept> {
+        let failed = |error| Unkept::Waits(format!("git's index cannot be written: {error}"));
+        // Not by way of the lock: left behind by a crash, it must still say whose it is.
+        self.install()?;
         self.held = false;
-        Ok(())
+        std::fs::remove_file(&self.lock).map_err(failed)
     }
 }
 

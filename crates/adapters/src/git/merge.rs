@@ -151,7 +151,7 @@ impl Merge<'_> {
         }
         index.change(&base, &pairs).map_err(|why| format!("not merged: {why}"))?;
         // Before the branch: an index that is ahead looks like staged work, and the next try finds it so.
-        index.put().map_err(|why| format!("not merged: {why}"))?;
+        index.install().map_err(|why| format!("not merged: {why}"))?;
         self.commit().map(Some).or_else(raced)
     }
 

@@ -226,6 +226,20 @@ async fn what_the_owner_has_not_committed_is_never_written_over() {
 }
 
 #[tokio::test]
+async fn locks_that_a_killed_synod_left_behind_hold_nobody_up() {
+    let (home, service) = team();
+    code(&home, GOOD).await;
+    let place = submit(&home).await.unwrap();
+    // No process has this number: it is beyond what the system gives.
+    fs::write(service.join(".git/index.lock"), "synod 2147483646\n").unwrap();
+    fs::write(service.join(".git/refs/heads/main.lock"), "").unwrap();
+    let outcome = merge(&home, &place).await;
+    assert!(outcome.ok, "{}", outcome.text);
+    assert!(is_clean(&service));
+    assert!(!service.join(".git/index.lock").exists());
+}
+
+#[tokio::test]
 async fn files_that_come_go_and_may_be_run_are_merged_as_they_are() {
     let (home, service) = team();
     fs::create_dir(service.join("old")).unwrap();
