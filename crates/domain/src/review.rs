@@ -344,8 +344,8 @@ impl Reviews {
     /// The last one of an author about a task, unless it is merged.
     pub fn open_of(&self, author: &AgentId, about: Option<&TaskId>) -> Option<&Review> {
         let is_open = |r: &&Review| !matches!(r.stage, Stage::Merged { .. });
-        let own = self.by_id.values().filter(|r| r.author == *author && r.about.as_ref() == about);
-        own.filter(is_open).next_back()
+        let mut own = self.by_id.values().filter(|r| r.author == *author && r.about.as_ref() == about);
+        own.rfind(is_open)
     }
 }
 

@@ -161,7 +161,7 @@ fn agents_that_share_a_repository_commit_one_after_the_other() {
     home.task("one", "coder-001");
     home.task("two", "coder-002");
     let commit = Act::GitCommit { message: "x".to_owned(), paths: Vec::new() };
-    home.wants("coder-001", &[commit.clone()]);
+    home.wants("coder-001", std::slice::from_ref(&commit));
     home.wants("coder-002", &[commit]);
     assert_eq!(holder(&home, "git:code").as_deref(), Some("coder-001"));
     assert_eq!(home.calls_to_tools("coder-002"), []);
