@@ -206,6 +206,7 @@ impl LocalHands {
                 Want::Invalid { error, .. } => Outcome::failed(error),
             };
             let Outcome { ok, text, read, wrote, finding } = outcome;
+            let finding = finding.map(Box::new);
             let text = redacted(text);
             Input::ToolFinished { session, call: call.id, ticket, ok, text, read, wrote, finding }
         });
@@ -216,6 +217,7 @@ impl LocalHands {
         let asked = call.id.clone();
         let finished = move |outcome: Outcome, session: SessionId| {
             let Outcome { ok, text, read, wrote, finding } = outcome;
+            let finding = finding.map(Box::new);
             Input::ToolFinished { session, call: call.id, ticket, ok, text, read, wrote, finding }
         };
         let Some(spec) = spec_of(state, &session) else { return };

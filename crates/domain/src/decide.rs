@@ -149,7 +149,7 @@ fn follow(state: &State, at: Time, input: &Input) -> Result<Vec<Event>, Refused>
             turn::failed(state, at, session, *ticket, reason, *failure)
         }
         Input::ToolFinished { session, call, ticket, ok, text, read, wrote, finding } => {
-            let outcome = turn::Finished { ok: *ok, text, read, wrote, finding: finding.as_ref() };
+            let outcome = turn::Finished { ok: *ok, text, read, wrote, finding: finding.as_deref() };
             turn::tool_finished(state, at, session, call, *ticket, &outcome)
         }
     }

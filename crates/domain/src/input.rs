@@ -270,7 +270,7 @@ pub enum Input {
         /// The places it changed, likewise.
         wrote: Vec<String>,
         /// What was found out on the way, if it is about a review.
-        finding: Option<Finding>,
+        finding: Option<Box<Finding>>,
     },
 }
 

@@ -48,7 +48,7 @@ impl Home {
             text,
             read,
             wrote,
-            finding: Some(finding),
+            finding: Some(Box::new(finding)),
         })
     }
 
