@@ -48,7 +48,6 @@ pub struct Pulse {
     pub parked: usize,
 }
 
-#[expect(clippy::large_enum_variant, reason = "nearly all are inputs, and they do not stay")]
 enum Command {
     Input(Input, Option<oneshot::Sender<Result<Seq, Refused>>>),
     Look(Box<dyn FnOnce(&State) + Send>),
