@@ -11,9 +11,11 @@ use serde_json::value::RawValue;
 /// Lists that are kept; more than a team has kinds of agents.
 const KEPT_MAX: usize = 32;
 
+type List = (Arc<[Tool]>, Arc<RawValue>);
+
 /// Lists of tools and their JSON, the newest last.
 #[derive(Default)]
-pub(super) struct Described(Mutex<Vec<(Arc<[Tool]>, Arc<RawValue>)>>);
+pub(super) struct Described(Mutex<Vec<List>>);
 
 /// A request, with its tools as text.
 #[derive(Serialize)]
@@ -37,7 +39,7 @@ impl Described {
     }
 
     fn json(&self, tools: &Arc<[Tool]>, tool: fn(&Tool) -> Value) -> serde_json::Result<Arc<RawValue>> {
-        let kept = |all: &[(Arc<[Tool]>, Arc<RawValue>)]| {
+        let kept = |all: &[List]| {
             // The list itself is kept, so that no other can have its place in memory.
             all.iter().find(|(known, _)| Arc::ptr_eq(known, tools)).map(|(_, json)| Arc::clone(json))
         };

@@ -9,14 +9,17 @@ use domain::state::State;
 use domain::tool::{Act, Call, Permit, Want};
 use ports::hands::Hands;
 
+use super::printer;
+
 /// The agent whose effects are carried out.
 pub const AGENT: &str = "writer-1";
 
-/// A state that knows the agent, after what `more` adds.
+/// A state that knows the agent and its conversation, after what `more` adds.
 pub fn state(more: &[Event]) -> State {
     let mut state = State::new();
     let spec = agent::Spec::new(AgentId::new(AGENT), "executor", "m");
     state.apply(Time(1), &Event::AgentDefined { spec: Box::new(spec) });
+    state.apply(Time(1), &printer::opened());
     for event in more {
         state.apply(Time(1), event);
     }

@@ -10,7 +10,7 @@ use ports::printer::{Printer, Recorded};
 /// The session that the contract prints into.
 pub const SESSION: &str = "writer-1-0a0b0c";
 
-fn opened() -> Event {
+pub(super) fn opened() -> Event {
     Event::SessionOpened {
         head: Box::new(Head {
             session: SessionId::new(SESSION),
