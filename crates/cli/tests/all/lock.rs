@@ -91,8 +91,10 @@ fn a_lock_goes_to_who_waits_for_it_also_through_a_kill() {
     team.fine(&["reject", "approval-0001"]);
     until_so("both are done", || team.mark(TASKS, "task-002") == Some(Mark::Done));
     assert_eq!(team.mark(TASKS, "task-001"), Some(Mark::Done));
-    let said = team.talk("worker-2").last().unwrap().content.clone();
-    assert!(said.starts_with("then I: deploy is yours, with the fencing number "), "{said}");
+    until_so("the second says so", || {
+        let said = team.talk("worker-2").last().map(|message| message.content.clone());
+        said.is_some_and(|said| said.starts_with("then I: deploy is yours, with the fencing number "))
+    });
     assert_eq!(team.fine(&["lock", "list"]), "Nobody has a lock.\n");
     up.stop();
     team.is_in_order();
