@@ -189,16 +189,21 @@ pub fn urgency(message: &Message) -> Urgency {
     message.envelope.as_ref().map(|envelope| envelope.priority).unwrap_or_default()
 }
 
-/// Puts messages that wait beside each other into the order in which the agent reads them: the most urgent first,
-/// and as they came where that is the same. What the agent has answered stays where it is.
+/// Puts messages that wait for the same turn into the order in which the agent reads them: the most urgent first, and as
+/// they came where that is the same. Results of tools may stand between them and stay where they are, and so does all
+/// that the agent has answered, or that a summary stands for.
 pub fn order(messages: &mut [Message]) {
-    let is_said = |message: &Message| message.speaker == Speaker::User;
-    let mut start = 0;
-    while start < messages.len() {
-        let end = start + messages[start..].iter().take_while(|message| is_said(message)).count();
+    let ends = |message: &Message| matches!(message.speaker, Speaker::Assistant | Speaker::System);
+    for waiting in messages.split_mut(ends) {
+        let is_said = |at: &usize| waiting[*at].speaker == Speaker::User;
+        let places: Vec<usize> = (0..waiting.len()).filter(is_said).collect();
+        if places.windows(2).all(|pair| urgency(&waiting[pair[0]]) >= urgency(&waiting[pair[1]])) {
+            continue;
+        }
+        let mut said: Vec<Message> = places.iter().map(|at| waiting[*at].clone()).collect();
         // The sort is stable.
-        messages[start..end].sort_by_key(|message| std::cmp::Reverse(urgency(message)));
-        start = end + 1;
+        said.sort_by_key(|message| std::cmp::Reverse(urgency(message)));
+        places.into_iter().zip(said).for_each(|(at, message)| waiting[at] = message);
     }
 }
 

@@ -295,6 +295,14 @@ fn letter(number: usize, priority: Urgency) -> Message {
     }
 }
 
+#[test]
+fn the_most_urgent_is_read_first_also_if_results_came_in_between() {
+    let result = Message { speaker: Speaker::ToolResult, ..letter(2, Urgency::Normal) };
+    let mut all = [letter(1, Urgency::Low), result, letter(3, Urgency::Critical), letter(4, Urgency::Low)];
+    message::order(&mut all);
+    assert_eq!(all.map(|m| m.id.to_string()), ["m-0003", "m-0002", "m-0001", "m-0004"]);
+}
+
 proptest! {
     /// What waits is read by urgency, then as it came; what was answered stays before it; nothing is lost or doubled.
     #[test]
