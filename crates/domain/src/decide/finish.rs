@@ -147,7 +147,7 @@ pub(super) fn fail(state: &State, at: Time, id: &SessionId, session: &Session, r
 }
 
 /// Whoever waits for words of a session that is stopped by these events is told that none will come, unless it is
-/// stopped itself, told of the end of the task, or `acting`: it stops them.
+/// stopped itself, told of the end of the task, or `acting`: it stops them. Who only told it something gets that back.
 pub(super) fn tell_left_behind(
     state: &State,
     at: Time,
@@ -179,6 +179,7 @@ pub(super) fn tell_left_behind(
     }
     let answers = unanswered(state, at, &events, &stopped);
     events.extend(answers);
+    events.extend(messages::give_back(state, at, &stopped));
     events
 }
 

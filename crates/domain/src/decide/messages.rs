@@ -1,5 +1,8 @@
 //! Messages that agents send: to one or to all, asking or answering, and waiting for the answer.
 
+use std::collections::BTreeMap;
+
+use crate::decide::intake::conversation_with;
 use crate::decide::turn::result;
 use crate::decide::{intake, said};
 use crate::event::{Event, Finish};
@@ -161,7 +164,7 @@ fn check(state: &State, (id, session): Named<'_>, letter: &Letter<'_>) -> Result
     }
     if letter.wait_ms.is_some()
         && let Some(asked) = state.employed(letter.to)
-        && let Some(other) = intake::conversation_with(state, asked, session.task.as_ref())
+        && let Some(other) = conversation_with(state, asked, session.task.as_ref())
         && let Some(cycle) = waits::would_stand_still(state, id, vec![Node::Session(other.clone())])
     {
         return Err(format!(
@@ -343,6 +346,33 @@ pub(super) fn time_out(state: &State, at: Time, id: &SessionId, call: &CallId) -
     let finished =
         Event::CallFinished { session: id.clone(), finish: Finish::Failed, message, wrote: Vec::new() };
     vec![finished]
+}
+
+/// Who told one of these conversations something that it has not read hears that it never will. Who asked hears so anyway, and
+/// who has no conversation left that goes on is not woken for it.
+pub(super) fn give_back(state: &State, at: Time, stopped: &BTreeMap<SessionId, String>) -> Vec<Event> {
+    let mut unread: BTreeMap<&SessionId, BTreeMap<&AgentId, Named<'_>>> = BTreeMap::new();
+    for (id, session) in stopped.keys().filter_map(|id| state.sessions.get_key_value(id)) {
+        for sender in session.unheard.iter().filter_map(|sender| state.employed(sender)) {
+            let goes_on = |id: &&SessionId| !stopped.contains_key(*id);
+            let about = conversation_with(state, sender, session.task.as_ref()).filter(goes_on);
+            let there = about.or_else(|| sender.sessions.iter().find(goes_on));
+            if let Some(there) = there.filter(|there| !session.askers.contains(*there)) {
+                unread.entry(there).or_default().insert(&session.agent, (id, session));
+            }
+        }
+    }
+    let tell = |(there, whom): (&SessionId, BTreeMap<&AgentId, Named<'_>>)| {
+        let names: Vec<&str> = whom.keys().map(|agent| agent.as_str()).collect();
+        let (id, session) = whom.into_values().next()?;
+        let text = format!("{} has not read what you wrote: {}", names.join(", "), stopped.get(id)?);
+        let cause = Some(root(id, session).clone());
+        let envelope = Envelope { kind: Kind::Notification, cause, ..Envelope::default() };
+        let message = said(at, "synod", text, Label::team());
+        let message = Message { envelope: Some(Box::new(envelope)), ..message };
+        Some(Event::MessageAdded { session: there.clone(), message, asker: None, in_file: false })
+    };
+    unread.into_iter().filter_map(tell).collect()
 }
 
 /// What a person says.

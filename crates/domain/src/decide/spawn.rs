@@ -231,11 +231,15 @@ fn end(
     events
 }
 
-/// Who told one of these agents something that it has not read is told so.
+/// Who told one of these agents something that it has not read is told so, also if that begins a new conversation; in one
+/// that goes on it stands already.
 fn give_back(state: &State, at: Time, gone: &BTreeSet<&AgentId>, why: &str) -> Vec<Event> {
     let mut unread: BTreeMap<&AgentId, BTreeSet<&AgentId>> = BTreeMap::new();
     for (_, session) in state.sessions.iter().filter(|(_, session)| gone.contains(&session.agent)) {
-        for sender in session.unheard.iter().filter(|sender| !gone.contains(sender)) {
+        let rests = |sender: &&AgentId| {
+            !gone.contains(sender) && state.agents.get(*sender).is_some_and(|agent| agent.sessions.is_empty())
+        };
+        for sender in session.unheard.iter().filter(rests) {
             unread.entry(sender).or_default().insert(&session.agent);
         }
     }

@@ -7,6 +7,7 @@ mod home;
 
 mod approvals;
 mod budgets;
+mod bus;
 mod chance;
 mod commands;
 mod delegating;

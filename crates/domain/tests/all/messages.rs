@@ -4,12 +4,23 @@ use domain::event::Tail;
 use domain::id::{AgentId, SessionId, TaskId};
 use domain::input::{Failure, Input};
 use domain::lifecycle::Lifecycle;
+use domain::message::Kind;
 use domain::state::Requester;
 use domain::task::Mark;
+use domain::tool::Act;
 
 use crate::home::{Home, create, line, read, tell, written};
 
 const PAIR: [&str; 2] = ["planner-001", "executor-001"];
+
+/// Says something that wants no answer.
+fn notify(to: &str, words: &str) -> Act {
+    let mut act = tell(to, words);
+    if let Act::SendMessage { kind, .. } = &mut act {
+        *kind = Some(Kind::Notification);
+    }
+    act
+}
 
 /// The planner, at a task, has asked the executor something.
 fn asked() -> Home {
@@ -186,6 +197,23 @@ fn who_asked_is_told_when_the_other_is_stopped() {
     assert_eq!(
         home.heard("retriever-001")[1..],
         ["agent:executor-001: executor-001 cannot answer: the task was given to somebody else"]
+    );
+}
+
+#[test]
+fn what_a_stopped_conversation_has_not_read_is_given_back() {
+    let mut home = Home::new(&["planner-001", "executor-001", "retriever-001"]);
+    home.task("plan", "planner-001");
+    home.wants(
+        "planner-001",
+        &[create("look", "executor-001", &[]), create("explain", "retriever-001", &[])],
+    );
+    home.wants("retriever-001", &[notify("executor-001", "it is 93 % now")]);
+    let heard = home.heard("retriever-001").len();
+    home.mark(&TaskId::new("task-002"), Mark::Cancelled);
+    assert_eq!(
+        home.heard("retriever-001")[heard..],
+        ["synod: executor-001 has not read what you wrote: task-002 is cancelled"]
     );
 }
 
