@@ -543,7 +543,7 @@ pub enum MessageCommand {
         priority: String,
     },
     /// Show messages as they are sent, until so many (--limit) were shown.
-    #[command(after_help = "Example: synod message tail --from planner-001 --json")]
+    #[command(after_help = "Example: synod message tail --channel state --agent planner-001 --json")]
     Tail {
         /// Which.
         #[command(flatten)]
@@ -563,7 +563,7 @@ pub struct MessageFilter {
     /// Only those from this agent or person (`person:dana`).
     #[arg(long, value_name = "WHO")]
     pub from: Option<String>,
-    /// Only those of this channel: task or direct.
+    /// Only those of this channel: task or direct; or state, which is what conversations do, and why.
     #[arg(long, value_name = "CHANNEL")]
     pub channel: Option<String>,
     /// Only this request and its answers.

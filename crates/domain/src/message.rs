@@ -96,17 +96,21 @@ pub enum Channel {
     Task,
     /// From one to another, or to all.
     Direct,
+    /// What conversations do: begin, wait, end. Told to people only: two agents that heard of each other's moves would keep
+    /// each other awake for ever.
+    State,
 }
 
 impl Channel {
-    /// Both.
-    pub const ALL: [Self; 2] = [Self::Task, Self::Direct];
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Task, Self::Direct, Self::State];
 
     /// The word in files.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Task => "task",
             Self::Direct => "direct",
+            Self::State => "state",
         }
     }
 }

@@ -1,6 +1,6 @@
 //! `synod message`: what agents and people say to each other, over all conversations.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::path::Path;
 use std::time::Duration;
 
@@ -8,9 +8,9 @@ use adapters::journal::Sqlite;
 use domain::event::Event;
 use domain::id::{AgentId, Seq, SessionId, Time};
 use domain::message::{Channel, Envelope};
-use domain::session::{Head, Speaker};
+use domain::session::{Head, Message, Speaker};
 use formats::session::MessageItem;
-use ports::journal::Journal;
+use ports::journal::{Entry, Journal};
 use serde_json::{Value, json};
 
 use crate::args::MessageFilter;
@@ -22,6 +22,8 @@ use crate::view::{files, sessions, text};
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 /// So many events are read at once.
 const EVENTS_AT_ONCE: usize = 1_000;
+/// `type:` of what stands on the channel `state`.
+const STATE_CHANGE: &str = "state_change";
 
 /// A message with all that stands on its envelope.
 struct Letter {
@@ -29,24 +31,29 @@ struct Letter {
     id: String,
     at: Option<Time>,
     from: String,
-    to: AgentId,
+    /// Who got it; nobody does if a conversation only moved.
+    to: Option<AgentId>,
     channel: Channel,
     envelope: Envelope,
     content: String,
 }
 
 impl Letter {
+    fn whom(&self) -> &str {
+        self.to.as_ref().map_or(self.channel.as_str(), AgentId::as_str)
+    }
+
     fn json(&self) -> Value {
         let Envelope { kind, broadcast, priority, correlation_id, in_reply_to, approved, issues, .. } =
             &self.envelope;
         json!({
             "id": format!("{}/{}", self.session, self.id),
             "from": self.from,
-            "to": if *broadcast { domain::message::BROADCAST } else { self.to.as_str() },
+            "to": if *broadcast { domain::message::BROADCAST } else { self.whom() },
             "receiver": self.to,
             "session": self.session,
             "channel": self.channel.as_str(),
-            "type": kind.as_str(),
+            "type": if self.to.is_some() { kind.as_str() } else { STATE_CHANGE },
             "content": self.content,
             "correlation_id": correlation_id,
             "in_reply_to": in_reply_to,
@@ -66,8 +73,8 @@ impl Letter {
         let title = format!(
             "── {} → {}  {}{urgent}  {}/{}{at}",
             self.from,
-            self.to,
-            self.envelope.kind.as_str(),
+            self.whom(),
+            if self.to.is_some() { self.envelope.kind.as_str() } else { STATE_CHANGE },
             self.session,
             self.id
         );
@@ -78,9 +85,9 @@ impl Letter {
     fn fits(&self, filter: &MessageFilter) -> bool {
         let from = self.from.strip_prefix("agent:").unwrap_or(&self.from);
         let is = |wanted: &Option<String>, fits: &dyn Fn(&str) -> bool| wanted.as_deref().is_none_or(fits);
-        is(&filter.agent, &|agent| agent == self.to.as_str() || agent == from)
+        is(&filter.agent, &|agent| agent == self.whom() || agent == from)
             && is(&filter.from, &|who| who == from || who == self.from)
-            && is(&filter.channel, &|channel| channel == self.channel.as_str())
+            && filter.channel.as_deref().map_or(self.to.is_some(), |channel| channel == self.channel.as_str())
             && is(&filter.correlation, &|id| self.envelope.correlation_id.as_deref() == Some(id))
     }
 }
@@ -100,15 +107,51 @@ fn letter(head: &Head, item: &MessageItem) -> Option<Letter> {
         id: item.id.as_ref().map_or_else(String::new, ToString::to_string),
         at: item.at,
         from: item.from.clone(),
-        to: head.agent.clone(),
+        to: Some(head.agent.clone()),
         channel,
         envelope: item.envelope.as_deref().cloned().unwrap_or_default(),
         content: item.content.clone(),
     })
 }
 
+/// What the journal knows of the moves of all conversations, the newest so many.
+fn moves(home: &Path, filter: &MessageFilter) -> anyhow::Result<Vec<Letter>> {
+    let path = home.join(".synod/journal.db");
+    let mut newest = VecDeque::new();
+    if !path.exists() {
+        return Ok(Vec::new());
+    }
+    let mut journal = Sqlite::open_read_only(&path)?;
+    let mut heads = BTreeMap::new();
+    let mut at = Seq(0);
+    loop {
+        let entries = journal.read(at, EVENTS_AT_ONCE)?;
+        let Some(last) = entries.last() else { break };
+        at = last.seq;
+        for entry in &entries {
+            let told = sent(home, entry, &mut heads)?;
+            newest.extend(told.filter(|letter| letter.fits(filter)));
+            if newest.len() > filter.limit {
+                newest.pop_front();
+            }
+        }
+    }
+    Ok(newest.into())
+}
+
 pub fn list(home: &Path, filter: &MessageFilter, out: &Out) -> anyhow::Result<Exit> {
     check(filter)?;
+    if filter.channel.as_deref() == Some(Channel::State.as_str()) {
+        let moves = moves(home, filter)?;
+        if out.json {
+            let messages: Vec<Value> = moves.iter().map(Letter::json).collect();
+            out.value(json!({ "messages": messages, "unreadable": [] }));
+        } else if moves.is_empty() {
+            out.line("No messages.");
+        }
+        moves.iter().filter(|_| !out.json).for_each(|letter| letter.print(out));
+        return Ok(Exit::Ok);
+    }
     // One file at a time, and never more messages than are shown.
     let mut newest: BTreeMap<(Option<Time>, String, usize), Letter> = BTreeMap::new();
     let mut broken = Vec::new();
@@ -170,7 +213,7 @@ pub fn tail(home: &Path, filter: &MessageFilter, all: bool, out: &Out) -> anyhow
                 let Some(last) = entries.last() else { break };
                 at = last.seq;
                 for entry in &entries {
-                    let Some(letter) = sent(home, &engine::decode(entry)?, &mut heads) else {
+                    let Some(letter) = sent(home, entry, &mut heads)? else {
                         continue;
                     };
                     if !letter.fits(filter) {
@@ -196,35 +239,53 @@ pub fn tail(home: &Path, filter: &MessageFilter, all: bool, out: &Out) -> anyhow
     }
 }
 
-/// The message that an event delivers.
-fn sent(home: &Path, event: &Event, heads: &mut BTreeMap<SessionId, Head>) -> Option<Letter> {
-    match event {
+/// Whose conversation it is.
+fn head_of(home: &Path, session: &SessionId, heads: &mut BTreeMap<SessionId, Head>) -> Option<Head> {
+    if let Some(head) = heads.get(session) {
+        return Some(head.clone());
+    }
+    let (file, _) = sessions::read(home, &format!("sessions/{session}.session.yaml")).ok()?;
+    heads.insert(session.clone(), file.head().clone());
+    Some(file.head().clone())
+}
+
+/// The message that an event delivers, or the move that it is.
+fn sent(home: &Path, entry: &Entry, heads: &mut BTreeMap<SessionId, Head>) -> anyhow::Result<Option<Letter>> {
+    Ok(match engine::decode(entry)? {
         Event::SessionOpened { head } | Event::SessionAdopted { head, .. } => {
-            heads.insert(head.session.clone(), (**head).clone());
+            heads.insert(head.session.clone(), *head);
             None
         }
         Event::MessageAdded { session, message, .. } | Event::CallFinished { session, message, .. } => {
-            let head = heads.get(session).cloned().or_else(|| {
-                let (file, _) = sessions::read(home, &format!("sessions/{session}.session.yaml")).ok()?;
-                Some(file.head().clone())
-            })?;
-            heads.insert(session.clone(), head.clone());
-            let item = MessageItem {
-                id: Some(message.id.clone()),
-                at: Some(message.at),
-                speaker: message.speaker,
-                from: message.from.clone(),
-                label: message.label.clone(),
-                content: message.content.clone(),
-                calls: Vec::new(),
-                call: message.call.clone(),
-                summary_through: None,
-                envelope: message.envelope.clone(),
-                line: 0,
-                span: 0..0,
-            };
-            letter(&head, &item)
+            head_of(home, &session, heads).and_then(|head| letter(&head, &item(message)))
         }
+        Event::Moved { session, to, reason, .. } => head_of(home, &session, heads).map(|head| Letter {
+            id: format!("e-{}", entry.seq.0),
+            at: Some(entry.at),
+            from: format!("agent:{}", head.agent),
+            to: None,
+            channel: Channel::State,
+            envelope: Envelope::default(),
+            content: format!("{}: {reason}", to.as_str()),
+            session,
+        }),
         _ => None,
+    })
+}
+
+fn item(message: Message) -> MessageItem {
+    MessageItem {
+        id: Some(message.id),
+        at: Some(message.at),
+        speaker: message.speaker,
+        from: message.from,
+        label: message.label,
+        content: message.content,
+        calls: Vec::new(),
+        call: message.call,
+        summary_through: None,
+        envelope: message.envelope,
+        line: 0,
+        span: 0..0,
     }
 }

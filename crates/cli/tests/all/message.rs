@@ -61,11 +61,40 @@ fn a_request_and_its_answer_are_seen_with_all_that_stands_on_them() {
     assert_eq!(contents(&list(&team, &["--limit", "1"])), ["92 %"]);
     assert_eq!(list(&team, &["--channel", "task"]).len(), 0);
     let ran = team.synod(&["message", "list", "--channel", "smoke"]);
-    assert_eq!((ran.code, ran.stderr.contains("there are: task, direct")), (2, true), "{}", ran.stderr);
+    assert_eq!(
+        (ran.code, ran.stderr.contains("there are: task, direct, state")),
+        (2, true),
+        "{}",
+        ran.stderr
+    );
     let tail = team.fine(&["message", "tail", "--all", "--limit", "3", "--json"]);
     let told: Vec<Value> = tail.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert_eq!(contents(&told), ["ASK it", "how full is the disk?", "92 %"]);
     team.is_in_order();
+}
+
+#[test]
+fn what_conversations_do_stands_on_the_channel_state_with_the_reason() {
+    let team = team(0);
+    assert_eq!(list(&team, &["--channel", "state"]).len(), 0, "nothing has run");
+    team.fine(&["message", "send", "worker-1", "ASK it"]);
+    team.to_the_end();
+    let moves = list(&team, &["--channel", "state", "--agent", "worker-1"]);
+    let words: Vec<&str> = contents(&moves).iter().map(|text| text.split_once(": ").unwrap().0).collect();
+    assert_eq!(words, ["working", "blocked", "working", "waiting"]);
+    assert!(moves[1]["content"].as_str().unwrap().starts_with("blocked: waits for the answer to worker-1-"));
+    assert_eq!(
+        ["from", "to", "channel", "type"].map(|key| moves[1][key].as_str().unwrap()),
+        ["agent:worker-1", "state", "state", "state_change"]
+    );
+    assert!(moves.iter().all(|told| told["receiver"].is_null() && told["timestamp"].is_string()));
+    assert_eq!(list(&team, &["--channel", "state", "--limit", "1"]).len(), 1);
+    assert!(list(&team, &[]).iter().all(|told| told["channel"] != "state"), "only who asks for it sees it");
+    let tail = team.fine(&["message", "tail", "--all", "--channel", "state", "--limit", "2", "--json"]);
+    let told: Vec<Value> = tail.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(told[0]["content"], moves[0]["content"]);
+    let shown = team.fine(&["message", "list", "--channel", "state"]);
+    assert!(shown.contains("agent:worker-1 → state"), "{shown}");
 }
 
 #[test]
