@@ -2,6 +2,7 @@
 //! a slow machine slows both. A missed aim is shown and fails nothing: these are figures, not tests.
 
 mod audit;
+mod bus;
 mod domain_events;
 mod edit_event;
 mod home;
@@ -34,7 +35,7 @@ struct Figure {
     run: fn() -> anyhow::Result<Vec<Measurement>>,
 }
 
-const FIGURES: [Figure; 15] = [
+const FIGURES: [Figure; 16] = [
     Figure { name: "audit", run: audit::run },
     Figure { name: "domain-events", run: domain_events::run },
     Figure { name: "journal-append", run: journal_append::run },
@@ -49,6 +50,7 @@ const FIGURES: [Figure; 15] = [
     Figure { name: "sandbox", run: sandbox::run },
     Figure { name: "turn", run: turn::run },
     Figure { name: "queue", run: queue::run },
+    Figure { name: "bus", run: bus::run },
     Figure { name: "many", run: many::run },
 ];
 
