@@ -3,6 +3,7 @@
 
 mod audit;
 mod bus;
+mod delegation;
 mod domain_events;
 mod edit_event;
 mod home;
@@ -35,7 +36,7 @@ struct Figure {
     run: fn() -> anyhow::Result<Vec<Measurement>>,
 }
 
-const FIGURES: [Figure; 16] = [
+const FIGURES: [Figure; 17] = [
     Figure { name: "audit", run: audit::run },
     Figure { name: "domain-events", run: domain_events::run },
     Figure { name: "journal-append", run: journal_append::run },
@@ -51,6 +52,7 @@ const FIGURES: [Figure; 16] = [
     Figure { name: "turn", run: turn::run },
     Figure { name: "queue", run: queue::run },
     Figure { name: "bus", run: bus::run },
+    Figure { name: "delegation", run: delegation::run },
     Figure { name: "many", run: many::run },
 ];
 
