@@ -534,7 +534,7 @@ pub enum MessageCommand {
     /// Say something to an agent, or to all of them; a sleeping agent is woken.
     #[command(after_help = "Example: synod message send broadcast \"We stop at five.\" --priority high")]
     Send {
-        /// An agent, a session, or `broadcast`.
+        /// An agent, a session, `broadcast`, or a channel that agents listen to, such as `#ops`.
         to: String,
         /// What.
         text: String,
@@ -563,7 +563,7 @@ pub struct MessageFilter {
     /// Only those from this agent or person (`person:dana`).
     #[arg(long, value_name = "WHO")]
     pub from: Option<String>,
-    /// Only those of this channel: task or direct; or state, which is what conversations do, and why.
+    /// Only those of this channel: task, direct, or one that agents listen to; or state, which is what conversations do, and why.
     #[arg(long, value_name = "CHANNEL")]
     pub channel: Option<String>,
     /// Only this request and its answers.

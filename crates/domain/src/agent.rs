@@ -50,6 +50,9 @@ pub struct Spec {
     /// Task tags it answers for, as patterns.
     #[serde(default)]
     pub responsibilities: Vec<String>,
+    /// Channels it listens to, without the `#`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub channels: Vec<String>,
     /// 1 is first.
     pub priority: u32,
     /// What it may do.
@@ -79,6 +82,7 @@ impl Spec {
             capabilities: Vec::new(),
             expertise: Vec::new(),
             responsibilities: Vec::new(),
+            channels: Vec::new(),
             priority: bounds::PRIORITY.2,
             permissions: Permissions::default(),
             workspace: None,

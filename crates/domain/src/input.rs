@@ -153,7 +153,7 @@ pub enum Input {
     MessageWritten {
         /// In which session; `None` lets Synod find or open one.
         session: Option<SessionId>,
-        /// To whom; `broadcast` is all agents.
+        /// To whom; `broadcast` is all agents, `#ops` those that listen to that channel.
         agent: AgentId,
         /// What.
         text: String,

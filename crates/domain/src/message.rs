@@ -115,6 +115,29 @@ impl Channel {
     }
 }
 
+/// What stands before the name of a channel where a receiver is named: `#ops`.
+pub const CHANNEL_SIGN: char = '#';
+
+/// The channel that a receiver names.
+pub fn channel_of(to: &AgentId) -> Option<&str> {
+    to.as_str().strip_prefix(CHANNEL_SIGN)
+}
+
+/// Why agents cannot listen to a channel of this name.
+pub fn check_channel(name: &str) -> Result<(), String> {
+    if name == Channel::State.as_str() {
+        return Err(
+            "agents do not listen to `state`: two that hear of each other's moves would wake each other for \
+                    ever; `synod message tail --channel state` shows it to people"
+                .to_owned(),
+        );
+    }
+    match Channel::ALL.into_iter().any(|own| own.as_str() == name) || name == BROADCAST {
+        true => Err(format!("`{name}` is a word of Synod's own; name the channel otherwise")),
+        false => Ok(()),
+    }
+}
+
 /// What stands on a message that an agent sent.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
@@ -125,6 +148,9 @@ pub struct Envelope {
     /// Whether it went to all other agents.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub broadcast: bool,
+    /// The channel it went to, without the `#`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub channel: Option<String>,
     /// How urgent it is.
     #[serde(skip_serializing_if = "Urgency::is_normal")]
     pub priority: Urgency,
@@ -159,12 +185,17 @@ impl Envelope {
             (Kind::Request, _, Some(id)) if self.awaited => {
                 format!("request {id} of {from}, who waits for the answer")
             }
-            (Kind::Request, _, Some(id)) if self.broadcast => format!("request {id} of {from}"),
-            (Kind::Request, _, _) if self.priority.is_normal() => return None,
+            (Kind::Request, _, Some(id)) if self.broadcast || self.channel.is_some() => {
+                format!("request {id} of {from}")
+            }
+            (Kind::Request, _, _) if self.priority.is_normal() && self.channel.is_none() => return None,
             (Kind::Request, _, _) => format!("request of {from}"),
         };
         if self.broadcast {
             line.push_str(", to all");
+        }
+        if let Some(channel) = &self.channel {
+            line.push_str(&format!(", to {CHANNEL_SIGN}{channel}"));
         }
         if !self.priority.is_normal() {
             line.push_str(&format!(", priority {}", self.priority.as_str()));
@@ -176,15 +207,6 @@ impl Envelope {
         }
         let issues: Vec<String> = self.issues.iter().map(|issue| format!("\n- {issue}")).collect();
         Some(format!("[{line}]{}", issues.concat()))
-    }
-}
-
-/// The channel of a message: by who it is from, if nothing is written on it.
-pub fn channel(message: &Message) -> Channel {
-    match message.envelope {
-        Some(_) => Channel::Direct,
-        None if message.from.starts_with("person") || message.from.starts_with("agent:") => Channel::Direct,
-        None => Channel::Task,
     }
 }
 

@@ -289,7 +289,7 @@ pub enum Act {
     },
     /// Say something to another agent.
     SendMessage {
-        /// Whom; `broadcast` is all others.
+        /// Whom; `broadcast` is all others, `#ops` those that listen to that channel.
         to: AgentId,
         /// What.
         content: String,

@@ -95,6 +95,11 @@ pub(crate) const SHAPE: Shape = Shape::Record(&[
     may("capabilities", TEXTS, "tools it has, or words that describe what it can do"),
     may("expertise", TEXTS, "fields of knowledge, for finding help"),
     may("responsibilities", TEXTS, "task tags it answers for, as patterns"),
+    may(
+        "channels",
+        Shape::List(&Shape::Id),
+        "channels it listens to, such as ops: it gets what is sent to #ops",
+    ),
     may("priority", bound(bounds::PRIORITY), "1 is first (5)"),
     may("permissions", PERMISSIONS, "what it may do"),
     may(
@@ -118,6 +123,7 @@ pub fn read(path: &str, text: &str) -> Read<Spec> {
         SHAPE.check(&root, &mut notes);
         check_role(&root, &mut notes);
         check_origin(&root, &mut notes);
+        check_channels(&root, &mut notes);
         if notes.failed() { None } else { spec(&root) }
     });
     notes.finish(value)
@@ -160,6 +166,14 @@ fn check_origin(root: &Node, notes: &mut Notes<'_>) {
     }
 }
 
+fn check_channels(root: &Node, notes: &mut Notes<'_>) {
+    for node in root.get("channels").map(Node::items).unwrap_or_default() {
+        if let Some(Err(why)) = node.text().map(domain::message::check_channel) {
+            notes.error(node.span.clone(), why);
+        }
+    }
+}
+
 fn spec(root: &Node) -> Option<Spec> {
     let role_map = root.get("role").filter(|r| r.text().is_none());
     let role =
@@ -186,6 +200,7 @@ fn spec(root: &Node) -> Option<Spec> {
         capabilities,
         expertise: root.get_texts("expertise").unwrap_or_default(),
         responsibilities: root.get_texts("responsibilities").unwrap_or_default(),
+        channels: root.get_texts("channels").unwrap_or_default(),
         priority: root.get_int("priority").unwrap_or(bounds::PRIORITY.2),
         permissions: permissions.map(permissions_of).unwrap_or_default(),
         workspace: root.get("workspace").map(|w| Workspace {

@@ -122,6 +122,7 @@ const MESSAGE: Shape = Shape::Record(&[
         "of a message of an agent: what it wants",
     ),
     may("to", Shape::Word(&["broadcast"]), "broadcast, if it went to all other agents"),
+    may("channel", Shape::Id, "the channel that it was sent to, if it was"),
     may("priority", Shape::Word(&["low", "normal", "high", "critical"]), "how urgent it is (normal)"),
     may("correlation_id", Shape::Text, "names a request and its answers"),
     may("in_reply_to", Shape::Text, "the request that it answers"),

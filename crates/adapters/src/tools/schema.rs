@@ -240,11 +240,11 @@ pub(super) const TABLE: [Described; 32] = [
     },
     Described {
         name: "send_message",
-        description: "Say something to another agent, or to all others (to: broadcast). It arrives in its session between two of its tool calls. A request (the default) is answered by the other's response or its last words, as a message in your session; with wait_ms you stand still until the answer is there and get it as the result. A response names the request with reply_to. A notification wants no answer.",
+        description: "Say something to another agent, to all others (to: broadcast), or to those that listen to a channel (to: #name). It arrives in its session between two of its tool calls. A request (the default) is answered by the other's response or its last words, as a message in your session; with wait_ms you stand still until the answer is there and get it as the result. A response names the request with reply_to. A notification wants no answer.",
         schema: r#"{
             "type": "object",
             "properties": {
-                "to": {"type": "string", "pattern": "^[a-z][a-z0-9-]{0,62}$", "description": "Id of the agent, or broadcast"},
+                "to": {"type": "string", "pattern": "^#?[a-z][a-z0-9-]{0,62}$", "description": "Id of the agent, broadcast, or a channel such as #ops"},
                 "content": {"type": "string", "minLength": 1, "description": "What to say"},
                 "type": {"type": "string", "enum": ["request", "response", "notification"], "description": "What it wants; request if left out"},
                 "priority": {"type": "string", "enum": ["low", "normal", "high", "critical"], "description": "Of several that wait, the most urgent is read first; normal if left out"},

@@ -271,6 +271,7 @@ fn describe(overview: &Overview, agent: &Spec, role: Option<&Role>, settings: &S
     field("open tasks", open.join(", "));
     field("responsibilities", agent.responsibilities.join(", "));
     field("expertise", agent.expertise.join(", "));
+    field("channels", agent.channels.join(", "));
     field("capabilities", agent.capabilities.join(", "));
     field("priority", agent.priority.to_string());
     let c = &agent.permissions.concurrency;

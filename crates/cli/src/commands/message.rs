@@ -1,13 +1,13 @@
 //! `synod message`: what agents and people say to each other, over all conversations.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::Path;
 use std::time::Duration;
 
 use adapters::journal::Sqlite;
 use domain::event::Event;
 use domain::id::{AgentId, Seq, SessionId, Time};
-use domain::message::{Channel, Envelope};
+use domain::message::{CHANNEL_SIGN, Channel, Envelope};
 use domain::session::{Head, Message, Speaker};
 use formats::session::MessageItem;
 use ports::journal::{Entry, Journal};
@@ -33,14 +33,14 @@ struct Letter {
     from: String,
     /// Who got it; nobody does if a conversation only moved.
     to: Option<AgentId>,
-    channel: Channel,
+    channel: String,
     envelope: Envelope,
     content: String,
 }
 
 impl Letter {
     fn whom(&self) -> &str {
-        self.to.as_ref().map_or(self.channel.as_str(), AgentId::as_str)
+        self.to.as_ref().map_or(&self.channel, AgentId::as_str)
     }
 
     fn json(&self) -> Value {
@@ -49,10 +49,14 @@ impl Letter {
         json!({
             "id": format!("{}/{}", self.session, self.id),
             "from": self.from,
-            "to": if *broadcast { domain::message::BROADCAST } else { self.whom() },
+            "to": match &self.envelope.channel {
+                Some(name) => format!("{CHANNEL_SIGN}{name}"),
+                None if *broadcast => domain::message::BROADCAST.to_owned(),
+                None => self.whom().to_owned(),
+            },
             "receiver": self.to,
             "session": self.session,
-            "channel": self.channel.as_str(),
+            "channel": self.channel,
             "type": if self.to.is_some() { kind.as_str() } else { STATE_CHANGE },
             "content": self.content,
             "correlation_id": correlation_id,
@@ -87,7 +91,7 @@ impl Letter {
         let is = |wanted: &Option<String>, fits: &dyn Fn(&str) -> bool| wanted.as_deref().is_none_or(fits);
         is(&filter.agent, &|agent| agent == self.whom() || agent == from)
             && is(&filter.from, &|who| who == from || who == self.from)
-            && filter.channel.as_deref().map_or(self.to.is_some(), |channel| channel == self.channel.as_str())
+            && filter.channel.as_deref().map_or(self.to.is_some(), |channel| channel == self.channel)
             && is(&filter.correlation, &|id| self.envelope.correlation_id.as_deref() == Some(id))
     }
 }
@@ -102,13 +106,14 @@ fn letter(head: &Head, item: &MessageItem) -> Option<Letter> {
     let begins = item.id.as_ref().is_some_and(|id| id.as_str() == "m-0001");
     let person = item.from.starts_with("person");
     let channel = if is_task && (begins || !person) { Channel::Task } else { Channel::Direct };
+    let named = item.envelope.as_ref().and_then(|envelope| envelope.channel.clone());
     Some(Letter {
         session: head.session.clone(),
         id: item.id.as_ref().map_or_else(String::new, ToString::to_string),
         at: item.at,
         from: item.from.clone(),
         to: Some(head.agent.clone()),
-        channel,
+        channel: named.unwrap_or_else(|| channel.as_str().to_owned()),
         envelope: item.envelope.as_deref().cloned().unwrap_or_default(),
         content: item.content.clone(),
     })
@@ -140,7 +145,7 @@ fn moves(home: &Path, filter: &MessageFilter) -> anyhow::Result<Vec<Letter>> {
 }
 
 pub fn list(home: &Path, filter: &MessageFilter, out: &Out) -> anyhow::Result<Exit> {
-    check(filter)?;
+    check(home, filter)?;
     if filter.channel.as_deref() == Some(Channel::State.as_str()) {
         let moves = moves(home, filter)?;
         if out.json {
@@ -183,9 +188,10 @@ pub fn list(home: &Path, filter: &MessageFilter, out: &Out) -> anyhow::Result<Ex
     Ok(Exit::Ok)
 }
 
-fn check(filter: &MessageFilter) -> anyhow::Result<()> {
-    let known = Channel::ALL.map(Channel::as_str);
-    match filter.channel.as_deref().filter(|channel| !known.contains(channel)) {
+fn check(home: &Path, filter: &MessageFilter) -> anyhow::Result<()> {
+    let mut known: Vec<String> = Channel::ALL.map(|channel| channel.as_str().to_owned()).into();
+    known.extend(listened(home));
+    match filter.channel.as_ref().filter(|channel| !known.contains(channel)) {
         Some(other) => {
             let help = format!("there are: {}", known.join(", "));
             Err(fail(Exit::Usage, format!("there is no channel {}", text::line(other)), help))
@@ -194,9 +200,15 @@ fn check(filter: &MessageFilter) -> anyhow::Result<()> {
     }
 }
 
+/// The channels that agents listen to.
+fn listened(home: &Path) -> BTreeSet<String> {
+    let read = |path: String| formats::agent::read(&path, &files::read(home, &path).ok()?).value;
+    files::agents(home).into_iter().filter_map(read).flat_map(|agent| agent.channels).collect()
+}
+
 /// Shows messages as they are journalled, from now on or from the beginning, until so many were shown.
 pub fn tail(home: &Path, filter: &MessageFilter, all: bool, out: &Out) -> anyhow::Result<Exit> {
-    check(filter)?;
+    check(home, filter)?;
     let path = home.join(".synod/journal.db");
     let mut heads = BTreeMap::new();
     let mut after: Option<Seq> = None;
@@ -264,7 +276,7 @@ fn sent(home: &Path, entry: &Entry, heads: &mut BTreeMap<SessionId, Head>) -> an
             at: Some(entry.at),
             from: format!("agent:{}", head.agent),
             to: None,
-            channel: Channel::State,
+            channel: Channel::State.as_str().to_owned(),
             envelope: Envelope::default(),
             content: format!("{}: {reason}", to.as_str()),
             session,

@@ -12,6 +12,8 @@ const ASKS: &str = r##"rules:
     answer: {calls: [{tool: send_message, arguments: {to: worker-2, content: "how full is the disk?", priority: high, wait_ms: 600000}}]}
   - matches: "*ALL*"
     answer: {calls: [{tool: send_message, arguments: {to: broadcast, content: "the disk is full", type: notification}}]}
+  - matches: "*OPS*"
+    answer: {calls: [{tool: send_message, arguments: {to: "#ops", content: "the disk is full", type: notification}}]}
   - matches: "*LOST*"
     answer: {calls: [{tool: send_message, arguments: {to: worker-3, content: "are you there?"}}]}
   - matches: "*how full*"
@@ -95,6 +97,38 @@ fn what_conversations_do_stands_on_the_channel_state_with_the_reason() {
     assert_eq!(told[0]["content"], moves[0]["content"]);
     let shown = team.fine(&["message", "list", "--channel", "state"]);
     assert!(shown.contains("agent:worker-1 → state"), "{shown}");
+}
+
+#[test]
+fn a_channel_reaches_who_listens_and_nobody_else() {
+    let team = team(0);
+    for (agent, channels) in [("worker-2", "[ops]"), ("worker-3", "[ops, night]"), ("worker-4", "[night]")] {
+        let text = format!("id: {agent}\ntype: executor\nmodel: m\nchannels: {channels}\n");
+        team.write(&format!("agents/{agent}.agent.yaml"), &text);
+    }
+    team.fine(&["check"]);
+    team.fine(&["message", "send", "worker-2", "tell OPS"]);
+    team.to_the_end();
+    assert_eq!(team.talk("worker-2").last().unwrap().content, "It says: sent to 1 agents");
+    assert_eq!(team.talk("worker-3")[0].content, "the disk is full");
+    assert!(team.sessions("worker-1").is_empty() && team.sessions("worker-4").is_empty());
+    team.fine(&["message", "send", "#night", "Good night."]);
+    team.to_the_end();
+    let told = list(&team, &["--channel", "night"]);
+    let whom: Vec<&str> = told.iter().map(|told| told["receiver"].as_str().unwrap()).collect();
+    assert_eq!((whom, &told[0]["to"]), (vec!["worker-3", "worker-4"], &Value::from("#night")));
+    assert!(team.talk("worker-4")[1].content.starts_with("Heard: [request of person:tess, to #night]\n"));
+    let ran = team.synod(&["message", "send", "#day", "Good day."]);
+    let says = "nobody else listens to #day; there are: #night, #ops";
+    assert_eq!((ran.code, ran.stderr.contains(says)), (1, true), "{}", ran.stderr);
+    team.write("agents/worker-5.agent.yaml", "id: worker-5\ntype: executor\nmodel: m\nchannels: [state]\n");
+    let ran = team.synod(&["check"]);
+    assert_eq!(
+        (ran.code, ran.stdout.contains("agents do not listen to `state`")),
+        (1, true),
+        "{}",
+        ran.stdout
+    );
 }
 
 #[test]

@@ -6,7 +6,6 @@ use crate::decide::{budget, delegate, finish, messages, plan, said};
 use crate::event::Event;
 use crate::id::{AgentId, SessionId, TaskId, Time};
 use crate::lifecycle::Lifecycle;
-use crate::message::BROADCAST;
 use crate::refused::Refused;
 use crate::route::route;
 use crate::session::{Head, Message};
@@ -227,8 +226,8 @@ pub(super) fn message(
         return Err(Refused::EmptyMessage);
     }
     let Some(id) = session else {
-        if agent.as_str() == BROADCAST {
-            return messages::to_all(state, at, &message);
+        if messages::is_to_many(agent) {
+            return messages::to_many(state, at, agent, &message);
         }
         let unknown = || Refused::NoReceiver(messages::no_agent(state, agent.as_str()));
         let known = state.employed(agent).ok_or_else(unknown)?;

@@ -1,6 +1,6 @@
 //! Messages that agents send: to one or to all, asking or answering, and waiting for the answer.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::decide::intake::conversation_with;
 use crate::decide::turn::result;
@@ -9,7 +9,7 @@ use crate::event::{Event, Finish};
 use crate::id::{AgentId, CallId, SessionId, Time};
 use crate::label::Label;
 use crate::lifecycle::Lifecycle;
-use crate::message::{self, BROADCAST, Envelope, Kind, OPEN_MAX, Urgency};
+use crate::message::{self, BROADCAST, CHANNEL_SIGN, Envelope, Kind, OPEN_MAX, Urgency};
 use crate::refused::Refused;
 use crate::session::Message;
 use crate::state::{Agent, Session, State, Step};
@@ -40,7 +40,7 @@ pub(super) fn send(
         check(state, sender, &letter)?;
         match letter.envelope.kind {
             Kind::Response => respond(state, at, sender, &letter),
-            Kind::Request | Kind::Notification if letter.to.as_str() == BROADCAST => {
+            Kind::Request | Kind::Notification if is_to_many(letter.to) => {
                 broadcast(state, at, sender, &letter)
             }
             Kind::Request | Kind::Notification => tell(state, at, sender, &letter),
@@ -83,21 +83,31 @@ pub(super) fn waits_for(correlation: &str) -> String {
     format!("waits for the answer to {correlation}")
 }
 
+/// Whether a receiver is not one agent.
+pub(super) fn is_to_many(to: &AgentId) -> bool {
+    to.as_str() == BROADCAST || message::channel_of(to).is_some()
+}
+
+/// Whether an agent gets what goes to all, or to this channel.
+fn listens(agent: &Agent, channel: Option<&str>) -> bool {
+    !agent.retired && channel.is_none_or(|name| agent.spec.channels.iter().any(|own| own == name))
+}
+
 fn letter<'a>((id, session): Named<'_>, index: usize, act: &'a Act) -> Result<Letter<'a>, String> {
     let Act::SendMessage { to, content, kind, priority, reply_to, wait_ms, approved, issues } = act else {
         return Err("not a send_message".to_owned());
     };
     let kind = kind.unwrap_or(if reply_to.is_some() { Kind::Response } else { Kind::Request });
-    let broadcast = to.as_str() == BROADCAST;
+    let (broadcast, to_many) = (to.as_str() == BROADCAST, is_to_many(to));
     let refused = match (kind, reply_to) {
         (Kind::Response, None) => Some("a response needs reply_to, the id of the request that it answers"),
-        (Kind::Response, Some(_)) if broadcast => Some("a response goes to who asked, not to all"),
+        (Kind::Response, Some(_)) if to_many => Some("a response goes to who asked, not to all"),
         (Kind::Request | Kind::Notification, Some(_)) => {
             Some("reply_to is for a response; leave out the type")
         }
         (Kind::Response, Some(_)) | (Kind::Request | Kind::Notification, None) => None,
     };
-    let misplaced = if wait_ms.is_some() && (kind != Kind::Request || broadcast) {
+    let misplaced = if wait_ms.is_some() && (kind != Kind::Request || to_many) {
         Some("wait_ms is for a request to one agent")
     } else if kind != Kind::Response && (approved.is_some() || !issues.is_empty()) {
         Some("approved and issues are for a response")
@@ -116,6 +126,7 @@ fn letter<'a>((id, session): Named<'_>, index: usize, act: &'a Act) -> Result<Le
     let envelope = Envelope {
         kind,
         broadcast,
+        channel: message::channel_of(to).map(str::to_owned),
         priority: *priority,
         correlation_id: name,
         in_reply_to: reply_to.clone(),
@@ -140,7 +151,7 @@ fn check(state: &State, (id, session): Named<'_>, letter: &Letter<'_>) -> Result
     if letter.content.trim().is_empty() {
         return Err(Refused::EmptyMessage.to_string());
     }
-    if letter.to.as_str() != BROADCAST && state.employed(letter.to).is_none() {
+    if !is_to_many(letter.to) && state.employed(letter.to).is_none() {
         return Err(no_agent(state, letter.to.as_str()));
     }
     let most = state.settings.limits.request_turns_max;
@@ -224,7 +235,8 @@ fn broadcast(
     (id, session): Named<'_>,
     letter: &Letter<'_>,
 ) -> Result<(Vec<Event>, String), String> {
-    let others = state.agents.values().filter(|a| !a.retired && a.spec.id != session.agent);
+    let channel = message::channel_of(letter.to);
+    let others = state.agents.values().filter(|a| a.spec.id != session.agent && listens(a, channel));
     let wants_answer = letter.envelope.kind == Kind::Request;
     let mut events = Vec::new();
     let mut count = 0_usize;
@@ -235,7 +247,10 @@ fn broadcast(
         count += 1;
     }
     if count == 0 {
-        return Err("there is no other agent".to_owned());
+        return Err(match channel {
+            Some(name) => no_channel(state, name, Some(&session.agent)),
+            None => "there is no other agent".to_owned(),
+        });
     }
     let next = if wants_answer { "; answers come as messages" } else { "" };
     Ok((events, format!("sent to {count} agents{next}")))
@@ -382,15 +397,38 @@ pub(super) fn of_person(at: Time, text: &str, priority: Urgency, by: &str) -> Me
     Message { envelope: (!priority.is_normal()).then(|| Box::new(envelope)), ..message }
 }
 
-/// A person speaks to all agents.
-pub(super) fn to_all(state: &State, at: Time, message: &Message) -> Result<Vec<Event>, Refused> {
+/// A person speaks to all agents, or to those that listen to a channel.
+pub(super) fn to_many(
+    state: &State,
+    at: Time,
+    to: &AgentId,
+    message: &Message,
+) -> Result<Vec<Event>, Refused> {
+    let channel = message::channel_of(to);
     let envelope = message.envelope.as_deref().cloned().unwrap_or_default();
-    let envelope = Some(Box::new(Envelope { broadcast: true, ..envelope }));
-    let message = Message { envelope, ..message.clone() };
-    let agents = state.agents.values().filter(|agent| !agent.retired);
+    let to_all = channel.is_none();
+    let envelope = Envelope { broadcast: to_all, channel: channel.map(str::to_owned), ..envelope };
+    let message = Message { envelope: Some(Box::new(envelope)), ..message.clone() };
+    let agents = state.agents.values().filter(|agent| listens(agent, channel));
     let events: Vec<Event> =
         agents.flat_map(|agent| intake::tell_agent(state, at, agent, None, message.clone(), None)).collect();
-    if events.is_empty() { Err(Refused::NoAgent(AgentId::new(BROADCAST))) } else { Ok(events) }
+    match channel {
+        _ if !events.is_empty() => Ok(events),
+        Some(name) => Err(Refused::NoReceiver(no_channel(state, name, None))),
+        None => Err(Refused::NoAgent(to.clone())),
+    }
+}
+
+/// Says that nobody, or only who sends, listens to a channel, and which there are.
+fn no_channel(state: &State, name: &str, sender: Option<&AgentId>) -> String {
+    let others = state.agents.values().filter(|a| !a.retired && Some(&a.spec.id) != sender);
+    let known: BTreeSet<&String> = others.flat_map(|agent| &agent.spec.channels).collect();
+    let known: Vec<String> = known.into_iter().take(20).map(|name| format!("{CHANNEL_SIGN}{name}")).collect();
+    let there_are = match known.is_empty() {
+        true => "no agent's file names `channels`".to_owned(),
+        false => format!("there are: {}", known.join(", ")),
+    };
+    format!("nobody else listens to {CHANNEL_SIGN}{name}; {there_are}")
 }
 
 /// Says that there is no such agent, and who was probably meant.

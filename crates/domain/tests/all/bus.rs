@@ -192,7 +192,10 @@ impl Book {
             let arrived = self.arrived.get(word).map_or(&[][..], Vec::as_slice);
             assert!(sent.accepted || arrived.is_empty(), "{word} was refused and arrived");
             assert!(!sent.accepted || !arrived.is_empty(), "{word} was accepted and is lost: {sent:?}");
-            if sent.to != BROADCAST {
+            if sent.to == "#ops" {
+                let listens = |a: &Arrival| home.state.agents[&a.agent].spec.channels == ["ops"];
+                assert!(arrived.iter().all(listens), "{word} came to who does not listen");
+            } else if sent.to != BROADCAST {
                 assert!(arrived.len() <= 1 && arrived.iter().all(|a| a.agent.as_str() == sent.to));
             }
             for arrival in arrived.iter().filter(|arrival| !arrival.read) {
@@ -232,7 +235,8 @@ fn act(book: &mut Book, known: &[String], wish: &Wish) -> Act {
     match wish {
         Wish::Read => read("a"),
         Wish::Send { to, notifies, priority, waits } => {
-            let whom: Vec<&str> = known.iter().map(String::as_str).chain([BROADCAST, "ghost-001"]).collect();
+            let whom: Vec<&str> =
+                known.iter().map(String::as_str).chain([BROADCAST, "#ops", "ghost-001"]).collect();
             Act::SendMessage {
                 to: AgentId::new(whom[to % whom.len()]),
                 content: book.word(),
@@ -254,7 +258,7 @@ fn input(home: &Home, book: &mut Book, deed: &Deed, number: usize) -> Option<Inp
     let by = "dana".to_owned();
     Some(match deed {
         Deed::Write(urgency) => {
-            let to = pick(&[&known[..], &[BROADCAST.to_owned()]].concat(), number)?;
+            let to = pick(&[&known[..], &[BROADCAST.to_owned(), "#ops".to_owned()]].concat(), number)?;
             let text = book.word();
             let sent = Sent { from: None, to: to.clone(), accepted: false };
             book.sent.insert(text.clone(), sent);
@@ -345,7 +349,11 @@ proptest! {
         let mut home = Home::with(&TEAM, |settings| {
             settings.limits.parallel_max = 3;
             settings.limits.spawned_max = 8;
-        }, |_| {});
+        }, |spec| {
+            if spec.role != "planner" {
+                spec.channels = vec!["ops".to_owned()];
+            }
+        });
         let mut book = Book::default();
         for (deed, number) in &deeds {
             if matches!(deed, Deed::CrashAfter) {

@@ -214,6 +214,35 @@ fn a_broadcast_reaches_all_others_once_and_each_answers() {
 }
 
 #[test]
+fn a_channel_reaches_who_listens_and_not_who_sends() {
+    let mut home = Home::with(
+        &TEAM,
+        |_| {},
+        |spec| {
+            if spec.role != "executor" {
+                spec.channels = vec!["ops".to_owned()];
+            }
+        },
+    );
+    home.task("plan", "planner-001");
+    let waits = send("#ops", "who?", |s| s.wait_ms = Some(1_000));
+    home.wants("planner-001", &[tell("#ops", "who knows the disk?"), tell("#obs", "hello"), waits]);
+    assert_eq!(
+        home.results("planner-001"),
+        [
+            "sent to 1 agents; answers come as messages",
+            "nobody else listens to #obs; there are: #ops",
+            "wait_ms is for a request to one agent",
+        ]
+    );
+    assert_eq!(home.heard("retriever-001"), ["agent:planner-001: who knows the disk?"]);
+    assert!(home.heard("executor-001").is_empty());
+    home.says("retriever-001", "I do");
+    assert_eq!(home.heard("planner-001")[1..], ["agent:retriever-001: I do"]);
+    assert!(home.session_of("planner-001").1.asked.is_empty());
+}
+
+#[test]
 fn a_notification_wants_no_answer() {
     let mut home = Home::new(&TEAM);
     home.task("plan", "planner-001");

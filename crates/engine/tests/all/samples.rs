@@ -495,6 +495,7 @@ fn messages() -> Vec<Event> {
     let envelope = Envelope {
         kind: Kind::Response,
         broadcast: true,
+        channel: None,
         priority: Urgency::Critical,
         correlation_id: name.clone(),
         in_reply_to: name,
@@ -505,10 +506,13 @@ fn messages() -> Vec<Event> {
     };
     let sent =
         Message { envelope: Some(Box::new(envelope)), ..message(Speaker::User, "agent:coder-001", "no") };
+    let envelope = Envelope { channel: Some("ops".to_owned()), ..Envelope::default() };
+    let on_channel = Message { envelope: Some(Box::new(envelope)), ..said.clone() };
     vec![
         Event::MessageAdded { session: session(), message: said.clone(), asker: None, in_file: true },
         Event::MessageAdded { session: session(), message: said, asker: Some(session()), in_file: false },
         Event::MessageAdded { session: session(), message: sent, asker: None, in_file: false },
+        Event::MessageAdded { session: session(), message: on_channel, asker: None, in_file: false },
     ]
 }
 

@@ -29,6 +29,7 @@ pub fn print(spec: &Spec) -> String {
         ("capabilities", &spec.capabilities),
         ("expertise", &spec.expertise),
         ("responsibilities", &spec.responsibilities),
+        ("channels", &spec.channels),
     ] {
         if !words.is_empty() {
             line(key, format!(" {}", list(words)));

@@ -91,6 +91,7 @@ fn envelope_keys(envelope: &Envelope) -> Vec<(&'static str, Written)> {
     let Envelope {
         kind,
         broadcast,
+        channel,
         priority,
         correlation_id,
         in_reply_to,
@@ -102,6 +103,7 @@ fn envelope_keys(envelope: &Envelope) -> Vec<(&'static str, Written)> {
     let text = |text: &str| Written::Text(text.to_owned());
     let mut keys = vec![("type", text(kind.as_str()))];
     keys.extend(broadcast.then(|| ("to", text(BROADCAST))));
+    keys.extend(channel.as_ref().map(|name| ("channel", text(name))));
     keys.extend((!priority.is_normal()).then(|| ("priority", text(priority.as_str()))));
     keys.extend(correlation_id.as_ref().map(|id| ("correlation_id", text(id))));
     keys.extend(in_reply_to.as_ref().map(|id| ("in_reply_to", text(id))));

@@ -74,6 +74,7 @@ fn envelope(node: &Node) -> Option<Box<Envelope>> {
     Some(Box::new(Envelope {
         kind,
         broadcast: node.get_text("to").is_some(),
+        channel: node.get_text("channel"),
         priority: node.get("priority").and_then(Node::text).and_then(Urgency::parse).unwrap_or_default(),
         correlation_id: node.get_text("correlation_id"),
         in_reply_to: node.get_text("in_reply_to"),

@@ -76,6 +76,7 @@ proptest! {
         made.permissions.delegation.allowed_targets = lists.3;
         made.permissions.delegation.can_delegate = flags.0;
         made.permissions.can_access_context = flags.1;
+        made.channels = if flags.2 { vec!["ops".to_owned(), "true-north".to_owned()] } else { Vec::new() };
         made.priority = numbers.0;
         made.permissions.concurrency.max_parallel_tasks = numbers.1;
         made.permissions.concurrency.task_timeout_ms = numbers.2;

@@ -48,6 +48,7 @@ fn an_agent_in_yaml_is_read_whole() {
         capabilities: strings(&["execute_command", "read_file", "write_file"]),
         expertise: strings(&["docker", "linux"]),
         responsibilities: strings(&["ops:*", "docker:inspect"]),
+        channels: strings(&["ops"]),
         priority: 5,
         permissions: Permissions {
             tools: Tools {

@@ -349,6 +349,7 @@ fn envelope(at: i64, text: &str) -> Envelope {
     Envelope {
         kind: Kind::ALL[usize::try_from(at % 3).unwrap()],
         broadcast: at % 2 == 0,
+        channel: (at % 19 == 0).then(|| "ops".to_owned()),
         priority: Urgency::ALL[usize::try_from(at % 4).unwrap()],
         correlation_id: name(5),
         in_reply_to: name(7),
