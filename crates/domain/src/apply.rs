@@ -126,15 +126,17 @@ impl State {
             | Event::Parked { .. }
             | Event::Resumed { .. }
             | Event::TaskParked { .. }
-            | Event::TaskResumed { .. } => self.meter(at, event),
+            | Event::TaskResumed { .. }
+            | Event::BudgetRaised { .. } => self.meter(at, event),
             Event::FileTrusted { path, .. } => _ = self.files.remove(path),
             Event::LabelsFound { labels } => self.label_files(labels),
-            Event::ApprovalEnded { approval, outcome } => self.end_approval(approval, outcome),
+            Event::ApprovalEnded { approval, outcome } => self.end_approval(at, approval, outcome),
         }
     }
 
     fn restart_clocks(&mut self, at: Time) {
         self.restart_waits();
+        self.stop_parked();
         self.restart_leases(at);
         // Time during which nothing ran does not count as working time.
         let working: Vec<SessionId> = self

@@ -83,6 +83,13 @@ pub struct Request {
     pub expires: Option<Time>,
 }
 
+impl Request {
+    /// Whether a budget that is used up asks, and no call.
+    pub fn is_about_budget(&self) -> bool {
+        matches!(self.act, Act::RaiseBudget { .. })
+    }
+}
+
 /// A person's answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

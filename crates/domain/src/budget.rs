@@ -4,6 +4,8 @@
 //! Windows are fixed and follow UTC: the minute, the day, the month; a run has one window that never closes. A call
 //! counts in the window in which it was reserved, so what ends after midnight still belongs to the day before.
 
+pub mod question;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
@@ -332,6 +334,14 @@ pub struct Short {
 /// What was spent on a day, by agent, model and task (or the conversation, if it is about none).
 pub type Day = BTreeMap<AgentId, BTreeMap<String, BTreeMap<String, Spent>>>;
 
+/// An amount as people read it.
+pub(crate) fn units_of(unit: &str, amount: u64) -> String {
+    match unit {
+        "money" => usage::money(amount),
+        _ => amount.to_string(),
+    }
+}
+
 /// All meters of a home.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Ledger {
@@ -349,6 +359,9 @@ pub struct Ledger {
     /// Tasks that a budget keeps from beginning.
     #[serde(default)]
     pub(crate) parked_tasks: BTreeSet<TaskId>,
+    /// What people are asked when a budget is used up.
+    #[serde(default, skip_serializing_if = "question::Questions::is_empty")]
+    questions: question::Questions,
     /// By day of UTC.
     pub days: BTreeMap<String, Day>,
 }
@@ -466,22 +479,21 @@ impl Ledger {
             {
                 meter.reserved = meter.reserved.less(own.left);
             }
+            let (Meter { spent, reserved, .. }, raised) = (meter, self.raised(&node, at));
             let units = [
-                ("requests", node.requests, need.requests, meter.spent.requests, meter.reserved.requests),
-                ("tokens", node.tokens, need.tokens, meter.spent.tokens, meter.reserved.tokens),
-                ("money", node.money, need.money, meter.spent.money, meter.reserved.money),
+                ("requests", node.requests, None, need.requests, spent.requests, reserved.requests),
+                ("tokens", node.tokens, raised.tokens, need.tokens, spent.tokens, reserved.tokens),
+                ("money", node.money, raised.money, need.money, spent.money, reserved.money),
             ];
-            for (unit, cap, need, spent, reserved) in units {
-                let Some(cap) = cap else { continue };
+            for (unit, own_cap, raised, need, spent, reserved) in units {
+                let Some(own_cap) = own_cap else { continue };
+                let cap = own_cap.saturating_add(raised.unwrap_or_default());
                 if spent.saturating_add(reserved).saturating_add(need) <= cap {
                     continue;
                 }
-                let until = node.window.opens(at).filter(|_| need <= cap);
+                let until = node.window.opens(at).filter(|_| need <= own_cap);
                 let held = spent.saturating_add(need) <= cap;
-                let show = |amount: u64| match unit {
-                    "money" => usage::money(amount),
-                    _ => amount.to_string(),
-                };
+                let show = |amount: u64| units_of(unit, amount);
                 let then = match (until, held) {
                     (Some(until), _) => format!("it goes on at {}", minute_of(until)),
                     (None, true) => "it goes on when others give back what they reserved".to_owned(),

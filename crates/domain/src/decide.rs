@@ -14,6 +14,7 @@ mod intake;
 mod locks;
 mod messages;
 mod plan;
+mod question;
 mod recover;
 mod review;
 mod spawn;
@@ -112,6 +113,7 @@ fn follow(state: &State, at: Time, input: &Input) -> Result<Vec<Event>, Refused>
             next if next > state.next_approval => Ok(vec![Event::ApprovalsFound { next }]),
             _ => Ok(Vec::new()),
         },
+        Input::QuestionFound { approval } => Ok(question::orphaned(state, approval)),
         Input::SessionRead { head, status, next_message, tail, label, approvals } => {
             Ok(recover::session(state, at, head, *status, *next_message, tail, label, approvals))
         }
@@ -201,7 +203,8 @@ fn proceed(state: &State, at: Time) -> Vec<Event> {
         return turn::attend(state, at, id, session);
     }
     if !state.can_start() {
-        return Vec::new();
+        // Last, so that one question tells of all that was parked.
+        return question::settle(state, at);
     }
     match state.next_work() {
         Some(Work::Session(id)) => turn::wake(state, at, id),

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::agent;
 use crate::approval::{Outcome, Request};
-use crate::budget::Hold;
+use crate::budget::{Cap, Hold};
 use crate::delegation::Delegation;
 use crate::evidence::Evidence;
 use crate::id::{
@@ -299,7 +299,7 @@ pub enum Event {
         /// Which.
         call: CallId,
     },
-    /// The gate asks a person.
+    /// The gate asks a person about a call, or Synod itself about a budget.
     CallAsked {
         /// What exactly.
         request: Box<Request>,
@@ -376,6 +376,15 @@ pub enum Event {
     TaskResumed {
         /// Which.
         task: TaskId,
+    },
+    /// A person said that a budget may be passed once; what waited for it looks again.
+    BudgetRaised {
+        /// The node, as in the settings; a run with its name.
+        budget: String,
+        /// By how much, until its window ends.
+        cap: Cap,
+        /// Where they said so.
+        approval: ApprovalId,
     },
     /// A person vouches for what stands in a file, as it stands.
     FileTrusted {
@@ -604,6 +613,7 @@ impl Event {
             Self::Resumed { .. } => "resumed",
             Self::TaskParked { .. } => "task_parked",
             Self::TaskResumed { .. } => "task_resumed",
+            Self::BudgetRaised { .. } => "budget_raised",
             Self::FileTrusted { .. } => "file_trusted",
             Self::LabelsFound { .. } => "labels_found",
         }

@@ -147,6 +147,12 @@ fn judge_act(asker: &Asker<'_>, policy: &Policy, act: &Act, seen: Option<&Seen>)
         | Act::ListSessions { .. }
         | Act::ReadSession { .. }
         | Act::SlackRead { .. } => (Verdict::Allow, asks_nobody(act.tool())),
+        Act::RaiseBudget { .. } => {
+            return deny(
+                "raise_budget is Synod's own".to_owned(),
+                "there is no tool raise_budget".to_owned(),
+            );
+        }
         Act::Check { .. } => {
             return deny("check is Synod's own".to_owned(), "there is no tool check".to_owned());
         }

@@ -113,6 +113,11 @@ pub enum Input {
         /// Who.
         by: String,
     },
+    /// An approval file about a budget was found that waits for an answer.
+    QuestionFound {
+        /// Which.
+        approval: ApprovalId,
+    },
     /// Approval files were found with numbers up to this.
     ApprovalsFound {
         /// The highest.

@@ -62,6 +62,7 @@ pub fn react(state: &State, event: &Event) -> Option<Effect> {
         | Event::Resumed { .. }
         | Event::TaskParked { .. }
         | Event::TaskResumed { .. }
+        | Event::BudgetRaised { .. }
         | Event::FileTrusted { .. }
         | Event::LabelsFound { .. }
         | Event::LockAwaited { .. }

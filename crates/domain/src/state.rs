@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::agent;
 use crate::approval::{Outcome, Request};
 use crate::budget::Ledger;
+use crate::budget::question::Due;
 use crate::delegation::Delegations;
 use crate::id::{
     AgentId, ApprovalId, CallId, DelegationId, LockName, ReviewId, Seq, SessionId, TaskId, Ticket, Time,
@@ -545,7 +546,13 @@ impl State {
 
     /// Whether the domain has nothing to do until something comes from outside: an outcome, a person, a deadline.
     pub fn is_settled(&self) -> bool {
-        self.agenda.is_empty() && self.locks.is_settled() && !self.can_start()
+        let is_asked = self.question_due().is_none();
+        is_asked && self.agenda.is_empty() && self.locks.is_settled() && !self.can_start()
+    }
+
+    /// What is to be asked about a budget that is used up, or to be taken back.
+    pub(crate) fn question_due(&self) -> Option<Due<'_>> {
+        self.ledger.question_due(&self.settings, self.at)
     }
 
     /// Whether nothing is under way either: whatever comes next comes from a person or from outside.

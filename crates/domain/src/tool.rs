@@ -424,6 +424,17 @@ pub enum Act {
         /// What the agent says came of the task.
         result: String,
     },
+    /// Let a budget that is used up be passed once. Synod asks a person for it; no agent has it.
+    RaiseBudget {
+        /// The node, as in the settings; a run with its name.
+        budget: String,
+        /// By so many tokens.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        tokens: Option<u64>,
+        /// By so much money, in millionths.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        money: Option<u64>,
+    },
     /// Post to Slack, through `inbox/slack-outbox.jsonl`.
     SlackSend {
         /// Where.
@@ -578,6 +589,7 @@ impl Act {
             Self::ReadSession { .. } => "read_session",
             Self::SlackRead { .. } => "slack_read",
             Self::Check { .. } => CHECK,
+            Self::RaiseBudget { .. } => "raise_budget",
             Self::SlackSend { .. } => "slack_send",
             Self::EmailSend { .. } => "email_send",
         }

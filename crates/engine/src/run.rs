@@ -220,7 +220,8 @@ impl Loop {
         let pulse = Pulse {
             seq,
             idle: state.is_idle(),
-            approvals: state.approvals.len(),
+            // What a budget asks is told of by what it keeps from going on.
+            approvals: state.approvals.values().filter(|request| !request.is_about_budget()).count(),
             parked: state.parked().count(),
         };
         self.pulse.send_if_modified(|last| std::mem::replace(last, pulse) != pulse);

@@ -119,6 +119,7 @@ pub(crate) fn show(act: &Act) -> Shown {
             "text",
             &evidence.to_string(),
         ),
+        Act::RaiseBudget { budget, tokens, money } => show_budget(budget, &raise(*tokens, *money)),
         Act::EmailSend { to, subject, text } => shown(
             "email",
             format!("Approve mail to {to}: {subject}"),
@@ -163,6 +164,23 @@ pub(crate) fn show(act: &Act) -> Shown {
             shown(act.tool(), format!("Approve {}", act.tool()), "Arguments".to_owned(), "json", &text)
         }
     }
+}
+
+fn show_budget(budget: &str, amount: &str) -> Shown {
+    Shown {
+        kind: "budget",
+        title: short(&visible(&format!("Approve passing {budget} once by {amount}"))),
+        label: "Budget that has no room".to_owned(),
+        language: "text",
+        text: visible(&format!("{budget} may be passed once, by {amount}, until its window ends")),
+    }
+}
+
+/// By how much a budget may be passed, in words.
+pub fn raise(tokens: Option<u64>, money: Option<u64>) -> String {
+    let tokens = tokens.map(|tokens| format!("{tokens} tokens"));
+    let money = money.map(|amount| format!("{} of money", domain::usage::money(amount)));
+    tokens.into_iter().chain(money).collect::<Vec<_>>().join(" and ")
 }
 
 /// The arguments of an act, one a line.

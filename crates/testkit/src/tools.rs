@@ -169,6 +169,7 @@ impl Inner {
                 Outcome::done("posted".to_owned())
             }
             Act::Extract { .. } => Outcome::failed("a model answers this"),
+            Act::RaiseBudget { .. } => Outcome::failed("a person says this"),
             Act::Check { evidence, .. } => match evidence {
                 Evidence::File(path) if !self.files.contains_key(&path) => {
                     Outcome::failed(format!("not done: {path} does not exist"))

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use domain::approval::{Answer, Outcome, Request};
+use domain::budget::Cap;
 use domain::delegation::{self, Delegation};
 use domain::event::{Event, Finish, Found, FoundCall, Tail};
 use domain::evidence::Evidence;
@@ -164,7 +165,7 @@ impl Trail {
             Event::ReviewAsked { .. } | Event::ReviewMoved { .. } => self.review(&new, &recorded.event),
             Event::Parked { session, parked, .. } => vec![self.parked(&new, session, parked)],
             Event::LockFreed { name, session, why } => self.lock_taken(&new, session, name, why),
-            Event::TaskParked { task, parked } => vec![not_begun(&new, task, parked)],
+            Event::TaskParked { .. } | Event::BudgetRaised { .. } => about_budget(&new, &recorded.event),
             Event::LineTaken { .. }
             | Event::LockAwaited { .. }
             | Event::LockGranted { .. }
@@ -515,6 +516,22 @@ fn verified(line: Line, task: &TaskId, evidence: &[Evidence]) -> Line {
         by: "synod".to_owned(),
         ..line
     }
+}
+
+fn about_budget(new: &dyn Fn(Kind, &str) -> Line, event: &Event) -> Vec<Line> {
+    match event {
+        Event::TaskParked { task, parked } => vec![not_begun(new, task, parked)],
+        Event::BudgetRaised { budget, cap, approval } => vec![raised(new, budget, *cap, approval)],
+        _ => Vec::new(),
+    }
+}
+
+/// A budget that a person lets be passed once.
+fn raised(new: &dyn Fn(Kind, &str) -> Line, budget: &str, cap: Cap, approval: &ApprovalId) -> Line {
+    let (rule, action) = (brief(budget, TEXT_BYTES_MAX), "raise_budget".to_owned());
+    let note = format!("by {}", formats::approval::raise(cap.tokens, cap.money));
+    let by = "synod".to_owned();
+    Line { rule, action, note, by, approval: approval.to_string(), ..new(Kind::Config, "changed") }
 }
 
 /// A task that a budget keeps from beginning.

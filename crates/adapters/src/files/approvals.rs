@@ -195,6 +195,18 @@ impl Desk {
         }
     }
 
+    /// Questions about budgets that no journal knows are taken back: nobody knows what was spent, and what waits asks anew.
+    pub(super) fn find_questions(&mut self) {
+        for path in self.list("approvals/pending", ".approval.md") {
+            let Ok(Some(found)) = disk::read(&self.home.join(&path)) else { continue };
+            let Some(detail) = read_detail(&path, &found.text).value else { continue };
+            let request = detail.request;
+            if request.is_about_budget() && !self.state.approvals.contains_key(&request.id) {
+                self.say(Input::QuestionFound { approval: request.id });
+            }
+        }
+    }
+
     /// What the files know of a session's approvals, by call; used when there is no journal.
     pub(super) fn approvals_of(&mut self, session: &SessionId) -> BTreeMap<CallId, (Found, Request)> {
         let mut all = BTreeMap::new();

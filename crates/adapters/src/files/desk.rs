@@ -248,6 +248,7 @@ impl Desk {
                 self.count_approvals();
                 if self.is_new {
                     self.find_labels();
+                    self.find_questions();
                 }
                 let stamps = stamps::take(&self.home);
                 self.to_name = Some(BTreeSet::new());

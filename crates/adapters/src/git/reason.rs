@@ -435,6 +435,7 @@ fn act_words(act: &Act, tense: Tense) -> String {
         Act::MergeBranch { review } => format!("{} {review}", say("merged", "merge")),
         Act::SpawnAgent { role, .. } => format!("{} a {role}", say("spawned", "spawn")),
         Act::TerminateAgent { agent, .. } => format!("{} {agent}", say("terminated", "terminate")),
+        Act::RaiseBudget { budget, .. } => format!("{} {budget} once", say("passed", "pass")),
         Act::SlackSend { channel, .. } => format!("{} to {channel}", say("wrote", "write")),
         Act::EmailSend { to, .. } => format!("{} {to}", say("mailed", "mail")),
         _ => format!("{} {}", say("used", "use"), act.tool()),

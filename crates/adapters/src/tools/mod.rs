@@ -347,6 +347,7 @@ impl Tools for Toolbox {
                 self.post(move |root| email::email_send(root, ticket.effect, at, &mail)).await
             }
             Act::Extract { .. } => Err("extract is answered by a model".to_owned()),
+            Act::RaiseBudget { .. } => Err("raise_budget is for people".to_owned()),
             Act::Check { evidence, .. } => return evidence::check(self, order, evidence).await,
             Act::ExecuteCommand { command } => {
                 return self.command(&order, &command, order.permit).await;

@@ -3,10 +3,11 @@
 use std::path::Path;
 
 use domain::budget::{Cap, Node, Payer, Window, nodes};
-use domain::id::AgentId;
+use domain::id::{AgentId, Time};
 use domain::settings::Settings;
 use domain::state::{Halt, State};
 use domain::usage::money;
+use formats::approval::raise;
 use formats::document::{Document, Scalar};
 use serde_json::{Value, json};
 
@@ -55,6 +56,7 @@ pub fn show(home: &Path, out: &Out) -> anyhow::Result<Exit> {
                         "requests": row.requests, "tokens": row.cap.tokens,
                         "money": row.cap.money.map(money),
                     },
+                    "raised": raised_json(&state, &row.node, at),
                     "spent": amount(meter.spent),
                     "reserved": amount(meter.reserved),
                     "opens": row.node.window.opens(at).map(formats::time::print),
@@ -72,11 +74,30 @@ pub fn show(home: &Path, out: &Out) -> anyhow::Result<Exit> {
             out.line(line);
         }
     }
+    for row in &rows {
+        let raised = state.ledger.raised(&row.node, at);
+        if !raised.is_none() {
+            let amount = raise(raised.tokens, raised.money);
+            out.line(format!(
+                "{} may be passed by {amount} until its window ends: a person said so",
+                row.node.name
+            ));
+        }
+    }
     for Halt { session, task, parked, .. } in state.parked() {
         let who = session.map(ToString::to_string).or(task.map(ToString::to_string)).unwrap_or_default();
         out.line(format!("{who} waits: {}", parked.reason));
     }
     Ok(Exit::Ok)
+}
+
+/// By how much a person lets a budget be passed until its window ends.
+fn raised_json(state: &State, node: &Node, at: Time) -> Value {
+    let raised = state.ledger.raised(node, at);
+    if raised.is_none() {
+        return Value::Null;
+    }
+    json!({ "tokens": raised.tokens, "money": raised.money.map(money) })
 }
 
 /// The nodes that have a cap, for all that there is to pay for.

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use domain::evidence::Evidence;
 use domain::tool::Act;
+use formats::approval::raise;
 use serde_json::{Value, json};
 
 use crate::failure::Exit;
@@ -110,6 +111,13 @@ fn act(act: &Act) -> (String, String) {
             (format!("{task} is done"), result.clone())
         }
         Act::Check { task, evidence, .. } => (format!("evidence that {task} demands"), evidence.to_string()),
+        Act::RaiseBudget { budget, tokens, money } => {
+            let amount = raise(*tokens, *money);
+            (
+                format!("pass {} once", text::line(budget)),
+                format!("by {amount}, until its window ends; what waits goes on"),
+            )
+        }
         Act::EmailSend { to, subject, text } => {
             (format!("mail {}", text::line(to)), format!("Subject: {}\n\n{text}", text::line(subject)))
         }
@@ -155,6 +163,7 @@ pub fn act_line(wanted: &Act) -> String {
         Act::EmailSend { subject, .. } => format!("{label}: {}", text::line(subject)),
         Act::CreateDirectory { .. }
         | Act::Check { .. }
+        | Act::RaiseBudget { .. }
         | Act::SlackSend { .. }
         | Act::ReadFile { .. }
         | Act::ListDirectory { .. }

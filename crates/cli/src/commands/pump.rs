@@ -43,7 +43,7 @@ fn report(exit: Exit, waiting: usize, timeout: u64, out: &Out) {
     } else if exit == Exit::Waiting {
         out.say(format!("{waiting} approval(s) wait for you: `synod inbox` shows them"));
     } else if exit == Exit::Limit {
-        out.say("a budget keeps work from going on: `synod budget show` says which, and until when");
+        out.say("a budget keeps work from going on: `synod budget show` says which, `synod inbox` what you can do");
     } else if exit == Exit::TimedOut {
         out.say(format!("not done within {timeout} s; what is under way goes on"));
     }

@@ -123,7 +123,9 @@ fn answer(id: &TaskId, ended: Option<Ended>, exit: Exit, timeout: u64, out: &Out
     } else if exit == Exit::Waiting {
         out.say(format!("{id} waits for a person: see `synod inbox`, decide, then go on with `synod pump`"));
     } else if exit == Exit::Limit {
-        out.say(format!("{id} waits for a budget: `synod budget show` says which, and until when"));
+        out.say(format!(
+            "{id} waits for a budget: `synod budget show` says which, `synod inbox` what you can do"
+        ));
     } else if exit == Exit::TimedOut {
         out.say(format!("{id} is not done within {timeout} s; go on with `synod pump`"));
     } else {

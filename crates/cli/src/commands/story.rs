@@ -11,6 +11,7 @@ use domain::state::{Requester, Stage};
 use domain::task::{Change, End};
 use domain::tool::{Act, Call, Want};
 use engine::{Closed, Handle};
+use formats::approval::raise;
 
 use crate::view;
 
@@ -222,6 +223,9 @@ pub fn act_words(act: &Act) -> String {
         Act::Unlock { name } => format!("give the lock {name} back"),
         Act::SlackRead { .. } => "read Slack messages".to_owned(),
         Act::Check { task, evidence, .. } => format!("check that {task} is done ({evidence})"),
+        Act::RaiseBudget { budget, tokens, money } => {
+            format!("pass {budget} once by {}", raise(*tokens, *money))
+        }
         Act::SlackSend { channel, text } => format!("post in {channel}: \"{}\"", one_line(text)),
         Act::EmailSend { to, subject, .. } => format!("mail {to}: \"{}\"", one_line(subject)),
     }

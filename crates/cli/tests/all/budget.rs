@@ -1,8 +1,11 @@
-//! `synod budget` and `synod cost`: what may be spent and what was; a budget that is used up ends `run` with 5.
+//! `synod budget` and `synod cost`: what may be spent and what was; a budget that is used up ends `run` with 5 and asks.
 
 use serde_json::{Value, json};
 
+use domain::task::Mark;
+
 use crate::home::Home;
+use crate::team::{Team, until_so};
 
 fn json(home: &Home, args: &[&str]) -> Value {
     let ran = home.run(args);
@@ -68,4 +71,89 @@ fn a_budget_that_is_none_or_for_nobody_is_refused_and_changes_nothing() {
     assert_eq!(home.run(&["check"]).code, 0);
     assert_eq!(home.run(&["budget", "set", "month", "--agent", "executor-001", "--money", "none"]).code, 0);
     assert!(home.run(&["budget", "show"]).stdout.starts_with("no budget is set"));
+}
+
+const QUEUE: &str = "tasks/approvals.task.md";
+const FIRST: &str = "approvals/pending/approval-0001.approval.md";
+
+/// A team whose two tasks wait for a budget that has no room for either.
+fn waiting() -> Team {
+    let team = Team::nothing();
+    team.write(
+        "synod.yaml",
+        "providers:\n  script: {kind: scripted, script: scripts/team.yaml}\nmodels:\n  small: {provider: script, model: s}\nrouting: {fallback: executor-001}\nbudgets: {day: {tokens: 2400}}\n",
+    );
+    team.write("scripts/team.yaml", "rules:\n  - answer: Done.\n");
+    team.write(
+        "agents/executor-001.agent.yaml",
+        "id: executor-001\ntype: executor\nmodel: {primary: small, max_tokens: 500}\n",
+    );
+    for text in ["look", "look again"] {
+        assert_eq!(team.synod(&["run", text]).code, 5);
+    }
+    assert_eq!(team.names("approvals/pending").len(), 1, "one question for all that waits");
+    team
+}
+
+fn raised(team: &Team) -> Value {
+    let shown: Value = serde_json::from_str(&team.fine(&["budget", "show", "--json"])).unwrap();
+    shown["budgets"][0]["raised"].clone()
+}
+
+fn still_open(team: &Team) -> usize {
+    let shown: Value = serde_json::from_str(&team.fine(&["budget", "show", "--json"])).unwrap();
+    shown["parked"].as_array().unwrap().len()
+}
+
+#[test]
+fn a_used_up_budget_asks_and_a_yes_lets_it_be_passed_once_also_after_kills() {
+    let team = waiting();
+    let inbox = team.fine(&["inbox"]);
+    assert!(inbox.contains("by 2400 tokens, until its window ends; what waits goes on"), "{inbox}");
+    assert!(inbox.contains("budgets.day: of 2400 tokens, 0 are spent and 0 reserved."), "{inbox}");
+    let asked = team.read(FIRST);
+    team.up().kill();
+    assert_eq!((team.read(FIRST), raised(&team)), (asked, Value::Null));
+    let up = team.up();
+    team.fine(&["approve", "approval-0001"]);
+    up.kill();
+    assert_eq!(raised(&team), json!({"tokens": 2400, "money": null}));
+    assert_eq!(team.pump(), 0);
+    assert_eq!((still_open(&team), team.names("approvals/pending").len()), (0, 0));
+    assert!(team.read("approvals/approved/approval-0001.approval.md").contains("status: approved"));
+    assert_eq!(team.mark(QUEUE, "approval-0001"), Some(Mark::Done));
+    let log = team.read("log/audit.jsonl");
+    let of =
+        |word: &str| log.lines().filter(|line| line.contains("approval-0001") && line.contains(word)).count();
+    assert_eq!(of("\"outcome\":\"ask\"") + of("\"outcome\":\"approved\"") + of("by 2400 tokens"), 3, "{log}");
+    team.is_in_order();
+}
+
+#[test]
+fn a_no_in_the_file_leaves_the_work_parked_and_a_raised_budget_takes_the_question_back() {
+    let team = waiting();
+    team.edit(QUEUE, "- [_]", "- [-]");
+    assert_eq!(team.pump(), 5);
+    assert_eq!((still_open(&team), team.names("approvals/pending").len()), (2, 0));
+    assert_eq!(team.pump(), 5, "nobody is asked again today");
+    assert_eq!(team.names("approvals/pending").len(), 0);
+    let team = waiting();
+    team.fine(&["budget", "set", "day", "--tokens", "400000"]);
+    assert_eq!(team.pump(), 0);
+    assert!(team.read("approvals/rejected/approval-0001.approval.md").contains("status: withdrawn"));
+    assert_eq!(team.fine(&["inbox"]), "Nothing waits for you.\n");
+}
+
+#[test]
+fn what_was_asked_is_asked_anew_when_the_journal_is_gone() {
+    let team = waiting();
+    std::fs::remove_dir_all(team.at(".synod")).unwrap();
+    let up = team.up();
+    until_so("it asks anew", || team.at("approvals/pending/approval-0002.approval.md").exists());
+    until_so("the old question is taken back", || !team.at(FIRST).exists());
+    up.kill();
+    assert!(team.read("approvals/rejected/approval-0001.approval.md").contains("status: withdrawn"));
+    team.fine(&["approve", "approval-0002"]);
+    assert_eq!((team.pump(), still_open(&team)), (0, 0));
+    team.is_in_order();
 }

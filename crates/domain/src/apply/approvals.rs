@@ -4,6 +4,7 @@ use crate::apply::number_in;
 use crate::approval::{Answer, Outcome, Request};
 use crate::id::{ApprovalId, Time};
 use crate::state::{Deadline, State, Step};
+use crate::tool::Act;
 
 impl State {
     /// A call waits for a person, and has no lock while it does.
@@ -14,14 +15,24 @@ impl State {
             self.deadlines.insert((expires, Deadline::Approval(request.id.clone())));
         }
         self.step(&request.session, request.call.as_str(), Step::Asking { approval: request.id.clone() });
+        if let Act::RaiseBudget { budget, .. } = &request.act {
+            self.ledger.asked(budget, &request.id);
+        }
         self.approvals.insert(request.id.clone(), request.clone());
     }
 
-    pub(super) fn end_approval(&mut self, id: &ApprovalId, outcome: &Outcome) {
+    pub(super) fn end_approval(&mut self, at: Time, id: &ApprovalId, outcome: &Outcome) {
         self.decided.insert(id.clone(), outcome.clone());
         let Some(request) = self.approvals.remove(id) else { return };
         if let Some(expires) = request.expires {
             self.deadlines.remove(&(expires, Deadline::Approval(id.clone())));
+        }
+        if let Act::RaiseBudget { budget, .. } = &request.act {
+            self.ledger.asked_no_more(budget);
+            if let Outcome::Answered { answer: Answer::Rejected { .. }, .. } = outcome {
+                self.ledger.refuse(&self.settings, at, budget);
+            }
+            return;
         }
         if let Outcome::Answered { answer: Answer::Approved, .. } = outcome {
             self.step(

@@ -9,7 +9,7 @@ use crate::lifecycle::Lifecycle;
 use crate::session::Message;
 use crate::settings::Settings;
 use crate::spawn;
-use crate::state::{Deadline, Parked, Session, Stage, State, Step, Work};
+use crate::state::{Deadline, Halt, Parked, Session, Stage, State, Step, Work};
 use crate::usage::Usage;
 
 /// What is sent beside the conversation: tools, who the agent is, what files say; put right when a request is built.
@@ -39,6 +39,7 @@ pub(super) fn drop_parking(
 ) {
     let Some(parked) = session.parked.take() else { return };
     ledger.parked.remove(id);
+    ledger.stop_no_more(&parked.limit, &Work::Session(id.clone()));
     if let Some(until) = parked.until {
         deadlines.remove(&(until, Deadline::Window(id.clone())));
     }
@@ -61,6 +62,10 @@ impl State {
             Event::Resumed { session } => self.unpark(session),
             Event::TaskParked { task, parked } => self.park_task(task, parked),
             Event::TaskResumed { task } => self.unpark_task(task),
+            Event::BudgetRaised { budget, cap, .. } => {
+                let woken = self.ledger.raise(&self.settings, at, budget, *cap);
+                self.wake_all(woken);
+            }
             _ => {}
         }
     }
@@ -104,6 +109,7 @@ impl State {
         if same {
             return;
         }
+        self.ledger.ask_anew();
         let parked = self.ledger.parked.clone();
         parked.iter().for_each(|id| self.unpark(id));
         let parked = self.ledger.parked_tasks.clone();
@@ -157,6 +163,7 @@ impl State {
         let since = *session.parked_since.get_or_insert(seq);
         session.parked = Some(parked.clone());
         self.ledger.parked.insert(id.clone());
+        self.ledger.stop(parked, Work::Session(id.clone()));
         session.expects = expects;
         if matches!(session.stage, Stage::Thinking { .. } | Stage::Retrying { .. }) {
             // The turn is as if it had not begun.
@@ -187,12 +194,27 @@ impl State {
 
     /// Gives back what is reserved, and lets those look again who wait for it.
     fn give_back(&mut self, id: &SessionId, call: &str, sent: Sent) {
-        for woken in self.ledger.give_back(&self.settings, id, call, sent) {
+        let woken = self.ledger.give_back(&self.settings, id, call, sent);
+        self.wake_all(woken);
+    }
+
+    fn wake_all(&mut self, all: Vec<Work>) {
+        for woken in all {
             match woken {
                 Work::Session(id) => self.unpark(&id),
                 Work::Task(id) => self.unpark_task(&id),
             }
         }
+    }
+
+    /// Says once more who is stopped at which budget, from who is parked.
+    pub(super) fn stop_parked(&mut self) {
+        let who = |halt: &Halt<'_>| {
+            let session = halt.session.cloned().map(Work::Session);
+            session.or(halt.task.cloned().map(Work::Task)).map(|who| (halt.parked.clone(), who))
+        };
+        let all = self.parked().filter_map(|halt| who(&halt)).collect();
+        self.ledger.stop_all(all);
     }
 
     /// Gives back what is reserved for calls that are no longer under way, and lets those look again who wait for it.

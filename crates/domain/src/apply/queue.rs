@@ -167,6 +167,7 @@ impl State {
             agent.queue.leave(rank, rank.since, &Work::Task(id.clone()));
         }
         self.ledger.parked_tasks.insert(id.clone());
+        self.ledger.stop(parked, Work::Task(id.clone()));
         if let Some(until) = parked.until {
             self.deadlines.insert((until, Deadline::Begin(id.clone())));
         }
@@ -198,6 +199,7 @@ impl State {
         let Some(place) = self.tasks.get_mut(id).and_then(|task| task.queued.as_mut()) else { return false };
         let Some(parked) = place.parked.take() else { return false };
         self.ledger.parked_tasks.remove(id);
+        self.ledger.stop_no_more(&parked.limit, &Work::Task(id.clone()));
         self.ledger.wait_no_more(&parked.limit, place.rank.since, Work::Task(id.clone()));
         if let Some(until) = parked.until {
             self.deadlines.remove(&(until, Deadline::Begin(id.clone())));

@@ -6,7 +6,7 @@ use crate::approval::{Answer, Outcome};
 use crate::brief;
 use crate::decide::delegate;
 use crate::decide::turn::{next_turn, result, unknown_text};
-use crate::decide::{locks, messages, moves, review, said};
+use crate::decide::{locks, messages, moves, question, review, said};
 use crate::event::{Event, Finish};
 use crate::evidence::ROUNDS_MAX;
 use crate::id::{ApprovalId, CallId, SessionId, TaskId, Time};
@@ -497,6 +497,10 @@ pub(super) fn answered(
     };
     let outcome = Outcome::Answered { answer: answer.clone(), by: by.to_owned(), via: via.to_owned() };
     let mut events = vec![Event::ApprovalEnded { approval: id.clone(), outcome }];
+    if let Some(follows) = question::answered(request, answer) {
+        events.extend(follows);
+        return Ok(events);
+    }
     if let Answer::Rejected { reason } = answer {
         let why = if reason.is_empty() { "no reason was given".to_owned() } else { reason.clone() };
         let text = format!("rejected by {by}: {why}");

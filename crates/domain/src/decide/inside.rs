@@ -54,6 +54,7 @@ pub(super) fn perform(
         | Act::ReadSession { .. }
         | Act::SlackRead { .. }
         | Act::Check { .. }
+        | Act::RaiseBudget { .. }
         | Act::SendMessage { .. }
         | Act::SlackSend { .. }
         | Act::EmailSend { .. } => Err(format!("{} is not carried out inside", act.tool())),

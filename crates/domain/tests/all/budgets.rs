@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use domain::approval::Answer;
 use domain::budget::{Budgets, Cap, Hold, Node, Payer, Rate, Share, Window, nodes};
 use domain::effect::Effect;
 use domain::event::{Event, Tail};
@@ -15,7 +16,7 @@ use domain::task::{End, Mark};
 use domain::usage::{Price, Usage};
 use proptest::prelude::{Just, Strategy, any, prop_oneof, proptest};
 
-use crate::home::{Home, marked, read, reply, tell, written};
+use crate::home::{Home, answered, marked, no, read, reply, tell, written};
 
 const DAY_MS: u64 = 86_400_000;
 
@@ -393,6 +394,7 @@ enum Deed {
     Write,
     Time(u64),
     Restart,
+    Answer(bool),
 }
 
 fn deed() -> impl Strategy<Value = (Deed, usize)> {
@@ -406,6 +408,7 @@ fn deed() -> impl Strategy<Value = (Deed, usize)> {
         1 => Just(Deed::Write),
         2 => prop_oneof![0..90_000_u64, Just(DAY_MS / 2), Just(20 * DAY_MS)].prop_map(Deed::Time),
         1 => Just(Deed::Restart),
+        2 => any::<bool>().prop_map(Deed::Answer),
     ];
     (deed, any::<usize>())
 }
@@ -463,6 +466,14 @@ fn follow(home: &mut Home, deed: &Deed, number: usize) {
             home.state = found;
             Input::Started
         }
+        (Deed::Answer(yes), _) => {
+            let asked: Vec<_> = home.state.approvals.keys().cloned().collect();
+            if asked.is_empty() {
+                return;
+            }
+            let answer = if *yes { Answer::Approved } else { no() };
+            answered(asked[number % asked.len()].as_str(), answer)
+        }
         (Deed::Reply(..) | Deed::Fail(_) | Deed::Outgrow(_) | Deed::Tool, _) => return,
     };
     home.give(input);
@@ -511,6 +522,14 @@ proptest! {
                     "providers.p.limits" => limits.1,
                     _ => u64::MAX,
                 };
+                // Only a yes of a person raises it, and only for its window.
+                let node = domain::budget::question::named(&home.state.settings, &name);
+                let raised = node.and_then(|node| home.state.ledger.raised(&node, home.at).tokens);
+                let yeses = home.events.iter().filter(|event| {
+                    matches!(event, Event::BudgetRaised { budget, .. } if *budget == name)
+                });
+                assert!(raised.unwrap_or_default() <= cap.saturating_mul(yeses.count() as u64), "{name}");
+                let cap = cap.saturating_add(raised.unwrap_or_default());
                 assert!(tokens <= cap, "{name}: {tokens} of {cap} after {deed:?}");
             }
         }

@@ -18,6 +18,7 @@ mod locks;
 mod messages;
 mod models;
 mod plans;
+mod questions;
 mod queues;
 mod recovering;
 mod reload;

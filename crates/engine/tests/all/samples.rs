@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use domain::agent;
 use domain::approval::{Answer, Outcome, Request, Risk};
-use domain::budget::{Hold, Payer};
+use domain::budget::{Cap, Hold, Payer};
 use domain::delegation::{Delegation, Status};
 use domain::event::{Bill, Event, Finish, Found, FoundCall, Tail};
 use domain::evidence::Evidence;
@@ -78,7 +78,10 @@ fn after(event: Option<&Event>) -> Option<Vec<Event>> {
         Some(Event::Replied { .. }) => summaries(),
         Some(Event::Summarised { .. }) => clearances(),
         Some(Event::CallCleared { .. }) => vec![Event::CallRetried { session: session(), call: call_id() }],
-        Some(Event::CallRetried { .. }) => vec![Event::CallAsked { request: Box::new(request()) }],
+        Some(Event::CallRetried { .. }) => {
+            let asked = |request| Event::CallAsked { request: Box::new(request) };
+            vec![asked(request()), asked(question())]
+        }
         Some(Event::CallAsked { .. }) => {
             let (correlation, due) = ("coder-001-abc123/m-0004.1".to_owned(), Time(1_700_000_001_000));
             vec![Event::CallAwaited { session: session(), call: call_id(), correlation, due }]
@@ -116,7 +119,12 @@ fn after(event: Option<&Event>) -> Option<Vec<Event>> {
             vec![Event::TaskParked { task: task_id(), parked }]
         }
         Some(Event::TaskParked { .. }) => vec![Event::TaskResumed { task: task_id() }],
-        Some(Event::TaskResumed { .. }) => crashes(),
+        Some(Event::TaskResumed { .. }) => {
+            let cap = Cap { tokens: Some(200_000), money: Some(2_500_000) };
+            let (budget, approval) = ("budgets.day".to_owned(), ApprovalId::new("approval-0007"));
+            vec![Event::BudgetRaised { budget, cap, approval }]
+        }
+        Some(Event::BudgetRaised { .. }) => crashes(),
         Some(Event::DelegationCrashed { .. }) => reviews(),
         Some(Event::ReviewAsked { .. }) => review_moves(),
         Some(Event::ReviewMoved { .. }) => lock_waits(),
@@ -658,6 +666,16 @@ fn request() -> Request {
         created: Time(1_700_000_000_000),
         expires: Some(Time(1_700_000_060_000)),
     }
+}
+
+/// What a budget asks, which is about no call.
+fn question() -> Request {
+    let (budget, tokens, money) = ("budgets.day".to_owned(), Some(200_000), None);
+    let act = Act::RaiseBudget { budget, tokens, money };
+    let (session, call) = (SessionId::new(""), CallId::new(""));
+    let digest = act.digest(None, Permit::NONE);
+    let agent = AgentId::new("synod");
+    Request { agent, session, call, task: None, digest, act, expires: None, ..request() }
 }
 
 fn finishes() -> Vec<Event> {

@@ -21,8 +21,11 @@ pub fn print_detail(r: &Request) -> String {
     if let Some(task) = &r.task {
         put("task", task.as_str());
     }
-    put("session", r.session.as_str());
-    put("call", r.call.as_str());
+    // A question about a budget is about no call.
+    if !r.session.as_str().is_empty() {
+        put("session", r.session.as_str());
+        put("call", r.call.as_str());
+    }
     put("created", &time::print(r.created));
     put("expires", &r.expires.map_or_else(|| "never".to_owned(), time::print));
     put("digest", &r.digest);
@@ -34,7 +37,8 @@ pub fn print_detail(r: &Request) -> String {
         shown.label.replace('\n', " ")
     );
     let ticks = fence(&shown.text);
-    let _ = write!(out, "{ticks}{}\n{}\n{ticks}\n\n**Why the agent asks:**\n\n", shown.language, shown.text);
+    let whose = if r.session.as_str().is_empty() { "Why it is asked" } else { "Why the agent asks" };
+    let _ = write!(out, "{ticks}{}\n{}\n{ticks}\n\n**{}:**\n\n", shown.language, shown.text, whose);
     for line in visible(&r.why).split('\n') {
         let _ = writeln!(out, "{}", format!("> {line}").trim_end());
     }

@@ -42,10 +42,13 @@ pub(super) fn check_caps(after: &State, at: Time, hold: &Hold) -> Result<(), Bro
     for node in nodes(&after.settings, &hold.payer) {
         let (requests, cap) = cap_of(&after.settings, &node.name);
         let meter = after.ledger.meter(&node, at);
+        // A person may have said that it may be passed, by so much.
+        let raised = after.ledger.raised(&node, at);
+        let most = |cap: Option<u64>, more: Option<u64>| Some(cap?.saturating_add(more.unwrap_or_default()));
         let sums = [
             ("requests", meter.spent.requests + meter.reserved.requests, requests),
-            ("tokens", meter.spent.tokens + meter.reserved.tokens, cap.tokens),
-            ("money", meter.spent.money + meter.reserved.money, cap.money),
+            ("tokens", meter.spent.tokens + meter.reserved.tokens, most(cap.tokens, raised.tokens)),
+            ("money", meter.spent.money + meter.reserved.money, most(cap.money, raised.money)),
         ];
         if let Some((unit, sum, most)) = sums.iter().find(|(_, sum, most)| most.is_some_and(|m| *sum > m)) {
             return Err(Broken(format!("{}: {sum} {unit} are spent and reserved of {most:?}", node.name)));
@@ -124,7 +127,7 @@ fn check_session(state: &State, id: &SessionId, session: &Session) -> Result<(),
 
 /// What may still be there when all has ended, by where it stands in the state; `*` is any name. Everything else that has
 /// content is held by something: whatever is added to the state is held until it is named here.
-const KEPT: [&str; 54] = [
+const KEPT: [&str; 56] = [
     "seq",
     "at",
     "settings",
@@ -178,6 +181,8 @@ const KEPT: [&str; 54] = [
     "ledger/now",
     "ledger/meters/*/window",
     "ledger/meters/*/spent",
+    "ledger/questions/raised",
+    "ledger/questions/refused",
     "ledger/days",
 ];
 

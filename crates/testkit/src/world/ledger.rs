@@ -441,7 +441,7 @@ fn check_locks(state: &State) -> Result<(), Broken> {
 }
 
 fn check_approvals(state: &State) -> Result<(), Broken> {
-    for (id, request) in &state.approvals {
+    for (id, request) in state.approvals.iter().filter(|(_, request)| !request.is_about_budget()) {
         let pending = state.sessions.get(&request.session).and_then(|s| s.pending(&request.call));
         let asks = pending.is_some_and(|p| p.step == Step::Asking { approval: id.clone() });
         if !asks {

@@ -1,0 +1,171 @@
+//! A budget that is used up asks a person: one question for each node, however much waits for it. A yes lets the node be
+//! passed once, by as much as the question names, until its window ends.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+
+use super::{Cap, Ledger, Node, Window};
+use crate::id::{AgentId, ApprovalId, Time};
+use crate::settings::Settings;
+use crate::state::{Parked, Work};
+
+/// What people are asked about budgets, and what they said.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Questions {
+    /// By name of the node: who waits there, and not for what others have reserved.
+    stopped: BTreeMap<String, BTreeSet<Work>>,
+    /// By name of the node: the question that waits for an answer.
+    asked: BTreeMap<String, ApprovalId>,
+    /// Nodes whose question is from before the budgets were changed.
+    stale: BTreeSet<String>,
+    /// By name of the node: the window for which somebody said no.
+    refused: BTreeMap<String, i64>,
+    /// By name of the node: by how much it may be passed, and in which window.
+    raised: BTreeMap<String, (i64, Cap)>,
+}
+
+/// What is to be done about a question.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Due<'a> {
+    /// Ask about this node.
+    Ask(&'a str),
+    /// Take this question back, and why.
+    Withdraw(&'a ApprovalId, &'static str),
+}
+
+impl Questions {
+    /// Whether nobody was ever asked.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// The node of the budgets that has this name; a provider's limits are none.
+pub fn named(settings: &Settings, name: &str) -> Option<Node> {
+    let budgets = &settings.budgets;
+    let (window, cap) = match name.strip_prefix("budgets.")? {
+        "day" => (Window::Day, budgets.day),
+        "month" => (Window::Month, budgets.month),
+        run if run.starts_with("run of ") => (Window::Ever, budgets.run),
+        share => {
+            let (agent, window) = share.strip_prefix("agents.")?.rsplit_once('.')?;
+            let share = budgets.agents.get(&AgentId::new(agent))?;
+            if window == "day" { (Window::Day, share.day) } else { (Window::Month, share.month) }
+        }
+    };
+    Some(Node::new(name.to_owned(), window, cap))
+}
+
+impl Node {
+    /// By how much a person may let it be passed: again its own size. Absent if that is nothing.
+    pub(crate) fn again(&self) -> Option<Cap> {
+        let size = |most: Option<u64>| most.filter(|most| *most > 0);
+        Some(Cap { tokens: size(self.tokens), money: size(self.money) }).filter(|cap| !cap.is_none())
+    }
+
+    /// The most that it allows, before anybody said yes to more.
+    pub fn cap(&self) -> Cap {
+        Cap { tokens: self.tokens, money: self.money }
+    }
+}
+
+impl Ledger {
+    /// By how much a node may be passed now, because a person said so.
+    pub fn raised(&self, node: &Node, at: Time) -> Cap {
+        match self.questions.raised.get(&node.name) {
+            Some((window, cap)) if *window == self.window_of(node, at) => *cap,
+            Some(_) | None => Cap::default(),
+        }
+    }
+
+    fn window_of(&self, node: &Node, at: Time) -> i64 {
+        node.window.number(at.max(self.now))
+    }
+
+    /// How many wait at a node until its window opens or a person says yes, and those that came first by name.
+    pub(crate) fn stopped(&self, name: &str) -> impl Iterator<Item = &Work> {
+        self.questions.stopped.get(name).into_iter().flatten()
+    }
+
+    pub(crate) fn stop(&mut self, parked: &Parked, who: Work) {
+        if !parked.held && parked.limit.starts_with("budgets.") {
+            self.questions.stopped.entry(parked.limit.clone()).or_default().insert(who);
+        }
+    }
+
+    pub(crate) fn stop_no_more(&mut self, limit: &str, who: &Work) {
+        if let Some(all) = self.questions.stopped.get_mut(limit) {
+            all.remove(who);
+            if all.is_empty() {
+                self.questions.stopped.remove(limit);
+            }
+        }
+    }
+
+    /// The next question to ask or to take back, if there is one.
+    pub(crate) fn question_due(&self, settings: &Settings, at: Time) -> Option<Due<'_>> {
+        let Questions { stopped, asked, stale, refused, .. } = &self.questions;
+        for (name, approval) in asked {
+            if stale.contains(name) {
+                return Some(Due::Withdraw(approval, "the budgets were changed"));
+            }
+            if !stopped.contains_key(name) {
+                return Some(Due::Withdraw(approval, "nothing waits for this budget any more"));
+            }
+        }
+        let is_open = |name: &&String| {
+            let node = named(settings, name).filter(|node| node.again().is_some());
+            node.is_some_and(|node| refused.get(*name) != Some(&self.window_of(&node, at)))
+        };
+        let unasked = stopped.keys().filter(|name| !asked.contains_key(*name));
+        unasked.into_iter().find(is_open).map(|name| Due::Ask(name))
+    }
+
+    pub(crate) fn asked(&mut self, name: &str, approval: &ApprovalId) {
+        self.questions.asked.insert(name.to_owned(), approval.clone());
+    }
+
+    /// A question was answered or taken back.
+    pub(crate) fn asked_no_more(&mut self, name: &str) {
+        self.questions.asked.remove(name);
+        self.questions.stale.remove(name);
+    }
+
+    /// Somebody said no: it is not asked again in this window.
+    pub(crate) fn refuse(&mut self, settings: &Settings, at: Time, name: &str) {
+        let Some(node) = named(settings, name) else { return };
+        let window = self.window_of(&node, at);
+        self.questions.refused.insert(name.to_owned(), window);
+    }
+
+    /// Somebody said yes: says who may look again.
+    pub(crate) fn raise(&mut self, settings: &Settings, at: Time, name: &str, by: Cap) -> Vec<Work> {
+        let Some(node) = named(settings, name) else { return Vec::new() };
+        let before = self.raised(&node, at);
+        let sum = |one: Option<u64>, other: Option<u64>| match (one, other) {
+            (Some(one), Some(other)) => Some(one.saturating_add(other)),
+            (one, other) => one.or(other),
+        };
+        let cap = Cap { tokens: sum(before.tokens, by.tokens), money: sum(before.money, by.money) };
+        let window = self.window_of(&node, at);
+        self.questions.raised.insert(name.to_owned(), (window, cap));
+        let held = self.waiting.get(name).into_iter().flatten().map(|(_, who)| who);
+        self.stopped(name).chain(held).cloned().collect()
+    }
+
+    /// The budgets were changed: what was asked and refused was about other ones.
+    pub(crate) fn ask_anew(&mut self) {
+        self.questions.refused.clear();
+        self.questions.stale = self.questions.asked.keys().cloned().collect();
+    }
+
+    /// Says once more who is stopped: snapshots of before there were questions do not.
+    pub(crate) fn stop_all(&mut self, all: Vec<(Parked, Work)>) {
+        self.questions.stopped.clear();
+        for (parked, who) in all {
+            self.stop(&parked, who);
+        }
+    }
+}

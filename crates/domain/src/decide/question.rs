@@ -1,0 +1,123 @@
+//! A budget that is used up asks a person whether it may be passed once.
+
+use crate::approval::{Answer, Outcome, Request, Risk};
+use crate::budget::question::{Due, named};
+use crate::budget::{Cap, Node, Window, units_of};
+use crate::event::Event;
+use crate::id::{AgentId, ApprovalId, CallId, SessionId, TaskId, Time};
+use crate::label::Label;
+use crate::state::{State, Work};
+use crate::tool::{Act, Permit};
+
+/// So many of those that wait are named.
+const NAMED_MAX: usize = 5;
+
+/// Asks the next question, or takes one back that has become idle.
+pub(super) fn settle(state: &State, at: Time) -> Vec<Event> {
+    match state.question_due() {
+        Some(Due::Ask(name)) => named(&state.settings, name)
+            .and_then(|node| ask(state, at, &node))
+            .map(|request| Event::CallAsked { request: Box::new(request) })
+            .into_iter()
+            .collect(),
+        Some(Due::Withdraw(approval, reason)) => {
+            let outcome = Outcome::Withdrawn { reason: reason.to_owned() };
+            vec![Event::ApprovalEnded { approval: approval.clone(), outcome }]
+        }
+        None => Vec::new(),
+    }
+}
+
+fn ask(state: &State, at: Time, node: &Node) -> Option<Request> {
+    let Cap { tokens, money } = node.again()?;
+    let act = Act::RaiseBudget { budget: node.name.clone(), tokens, money };
+    let ends = match node.window {
+        Window::Minute | Window::Day => "the day ends (UTC)",
+        Window::Month => "the month ends (UTC)",
+        Window::Ever => "the run ends",
+    };
+    let factors = vec![
+        format!("rule: {} has no room for what waits", node.name),
+        format!("a yes is for once: it counts until {ends}, and synod.yaml stays as it is"),
+        "a no leaves the work parked, and nobody is asked again before the window is over".to_owned(),
+    ];
+    Some(Request {
+        id: ApprovalId::new(format!("approval-{:04}", state.next_approval)),
+        agent: AgentId::new("synod"),
+        // It is about no call: many may wait, and some of them have not begun.
+        session: SessionId::new(""),
+        call: CallId::new(""),
+        task: None,
+        seen: None,
+        permit: Permit::NONE,
+        digest: act.digest(None, Permit::NONE),
+        act,
+        why: why(state, at, node),
+        risk: Risk::Medium,
+        factors,
+        label: Label::owner(),
+        chain: Vec::new(),
+        escalates: None,
+        created: at,
+        // It is taken back by itself when it has become idle.
+        expires: None,
+    })
+}
+
+/// What is used of what, and what waits.
+fn why(state: &State, at: Time, node: &Node) -> String {
+    let meter = state.ledger.meter(node, at);
+    let (cap, raised) = (node.cap(), state.ledger.raised(node, at));
+    let used = |most: Option<u64>, more: Option<u64>, spent: u64, reserved: u64, unit: &str| {
+        let most = most?.saturating_add(more.unwrap_or_default());
+        let show = |amount: u64| units_of(unit, amount);
+        Some(format!("of {} {unit}, {} are spent and {} reserved", show(most), show(spent), show(reserved)))
+    };
+    let (spent, reserved) = (meter.spent, meter.reserved);
+    let parts: Vec<String> = [
+        used(cap.tokens, raised.tokens, spent.tokens, reserved.tokens, "tokens"),
+        used(cap.money, raised.money, spent.money, reserved.money, "money"),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    let all: Vec<String> = state.ledger.stopped(&node.name).map(|who| name(state, who)).collect();
+    let more = if all.len() > NAMED_MAX { ", …" } else { "" };
+    let first: Vec<&str> = all.iter().take(NAMED_MAX).map(String::as_str).collect();
+    let waits = if all.len() == 1 { "waits" } else { "wait" };
+    format!("{}: {}. {} {waits}: {}{more}", node.name, parts.join("; "), all.len(), first.join(", "))
+}
+
+/// The task, or the conversation that is about none.
+fn name(state: &State, who: &Work) -> String {
+    match who {
+        Work::Task(task) => task.to_string(),
+        Work::Session(id) => {
+            let task = state.sessions.get(id).and_then(|session| session.task.as_ref());
+            task.map_or_else(|| id.to_string(), TaskId::to_string)
+        }
+    }
+}
+
+/// What follows from the answer, if the question was about a budget.
+pub(super) fn answered(request: &Request, answer: &Answer) -> Option<Vec<Event>> {
+    let Act::RaiseBudget { budget, tokens, money } = &request.act else { return None };
+    let raised = Event::BudgetRaised {
+        budget: budget.clone(),
+        cap: Cap { tokens: *tokens, money: *money },
+        approval: request.id.clone(),
+    };
+    Some(match answer {
+        Answer::Approved => vec![raised],
+        Answer::Rejected { .. } => Vec::new(),
+    })
+}
+
+/// Approval files about budgets that no journal knows: whoever still waits asks anew.
+pub(super) fn orphaned(state: &State, approval: &ApprovalId) -> Vec<Event> {
+    if state.approvals.contains_key(approval) || state.decided.contains_key(approval) {
+        return Vec::new();
+    }
+    let reason = "it was asked before the journal was lost; what still waits asks anew".to_owned();
+    vec![Event::ApprovalEnded { approval: approval.clone(), outcome: Outcome::Withdrawn { reason } }]
+}
