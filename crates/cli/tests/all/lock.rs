@@ -158,6 +158,8 @@ fn who_closes_a_circle_is_told_all_of_it_at_once() {
     });
     team.fine(&["reject", "approval-0001"]);
     until_so("both are done", || team.mark(TASKS, "task-002") == Some(Mark::Done));
+    // All that was said stands in the files when it has stopped.
+    up.stop();
     let told = team.talk("worker-1").last().unwrap().content.clone();
     let (first, second) = (&team.sessions("worker-1")[0], &team.sessions("worker-2")[0]);
     let id = |path: &str| path.trim_start_matches("sessions/").trim_end_matches(".session.yaml").to_owned();
@@ -169,6 +171,5 @@ fn who_closes_a_circle_is_told_all_of_it_at_once() {
         "{told}"
     );
     assert_eq!(team.talk("worker-2").last().unwrap().content, "I have both");
-    up.stop();
     team.is_in_order();
 }
