@@ -25,6 +25,8 @@ const REVIEW: &str = "Synod-Review";
 const NAMES_MAX: usize = 50;
 /// How often a merge is made again because the branch moved meanwhile.
 const RACES_MAX: usize = 8;
+/// Where a file is prepared, beside its place. One name is enough: the index is held meanwhile.
+const ASIDE: &str = ".synod-merge";
 
 /// What came of a merge, in words for whoever asked, and what was found out. An error means that nothing changed.
 pub(crate) fn merge(
@@ -253,7 +255,8 @@ impl Working<'_> {
         };
         let folder = place.parent().unwrap_or(self.folder);
         fs::create_dir_all(folder)?;
-        let aside = folder.join(format!(".synod-merge-{}", std::process::id()));
+        let aside = folder.join(ASIDE);
+        // One that was killed leaves it behind; the next try puts the same files, and so takes it away.
         _ = fs::remove_file(&aside);
         if new.mode == MODE_LINK {
             symlink(Path::new(&*String::from_utf8_lossy(&new.bytes)), &aside)?;

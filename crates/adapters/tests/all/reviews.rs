@@ -226,13 +226,14 @@ async fn what_the_owner_has_not_committed_is_never_written_over() {
 }
 
 #[tokio::test]
-async fn locks_that_a_killed_synod_left_behind_hold_nobody_up() {
+async fn what_a_killed_synod_left_behind_holds_nobody_up_and_goes() {
     let (home, service) = team();
     code(&home, GOOD).await;
     let place = submit(&home).await.unwrap();
     // No process has this number: it is beyond what the system gives.
     fs::write(service.join(".git/index.lock"), "synod 2147483646\n").unwrap();
     fs::write(service.join(".git/refs/heads/main.lock"), "").unwrap();
+    fs::write(service.join(".synod-merge"), "half of a fi").unwrap();
     let outcome = merge(&home, &place).await;
     assert!(outcome.ok, "{}", outcome.text);
     assert!(is_clean(&service));
