@@ -446,7 +446,7 @@ pub enum AgentCommand {
     /// List agents and what they are doing.
     #[command(after_help = "Example: synod agent list")]
     List,
-    /// Make an agent while the team works. Its id is <role>-<8 hex>, and its file says who made it.
+    /// Make an agent while the team works. Its id is its role and eight hex digits; its file says who made it.
     #[command(
         after_help = "Example: synod agent spawn coder --goal 'Fix the login' --responsibility 'code:*'"
     )]
