@@ -41,9 +41,8 @@ pub enum Command {
         after_help = "Example: synod init my-team && cd my-team && synod up\n         synod init --template code my-coders"
     )]
     Init {
-        /// The folder; made if it does not exist.
-        #[arg(default_value = ".")]
-        dir: PathBuf,
+        /// The folder; made if it does not exist. That of --home if left out, or else this one.
+        dir: Option<PathBuf>,
         /// The team: one that answers questions, or one that changes code and reviews it.
         #[arg(long, value_enum, default_value = "team")]
         template: Template,

@@ -30,6 +30,8 @@ mod trust;
 mod undo;
 mod up;
 
+use std::path::Path;
+
 use crate::args::{
     AgentCommand, Args, AuditCommand, BudgetCommand, Command, DelegationCommand, LockCommand, MessageCommand,
     PolicyCommand, SessionCommand, TaskCommand, TrustCommand,
@@ -42,7 +44,10 @@ use crate::out::Out;
 pub fn run(args: Args, out: &Out) -> anyhow::Result<Exit> {
     let given = args.home.as_deref();
     match args.command {
-        Command::Init { dir, template, no_git } => init::run(&dir, template, init::Git::unless(no_git), out),
+        Command::Init { dir, template, no_git } => {
+            let dir = dir.as_deref().or(given).unwrap_or(Path::new("."));
+            init::run(dir, template, init::Git::unless(no_git), out)
+        }
         Command::Demo { yes, no_git } => demo::run(given, yes, init::Git::unless(no_git), out),
         Command::Schema { kind } => schema::run(kind.as_deref(), out),
         Command::Up => up::run(&home::find(given)?, out),

@@ -79,6 +79,8 @@ fn init_makes_a_home_that_is_in_order() {
     let json = run(folder.path(), &["init", "other", "--json"]);
     let value: serde_json::Value = serde_json::from_str(&json.stdout).unwrap();
     assert!(value["files"].as_array().unwrap().iter().any(|f| f == "synod.yaml"), "{value}");
+    assert_eq!(run(folder.path(), &["init", "--home", "third"]).code, 0);
+    assert!(folder.path().join("third/synod.yaml").exists() && !folder.path().join("synod.yaml").exists());
 }
 
 #[test]
