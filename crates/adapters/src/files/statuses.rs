@@ -86,8 +86,7 @@ impl Desk {
                     self.flusher.prepare(turned);
                 }
                 Ok(None) => {}
-                // It is told again when the file is looked at.
-                Err(error) => _ = self.note(&path, Err(error)),
+                Err(error) => self.tell_again(&path, error),
             }
         }
     }
@@ -141,8 +140,14 @@ impl Desk {
                     self.keep_displaced(&path, displaced);
                     self.statuses.put(&session, at);
                 }
-                Err(error) => _ = self.note(&path, Err(error)),
+                Err(error) => self.tell_again(&path, error),
             }
         }
+    }
+
+    /// A disk that refuses: a look at the file finds that its status is not the one that counts.
+    fn tell_again(&mut self, path: &str, error: std::io::Error) {
+        self.note(path, Err(error));
+        self.look_again(path);
     }
 }

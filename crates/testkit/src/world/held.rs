@@ -37,7 +37,8 @@ pub(super) fn saw(before: &State, event: &Event) -> Result<(), Broken> {
 }
 
 /// What is spent and reserved passes no cap that is there when it is reserved. Caps are read from the settings by
-/// the names of the nodes, so that what decides does not judge itself.
+/// the names of the nodes, so that what decides does not judge itself; only what people let a budget be raised by is
+/// taken from its own book.
 pub(super) fn check_caps(after: &State, at: Time, hold: &Hold) -> Result<(), Broken> {
     for node in nodes(&after.settings, &hold.payer) {
         let (requests, cap) = cap_of(&after.settings, &node.name);
