@@ -122,8 +122,12 @@ pub(super) fn add(repo: &Repository, changes: &[Change], words: &Words<'_>) -> R
     for _ in 0..RACES_MAX {
         // Held over all of it: a commit that a person makes in between would take ours back, or leave an index that is
         // neither's.
-        let index = Held::take(repo)?;
+        let branch = head(repo)?.branch;
+        let index = Held::take(repo, &branch)?;
         let head = head(repo)?;
+        if head.branch != branch {
+            continue;
+        }
         let base = tree_of(repo, head.commit.as_ref()).map_err(|e| unwritten(&e))?;
         let pairs = changes.iter().zip(&blobs);
         let real: Vec<(&Change, Option<(Oid, u32)>)> =
@@ -193,7 +197,8 @@ fn file_mode(mode: u32) -> FileMode {
     }
 }
 
-/// How a lock of ours begins; the process follows, so that one that a crash left behind is known.
+/// How a lock of ours begins; the process and the branch that it moves follow, so that one that a crash left behind is
+/// known.
 const LOCKED: &str = "synod ";
 
 /// Git's index while nobody else may change it.
@@ -205,24 +210,24 @@ pub(super) struct Held {
 }
 
 impl Held {
-    /// Locks the index as git itself does, by a name.
-    pub(super) fn take(repo: &Repository) -> Result<Self, Unkept> {
+    /// Locks the index as git itself does, by a name, to move `branch`.
+    pub(super) fn take(repo: &Repository, branch: &str) -> Result<Self, Unkept> {
         let index = repo.path().join("index");
         let (lock, next) = (index.with_extension("lock"), index.with_extension("synod"));
         let failed = |error: std::io::Error| match error.kind() {
             std::io::ErrorKind::AlreadyExists => Unkept::Locked,
             _ => Unkept::Waits(format!("git's index cannot be locked: {error}")),
         };
-        if is_left_behind(&lock) {
+        if let Some(moved) = left_behind(&lock) {
             // Whoever held it may have ended while it moved the branch.
-            if let Ok(head) = head(repo) {
-                _ = std::fs::remove_file(repo.commondir().join(format!("{}.lock", head.branch)));
+            if git2::Reference::is_valid_name(&moved) {
+                _ = std::fs::remove_file(repo.commondir().join(format!("{moved}.lock")));
             }
             std::fs::remove_file(&lock).map_err(failed)?;
         }
         // Written before it has its name: a lock that a crash left without a word would be nobody's for ever.
         let aside = index.with_extension(format!("synod-{}", std::process::id()));
-        std::fs::write(&aside, format!("{LOCKED}{}\n", std::process::id())).map_err(failed)?;
+        std::fs::write(&aside, format!("{LOCKED}{} {branch}\n", std::process::id())).map_err(failed)?;
         let taken = std::fs::hard_link(&aside, &lock);
         _ = std::fs::remove_file(&aside);
         taken.map_err(failed)?;
@@ -293,12 +298,14 @@ impl Drop for Held {
     }
 }
 
-/// Whether a Synod that runs no more held this lock.
-fn is_left_behind(lock: &Path) -> bool {
-    let said = std::fs::read_to_string(lock).ok();
-    let process = said.as_deref().and_then(|said| said.strip_prefix(LOCKED)?.trim().parse().ok());
-    let process = process.and_then(rustix::process::Pid::from_raw);
-    process.is_some_and(|process| rustix::process::test_kill_process(process) == Err(rustix::io::Errno::SRCH))
+/// The branch that a Synod was about to move which held this lock and runs no more.
+fn left_behind(lock: &Path) -> Option<String> {
+    let said = std::fs::read_to_string(lock).ok()?;
+    let said = said.strip_prefix(LOCKED)?.trim_end();
+    let (process, branch) = said.split_once(' ').unwrap_or((said, ""));
+    let process = rustix::process::Pid::from_raw(process.parse().ok()?)?;
+    let is_over = rustix::process::test_kill_process(process) == Err(rustix::io::Errno::SRCH);
+    is_over.then(|| branch.to_owned())
 }
 
 fn index_entry(path: &str, id: Oid, mode: u32, stat: Option<&Metadata>) -> IndexEntry {

@@ -129,10 +129,11 @@ impl Merge<'_> {
     fn put(&self, workspace: &Workspace) -> Result<Option<Oid>, String> {
         let base = self.ours.tree().map_err(words)?;
         let files = between(self.repo, &base, self.tree)?;
-        let Some(folder) = self.folder(workspace)? else { return self.commit().map(Some).or_else(raced) };
+        let folder = self.folder(workspace)?;
+        // Held over all of it, so that no git of a person works on the same files, and that a kill is seen for what it was.
+        let index = Held::take(self.repo, self.target).map_err(|why| format!("not merged: {why}"))?;
+        let Some(folder) = folder else { return self.commit().map(Some).or_else(raced) };
         let working = Working { repo: self.repo, folder: &folder };
-        // Held over all of it, so that no git of a person works on the same files.
-        let index = Held::take(self.repo).map_err(|why| format!("not merged: {why}"))?;
         if self.repo.refname_to_id(self.target).ok() != Some(self.ours.id()) {
             return Ok(None);
         }

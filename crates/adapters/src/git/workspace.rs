@@ -3,10 +3,11 @@
 //! refused, whoever made it so.
 
 mod end;
+mod left;
 
 pub use end::clean_up;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -54,8 +55,8 @@ pub struct Workspace {
 pub struct Workspaces {
     home: PathBuf,
     specs: Mutex<BTreeMap<AgentId, Said>>,
-    /// Making one is one step.
-    making: Mutex<()>,
+    /// Making one is one step. Those that were looked at since the start: whatever else is locked is from before.
+    making: Mutex<BTreeSet<AgentId>>,
 }
 
 /// What an agent's file said when it last could be read.
@@ -76,9 +77,10 @@ impl Workspaces {
     pub fn ensure(&self, agent: &AgentId) -> Result<Workspace, String> {
         domain::id::check(agent.as_str()).map_err(|error| error.to_string())?;
         let spec = self.spec(agent)?;
-        // The lock guards no data that a panic could leave half changed.
-        let _one = self.making.lock().unwrap_or_else(PoisonError::into_inner);
-        ensure(&self.home, agent, spec.as_ref())
+        let mut seen = self.making.lock().unwrap_or_else(PoisonError::into_inner);
+        let place = ensure(&self.home, agent, spec.as_ref(), !seen.contains(agent))?;
+        seen.insert(agent.clone());
+        Ok(place)
     }
 
     /// What the agent's file says of its workspace; while it does not read, what it said before.
@@ -114,8 +116,13 @@ impl Workspaces {
     }
 }
 
-/// The workspace of an agent, made if it is not there. Blocks.
-pub fn ensure(home: &Path, agent: &AgentId, spec: Option<&agent::Workspace>) -> Result<Workspace, String> {
+/// The workspace of an agent, made if it is not there. What a killed process locked goes `first`. Blocks.
+fn ensure(
+    home: &Path,
+    agent: &AgentId,
+    spec: Option<&agent::Workspace>,
+    first: bool,
+) -> Result<Workspace, String> {
     let words = |what: &str, error: std::io::Error| format!("{what} cannot be used: {error}");
     let home = home.canonicalize().map_err(|error| words("the home", error))?;
     let name = format!("workspaces/{agent}");
@@ -131,7 +138,7 @@ pub fn ensure(home: &Path, agent: &AgentId, spec: Option<&agent::Workspace>) -> 
         Some(repo) => {
             let branch =
                 spec.and_then(|spec| spec.branch.clone()).unwrap_or_else(|| format!("agent/{agent}"));
-            Worktree { home: &home, agent, name: &name, path, repo, branch }.ensure()
+            Worktree { home: &home, agent, name: &name, path, repo, branch }.ensure(first)
         }
     }
 }
@@ -209,10 +216,13 @@ struct Worktree<'a> {
 }
 
 impl Worktree<'_> {
-    fn ensure(self) -> Result<Workspace, String> {
+    fn ensure(self, first: bool) -> Result<Workspace, String> {
         let head = format!("refs/heads/{}", valid(&self.branch)?);
         let (source, common) = self.source()?;
         let admin = common.join("worktrees").join(self.id());
+        if first {
+            self.sweep(&admin, &common)?;
+        }
         let link = self.path.join(".git");
         // A crash in the middle of making it: nothing was put into it yet.
         if fs::symlink_metadata(&link).is_ok_and(|metadata| metadata.is_file() && metadata.len() == 0) {
@@ -265,6 +275,11 @@ impl Worktree<'_> {
             opened.map_err(|error| wrong(&format!("is no repository to work with: {}", error.message())))?;
         let common = repo.commondir().canonicalize().map_err(|error| wrong(&error.to_string()))?;
         Ok((repo, common))
+    }
+
+    fn sweep(&self, admin: &Path, common: &Path) -> Result<(), String> {
+        left::sweep(&self.path, admin, common, &format!("refs/heads/{}", self.branch))
+            .map_err(|error| format!("{}: a lock that is left there cannot be removed: {error}", self.name))
     }
 
     /// The name under which the repository knows the worktree. Two homes may have agents of the same name.

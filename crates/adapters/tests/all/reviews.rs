@@ -231,13 +231,31 @@ async fn what_a_killed_synod_left_behind_holds_nobody_up_and_goes() {
     code(&home, GOOD).await;
     let place = submit(&home).await.unwrap();
     // No process has this number: it is beyond what the system gives.
-    fs::write(service.join(".git/index.lock"), "synod 2147483646\n").unwrap();
+    fs::write(service.join(".git/index.lock"), "synod 2147483646 refs/heads/main\n").unwrap();
     fs::write(service.join(".git/refs/heads/main.lock"), "").unwrap();
     fs::write(service.join(".synod-merge"), "half of a fi").unwrap();
     let outcome = merge(&home, &place).await;
     assert!(outcome.ok, "{}", outcome.text);
     assert!(is_clean(&service));
     assert!(!service.join(".git/index.lock").exists());
+}
+
+#[tokio::test]
+async fn a_branch_that_is_checked_out_nowhere_is_merged_into_also_after_a_kill() {
+    let (home, service) = team();
+    code(&home, GOOD).await;
+    let place = submit(&home).await.unwrap();
+    let repo = Repository::open(&service).unwrap();
+    let main = repo.head().unwrap().peel_to_commit().unwrap();
+    repo.branch("elsewhere", &main, false).unwrap();
+    repo.set_head("refs/heads/elsewhere").unwrap();
+    fs::write(service.join(".git/index.lock"), "synod 2147483646 refs/heads/main\n").unwrap();
+    fs::write(service.join(".git/refs/heads/main.lock"), "").unwrap();
+    let outcome = merge(&home, &place).await;
+    assert!(outcome.ok, "{}", outcome.text);
+    assert_eq!(repo.head().unwrap().target(), Some(main.id()), "the owner's branch is as it was");
+    assert_ne!(repo.refname_to_id("refs/heads/main").unwrap(), main.id());
+    assert!(is_clean(&service) && !service.join(".git/index.lock").exists());
 }
 
 #[tokio::test]

@@ -105,6 +105,37 @@ fn a_worktree_that_a_crash_left_half_made_is_made() {
     assert!(home.path("workspaces/coder-001/main.rs").exists());
 }
 
+#[test]
+fn locks_that_a_kill_left_in_a_worktree_and_on_its_branch_go_and_those_of_others_stay() {
+    let home = Home::new();
+    let service = service(&home);
+    agent(&home, "coder-001", "{repo: ../service}");
+    let branch = service.join(".git/refs/heads/agent/coder-001.lock");
+    let main = service.join(".git/refs/heads/main.lock");
+    let lock = |place: &Path| {
+        fs::create_dir_all(place.parent().unwrap()).unwrap();
+        fs::write(place, "").unwrap();
+    };
+    // Killed while the branch was made, then while its files were put in place.
+    lock(&branch);
+    ensure(&home, "coder-001").unwrap();
+    let link = fs::read_to_string(home.path("workspaces/coder-001/.git")).unwrap();
+    let admin = PathBuf::from(link.trim_end().strip_prefix("gitdir: ").unwrap());
+    fs::write(admin.join("synod-unfinished"), "").unwrap();
+    let index = admin.join("index.lock");
+    for place in [&branch, &index, &main] {
+        lock(place);
+    }
+    let workspaces = Workspaces::of(&home.path("."));
+    workspaces.ensure(&AgentId::new("coder-001")).unwrap();
+    assert!(!branch.exists() && !index.exists() && main.exists());
+    // What is locked from now on is locked by somebody who works.
+    lock(&index);
+    workspaces.ensure(&AgentId::new("coder-001")).unwrap();
+    assert!(index.exists());
+    assert_eq!(ends(&home, "coder-001", Some("../service")), Vec::<String>::new());
+}
+
 #[tokio::test]
 async fn an_agent_that_reads_first_finds_its_checkout() {
     let home = Home::new();

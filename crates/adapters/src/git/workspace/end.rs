@@ -62,6 +62,7 @@ fn own(path: &Path) -> Result<Option<String>, String> {
 fn worktree(tree: &Worktree<'_>, is_own_branch: bool) -> Result<Option<String>, String> {
     let (source, common) = tree.source()?;
     let admin = common.join("worktrees").join(tree.id());
+    tree.sweep(&admin, &common)?;
     if is_folder(&tree.path)? {
         if let Some(what) = uncommitted(&tree.path, &admin)? {
             return Err(format!("{what} (branch {})", tree.branch));
