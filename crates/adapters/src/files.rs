@@ -93,6 +93,7 @@ pub struct Files {
     printed: Arc<AtomicU64>,
     problems: mpsc::Sender<Problem>,
     fresh: Fresh,
+    home: Arc<Path>,
 }
 
 /// What the desk needs.
@@ -124,6 +125,7 @@ pub fn spawn(setup: Setup) -> std::io::Result<(Files, mpsc::Receiver<Problem>, J
         printed: printed.clone(),
         problems: problems.clone(),
         fresh: fresh.clone(),
+        home: setup.home.as_path().into(),
     };
     let watcher = if setup.watch { Some(watch::start(&setup.home, jobs)?) } else { None };
     let history = History::spawn(&setup.home, problems.clone())?;
@@ -162,9 +164,9 @@ impl Files {
         receiver.await.ok()
     }
 
-    /// What was said in a conversation of which the file does not have all yet.
+    /// What was said in a conversation of which the file does not have all yet, or has just been made.
     pub(crate) fn unwritten(&self, session: &SessionId) -> Option<Conversation> {
-        self.fresh.get(session)
+        self.fresh.get(&self.home, session)
     }
 
     /// Waits until all that was said and made so far stands in the files. How a conversation stands may be told later.

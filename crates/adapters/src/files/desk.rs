@@ -98,7 +98,7 @@ pub(super) struct Desk {
     /// How far the files were last said to reach.
     told: Seq,
     /// The last event that was taken over.
-    taken: Seq,
+    pub(super) taken: Seq,
     /// Lines for the list of labels that are not in it yet.
     pub(super) label_lines: String,
     /// Places that have a line in it.
@@ -107,7 +107,7 @@ pub(super) struct Desk {
     is_new: bool,
     pub(super) flusher: Flusher,
     pub(super) statuses: Statuses,
-    fresh: Fresh,
+    pub(super) fresh: Fresh,
     reasons: Reasons,
     /// What the history is told when all of it stands in the files.
     notes: Notes,
@@ -219,6 +219,7 @@ impl Desk {
             self.look_at_due();
             self.settle();
             self.serve_parked();
+            self.fresh.rest(lull);
             self.turn_statuses(lull);
             self.recent.forget();
             self.empty_outbox();
@@ -373,9 +374,7 @@ impl Desk {
             let path = path_of(&session);
             let whole = done.as_ref().is_ok_and(|whole| *whole);
             self.note(&path, done.map(|_| ()));
-            if whole {
-                self.fresh.written(&session, reached);
-            } else {
+            if !whole {
                 self.todo.sessions.entry(session).or_default().extend(ops);
                 held = todo.held.or(Some(reached));
             }

@@ -1,7 +1,8 @@
-//! Conversations whose file is not written yet. A model is asked as soon as its question is in the journal; the file
-//! follows, and from then on it is what counts.
+//! Conversations that were begun a moment ago. A model is asked as soon as its question is in the journal; the file
+//! follows. From then on it is what counts: what is kept here is used only while the file is as Synod made it.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use domain::event::Event;
@@ -9,15 +10,19 @@ use domain::id::{Seq, SessionId};
 use ports::printer::Recorded;
 
 use super::Conversation;
+use super::disk::Stamp;
+use super::sessions::path_of;
 
-/// What stands in the journal and in no file; cheap to clone.
+/// What stands in the journal and maybe in no file; cheap to clone.
 #[derive(Clone, Default)]
 pub(super) struct Fresh(Arc<Mutex<BTreeMap<SessionId, Told>>>);
 
 struct Told {
+    conversation: Conversation,
     /// The last event of it.
     last: Seq,
-    conversation: Conversation,
+    /// The file, once it is made.
+    made: Option<Stamp>,
 }
 
 impl Fresh {
@@ -34,7 +39,7 @@ impl Fresh {
                 Event::SessionOpened { head } => {
                     let conversation =
                         Conversation { system: head.system_prompt.clone(), messages: Vec::new() };
-                    let told = Told { last: *seq, conversation };
+                    let told = Told { conversation, last: *seq, made: None };
                     all.get_or_insert_with(|| self.lock()).insert(head.session.clone(), told);
                 }
                 Event::MessageAdded { session, message, .. }
@@ -52,17 +57,35 @@ impl Fresh {
         }
     }
 
-    /// The file has everything up to this event: a person may change it from now on.
-    pub(super) fn written(&self, session: &SessionId, through: Seq) {
+    /// The file has everything up to this event: a person may change it from now on. One that was made just now is told
+    /// by its stamp.
+    pub(super) fn written(&self, session: &SessionId, through: Seq, made: Option<Stamp>) {
         let mut all = self.lock();
-        if all.get(session).is_some_and(|told| told.last <= through) {
-            all.remove(session);
+        match (made, all.get_mut(session)) {
+            (Some(made), Some(told)) => told.made = Some(made),
+            (None, Some(told)) if told.made.is_some() || told.last <= through => {
+                all.remove(session);
+            }
+            (_, _) => {}
         }
     }
 
-    /// What was said in a conversation that has no file yet.
-    pub(super) fn get(&self, session: &SessionId) -> Option<Conversation> {
-        self.lock().get(session).map(|told| told.conversation.clone())
+    /// In a lull nobody has to wait for a file, so what has one is read from it.
+    pub(super) fn rest(&self, lull: bool) {
+        if lull {
+            self.lock().retain(|_, told| told.made.is_none());
+        }
+    }
+
+    /// What was said in a conversation that has no file yet, or one that nobody changed since it was made.
+    pub(super) fn get(&self, home: &Path, session: &SessionId) -> Option<Conversation> {
+        let all = self.lock();
+        let told = all.get(session)?;
+        let is_as_made = told
+            .made
+            .as_ref()
+            .is_none_or(|made| Stamp::of(&home.join(path_of(session))).as_ref() == Some(made));
+        is_as_made.then(|| told.conversation.clone())
     }
 }
 
@@ -95,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn a_conversation_is_known_until_its_file_has_all_of_it() {
+    fn a_conversation_is_known_until_its_file_has_all_of_it_and_may_be_changed() {
         let fresh = Fresh::default();
         let head = Head {
             session: session(),
@@ -108,14 +131,37 @@ mod tests {
         };
         let opened =
             Recorded { seq: Seq(1), at: Time(1), event: Event::SessionOpened { head: Box::new(head) } };
+        let home = tempfile::tempdir().unwrap();
+        let file = home.path().join(path_of(&session()));
+        std::fs::create_dir(file.parent().unwrap()).unwrap();
+        let said = || fresh.get(home.path(), &session()).map(|conversation| conversation.messages.len());
         fresh.note(&[told(0, 7)]);
-        assert_eq!(fresh.get(&session()), None, "one that has a file is read from it");
-        fresh.note(&[opened, told(2, 1)]);
-        assert_eq!(fresh.get(&session()).unwrap().messages.len(), 1);
+        assert_eq!(said(), None, "one that has a file is read from it");
+        fresh.note(&[opened.clone(), told(2, 1)]);
+        assert_eq!(said(), Some(1));
         fresh.note(&[told(3, 2)]);
-        fresh.written(&session(), Seq(2));
-        assert_eq!(fresh.get(&session()).unwrap().messages.len(), 2, "the file lacks the second");
-        fresh.written(&session(), Seq(3));
-        assert_eq!(fresh.get(&session()), None, "a person may have changed the file by now");
+        fresh.written(&session(), Seq(2), None);
+        assert_eq!(said(), Some(2), "the file lacks the second");
+        fresh.written(&session(), Seq(3), None);
+        assert_eq!(said(), None, "a person may have changed the file by now");
+
+        let make = |words: &str| {
+            std::fs::write(&file, words).unwrap();
+            fresh.note(&[opened.clone(), told(2, 1)]);
+            fresh.written(&session(), Seq(2), Stamp::of(&file));
+        };
+        make("one");
+        assert_eq!(said(), Some(1), "nobody changed it");
+        fresh.note(&[told(3, 2)]);
+        assert_eq!(said(), Some(2), "and the second is on its way");
+        std::fs::write(&file, "what a person made of it").unwrap();
+        assert_eq!(said(), None);
+        make("one");
+        fresh.note(&[told(3, 2)]);
+        fresh.written(&session(), Seq(2), None);
+        assert_eq!(said(), None, "what was added to it may not be all that changed in it");
+        make("one");
+        fresh.rest(true);
+        assert_eq!(said(), None, "nobody has to wait for the file");
     }
 }

@@ -14,7 +14,7 @@ use ports::model::RawCall;
 
 use super::Conversation;
 use super::desk::Desk;
-use super::disk::{self, Added};
+use super::disk::{self, Added, Stamp};
 
 /// Synod's own message numbers never come so far.
 const NUMBER_MAX: u32 = 1_000_000_000;
@@ -99,11 +99,15 @@ impl Desk {
     ) -> std::io::Result<bool> {
         let path = path_of(id);
         if !forced && self.append_only(id, &path, ops)? {
+            if !ops.is_empty() {
+                self.fresh.written(id, self.taken, None);
+            }
             return Ok(true);
         }
         self.statuses.forget(id);
-        let (mut whole, mut lost) = (true, false);
+        let (mut whole, mut lost, mut is_made) = (true, false, false);
         self.rewrite(&path, forced, |desk, text, fresh| {
+            is_made = text.is_none();
             let text = match (text, ops.first()) {
                 // One that a power failure left without its bytes is made anew.
                 (Some(text), first) if !(text.is_empty() && matches!(first, Some(SessionOp::Create(_)))) => {
@@ -125,6 +129,10 @@ impl Desk {
         if lost {
             // Something took it away before it had its name: it is printed again by who compares.
             self.look_again(&path);
+        }
+        if whole {
+            let made = self.known.get(&path).filter(|_| is_made).map(Stamp::from);
+            self.fresh.written(id, self.taken, made);
         }
         Ok(whole)
     }
