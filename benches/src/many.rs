@@ -25,6 +25,8 @@ pub const CHILD: &str = "__many";
 
 const AGENTS: u32 = 1_000;
 const LATENCY: Duration = Duration::from_millis(50);
+/// What a short answer of a real model takes.
+const REAL: Duration = Duration::from_secs(1);
 /// Long enough for all agents to wait at once.
 const STILL: Duration = Duration::from_secs(20);
 const ROUNDS: usize = 5;
@@ -37,6 +39,8 @@ pub fn run() -> anyhow::Result<Vec<Measurement>> {
     let asked = in_process(&server.url())?;
     let bare = bare(&server.url(), &"x".repeat(BODY_BYTES))?;
     let work: f64 = in_child(&server.url())?;
+    server.delay(REAL);
+    let real: f64 = in_child(&server.url())?;
     server.delay(STILL);
     let (full, empty) = (in_child::<f64>(&server.url())?, 0.0);
     Ok(vec![
@@ -66,6 +70,15 @@ pub fn run() -> anyhow::Result<Vec<Measurement>> {
             baseline: bare,
             aim: Aim::Nothing,
             rounds: ROUNDS,
+        },
+        Measurement {
+            name: "1,000 agents at once, a provider as slow as real ones".to_owned(),
+            value: real,
+            unit: Unit::Milliseconds,
+            against: "the provider's 1 s",
+            baseline: REAL.as_secs_f64() * 1e3,
+            aim: Aim::Nothing,
+            rounds: 1,
         },
         Measurement {
             name: "memory of an active agent".to_owned(),
