@@ -107,11 +107,14 @@ pub enum Command {
         #[arg(long, default_value = "")]
         reason: String,
     },
-    /// End a task, a delegation or a session, with all that is below it.
-    #[command(after_help = "Example: synod cancel task-001")]
+    /// End a task, a delegation, a session or a run, with all that is below it.
+    #[command(after_help = "Examples:\n  synod cancel task-001\n  synod cancel run task-001")]
     Cancel {
-        /// Its id; see `synod task list`, `synod delegation list` and `synod session list`.
+        /// Its id; see `synod task list`, `synod delegation list` and `synod session list`. Or the word `run`.
         what: String,
+        /// After `run`: the task or the session with which it began. All that was made for it ends, whoever made it.
+        #[arg(required_if_eq("what", "run"))]
+        run: Option<String>,
     },
     /// See what agents handed on to each other.
     #[command(subcommand)]

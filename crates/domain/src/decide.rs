@@ -104,6 +104,7 @@ fn follow(state: &State, at: Time, input: &Input) -> Result<Vec<Event>, Refused>
         Input::TaskMarked { task, mark, by } => intake::task_marked(state, at, task, *mark, by),
         Input::TaskGone { task } => finish::gone(state, at, task),
         Input::CancelWanted { what, by } => cancel::wanted(state, at, what, by),
+        Input::CancelRunWanted { run, by } => cancel::run_wanted(state, at, run, by),
         Input::SpawnWanted { order, by } => spawn::wanted(state, at, order, by),
         Input::TerminateWanted { agent, reason, by } => spawn::end_wanted(state, at, agent, reason, by),
         Input::LockFreed { name, by } => locks::free(state, at, name, by),

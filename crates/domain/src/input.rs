@@ -76,6 +76,13 @@ pub enum Input {
         /// Who.
         by: String,
     },
+    /// A person ends all that was made for one request.
+    CancelRunWanted {
+        /// What it began with: the id of a task, or of a conversation.
+        run: String,
+        /// Who.
+        by: String,
+    },
     /// A person wants a new agent.
     SpawnWanted {
         /// What it shall be.

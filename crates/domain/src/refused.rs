@@ -34,6 +34,17 @@ pub enum Refused {
     /// There is nothing with this id that could be cancelled.
     #[error("there is no task, delegation or session {0}")]
     NoSuchWork(String),
+    /// Nothing was begun with this id.
+    #[error("there is no run {0}: a run has the id of the task or the session with which it began")]
+    NoRun(String),
+    /// Something that is not a run of its own.
+    #[error("{what} is no run: it was made for run {run}")]
+    PartOfRun {
+        /// Its id.
+        what: String,
+        /// The run that it belongs to.
+        run: String,
+    },
     /// Nobody holds such a lock.
     #[error("nobody holds the lock {0}")]
     NoLock(String),

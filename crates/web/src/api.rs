@@ -53,6 +53,13 @@ pub enum Request {
         /// Who.
         by: String,
     },
+    /// End all that was made for one request.
+    CancelRun {
+        /// The task or the session with which it began.
+        run: String,
+        /// Who.
+        by: String,
+    },
     /// Make an agent.
     Spawn {
         /// What it shall be.

@@ -152,6 +152,7 @@ async fn answer(handle: &Handle, request: Request) -> Response {
         }
         Request::Add { task, by } => add(handle, task, by).await,
         Request::Cancel { what, by } => submit(handle, Input::CancelWanted { what, by }).await,
+        Request::CancelRun { run, by } => submit(handle, Input::CancelRunWanted { run, by }).await,
         Request::Spawn { order, by } => spawn(handle, order, by).await,
         Request::Terminate { agent, reason, by } => {
             submit(handle, Input::TerminateWanted { agent: AgentId::new(agent), reason, by }).await

@@ -48,7 +48,10 @@ pub fn reject(home: &Path, approval: &str, reason: &str, out: &Out) -> anyhow::R
     Ok(Exit::Ok)
 }
 
-pub fn cancel(home: &Path, what: &str, out: &Out) -> anyhow::Result<Exit> {
+pub fn cancel(home: &Path, what: &str, run: Option<&str>, out: &Out) -> anyhow::Result<Exit> {
+    if let Some(run) = run {
+        return cancel_run(home, what, run, out);
+    }
     let request = Request::Cancel { what: what.to_owned(), by: person() };
     let input = Input::CancelWanted { what: what.to_owned(), by: person() };
     leave(home, &request, input, "`synod task list --open` shows what has not ended")?;
@@ -56,6 +59,22 @@ pub fn cancel(home: &Path, what: &str, out: &Out) -> anyhow::Result<Exit> {
         out.value(json!({ "cancelled": what }));
     } else {
         out.line(format!("{what} is cancelled, with all that was below it"));
+    }
+    Ok(Exit::Ok)
+}
+
+fn cancel_run(home: &Path, what: &str, run: &str, out: &Out) -> anyhow::Result<Exit> {
+    if what != "run" {
+        let message = format!("{what} {run}: one thing is cancelled at a time");
+        return Err(fail(Exit::Usage, message, "give one id, or `run` and the id of what it began with"));
+    }
+    let request = Request::CancelRun { run: run.to_owned(), by: person() };
+    let input = Input::CancelRunWanted { run: run.to_owned(), by: person() };
+    leave(home, &request, input, "`synod task list --open` shows what has not ended")?;
+    if out.json {
+        out.value(json!({ "cancelled": run, "run": true }));
+    } else {
+        out.line(format!("run {run} is cancelled: all that was made for it has ended"));
     }
     Ok(Exit::Ok)
 }

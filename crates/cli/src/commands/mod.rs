@@ -59,7 +59,7 @@ pub fn run(args: Args, out: &Out) -> anyhow::Result<Exit> {
         Command::Inbox => inbox::run(&home::find(given)?, out),
         Command::Approve { approval, all: _ } => mark::approve(&home::find(given)?, approval.as_deref(), out),
         Command::Reject { approval, reason } => mark::reject(&home::find(given)?, &approval, &reason, out),
-        Command::Cancel { what } => mark::cancel(&home::find(given)?, &what, out),
+        Command::Cancel { what, run } => mark::cancel(&home::find(given)?, &what, run.as_deref(), out),
         Command::Delegation(DelegationCommand::List) => delegation::list(&home::find(given)?, out),
         Command::Delegation(DelegationCommand::Show { id }) => {
             delegation::show(&home::find(given)?, &id, out)

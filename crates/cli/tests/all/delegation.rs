@@ -130,6 +130,55 @@ fn cancelling_the_root_of_a_chain_leaves_no_model_call_and_no_process() {
 }
 
 #[test]
+fn cancelling_a_run_ends_the_tasks_of_a_conversation_too() {
+    let sleep = format!("sleep {}", 200_000 + std::process::id());
+    let team = chain(3, "    calls: [{tool: execute_command, arguments: {command: touch done}}]\n");
+    team.write("policy/commands.yaml", format!("commands:\n  {sleep}: {{verdict: allow, effect: read}}\n"));
+    // The first one makes a task, which is a part of nothing since nobody gave it one, and goes on to hand work on.
+    let rules = team.read("models/s.yaml").replacen(
+        "calls: [",
+        "calls: [{tool: create_task, arguments: {title: Count, assignee: worker-4}}, ",
+        1,
+    );
+    let counts = format!(
+        "  - agent: worker-4\n    calls: [{{tool: execute_command, arguments: {{command: {sleep}}}}}]\n"
+    );
+    team.write("models/s.yaml", rules + &counts);
+    team.write("agents/worker-4.agent.yaml", "id: worker-4\ntype: executor\nmodel: m\n");
+    let up = team.up();
+    team.fine(&["message", "send", "worker-1", "Is the disk fine?"]);
+    until_so("it counts", || processes(&sleep) == 1);
+    until_so("a person is asked", || !team.names("approvals/pending").is_empty());
+    let file = team.sessions("worker-1").remove(0);
+    let session = file.trim_start_matches("sessions/").trim_end_matches(".session.yaml").to_owned();
+    let part = team.synod(&["cancel", "run", "delegation-0002"]);
+    assert_eq!(part.code, 1);
+    let words = format!("delegation-0002 is no run: it was made for run {session}");
+    assert!(part.stderr.contains(&words), "{}", part.stderr);
+    let cancelled: serde_json::Value =
+        serde_json::from_str(&team.fine(&["cancel", "run", &session, "--json"])).unwrap();
+    assert_eq!(cancelled, serde_json::json!({"schema_version": 1, "cancelled": session, "run": true}));
+    until_so("no process is left", || processes(&sleep) == 0);
+    until_so("nobody is asked any more", || team.names("approvals/pending").is_empty());
+    until_so("all is marked", || {
+        let status: serde_json::Value = serde_json::from_str(&team.fine(&["status", "--json"])).unwrap();
+        status["daemon"]["idle"] == true && status["tasks"]["counts"]["cancelled"] == 3
+    });
+    up.stop();
+    for (args, code, told) in [
+        (vec!["cancel", "run", &session], 1, "has ended already"),
+        (vec!["cancel", "run", "task-999"], 1, "there is no run task-999"),
+        (vec!["cancel", "run"], 2, "<RUN>"),
+        (vec!["cancel", "task-001", "task-002"], 2, "one thing is cancelled at a time"),
+    ] {
+        let refused = team.synod(&args);
+        assert_eq!(refused.code, code, "{args:?}: {}", refused.stderr);
+        assert!(refused.stderr.contains(told), "{args:?}: {}", refused.stderr);
+    }
+    team.is_in_order();
+}
+
+#[test]
 fn without_a_daemon_work_is_cancelled_before_it_goes_on_and_the_log_is_made_anew() {
     let team = chain(2, "    calls: [{tool: execute_command, arguments: {command: touch done}}]\n");
     assert_eq!(team.fine(&["delegation", "list"]), "No agent has delegated anything.\n");

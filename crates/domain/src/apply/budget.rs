@@ -91,6 +91,11 @@ impl State {
         task.map_or_else(|| session.to_string(), ToString::to_string)
     }
 
+    /// The same for a task, also one that nobody has begun.
+    pub(crate) fn run_of_task(&self, task: &crate::id::TaskId) -> String {
+        self.run_of(&SessionId::new(""), Some(task))
+    }
+
     /// Who pays for a call of this session to a model.
     pub(crate) fn payer(&self, id: &SessionId, session: &Session, model: &str) -> Payer {
         self.payer_of(&session.agent, self.run_of(id, session.task.as_ref()), model)

@@ -1,11 +1,11 @@
-//! Giving work up: a task, a delegation or a conversation, with all that is below it, in one decision.
+//! Giving work up: a task, a delegation, a conversation or a run, with all that is below it, in one decision.
 
-use crate::decide::{delegate, finish};
+use crate::decide::{delegate, finish, inside, spawn};
 use crate::event::Event;
 use crate::id::{DelegationId, SessionId, TaskId, Time};
 use crate::lifecycle::Lifecycle;
 use crate::refused::Refused;
-use crate::state::{State, Task};
+use crate::state::{Session, State, Task};
 use crate::task::End;
 
 /// A person wants that what has this id is given up.
@@ -40,4 +40,46 @@ fn end(state: &State, at: Time, what: &str, task: &Task, by: &str) -> Result<Vec
     }
     let (result, by) = (format!("cancelled by {by}"), format!("person:{by}"));
     Ok(finish::end(state, at, &task.spec.id, End::Cancelled, &result, &by))
+}
+
+/// A person wants that a run is given up: all that was made for one request, whoever made it, also tasks of a
+/// conversation, which are a part of nothing.
+pub(super) fn run_wanted(state: &State, at: Time, run: &str, by: &str) -> Result<Vec<Event>, Refused> {
+    is_run(state, run)?;
+    let is_open = |(id, task): &(&TaskId, &Task)| !task.is_ended() && state.run_of_task(id) == run;
+    let open: Vec<&TaskId> = state.tasks.iter().filter(is_open).map(|(id, _)| id).collect();
+    let is_there = |(id, session): &(&SessionId, &Session)| {
+        session.lifecycle != Lifecycle::Complete && state.run_of(id, session.task.as_ref()) == run
+    };
+    let there: Vec<(&SessionId, &Session)> = state.sessions.iter().filter(is_there).collect();
+    if open.is_empty() && there.is_empty() {
+        return Err(Refused::Ended(run.to_owned()));
+    }
+    let (reason, person) = (format!("run {run} was cancelled by {by}"), format!("person:{by}"));
+    let mut events = Vec::new();
+    for task in &open {
+        // What is a part of another one ends with that.
+        if !open.iter().any(|other| other != task && inside::is_within(state, task, other)) {
+            events.extend(finish::end_parts_too(state, at, task, End::Cancelled, &reason, &person, None));
+        }
+    }
+    for (id, session) in there {
+        events.extend(delegate::give_up(state, at, session, &reason));
+        events.extend(finish::stop_session(state, at, id, &reason, false));
+    }
+    Ok(finish::tell_left_behind(state, at, spawn::once(events), None))
+}
+
+/// A run has the name of what it began with. Who names something else of it is told what that belongs to.
+fn is_run(state: &State, name: &str) -> Result<(), Refused> {
+    let delegated = state.delegations.by_id.get(&DelegationId::new(name)).map(|d| d.task.clone());
+    let task = delegated.unwrap_or_else(|| TaskId::new(name));
+    let run = if state.tasks.contains_key(&task) {
+        state.run_of_task(&task)
+    } else if let Some((id, session)) = state.sessions.get_key_value(&SessionId::new(name)) {
+        state.run_of(id, session.task.as_ref())
+    } else {
+        return Err(Refused::NoRun(name.to_owned()));
+    };
+    if run == name { Ok(()) } else { Err(Refused::PartOfRun { what: name.to_owned(), run }) }
 }

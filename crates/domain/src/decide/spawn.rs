@@ -7,7 +7,7 @@ use sha2::{Digest, Sha256};
 use crate::agent::{self, Model, Permissions, Tools, Workspace};
 use crate::decide::{delegate, finish, inside, intake, said};
 use crate::event::{Event, Finish};
-use crate::id::{AgentId, CallId, SessionId, TaskId, Time};
+use crate::id::{AgentId, ApprovalId, CallId, SessionId, TaskId, Time};
 use crate::label::Label;
 use crate::lifecycle::Lifecycle;
 use crate::refused::Refused;
@@ -277,11 +277,12 @@ fn stopped_by(events: &[Event]) -> BTreeSet<SessionId> {
 
 /// Several endings in one decision do not know of each other: nobody who is stopped is told anything, no call has two
 /// results, and nothing ends twice.
-fn once(events: Vec<Event>) -> Vec<Event> {
+pub(super) fn once(events: Vec<Event>) -> Vec<Event> {
     let stopped = stopped_by(&events);
     let mut results: BTreeSet<(SessionId, CallId)> = BTreeSet::new();
     let mut ended: BTreeSet<TaskId> = BTreeSet::new();
     let mut over: BTreeSet<SessionId> = BTreeSet::new();
+    let mut withdrawn: BTreeSet<ApprovalId> = BTreeSet::new();
     let mut kept = Vec::with_capacity(events.len());
     for event in events {
         let is_new = match &event {
@@ -291,6 +292,7 @@ fn once(events: Vec<Event>) -> Vec<Event> {
                 None => true,
             },
             Event::TaskEnded { task, .. } => ended.insert(task.clone()),
+            Event::ApprovalEnded { approval, .. } => withdrawn.insert(approval.clone()),
             Event::Moved { session, .. } if over.contains(session) => false,
             Event::Moved { session, to: Lifecycle::Complete, .. } => over.insert(session.clone()),
             _ => true,

@@ -446,6 +446,41 @@ fn cancelling_the_root_by_any_of_its_names_leaves_nothing_below() {
     assert_eq!(team().refusal(cancel("task-009")), "there is no task, delegation or session task-009");
 }
 
+fn cancel_run(run: &str) -> Input {
+    Input::CancelRunWanted { run: run.to_owned(), by: "dana".to_owned() }
+}
+
+#[test]
+fn cancelling_a_run_ends_all_that_was_made_for_it_and_nothing_else() {
+    for begun_with in ["task", "conversation"] {
+        let mut home = team();
+        home.task("something else", "retriever-001");
+        let begun = if begun_with == "task" {
+            home.task("is the disk fine?", "executor-001").to_string()
+        } else {
+            home.write("executor-001", "is the disk fine?");
+            home.session_of("executor-001").0.to_string()
+        };
+        home.wants("executor-001", &[create("count", "executor-003", &[]), delegate("executor-002", "look")]);
+        home.wants("executor-002", &[delegate("executor-003", "look"), run("make")]);
+        home.wants("executor-003", &[delegate("executor-002", "look")]);
+        let part = home.state.tasks.keys().next_back().unwrap().to_string();
+        assert_eq!(home.refusal(cancel_run(&part)), format!("{part} is no run: it was made for run {begun}"));
+        let refusal = home.refusal(cancel_run("delegation-0001"));
+        assert_eq!(refusal, format!("delegation-0001 is no run: it was made for run {begun}"));
+        home.give(cancel_run(&begun));
+        assert_eq!(home.refusal(cancel_run(&begun)), format!("{begun} has ended already"));
+        for (id, task) in home.state.tasks.iter().filter(|(id, _)| id.as_str() != "task-001") {
+            assert_eq!(task.end(), Some(End::Cancelled), "{begun_with}: {id}");
+        }
+        assert_eq!(home.end(&id("task-001")), None, "{begun_with}");
+        home.says("retriever-001", "done");
+        nothing_is_left(&home);
+    }
+    let refusal = "there is no run task-009: a run has the id of the task or the session with which it began";
+    assert_eq!(team().refusal(cancel_run("task-009")), refusal);
+}
+
 #[test]
 fn cancelling_a_delegation_ends_what_is_below_it_and_tells_who_asked() {
     let mut home = under_way();

@@ -269,9 +269,13 @@ pub(super) fn meddle(rng: &mut Rng, state: &State) -> Input {
             let what = pick(rng, open).map(|d| d.id.to_string());
             Input::CancelWanted { what: what.unwrap_or_default(), by }
         }
-        7 | 8 => {
+        7 => {
             let what = some_session(rng, state).map(|id| id.to_string());
             Input::CancelWanted { what: what.unwrap_or_default(), by }
+        }
+        8 => {
+            let run = some_task(rng, state).map(|task| state.root_of(&task).to_string());
+            Input::CancelRunWanted { run: run.unwrap_or_default(), by }
         }
         9 | 10 => Input::SettingsRead(Box::new(settings(rng))),
         11 | 12 => {
