@@ -81,8 +81,9 @@ pub(super) fn task_read(
     if reassigned && let Some(session) = known.session() {
         let reason = "the task was given to somebody else";
         let waits = state.sessions.get(session);
-        events.extend(waits.map(|s| delegate::give_up(state, at, s, reason)).unwrap_or_default());
-        let stopped = finish::stop_session(state, at, session, reason, false);
+        // What it waits for is stopped too: who is stopped with it is not told of it.
+        let mut stopped = waits.map(|s| delegate::give_up(state, at, s, reason)).unwrap_or_default();
+        stopped.extend(finish::stop_session(state, at, session, reason, false));
         events.extend(finish::tell_left_behind(state, at, stopped, None));
         events.push(Event::TaskReopened { task: spec.id.clone(), by: "person".to_owned() });
     }

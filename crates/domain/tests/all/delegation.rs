@@ -2,6 +2,7 @@
 
 use domain::agent;
 use domain::delegation::{Request, Status, Verdict, check};
+use domain::event::Event;
 use domain::id::{AgentId, DelegationId, TaskId};
 use domain::input::{Failure, Input};
 use domain::lifecycle::Lifecycle;
@@ -9,7 +10,7 @@ use domain::settings::WhenFull;
 use domain::task::{End, Mark};
 use domain::tool::Act;
 
-use crate::home::{Home, create, line, read, run, update};
+use crate::home::{Home, create, line, read, run, tell, update};
 
 pub fn delegate(to: &str, text: &str) -> Act {
     delegate_with(to, "ops:check", text, None)
@@ -427,6 +428,27 @@ fn nothing_is_left(home: &Home) {
     assert!(domain::pending(&home.state).is_empty());
     assert!(home.state.agents.values().all(|agent| agent.busy == 0 && agent.sessions.is_empty()));
     assert!(home.state.delegations.by_id.values().all(|d| d.status.is_over()));
+}
+
+#[test]
+fn a_task_that_goes_to_another_ends_what_was_delegated_and_tells_those_who_are_left() {
+    let mut home = team();
+    home.task("is the disk fine?", "executor-001");
+    let acts = [create("explain", "retriever-001", &[]), delegate("executor-002", "look")];
+    home.wants("executor-001", &acts);
+    home.wants("executor-002", &[tell("executor-001", "which disk?")]);
+    home.wants("retriever-001", &[tell("executor-002", "how full is it?")]);
+    let mut spec = home.get(&id("task-001")).spec.clone();
+    spec.assignee = Some(AgentId::new("executor-003"));
+    let below = home.session_of("executor-002").0;
+    let events =
+        home.give(Input::TaskRead { spec: Box::new(spec), mark: Mark::Running, result: String::new() });
+    let said = |event: &Event| matches!(event, Event::MessageAdded { session, .. } if *session == below);
+    assert!(!events.iter().any(said), "who is stopped too is not told: {}", line(&events));
+    assert_eq!(
+        home.heard("retriever-001")[1..],
+        ["agent:executor-002: executor-002 cannot answer: task-003 is cancelled"]
+    );
 }
 
 fn cancel(what: &str) -> Input {
