@@ -17,6 +17,8 @@ mod budget;
 mod check;
 #[path = "all/code.rs"]
 mod code;
+#[path = "all/conflict.rs"]
+mod conflict;
 #[path = "all/context.rs"]
 mod context;
 #[path = "all/contexts.rs"]

@@ -129,6 +129,7 @@ fn judge_act(asker: &Asker<'_>, policy: &Policy, act: &Act, seen: Option<&Seen>)
         | Act::ContextPut { .. }
         | Act::GitCommit { .. }
         | Act::GitDiff { .. }
+        | Act::GitUpdate { .. }
         | Act::RequestReview { .. }
         | Act::ApproveWork { .. }
         | Act::MergeBranch { .. }

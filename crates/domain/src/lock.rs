@@ -352,7 +352,7 @@ fn plain(path: &str) -> Option<String> {
 pub fn of_act(state: &State, agent: &AgentId, act: &Act) -> Option<LockName> {
     match act {
         Act::WriteFile { path, .. } | Act::CreateDirectory { path } => of_path(path),
-        Act::GitCommit { .. } => Some(of_repository(state, agent)),
+        Act::GitCommit { .. } | Act::GitUpdate { .. } => Some(of_repository(state, agent)),
         Act::MergeBranch { review } => {
             state.reviews.by_id.get(review).map(|review| of_repository(state, &review.author))
         }

@@ -197,6 +197,12 @@ pub enum Act {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         against: Option<String>,
     },
+    /// Bring what others merged meanwhile into the agent's branch, in its workspace.
+    GitUpdate {
+        /// Instead, undo a merge that is not committed.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        take_back: bool,
+    },
     /// Run the tests that the owner set for the agent's workspace.
     RunTests {},
     /// Run the checks that the owner set for the agent's workspace.
@@ -479,7 +485,7 @@ pub struct Facts {
 }
 
 /// Every tool of this version, in the order of the documentation.
-pub const ALL: [Facts; 32] = [
+pub const ALL: [Facts; 33] = [
     fact("read_file", Some(Permission::ReadFiles), Nature::Read),
     fact("list_directory", Some(Permission::ReadFiles), Nature::Read),
     fact("search_files", Some(Permission::ReadFiles), Nature::Read),
@@ -489,6 +495,8 @@ pub const ALL: [Facts; 32] = [
     // The commit carries the effect's id, and is looked for before it is made again.
     fact("git_commit", Some(Permission::ExecuteTools), Nature::Idempotent),
     fact("git_diff", Some(Permission::ExecuteTools), Nature::Read),
+    // A merge that is made, or under way, is found as such.
+    fact("git_update", Some(Permission::WriteFiles), Nature::Idempotent),
     fact("run_tests", Some(Permission::ExecuteTools), Nature::Idempotent),
     fact("lint", Some(Permission::ExecuteTools), Nature::Idempotent),
     // It only looks where the branch stands; the rest are events.
@@ -566,6 +574,7 @@ impl Act {
             Self::ExecuteCommand { .. } => "execute_command",
             Self::GitCommit { .. } => "git_commit",
             Self::GitDiff { .. } => "git_diff",
+            Self::GitUpdate { .. } => "git_update",
             Self::RunTests {} => "run_tests",
             Self::Lint {} => "lint",
             Self::RequestReview { .. } => review::ASK,

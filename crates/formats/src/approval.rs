@@ -66,13 +66,6 @@ pub(crate) struct Shown {
 }
 
 pub(crate) fn show(act: &Act) -> Shown {
-    let shown = |kind, title: String, label: String, language, text: &str| Shown {
-        kind,
-        title: short(&visible(&title)),
-        label: visible(&label),
-        language,
-        text: visible(text),
-    };
     match act {
         Act::ExecuteCommand { command } => shown(
             "terminal_command",
@@ -139,6 +132,7 @@ pub(crate) fn show(act: &Act) -> Shown {
         | Act::SearchFiles { .. }
         | Act::GitCommit { .. }
         | Act::GitDiff { .. }
+        | Act::GitUpdate { .. }
         | Act::ApproveWork { .. }
         | Act::MergeBranch { .. }
         | Act::CreatePlan { .. }
@@ -164,6 +158,11 @@ pub(crate) fn show(act: &Act) -> Shown {
             shown(act.tool(), format!("Approve {}", act.tool()), "Arguments".to_owned(), "json", &text)
         }
     }
+}
+
+fn shown(kind: &'static str, title: String, label: String, language: &'static str, text: &str) -> Shown {
+    let (title, label, text) = (short(&visible(&title)), visible(&label), visible(text));
+    Shown { kind, title, label, language, text }
 }
 
 fn show_budget(budget: &str, amount: &str) -> Shown {

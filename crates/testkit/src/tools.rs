@@ -149,6 +149,7 @@ impl Inner {
             // The real one names the effect in the commit; the fake has no workspace, so it only answers the same.
             Act::GitCommit { .. } => Outcome::done(format!("committed {}", order.ticket.effect)),
             Act::GitDiff { .. } => Outcome::done("nothing differs"),
+            Act::GitUpdate { .. } => Outcome::done("nothing is new"),
             Act::ContextGet { context, .. } => match self.files.get(&format!("contexts/{context}")) {
                 Some(text) => Outcome::done(text.clone()),
                 None => Outcome::failed(format!("contexts/{context}.acl.yaml grants nothing")),

@@ -163,7 +163,7 @@ pub(super) fn is_race(error: &git2::Error) -> bool {
     matches!(error.code(), ErrorCode::Modified | ErrorCode::Exists | ErrorCode::Locked | ErrorCode::NotFound)
 }
 
-fn change_tree(
+pub(super) fn change_tree(
     repo: &Repository,
     base: &Tree<'_>,
     changes: &[(&Change, Option<(Oid, u32)>)],
@@ -271,6 +271,12 @@ impl Held {
             }
         }
         index.write().map_err(|error| unindexed(&error))
+    }
+
+    /// Makes the next index that of a tree. What was staged goes.
+    pub(super) fn read_tree(&self, tree: &Tree<'_>) -> Result<(), Unkept> {
+        let mut index = Index::open(&self.next).map_err(|error| unindexed(&error))?;
+        index.read_tree(tree).and_then(|()| index.write()).map_err(|error| unindexed(&error))
     }
 
     /// The next index takes its place, and nobody else may change it yet.

@@ -3,17 +3,15 @@
 //!
 //! The files go first and the branch last: whatever a crash leaves is seen as half done, and done again.
 
-use std::fs;
-use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
 use domain::id::AgentId;
 use domain::review::{Finding, Review, short};
 use git2::{Commit, Oid, Repository, Signature, Tree};
 
-use super::changes::Changed;
-use super::commit::{self, Change, Held, MODE_LINK, MODE_RUNNABLE, New};
+use super::commit::{self, Change, Held};
 use super::review::{between, find, shared};
+use super::working::Working;
 use super::workspace::{Workspace, checked_out_at};
 use super::{NOWHERE, history, message};
 
@@ -25,8 +23,6 @@ const REVIEW: &str = "Synod-Review";
 const NAMES_MAX: usize = 50;
 /// How often a merge is made again because the branch moved meanwhile.
 const RACES_MAX: usize = 8;
-/// Where a file is prepared, beside its place. One name is enough: the index is held meanwhile.
-const ASIDE: &str = ".synod-merge";
 
 /// What came of a merge, in words for whoever asked, and what was found out. An error means that nothing changed.
 pub(crate) fn merge(
@@ -133,16 +129,15 @@ impl Merge<'_> {
         // Held over all of it, so that no git of a person works on the same files, and that a kill is seen for what it was.
         let index = Held::take(self.repo, self.target).map_err(|why| format!("not merged: {why}"))?;
         let Some(folder) = folder else { return self.commit().map(Some).or_else(raced) };
-        let working = Working { repo: self.repo, folder: &folder };
+        let working = Working::open(self.repo, &folder).map_err(|why| format!("not merged: {why}"))?;
         if self.repo.refname_to_id(self.target).ok() != Some(self.ours.id()) {
             return Ok(None);
         }
-        working.check(&files)?;
-        for file in &files {
-            working
-                .put(file)
-                .map_err(|error| format!("not merged: {} cannot be written: {error}", file.path))?;
+        let in_the_way = working.in_the_way(&files);
+        if !in_the_way.is_empty() {
+            return Err(unfinished(&folder, &in_the_way));
         }
+        working.put_all(&files).map_err(|why| format!("not merged: {why}"))?;
         let changes: Vec<Change> = files.into_iter().map(|file| working.change(file)).collect();
         let mut pairs = Vec::new();
         for change in &changes {
@@ -196,108 +191,14 @@ fn raced(error: git2::Error) -> Result<Option<Oid>, String> {
     if commit::is_race(&error) { Ok(None) } else { Err(format!("not merged: {}", error.message())) }
 }
 
-/// The owner's own working files.
-struct Working<'a> {
-    repo: &'a Repository,
-    folder: &'a Path,
-}
-
-impl Working<'_> {
-    /// Whether every file is as it was committed, or already as it shall be.
-    fn check(&self, files: &[Changed]) -> Result<(), String> {
-        let in_the_way: Vec<&str> = files
-            .iter()
-            .filter(|file| !self.is_free(file))
-            .map(|file| file.path.as_str())
-            .take(NAMES_MAX)
-            .collect();
-        match in_the_way.is_empty() {
-            true => Ok(()),
-            false => Err(format!(
-                "not merged: {} has changes that are not committed in {}; a person must commit or remove them first",
-                self.folder.display(),
-                in_the_way.join(", ")
-            )),
-        }
-    }
-
-    fn is_free(&self, file: &Changed) -> bool {
-        let Ok(place) = self.place(&file.path) else { return false };
-        let Ok(now) = content(&place) else { return false };
-        let old = file.old.and_then(|id| self.repo.find_blob(id).ok().map(|blob| blob.content().to_vec()));
-        now == old || now.as_deref() == file.new.as_ref().map(|new| new.bytes.as_slice())
-    }
-
-    /// The file's place, through no link.
-    fn place(&self, path: &str) -> std::io::Result<PathBuf> {
-        let mut at = self.folder.to_owned();
-        let parts: Vec<&str> = path.split('/').collect();
-        let (name, folders) = parts.split_last().unwrap_or((&"", &[]));
-        for part in folders {
-            at.push(part);
-            if fs::symlink_metadata(&at).is_ok_and(|metadata| !metadata.is_dir()) {
-                return Err(std::io::Error::other(format!("{} is no folder", at.display())));
-            }
-        }
-        at.push(name);
-        Ok(at)
-    }
-
-    fn put(&self, file: &Changed) -> std::io::Result<()> {
-        let place = self.place(&file.path)?;
-        let Some(new) = &file.new else {
-            return match fs::remove_file(&place) {
-                Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error),
-                Ok(()) | Err(_) => {
-                    self.remove_empty(&place);
-                    Ok(())
-                }
-            };
-        };
-        let folder = place.parent().unwrap_or(self.folder);
-        fs::create_dir_all(folder)?;
-        let aside = folder.join(ASIDE);
-        // One that was killed leaves it behind; the next try puts the same files, and so takes it away.
-        _ = fs::remove_file(&aside);
-        if new.mode == MODE_LINK {
-            symlink(Path::new(&*String::from_utf8_lossy(&new.bytes)), &aside)?;
-        } else {
-            fs::write(&aside, &new.bytes)?;
-            let mode = if new.mode == MODE_RUNNABLE { 0o755 } else { 0o644 };
-            fs::set_permissions(&aside, fs::Permissions::from_mode(mode))?;
-        }
-        fs::rename(&aside, &place)
-    }
-
-    /// Git keeps no empty folders.
-    fn remove_empty(&self, place: &Path) {
-        let above = place.ancestors().skip(1).take_while(|folder| *folder != self.folder);
-        for folder in above {
-            if fs::remove_dir(folder).is_err() {
-                return;
-            }
-        }
-    }
-
-    /// The same for the index, with what the file is on the disk now.
-    fn change(&self, file: Changed) -> Change {
-        let stat = self.place(&file.path).and_then(fs::symlink_metadata).ok().map(Box::new);
-        Change { new: file.new.map(|new| New { stat, ..new }), path: file.path }
-    }
-}
-
-/// What stands at a place: a file's bytes, a link's target, or nothing.
-fn content(place: &Path) -> std::io::Result<Option<Vec<u8>>> {
-    use std::os::unix::ffi::OsStrExt;
-    match fs::symlink_metadata(place) {
-        Ok(metadata) if metadata.is_symlink() => {
-            Ok(Some(fs::read_link(place)?.as_os_str().as_bytes().to_vec()))
-        }
-        Ok(metadata) if metadata.is_file() => fs::read(place).map(Some),
-        Ok(_) => Err(std::io::Error::other("no file")),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(error),
-    }
+/// Why nothing is merged: the owner has changed some of these files.
+fn unfinished(folder: &Path, files: &[&str]) -> String {
+    let names: Vec<&str> = files.iter().take(NAMES_MAX).copied().collect();
+    format!(
+        "not merged: {} has changes that are not committed in {}; a person must commit or remove them first",
+        folder.display(),
+        names.join(", ")
+    )
 }
 
 fn words(error: git2::Error) -> String {

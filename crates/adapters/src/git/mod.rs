@@ -4,6 +4,7 @@
 
 mod changes;
 mod commit;
+mod conflict;
 pub mod history;
 pub mod init;
 pub mod log;
@@ -14,6 +15,8 @@ pub(crate) mod reason;
 pub(crate) mod review;
 pub(crate) mod tools;
 pub mod undo;
+pub(crate) mod update;
+mod working;
 pub mod workspace;
 
 use std::ffi::OsStr;

@@ -429,6 +429,10 @@ fn act_words(act: &Act, tense: Tense) -> String {
                 message.lines().next().unwrap_or_default()
             )
         }
+        Act::GitUpdate { take_back: false } => {
+            say("brought its branch up to date", "bring its branch up to date")
+        }
+        Act::GitUpdate { take_back: true } => say("took a merge back", "take a merge back"),
         Act::RequestReview { .. } => say("asked for a review", "ask for a review once more"),
         Act::ApproveWork { approved: true, .. } => say("approved the work", "approve the work"),
         Act::ApproveWork { approved: false, .. } => say("sent the work back", "send the work back"),

@@ -3,13 +3,13 @@
 
 use domain::review::{Place, short};
 use git2::build::CheckoutBuilder;
-use git2::{Delta, Oid, Repository, RepositoryOpenFlags, RepositoryState, Tree};
+use git2::{Commit, Delta, Oid, Repository, RepositoryOpenFlags, Tree};
 
 use super::changes::{self, Changed};
 use super::commit::{self, New};
-use super::plain;
 use super::tools::{cut_patch, show};
 use super::workspace::{self, Workspace};
+use super::{plain, update};
 use crate::tools::until::Until;
 
 /// So many names of files are told.
@@ -18,10 +18,10 @@ const NAMES_MAX: usize = 20;
 /// Where the work in a workspace stands, if all of it is committed and there is something to merge it into.
 pub(crate) fn submit(workspace: &Workspace, until: &Until) -> Result<Place, String> {
     let repo = workspace::repository(workspace)?;
-    if repo.state() != RepositoryState::Clean {
-        return Err("a merge or rebase is under way in the workspace; finish or abort it first".to_owned());
-    }
     let head = commit::head(&repo).map_err(|why| why.to_string())?;
+    if update::merging(workspace, &repo, head.commit.as_ref())?.is_some() {
+        return Err("a merge is under way in your workspace; git_commit finishes it".to_owned());
+    }
     let branch = head.branch.trim_start_matches("refs/heads/").to_owned();
     let tip = head.commit.ok_or("there is no commit yet; commit your work first")?;
     let tree = tip.tree().map_err(words)?;
@@ -30,6 +30,21 @@ pub(crate) fn submit(workspace: &Workspace, until: &Until) -> Result<Place, Stri
         let names: Vec<&str> = changed.files.iter().take(NAMES_MAX).map(|file| file.path.as_str()).collect();
         return Err(format!("not committed yet: {}; git_commit first, then ask", names.join(", ")));
     }
+    let (target, onto) = aim(workspace, &repo, &branch)?;
+    let base = repo.merge_base(tip.id(), onto.id());
+    let base = base.map_err(|_| format!("{branch} and {target} have no commit in common"))?;
+    if base == tip.id() {
+        return Err(format!("{branch} has nothing that {target} does not have; commit your work first"));
+    }
+    Ok(Place { branch, target, commit: tip.id().to_string(), base: base.to_string() })
+}
+
+/// Where the work on a branch shall go, and the last commit there.
+pub(super) fn aim<'r>(
+    workspace: &Workspace,
+    repo: &'r Repository,
+    branch: &str,
+) -> Result<(String, Commit<'r>), String> {
     let target = target_of(workspace)?;
     if target == branch {
         return Err(format!(
@@ -38,12 +53,7 @@ pub(crate) fn submit(workspace: &Workspace, until: &Until) -> Result<Place, Stri
     }
     let onto = repo.find_reference(&format!("refs/heads/{target}")).and_then(|r| r.peel_to_commit());
     let onto = onto.map_err(|_| format!("{target}, into which {branch} should go, has no commit"))?;
-    let base = repo.merge_base(tip.id(), onto.id());
-    let base = base.map_err(|_| format!("{branch} and {target} have no commit in common"))?;
-    if base == tip.id() {
-        return Err(format!("{branch} has nothing that {target} does not have; commit your work first"));
-    }
-    Ok(Place { branch, target, commit: tip.id().to_string(), base: base.to_string() })
+    Ok((target, onto))
 }
 
 /// The branch that the repository itself is on: what is merged goes there.

@@ -1,13 +1,13 @@
 //! The tools `git_commit` and `git_diff`: they work in the agent's workspace and nowhere else.
 
 use domain::id::{AgentId, Seq};
-use git2::{DiffOptions, Oid, Patch, Repository, RepositoryState, Signature, Tree};
+use git2::{DiffOptions, Oid, Patch, Repository, Signature, Tree};
 use sha2::{Digest, Sha256};
 
 use super::changes::{self, Changed};
 use super::commit::{self, Change, Words};
 use super::workspace::{self, Workspace};
-use super::{NOWHERE, history, log, message};
+use super::{NOWHERE, history, log, message, update};
 use crate::tools::until::Until;
 
 /// How far back a commit is looked for that a crash kept from being told of.
@@ -29,9 +29,6 @@ pub(crate) fn commit(
     until: &Until,
 ) -> Result<String, String> {
     let repo = workspace::repository(workspace)?;
-    if repo.state() != RepositoryState::Clean {
-        return Err("a merge or rebase is under way in the workspace; finish or abort it first".to_owned());
-    }
     let text = message::text(text);
     if text.is_empty() {
         return Err("the message is empty".to_owned());
@@ -40,19 +37,18 @@ pub(crate) fn commit(
     let mark = mark(effect, agent, &text, &paths);
     let head = commit::head(&repo).map_err(|why| why.to_string())?;
     let branch = head.branch.trim_start_matches("refs/heads/").to_owned();
-    if let Some(id) = head.commit.as_ref().and_then(|tip| find_mark(&repo, tip.id(), &mark)) {
+    let before = head.commit.as_ref().and_then(|tip| find_mark(&repo, tip.id(), &mark));
+    let words = signed(agent, &text, &mark)?;
+    let merging = update::merging(workspace, &repo, head.commit.as_ref())?;
+    if let Some(id) = before {
         return Ok(format!("committed {id} on {branch}, before a restart"));
+    }
+    if let Some(merging) = merging {
+        return merging.finish(&words, &paths, until);
     }
     let base = commit::tree_of(&repo, head.commit.as_ref()).map_err(|error| error.message().to_owned())?;
     let found = changes::find(&repo, &workspace.path, &base, &paths, until)?;
     let names: Vec<String> = found.files.iter().map(line).collect();
-    let at = git2::Time::new(history::now().0.div_euclid(1000), 0);
-    let sign = |name: &str| {
-        let address = format!("{}@{NOWHERE}", name.to_lowercase());
-        Signature::new(name, &address, &at).map_err(|error| error.message().to_owned())
-    };
-    let message = format!("{text}\n\n{EFFECT}: {mark}\n");
-    let words = Words { author: sign(agent.as_str())?, committer: sign("Synod")?, message };
     let changes: Vec<Change> =
         found.files.into_iter().map(|file| Change { path: file.path, new: file.new }).collect();
     let made = commit::add(&repo, &changes, &words).map_err(|why| why.to_string())?;
@@ -67,15 +63,26 @@ pub(crate) fn commit(
     if made.is_some() { Ok(said) } else { Err(said) }
 }
 
+/// A commit of an agent, by which its effect is found again.
+pub(super) fn signed(agent: &AgentId, text: &str, mark: &str) -> Result<Words<'static>, String> {
+    let at = git2::Time::new(history::now().0.div_euclid(1000), 0);
+    let sign = |name: &str| {
+        let address = format!("{}@{NOWHERE}", name.to_lowercase());
+        Signature::new(name, &address, &at).map_err(|error| error.message().to_owned())
+    };
+    let message = format!("{text}\n\n{EFFECT}: {mark}\n");
+    Ok(Words { author: sign(agent.as_str())?, committer: sign("Synod")?, message })
+}
+
 /// Names an effect for good: its place in the journal begins anew when the journal does, the words do not.
-fn mark(effect: Seq, agent: &AgentId, text: &str, paths: &[String]) -> String {
+pub(super) fn mark(effect: Seq, agent: &AgentId, text: &str, paths: &[String]) -> String {
     let all = format!("{agent}\0{text}\0{}", paths.join("\0"));
     let digest = Sha256::digest(all.as_bytes());
     let hex: String = digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
     format!("{effect}-{hex}")
 }
 
-fn find_mark(repo: &Repository, tip: Oid, mark: &str) -> Option<Oid> {
+pub(super) fn find_mark(repo: &Repository, tip: Oid, mark: &str) -> Option<Oid> {
     let mut walk = repo.revwalk().ok()?;
     walk.push(tip).ok()?;
     walk.take(LOOK_BACK_MAX).flatten().find(|id| {
@@ -101,7 +108,7 @@ fn clean(paths: &[String]) -> Result<Vec<String>, String> {
     Ok(clean)
 }
 
-fn line(file: &Changed) -> String {
+pub(super) fn line(file: &Changed) -> String {
     let how = match (&file.old, &file.new) {
         (None, _) => "added",
         (Some(_), Some(_)) => "changed",
@@ -110,7 +117,7 @@ fn line(file: &Changed) -> String {
     format!("{how} {}", log::shown(file.path.as_bytes()))
 }
 
-fn listed(names: &[String]) -> String {
+pub(super) fn listed(names: &[String]) -> String {
     let mut text = names.iter().take(NAMES_MAX).cloned().collect::<Vec<_>>().join("\n");
     if names.len() > NAMES_MAX {
         text.push_str(&format!("\nand {} more", names.len() - NAMES_MAX));
@@ -181,7 +188,6 @@ pub(super) fn show(repo: &Repository, file: &Changed, max: usize, text: &mut Str
     };
     let new = file.new.as_ref().map(|new| new.bytes.as_slice()).unwrap_or_default();
     text.push_str(&format!("{}\n", line(file)));
-    let is_binary = |bytes: &[u8]| bytes.iter().take(BINARY_BYTES).any(|byte| *byte == 0);
     if is_binary(&old) || is_binary(new) {
         text.push_str(&format!("  binary, {} bytes before, {} now\n", old.len(), new.len()));
         return Ok(());
@@ -214,6 +220,10 @@ pub(super) fn show(repo: &Repository, file: &Changed, max: usize, text: &mut Str
         }
     }
     Ok(())
+}
+
+pub(super) fn is_binary(bytes: &[u8]) -> bool {
+    bytes.iter().take(BINARY_BYTES).any(|byte| *byte == 0)
 }
 
 /// A line with everything that a terminal would obey spelled out.

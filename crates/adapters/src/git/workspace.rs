@@ -19,14 +19,16 @@ use git2::build::CheckoutBuilder;
 use git2::{Branch, ErrorCode, Repository, RepositoryOpenFlags};
 use sha2::{Digest, Sha256};
 
-use super::{init, plain};
+use super::{init, plain, update};
 use crate::files::disk::{self, Stamp};
 
 /// Stands in the folder that git keeps of a worktree until all its files are there.
 const UNFINISHED: &str = "synod-unfinished";
 /// Files of a repository that are read, and must be files.
-const READ: [&str; 9] = [
+const READ: [&str; 11] = [
     "HEAD",
+    update::MERGE_HEAD,
+    update::HALFWAY,
     "config",
     "index",
     "packed-refs",

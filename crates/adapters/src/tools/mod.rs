@@ -241,6 +241,24 @@ impl Toolbox {
         blocking(move || work(&root)).await
     }
 
+    /// Moves the agent's branch, in its workspace.
+    async fn git(&self, order: &Order, act: Act, pass: fences::Pass) -> files::Answer {
+        let (agent, workspaces) = (order.agent.clone(), Arc::clone(&self.workspaces));
+        let (effect, ms_max) = (order.ticket.effect, order.ms_max);
+        self.change(move |_| {
+            let (place, until) = (workspaces.ensure(&agent)?, Until::ms(ms_max));
+            pass.check()?;
+            match act {
+                Act::GitCommit { message, paths } => {
+                    git::tools::commit(&place, &agent, effect, &message, &paths, &until)
+                }
+                Act::GitUpdate { take_back: true } => git::update::take_back(&place),
+                _ => git::update::update(&place, &agent, effect, &until),
+            }
+        })
+        .await
+    }
+
     /// The same, for what goes out: one at a time.
     async fn post(&self, work: impl FnOnce(&Root) -> files::Answer + Send + 'static) -> files::Answer {
         let outbox = Arc::clone(&self.outbox);
@@ -352,15 +370,7 @@ impl Tools for Toolbox {
             Act::ExecuteCommand { command } => {
                 return self.command(&order, &command, order.permit).await;
             }
-            Act::GitCommit { message, paths } => {
-                let (agent, workspaces) = (order.agent.clone(), Arc::clone(&self.workspaces));
-                let work = move |_: &Root| {
-                    let place = workspaces.ensure(&agent)?;
-                    pass.check()?;
-                    git::tools::commit(&place, &agent, ticket.effect, &message, &paths, &Until::ms(ms_max))
-                };
-                self.change(work).await
-            }
+            act @ (Act::GitCommit { .. } | Act::GitUpdate { .. }) => self.git(&order, act, pass).await,
             Act::GitDiff { path, against } => {
                 let (agent, workspaces) = (order.agent.clone(), Arc::clone(&self.workspaces));
                 let work = move |_: &Root, until: &Until| {
@@ -401,7 +411,9 @@ fn placed(outcome: Outcome, order: Order) -> Outcome {
     match order.act {
         Act::WriteFile { path, .. } | Act::CreateDirectory { path } => outcome.writing(path),
         // Even a commit answers with the names of files.
-        Act::GitCommit { .. } | Act::GitDiff { .. } => outcome.reading(format!("workspaces/{}", order.agent)),
+        Act::GitCommit { .. } | Act::GitDiff { .. } | Act::GitUpdate { .. } => {
+            outcome.reading(format!("workspaces/{}", order.agent))
+        }
         _ => outcome,
     }
 }

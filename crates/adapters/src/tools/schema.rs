@@ -8,7 +8,7 @@ pub(super) struct Described {
 }
 
 /// Every tool of this version.
-pub(super) const TABLE: [Described; 32] = [
+pub(super) const TABLE: [Described; 33] = [
     Described {
         name: "read_file",
         description: "Read a text file, or some of its lines. A long file is cut, with a note that says from which line to read on. Binary files are refused.",
@@ -106,6 +106,17 @@ pub(super) const TABLE: [Described; 32] = [
             "properties": {
                 "path": {"type": "string", "minLength": 1, "maxLength": 4096, "description": "Only this file or folder, from the top of your workspace"},
                 "against": {"type": "string", "minLength": 1, "maxLength": 200, "description": "A branch, tag or commit to compare with, such as main"}
+            },
+            "additionalProperties": false
+        }"#,
+    },
+    Described {
+        name: "git_update",
+        description: "Bring what others merged meanwhile into your branch and your files: merges the branch that your work shall go into (such as main) into your own. Use it when merge_branch found conflicts. Commit your own work first. Without conflicts it makes the merge commit; with conflicts it names the files, in which you then decide, run_tests, and git_commit makes the merge commit.",
+        schema: r#"{
+            "type": "object",
+            "properties": {
+                "take_back": {"type": "boolean", "description": "Instead, undo a merge that is not committed: your files become what they were before it"}
             },
             "additionalProperties": false
         }"#,

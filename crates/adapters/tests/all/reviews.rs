@@ -295,7 +295,257 @@ async fn nothing_that_the_repository_brings_along_runs() {
     let place = submit(&home).await.unwrap();
     assert!(looks(&home, &place, Act::RunTests {}).await.ok);
     assert!(merge(&home, &place).await.ok);
+    fs::write(service.join("greet.sh"), "echo other\n").unwrap();
+    commit_all(&service, "other");
+    code(&home, "echo mine\n").await;
+    assert!(update(&home, 80, false).await.ok);
+    home.done(write("workspaces/coder-001/greet.sh", GOOD)).await;
+    assert!(commit(&home, 81).await.ok);
     for folder in [service.clone(), home.path("workspaces/coder-001"), home.path("workspaces/reviewer-001")] {
         assert!(!folder.join("ran").exists(), "{}", folder.display());
     }
+}
+
+/// Two lines, of which the coder changes one and the owner the same one, and another file besides.
+async fn at_odds() -> (Home, PathBuf, PathBuf) {
+    let (home, service) = team();
+    code(&home, GOOD).await;
+    fs::write(service.join("greet.sh"), "echo other\n").unwrap();
+    fs::write(service.join("README"), "hi\n").unwrap();
+    commit_all(&service, "other");
+    let own = home.path("workspaces/coder-001");
+    (home, service, own)
+}
+
+const MARKED: &str = "<<<<<<< yours\necho \"Hello, $1!\"\n=======\necho other\n>>>>>>> theirs\n";
+
+async fn update(home: &Home, effect: u64, take_back: bool) -> Outcome {
+    home.run(order(effect, "coder-001", Act::GitUpdate { take_back })).await
+}
+
+async fn commit(home: &Home, effect: u64) -> Outcome {
+    let act = Act::GitCommit { message: "bring together".to_owned(), paths: Vec::new() };
+    home.run(order(effect, "coder-001", act)).await
+}
+
+fn tip(folder: &Path) -> Oid {
+    Repository::open(folder).unwrap().head().unwrap().target().unwrap()
+}
+
+#[tokio::test]
+async fn what_others_merged_comes_into_a_branch_by_one_commit_of_its_author() {
+    let (home, service) = team();
+    let own = home.path("workspaces/coder-001");
+    home.done(write("workspaces/coder-001/greet.sh", GOOD)).await;
+    fs::create_dir(service.join("docs")).unwrap();
+    fs::write(service.join("docs/a.md"), "a\n").unwrap();
+    fs::remove_file(service.join("test.sh")).unwrap();
+    let theirs = commit_all(&service, "docs");
+    let refused = update(&home, 70, false).await;
+    assert_eq!((refused.ok, refused.text.as_str()), (false, "not committed yet: greet.sh; git_commit first"));
+    code(&home, GOOD).await;
+    let ours = tip(&own);
+    let outcome = update(&home, 71, false).await;
+    assert!(outcome.ok, "{}", outcome.text);
+    let made = tip(&own);
+    let said = format!("agent/coder-001 has all of main now: {made}\nadded docs/a.md\nremoved test.sh");
+    assert_eq!(outcome.text, said);
+    assert_eq!(merges(&own), [vec![ours, theirs]]);
+    assert!(is_clean(&own) && own.join("docs/a.md").exists() && !own.join("test.sh").exists());
+    let author =
+        Repository::open(&own).unwrap().find_commit(made).unwrap().author().name().unwrap().to_owned();
+    assert_eq!(author, "coder-001");
+    // Told once more after a crash, also when there is more to merge meanwhile.
+    fs::write(service.join("docs/b.md"), "b\n").unwrap();
+    commit_all(&service, "more");
+    assert!(update(&home, 71, false).await.text.contains("made before a restart"));
+    assert_eq!(tip(&own), made);
+    assert!(update(&home, 72, false).await.ok);
+    let again = update(&home, 73, false).await;
+    assert_eq!(again.text, "agent/coder-001 has all of main already");
+    let place = submit(&home).await.unwrap();
+    assert!(merge(&home, &place).await.ok);
+}
+
+#[tokio::test]
+async fn a_branch_that_is_only_behind_catches_up_without_a_commit() {
+    let (home, service) = team();
+    assert!(update(&home, 1, false).await.text.contains("has all of main already"));
+    fs::write(service.join("README"), "hi\n").unwrap();
+    let theirs = commit_all(&service, "readme");
+    assert!(update(&home, 2, false).await.ok);
+    let own = home.path("workspaces/coder-001");
+    assert_eq!(tip(&own), theirs);
+    assert!(is_clean(&own) && own.join("README").exists());
+}
+
+#[tokio::test]
+async fn a_conflict_is_decided_in_the_files_and_committed_with_two_parents() {
+    let (home, service, own) = at_odds().await;
+    let place = submit(&home).await.unwrap();
+    assert!(matches!(merge(&home, &place).await.finding, Some(Finding::Conflicted { .. })));
+    let (ours, theirs) = (tip(&own), tip(&service));
+    let outcome = update(&home, 80, false).await;
+    assert!(
+        outcome.ok && outcome.text.contains("\n- greet.sh: between <<<<<<< and ======="),
+        "{}",
+        outcome.text
+    );
+    assert_eq!(fs::read_to_string(own.join("greet.sh")).unwrap(), MARKED);
+    assert_eq!(fs::read_to_string(own.join("README")).unwrap(), "hi\n");
+    assert_eq!(update(&home, 81, false).await.text, outcome.text, "told again, nothing done again");
+    assert!(submit(&home).await.unwrap_err().contains("git_commit finishes it"));
+
+    let refused = commit(&home, 82).await;
+    assert!(refused.text.contains("greet.sh has a mark of the merge in line 1;"), "{}", refused.text);
+    home.done(write("workspaces/coder-001/greet.sh", "echo one\n=======\necho two\n")).await;
+    assert!(commit(&home, 82).await.text.contains("in line 2;"));
+    let some = Act::GitCommit { message: "some".to_owned(), paths: vec!["greet.sh".to_owned()] };
+    assert!(home.run(order(83, "coder-001", some)).await.text.contains("leave paths out"));
+    assert_eq!(tip(&own), ours, "nothing is committed yet");
+
+    home.done(write("workspaces/coder-001/greet.sh", GOOD)).await;
+    let outcome = commit(&home, 84).await;
+    assert!(
+        outcome.ok && outcome.text.ends_with("which has all of main now:\nadded README"),
+        "{}",
+        outcome.text
+    );
+    assert_eq!(merges(&own), [vec![ours, theirs]]);
+    assert!(is_clean(&own));
+    assert!(commit(&home, 84).await.text.contains("before a restart"));
+    let place = submit(&home).await.unwrap();
+    assert!(looks(&home, &place, Act::RunTests {}).await.ok);
+    assert!(merge(&home, &place).await.ok);
+    assert_eq!(fs::read_to_string(service.join("greet.sh")).unwrap(), GOOD);
+    assert!(is_clean(&service));
+}
+
+#[tokio::test]
+async fn a_merge_that_is_not_committed_can_be_taken_back() {
+    let (home, _, own) = at_odds().await;
+    let before = tip(&own);
+    assert!(update(&home, 80, false).await.ok);
+    home.done(write("workspaces/coder-001/mine", "kept\n")).await;
+    let outcome = update(&home, 81, true).await;
+    assert!(outcome.ok, "{}", outcome.text);
+    assert_eq!(fs::read_to_string(own.join("greet.sh")).unwrap(), GOOD);
+    assert!(!own.join("README").exists());
+    assert_eq!(fs::read_to_string(own.join("mine")).unwrap(), "kept\n", "it has no part in the merge");
+    fs::remove_file(own.join("mine")).unwrap();
+    assert!(is_clean(&own));
+    assert_eq!(tip(&own), before);
+    assert!(update(&home, 82, true).await.text.contains("no merge is under way"));
+    assert!(update(&home, 83, false).await.ok, "and it can be begun again");
+}
+
+#[tokio::test]
+async fn a_merge_that_a_kill_cut_off_is_never_committed_by_halves() {
+    for take_back in [false, true] {
+        let (home, service, own) = at_odds().await;
+        let admin = Repository::open(&own).unwrap().path().to_owned();
+        // As a kill leaves it: the note, one file of two, and one that was being prepared.
+        fs::write(admin.join("synod-merge"), format!("{}\n", tip(&service))).unwrap();
+        fs::write(own.join("README"), "hi\n").unwrap();
+        fs::write(own.join(".synod-merge"), "<<<<").unwrap();
+        for refused in [commit(&home, 90).await.text, submit(&home).await.unwrap_err()] {
+            assert!(refused.starts_with("a merge was cut off"), "{refused}");
+        }
+        let outcome = update(&home, 91, take_back).await;
+        assert!(outcome.ok, "{}", outcome.text);
+        let expected = if take_back { GOOD } else { MARKED };
+        assert_eq!(fs::read_to_string(own.join("greet.sh")).unwrap(), expected);
+        assert_eq!(own.join("README").exists(), !take_back);
+        assert!(!own.join(".synod-merge").exists() && !admin.join("synod-merge").exists());
+    }
+}
+
+#[tokio::test]
+async fn what_the_agent_wrote_after_the_kill_is_not_written_over() {
+    let (home, service, own) = at_odds().await;
+    let admin = Repository::open(&own).unwrap().path().to_owned();
+    fs::write(admin.join("synod-merge"), format!("{}\n", tip(&service))).unwrap();
+    fs::write(own.join("greet.sh"), "echo new\n").unwrap();
+    let outcome = update(&home, 91, false).await;
+    assert_eq!(
+        (outcome.ok, outcome.text.as_str()),
+        (false, "not merged: greet.sh would be written over; take_back: true makes it what it was before")
+    );
+    assert_eq!(fs::read_to_string(own.join("greet.sh")).unwrap(), "echo new\n");
+}
+
+#[tokio::test]
+async fn killed_after_the_merge_commit_and_before_the_notes_went_nothing_is_under_way() {
+    let (home, service, own) = at_odds().await;
+    let theirs = tip(&service);
+    assert!(update(&home, 80, false).await.ok);
+    home.done(write("workspaces/coder-001/greet.sh", GOOD)).await;
+    assert!(commit(&home, 81).await.ok);
+    let admin = Repository::open(&own).unwrap().path().to_owned();
+    for name in ["synod-merge", "MERGE_HEAD"] {
+        fs::write(admin.join(name), format!("{theirs}\n")).unwrap();
+        assert!(commit(&home, 81).await.text.contains("before a restart"));
+        assert!(!admin.join(name).exists());
+    }
+    assert!(submit(&home).await.is_ok());
+    assert_eq!(merges(&own).len(), 1);
+}
+
+#[tokio::test]
+async fn what_no_line_can_decide_is_named_and_stands_as_its_author_has_it() {
+    let (home, service) = team();
+    for (name, text) in [("picture", "\0old"), ("mine", "old\n"), ("theirs", "old\n")] {
+        fs::write(service.join(name), text).unwrap();
+    }
+    commit_all(&service, "files");
+    let own = home.path("workspaces/coder-001");
+    home.done(write("workspaces/coder-001/picture", "\0mine")).await;
+    home.done(write("workspaces/coder-001/mine", "mine\n")).await;
+    fs::remove_file(own.join("theirs")).unwrap();
+    code(&home, GOOD).await;
+    fs::write(service.join("picture"), "\0theirs").unwrap();
+    fs::remove_file(service.join("mine")).unwrap();
+    fs::write(service.join("theirs"), "theirs\n").unwrap();
+    commit_all(&service, "other");
+    let outcome = update(&home, 80, false).await;
+    for words in [
+        "- picture: it is no text, and stands as you have it",
+        "- mine: the other side has it no more; it stands as you have it",
+        "- theirs: you have it no more; it stands as the other side has it",
+    ] {
+        assert!(outcome.text.contains(words), "{words} in {}", outcome.text);
+    }
+    assert_eq!(fs::read(own.join("picture")).unwrap(), b"\0mine");
+    assert_eq!(fs::read_to_string(own.join("theirs")).unwrap(), "theirs\n");
+    assert!(commit(&home, 81).await.ok);
+    assert!(is_clean(&own) && merges(&own).len() == 1);
+    assert!(update(&home, 82, false).await.text.contains("has all of main already"));
+}
+
+#[tokio::test]
+async fn a_merge_writes_through_no_link_and_over_nothing_that_git_does_not_know() {
+    let (home, service) = team();
+    let outside = home.path("../outside");
+    fs::create_dir(&outside).unwrap();
+    code(&home, GOOD).await;
+    let own = home.path("workspaces/coder-001");
+    fs::write(own.join("left-over"), "built\n").unwrap();
+    fs::create_dir(service.join("docs")).unwrap();
+    fs::write(service.join("docs/a.md"), "a\n").unwrap();
+    fs::write(service.join(".gitignore"), "docs\nleft-over\n").unwrap();
+    commit_all(&service, "ignore");
+    assert!(update(&home, 79, false).await.ok);
+    std::os::unix::fs::symlink(&outside, own.join("docs")).unwrap();
+    for name in ["docs/a.md", "left-over"] {
+        let repo = Repository::open(&service).unwrap();
+        let mut index = repo.index().unwrap();
+        fs::write(service.join(name), "tracked\n").unwrap();
+        index.add_path(Path::new(name)).unwrap();
+        index.write().unwrap();
+        commit_all(&service, name);
+    }
+    let outcome = update(&home, 80, false).await;
+    assert_eq!(outcome.text, "not merged: docs/a.md, left-over would be written over; move it away");
+    assert_eq!(fs::read_dir(&outside).unwrap().count(), 0);
+    assert_eq!(fs::read_to_string(own.join("left-over")).unwrap(), "built\n");
 }

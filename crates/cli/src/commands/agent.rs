@@ -154,6 +154,7 @@ fn samples(tool: &str, agent: &AgentId, policy: &Policy) -> Vec<(String, Act)> {
         }
         "git_commit" => anything(Act::GitCommit { message: "a change".to_owned(), paths: Vec::new() }),
         "git_diff" => anything(Act::GitDiff { path: None, against: None }),
+        "git_update" => anything(Act::GitUpdate { take_back: false }),
         domain::review::ASK => anything(Act::RequestReview { summary: "a change".to_owned(), to: None }),
         domain::review::ANSWER => anything(Act::ApproveWork { approved: true, issues: Vec::new() }),
         domain::review::MERGE => anything(Act::MergeBranch { review: ReviewId::new("review-0001") }),

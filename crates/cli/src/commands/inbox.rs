@@ -126,6 +126,7 @@ fn act(act: &Act) -> (String, String) {
         | Act::SearchFiles { .. }
         | Act::GitCommit { .. }
         | Act::GitDiff { .. }
+        | Act::GitUpdate { .. }
         | Act::RequestReview { .. }
         | Act::ApproveWork { .. }
         | Act::MergeBranch { .. }
@@ -170,6 +171,7 @@ pub fn act_line(wanted: &Act) -> String {
         | Act::SearchFiles { .. }
         | Act::GitCommit { .. }
         | Act::GitDiff { .. }
+        | Act::GitUpdate { .. }
         | Act::RequestReview { .. }
         | Act::ApproveWork { .. }
         | Act::MergeBranch { .. }

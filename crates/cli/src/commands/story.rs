@@ -203,6 +203,8 @@ pub fn act_words(act: &Act) -> String {
             format!("commit in its workspace: {}", one_line(message.lines().next().unwrap_or_default()))
         }
         Act::GitDiff { .. } => "look at what changed in its workspace".to_owned(),
+        Act::GitUpdate { take_back: false } => "bring its branch up to date".to_owned(),
+        Act::GitUpdate { take_back: true } => "take a merge back".to_owned(),
         Act::RunTests {} => "run the tests".to_owned(),
         Act::Lint {} => "run the checks".to_owned(),
         Act::RequestReview { summary, .. } => format!("ask for a review: {}", one_line(summary)),

@@ -9,7 +9,7 @@ use crate::team::{Team, until};
 
 const REQUEST: [&str; 4] = ["run", "--to", "coordinator-001", "Greet people by name"];
 
-fn begun() -> Team {
+pub fn begun() -> Team {
     let team = Team::nothing();
     team.fine(&["init", "--template", "code", "."]);
     team.is_in_order();
@@ -17,7 +17,7 @@ fn begun() -> Team {
 }
 
 /// What git itself says of the repository.
-fn git(team: &Team, args: &[&str]) -> String {
+pub fn git(team: &Team, args: &[&str]) -> String {
     let mut git = Command::new("git");
     git.arg("-C").arg(team.at("repo")).env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_NOSYSTEM", "1");
     let output = git.args(args).output().unwrap();
@@ -26,7 +26,7 @@ fn git(team: &Team, args: &[&str]) -> String {
 }
 
 /// Whether the tests pass on the files of a commit, in a folder that has nothing else.
-fn tests_pass(team: &Team, commit: &str) -> bool {
+pub fn tests_pass(team: &Team, commit: &str) -> bool {
     let folder = tempfile::tempdir().unwrap();
     let place = folder.path().to_str().unwrap();
     git(team, &["--work-tree", place, "restore", "--source", commit, "--worktree", "."]);
@@ -111,7 +111,7 @@ fn pick(seed: &mut u64, most: u64) -> u64 {
 }
 
 /// Works until the log has so many lines, or what `is_there` looks for, and is killed there. Says whether it ended first.
-fn work_until(team: &Team, args: &[&str], is_there: impl Fn(&str) -> bool) -> bool {
+pub fn work_until(team: &Team, args: &[&str], is_there: impl Fn(&str) -> bool) -> bool {
     let process = team.start(args);
     let ended = until("the moment comes", || {
         let log = team.read("log/audit.jsonl");

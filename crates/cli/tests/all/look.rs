@@ -303,6 +303,7 @@ fn an_agent_is_shown_with_what_the_gate_says_to_each_tool_and_why() {
                     ask    any other command
   git_commit        deny
   git_diff          deny
+  git_update        deny
   run_tests         deny
   lint              deny
   request_review    deny

@@ -43,6 +43,7 @@ pub(super) fn perform(
         | Act::ExecuteCommand { .. }
         | Act::GitCommit { .. }
         | Act::GitDiff { .. }
+        | Act::GitUpdate { .. }
         | Act::RunTests {}
         | Act::Lint {}
         | Act::QueryTasks { .. }

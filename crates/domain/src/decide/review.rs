@@ -441,7 +441,7 @@ fn send_back(
     let title = intake::title_of(&format!("Bring {branch} in line with {target}: {}", files.join(", ")));
     let mut spec = task::Spec::new(intake::fresh_task(state), file, title);
     spec.text = format!(
-        "{} ({}) was approved, but {target} has changed meanwhile and both sides changed: {}.\nMerge {target} into {branch}, see that the tests pass, commit, and use request_review again.",
+        "{} ({}) was approved, but {target} has changed meanwhile and both sides changed: {}.\nUse git_update, which merges {target} into {branch}, make the files what they shall be, see that the tests pass, git_commit, and request_review again.",
         review.id,
         review.title,
         files.join(", ")

@@ -45,7 +45,7 @@ fn sample(tool: &str) -> Act {
         "create_directory" => r#"{"path":"memory/x"}"#,
         "execute_command" => r#"{"command":"make"}"#,
         "git_commit" => r#"{"message":"x"}"#,
-        "git_diff" | "run_tests" | "lint" => "{}",
+        "git_diff" | "git_update" | "run_tests" | "lint" => "{}",
         "request_review" => r#"{"summary":"x"}"#,
         "approve_work" => r#"{"approved":true}"#,
         "merge_branch" => r#"{"review":"review-0001"}"#,
@@ -75,18 +75,18 @@ fn sample(tool: &str) -> Act {
 fn every_role_gets_what_its_row_says_of_every_tool() {
     // One letter a tool, in the order of `tool::ALL`: allow, ask (?), deny.
     let table = [
-        ("coordinator", "dda", "ddddddd", "daa", "aaaa", "aaadaaaaaaaaa??"),
-        ("planner", "aaa", "ddddddd", "ddd", "aaaa", "aaadddaaaaaaadd"),
-        ("coder", "aaa", "??daaad", "add", "daaa", "aaadddaaaaddddd"),
-        ("reviewer", "aaa", "ddddaaa", "dad", "daaa", "aaadddaaaaddddd"),
-        ("retriever", "aaa", "ddddddd", "ddd", "daaa", "aaadddaaaaddddd"),
-        ("executor", "aad", "?d?dddd", "ddd", "daaa", "aaadddaaaaddddd"),
-        ("evaluator", "add", "ddddddd", "ddd", "daaa", "aaadddaaaaddddd"),
-        ("builder", "aaa", "??dddad", "ddd", "daaa", "aaadddaaaaddddd"),
-        ("critic", "aaa", "ddddddd", "ddd", "daaa", "aaadddaaaaddddd"),
-        ("domain_specialist", "aaa", "ddddddd", "ddd", "daaa", "aaadddaaaaddddd"),
-        ("orchestrator", "aaa", "ddddddd", "ddd", "aaaa", "aaadaaaaaaddddd"),
-        ("voter", "aaa", "ddddddd", "ddd", "daaa", "aaadddaaaaddddd"),
+        ("coordinator", "dda", "dddddddd", "daa", "aaaa", "aaadaaaaaaaaa??"),
+        ("planner", "aaa", "dddddddd", "ddd", "aaaa", "aaadddaaaaaaadd"),
+        ("coder", "aaa", "??daaaad", "add", "daaa", "aaadddaaaaddddd"),
+        ("reviewer", "aaa", "ddddadaa", "dad", "daaa", "aaadddaaaaddddd"),
+        ("retriever", "aaa", "dddddddd", "ddd", "daaa", "aaadddaaaaddddd"),
+        ("executor", "aad", "?d?ddddd", "ddd", "daaa", "aaadddaaaaddddd"),
+        ("evaluator", "add", "dddddddd", "ddd", "daaa", "aaadddaaaaddddd"),
+        ("builder", "aaa", "??ddddad", "ddd", "daaa", "aaadddaaaaddddd"),
+        ("critic", "aaa", "dddddddd", "ddd", "daaa", "aaadddaaaaddddd"),
+        ("domain_specialist", "aaa", "dddddddd", "ddd", "daaa", "aaadddaaaaddddd"),
+        ("orchestrator", "aaa", "dddddddd", "ddd", "aaaa", "aaadaaaaaaddddd"),
+        ("voter", "aaa", "dddddddd", "ddd", "daaa", "aaadddaaaaddddd"),
     ];
     for (role, read, change, review, tasks, talk) in table {
         let expected: String = [read, change, review, tasks, talk].concat();

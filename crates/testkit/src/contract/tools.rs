@@ -78,6 +78,7 @@ pub fn good() -> Vec<(&'static str, &'static str, Act)> {
             Act::GitCommit { message: text("fix"), paths: vec![text("src")] },
         ),
         ("git_diff", r#"{"against":"main"}"#, Act::GitDiff { path: None, against: Some(text("main")) }),
+        ("git_update", r#"{"take_back":true}"#, Act::GitUpdate { take_back: true }),
         (
             "create_task",
             r#"{"title":"Look","assignee":"retriever-001","depends_on":["task-001"],"priority":"A","tags":["x"]}"#,
