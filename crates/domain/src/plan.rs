@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use crate::id::AgentId;
+use crate::id::{AgentId, TaskId};
 use crate::role::glob;
 use crate::route;
-use crate::state::State;
+use crate::state::{State, Task};
 use crate::task::{self, Priority};
 
 /// The tool by which a plan is made.
@@ -59,6 +59,17 @@ impl Settings {
     }
 }
 
+/// The task whose yes a task of a plan waits for.
+pub fn hold_of(task: &Task) -> Option<TaskId> {
+    task.spec.properties.get(HELD_BY).map(|id| TaskId::new(id.as_str()))
+}
+
+/// Whether a plan waits for a person's yes to this task.
+pub fn is_hold(state: &State, task: &Task) -> bool {
+    let waits = |id: &TaskId| state.tasks.get(id).and_then(hold_of).as_ref() == Some(&task.spec.id);
+    task.dependents.iter().any(waits)
+}
+
 /// Who does each step, in the order of `steps`; or all that is wrong, one thing a line.
 pub fn check(state: &State, steps: &[Step]) -> Result<Vec<AgentId>, Vec<String>> {
     let mut wrong = Vec::new();
@@ -107,7 +118,7 @@ fn assignee(state: &State, step: &Step) -> Result<AgentId, String> {
             false => Err(format!("there is no agent {agent}")),
         };
     }
-    let mut spec = task::Spec::new(crate::id::TaskId::new(""), "", step.title.clone());
+    let mut spec = task::Spec::new(TaskId::new(""), "", step.title.clone());
     spec.tag = Some(step.tag.clone());
     let routed = route::route(state, &spec, None);
     routed.map(|(agent, _)| agent).ok_or_else(|| format!("nobody gets the tag {}", step.tag))

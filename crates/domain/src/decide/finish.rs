@@ -6,12 +6,13 @@ use crate::approval::{Answer, Outcome};
 use crate::brief;
 use crate::decide::delegate;
 use crate::decide::turn::{next_turn, result, unknown_text};
-use crate::decide::{locks, messages, moves, question, review, said};
+use crate::decide::{locks, messages, moves, plan, question, review, said};
 use crate::event::{Event, Finish};
 use crate::evidence::ROUNDS_MAX;
 use crate::id::{ApprovalId, CallId, SessionId, TaskId, Time};
 use crate::label::Label;
 use crate::lifecycle::Lifecycle;
+use crate::plan::is_hold;
 use crate::refused::Refused;
 use crate::session::{Message, Speaker};
 use crate::settings::OnExpiry;
@@ -251,6 +252,9 @@ pub(super) fn end_parts_too(
         return Vec::new();
     }
     let mut events = Vec::new();
+    if end != End::Done && is_hold(state, task) {
+        events.extend(plan::turned_down(state, at, id, by, acting));
+    }
     for below in all_below(state, id) {
         if let Some(part) = state.tasks.get(&below).filter(|t| !t.is_ended()) {
             events.extend(stop_worker(state, at, part, acting, &format!("{id} has ended")));

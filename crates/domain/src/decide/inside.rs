@@ -5,6 +5,7 @@ use crate::decide::{finish, intake};
 use crate::event::{Event, Finish};
 use crate::evidence::Evidence;
 use crate::id::{SessionId, TaskId, Time};
+use crate::plan;
 use crate::refused::Refused;
 use crate::route::route;
 use crate::state::{Requester, Session, State, TASK_DEPTH_MAX, Task};
@@ -187,6 +188,12 @@ fn update(
     if task.is_ended() {
         return Err(format!("{which} has ended already"));
     }
+    let only_ends = title.is_none() && assignee.is_none() && priority.is_none() && depends_on.is_none();
+    if plan::is_hold(state, task) && !(only_ends && matches!(status, Some(Mark::Failed | Mark::Cancelled))) {
+        return Err(format!(
+            "{which} is for a person to answer; all you can do is to give the plan up: cancelled"
+        ));
+    }
     let mut events = Vec::new();
     let mut change =
         |change: Change| events.push(Event::TaskEdited { task: which.clone(), change, in_file: false });
@@ -250,8 +257,11 @@ fn waiting_for(state: &State, task: &Task, ids: &[TaskId]) -> Result<Vec<TaskId>
     if let Some(missing) = ids.iter().find(|id| !state.tasks.contains_key(*id)) {
         return Err(format!("{}; query_tasks shows which there are", Refused::NoTask(missing.clone())));
     }
-    check_cycle(state, &task::Spec { depends_on: ids.to_vec(), ..task.spec.clone() })?;
-    Ok(ids.to_vec())
+    // Whatever else it waits for, it waits for a person's yes to its plan.
+    let hold = plan::hold_of(task).filter(|hold| task.spec.depends_on.contains(hold) && !ids.contains(hold));
+    let ids: Vec<TaskId> = ids.iter().cloned().chain(hold).collect();
+    check_cycle(state, &task::Spec { depends_on: ids.clone(), ..task.spec.clone() })?;
+    Ok(ids)
 }
 
 fn check_cycle(state: &State, spec: &task::Spec) -> Result<(), String> {

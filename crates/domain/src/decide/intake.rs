@@ -137,14 +137,18 @@ pub(super) fn task_marked(
     let person = format!("person:{by}");
     let end = |end: End, result: String| match task.is_ended() {
         // Everybody was told how it ended; this corrects what is kept.
-        true => vec![Event::TaskEnded { task: id.clone(), end, result, by: person.clone() }],
+        true => {
+            let down =
+                if end == End::Done { Vec::new() } else { plan::turned_down(state, at, id, &person, None) };
+            let ended = Event::TaskEnded { task: id.clone(), end, result, by: person.clone() };
+            down.into_iter().chain([ended]).collect()
+        }
         false => finish::end(state, at, id, end, &result, &person),
     };
-    let turned_down = || plan::turned_down(state, at, id, &person);
     match mark {
         Mark::Done => Ok(end(End::Done, format!("marked done by {by}"))),
-        Mark::Failed => Ok([turned_down(), end(End::Failed, format!("marked failed by {by}"))].concat()),
-        Mark::Cancelled => Ok([turned_down(), end(End::Cancelled, format!("cancelled by {by}"))].concat()),
+        Mark::Failed => Ok(end(End::Failed, format!("marked failed by {by}"))),
+        Mark::Cancelled => Ok(end(End::Cancelled, format!("cancelled by {by}"))),
         Mark::Open if task.is_ended() => Ok(vec![Event::TaskReopened { task: id.clone(), by: person }]),
         Mark::Open | Mark::Running | Mark::Asking => Err(Refused::MarkNotACommand { task: id.clone(), mark }),
     }

@@ -6,7 +6,7 @@ use crate::decide::{finish, intake};
 use crate::event::{Event, Finish};
 use crate::id::{AgentId, SessionId, TaskId, Time};
 use crate::plan::{self, Step};
-use crate::state::{Requester, Session, State};
+use crate::state::{Requester, Session, State, Task};
 use crate::task::{self, End};
 
 /// The events, how the call ended, and what the agent sees.
@@ -38,7 +38,7 @@ fn make(
     }
     let name = session.task.as_ref().map_or_else(|| session.agent.to_string(), ToString::to_string);
     let file = format!("tasks/plan-{name}.task.md");
-    let is_made = |task: &crate::state::Task| {
+    let is_made = |task: &Task| {
         task.spec.file == file && matches!(&task.by, Requester::Session { session } if session == id)
     };
     // This very call made it before the journal was lost.
@@ -89,10 +89,9 @@ fn make(
         spec.priority = step.priority;
         spec.depends_on = step.after.iter().filter_map(|on| ids.get(on.as_str()).cloned()).collect();
         if let Some(hold) = &held_by {
+            // Each of them, since what a step comes after may be taken out before anybody said yes.
             spec.properties.insert(plan::HELD_BY.to_owned(), hold.to_string());
-            if spec.depends_on.is_empty() {
-                spec.depends_on.push(hold.clone());
-            }
+            spec.depends_on.push(hold.clone());
         }
         if let Some(text) = &step.done_when {
             spec.properties.insert("done_when".to_owned(), text.clone());
@@ -105,12 +104,18 @@ fn make(
     Ok((events, format!("the plan stands in {file}{waits}:\n{}", made.join("\n"))))
 }
 
-/// A person turned a plan down: what waits for that yes never begins.
-pub(super) fn turned_down(state: &State, at: Time, hold: &TaskId, by: &str) -> Vec<Event> {
-    let held = |task: &&crate::state::Task| {
-        !task.is_ended() && task.spec.properties.get(plan::HELD_BY).is_some_and(|id| id == hold.as_str())
-    };
+/// A plan does not get its yes: what waits for it never begins.
+pub(super) fn turned_down(
+    state: &State,
+    at: Time,
+    hold: &TaskId,
+    by: &str,
+    acting: Option<&SessionId>,
+) -> Vec<Event> {
+    let held = |task: &&Task| !task.is_ended() && plan::hold_of(task).as_ref() == Some(hold);
     let reason = format!("the plan was turned down ({hold})");
     let tasks = state.tasks.values().filter(held);
-    tasks.flat_map(|task| finish::end(state, at, &task.spec.id, End::Cancelled, &reason, by)).collect()
+    tasks
+        .flat_map(|task| finish::end_parts_too(state, at, &task.spec.id, End::Cancelled, &reason, by, acting))
+        .collect()
 }

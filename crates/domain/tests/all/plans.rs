@@ -8,7 +8,7 @@ use domain::task::{End, Mark};
 use domain::tool::Act;
 use proptest::prelude::*;
 
-use crate::home::Home;
+use crate::home::{Home, marked, update};
 
 const TEAM: [&str; 3] = ["planner-001", "coder-001", "reviewer-001"];
 
@@ -116,17 +116,73 @@ fn a_held_plan_can_be_edited_and_begins_with_a_persons_yes() {
 
 #[test]
 fn a_plan_that_is_turned_down_never_begins() {
-    for mark in [Mark::Cancelled, Mark::Failed] {
+    let (task, by) = (id("task-002"), "dana".to_owned());
+    let cancel = Input::CancelWanted { what: task.to_string(), by };
+    let no = [marked(&task, Mark::Cancelled), marked(&task, Mark::Failed), cancel, Input::TaskGone { task }];
+    for no in no {
         let mut home = planning(true);
         plan(&mut home, &[step("a", "code:a", &[]), step("b", "code:b", &["a"])]);
         home.says("planner-001", "I wait");
-        home.mark(&id("task-002"), mark);
+        home.give(no);
         assert_eq!(home.begun(), ["task-001"]);
         assert_eq!(home.end(&id("task-003")), Some(End::Cancelled));
         assert_eq!(home.end(&id("task-004")), Some(End::Cancelled));
         let told = home.heard("planner-001");
         assert!(told.iter().any(|text| text.contains("the plan was turned down (task-002)")), "{told:?}");
     }
+}
+
+#[test]
+fn a_step_that_is_taken_out_of_a_held_plan_lets_no_other_begin() {
+    let mut home = planning(true);
+    plan(&mut home, &[step("a", "code:a", &[]), step("b", "code:b", &["a"])]);
+    home.says("planner-001", "I wait");
+    home.mark(&id("task-003"), Mark::Cancelled);
+    assert_eq!(home.begun(), ["task-001"], "nobody said yes yet");
+    home.mark(&id("task-002"), Mark::Done);
+    assert_eq!(home.begun(), ["task-001", "task-004"]);
+}
+
+#[test]
+fn no_agent_says_yes_to_a_plan_in_a_persons_place() {
+    let mut home = planning(true);
+    plan(&mut home, &[step("a", "code:a", &[]), step("b", "code:b", &["a"])]);
+    let change = |which: &str, assignee: Option<&str>, on: Option<&[&str]>| Act::UpdateTask {
+        id: id(which),
+        status: None,
+        result: None,
+        title: None,
+        assignee: assignee.map(AgentId::new),
+        priority: None,
+        depends_on: on.map(|on| on.iter().map(|on| id(on)).collect()),
+    };
+    home.wants(
+        "planner-001",
+        &[
+            update(&id("task-002"), Mark::Done, "yes"),
+            change("task-002", Some("coder-001"), None),
+            change("task-003", None, Some(&[])),
+            change("task-004", None, Some(&[])),
+        ],
+    );
+    let said = home.results("planner-001");
+    for said in &said[1..3] {
+        assert!(said.contains("task-002 is for a person to answer"), "{said}");
+    }
+    home.says("planner-001", "I wait");
+    assert_eq!(home.begun(), ["task-001"]);
+    assert_eq!(home.end(&id("task-002")), None);
+    home.mark(&id("task-002"), Mark::Done);
+    assert_eq!(home.begun(), ["task-001", "task-003", "task-004"]);
+}
+
+#[test]
+fn who_made_a_held_plan_may_give_it_up() {
+    let mut home = planning(true);
+    plan(&mut home, &[step("a", "code:a", &[])]);
+    home.wants("planner-001", &[update(&id("task-002"), Mark::Cancelled, "not needed")]);
+    assert_eq!(home.end(&id("task-002")), Some(End::Cancelled));
+    assert_eq!(home.end(&id("task-003")), Some(End::Cancelled));
 }
 
 proptest! {
