@@ -14,7 +14,7 @@ use domain::id::{AgentId, SessionId, Ticket};
 use domain::input::{Failure, Input};
 use domain::label::Label;
 use domain::lock::Grant;
-use domain::review::{Review, Stage};
+use domain::review;
 use domain::session::Message;
 use domain::settings::{ModelRef, Provider};
 use domain::state::State;
@@ -182,7 +182,7 @@ impl LocalHands {
         let role = domain::context::role_for_grants(agent).map(str::to_owned);
         let agent = agent.id.clone();
         let files = self.files.clone();
-        let review = review_for(state, &session, &call);
+        let review = review::of_call(state, &session, &call).cloned().map(Box::new);
         self.start(session.clone(), false, async move {
             // An agent reads what it wrote: a task made a moment ago stands in its file before a tool looks.
             files.written().await;
@@ -407,18 +407,6 @@ impl Ask {
             }
         }
     }
-}
-
-/// The review that a call is about: the one it names, or the one that its conversation is there to answer.
-fn review_for(state: &State, session: &SessionId, call: &Call) -> Option<Box<Review>> {
-    let review = match &call.want {
-        Want::Act(Act::MergeBranch { review }) => state.reviews.by_id.get(review),
-        Want::Act(_) | Want::Invalid { .. } => {
-            let task = state.sessions.get(session).and_then(|session| session.task.as_ref());
-            task.and_then(|task| state.reviews.of_task(task)).filter(|review| review.stage == Stage::Asked)
-        }
-    };
-    review.cloned().map(Box::new)
 }
 
 fn without_credentials(mut message: Message) -> Message {

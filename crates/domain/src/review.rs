@@ -8,6 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use crate::id::{AgentId, CallId, ReviewId, SessionId, TaskId};
+use crate::state::State;
+use crate::tool::{Act, Call, Want};
 
 /// The tool by which a review is asked for.
 pub const ASK: &str = "request_review";
@@ -346,6 +348,21 @@ impl Reviews {
         let is_open = |r: &&Review| !matches!(r.stage, Stage::Merged { .. });
         let mut own = self.by_id.values().filter(|r| r.author == *author && r.about.as_ref() == about);
         own.rfind(is_open)
+    }
+}
+
+/// The review that a call is about when it begins: the one it merges, or the one that its conversation is there to answer. What
+/// is no longer approved by then is not merged, whatever it was when the call was let through.
+pub fn of_call<'a>(state: &'a State, session: &SessionId, call: &Call) -> Option<&'a Review> {
+    match &call.want {
+        Want::Act(Act::MergeBranch { review }) => {
+            let review = state.reviews.by_id.get(review)?;
+            matches!(review.stage, Stage::Approved | Stage::Merged { .. }).then_some(review)
+        }
+        Want::Act(_) | Want::Invalid { .. } => {
+            let task = state.sessions.get(session)?.task.as_ref()?;
+            state.reviews.of_task(task).filter(|review| review.stage == Stage::Asked)
+        }
     }
 }
 

@@ -390,7 +390,7 @@ impl Tools for Toolbox {
                 }
             }
             Act::RequestReview { .. } => return reviews::submit(self, &order).await,
-            Act::MergeBranch { review } => Err(format!("there is no review {review}")),
+            Act::MergeBranch { review } => Err(format!("not merged: {review} is not approved any more")),
             Act::ApproveWork { .. }
             | Act::CreatePlan { .. }
             | Act::CreateTask { .. }

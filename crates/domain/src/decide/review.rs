@@ -35,10 +35,10 @@ pub(super) fn narrow(state: &State, session: &Session, act: &Act, ruling: Ruling
         |rule: String, advice: String| Ruling { verdict: Verdict::Deny { advice }, rule, ..ruling.clone() };
     match act {
         Act::RequestReview { .. } => {
-            let most = state.settings.review.max_review_rounds;
             let before = state.reviews.open_of(&session.agent, session.task.as_ref());
-            match before.filter(|before| before.round >= most) {
+            match before.filter(|before| is_last_round(state, before)) {
                 Some(before) => {
+                    let most = state.settings.review.max_review_rounds;
                     let said = format!(
                         "{} was looked at {} times (review.max_review_rounds: {most}), the last answer: {}",
                         before.id,
@@ -83,6 +83,11 @@ pub(super) fn narrow(state: &State, session: &Session, act: &Act, ruling: Ruling
         }
         _ => ruling,
     }
+}
+
+/// Whether a person is asked before there is another one.
+fn is_last_round(state: &State, review: &Review) -> bool {
+    review.round >= state.settings.review.max_review_rounds
 }
 
 fn outcome_of(review: &Review) -> String {
@@ -284,6 +289,17 @@ fn ask(
     let before = state.reviews.open_of(&session.agent, session.task.as_ref());
     if let Some(before) = before {
         before.may_ask_again(place)?;
+        // Another call, let through beside this one, had the last round.
+        let approved = matches!(
+            session.pending(&call.id).map(|pending| &pending.step),
+            Some(Step::Running { approved: true, .. })
+        );
+        if is_last_round(state, before) && !approved {
+            return Err(format!(
+                "review.max_review_rounds: {} was looked at {} times meanwhile; ask once more, and a person decides",
+                before.id, before.round
+            ));
+        }
     }
     let reviewer = choose(state, session, to.as_ref(), before.map(|before| &before.reviewer))?;
     let about = session.task.as_ref().and_then(|task| state.tasks.get(task));
@@ -354,6 +370,9 @@ fn choose(
 fn may_review(state: &State, session: &Session, spec: &crate::agent::Spec) -> Result<(), String> {
     if !session.label.readers.include(&spec.id) {
         return Err(format!("{} may not see what was read here ({})", spec.id, session.label));
+    }
+    if spawn::above(state, &spec.id).contains(&&session.agent) {
+        return Err(format!("{} was made by {}; somebody else must look at it", spec.id, session.agent));
     }
     let label = Label::owner();
     let asker =

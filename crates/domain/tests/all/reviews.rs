@@ -4,7 +4,8 @@ use domain::approval::Answer;
 use domain::event::Event;
 use domain::id::{AgentId, ReviewId, TaskId};
 use domain::input::Input;
-use domain::review::{Check, Finding, Place, Review, Stage};
+use domain::review::{Check, Finding, Place, Review, Stage, of_call};
+use domain::role::{Permission, Role};
 use domain::state::Step;
 use domain::task::{End, Mark};
 use domain::tool::Act;
@@ -308,6 +309,73 @@ fn after_the_last_round_a_person_is_asked_before_each_more() {
     home.answer("approval-0002", no());
     assert!(home.results("coder-001").pop().unwrap().starts_with("rejected by dana"));
     assert_eq!(home.review().round, 3);
+}
+
+#[test]
+fn requests_that_were_let_through_together_do_not_pass_the_last_round() {
+    let mut home = Home::with(&TEAM, |settings| settings.review.max_review_rounds = 1, |_| {});
+    home.task("greet", "coder-001");
+    let again = Act::RequestReview { summary: "and again".to_owned(), to: None };
+    home.wants("coder-001", &[ask(), again]);
+    home.finds("coder-001", true, Finding::Submitted(place("c1")));
+    home.rejects("bad");
+    home.finds("coder-001", true, Finding::Submitted(place("c2")));
+    let said = home.results("coder-001").pop().unwrap();
+    assert!(said.starts_with("review.max_review_rounds: review-0001 was looked at 1 times"), "{said}");
+    assert_eq!(home.review().round, 1);
+    home.wants("coder-001", &[ask()]);
+    assert_eq!(home.state.approvals.len(), 1, "now a person is asked");
+}
+
+#[test]
+fn whom_the_author_made_is_not_asked() {
+    let able = |spec: &mut domain::agent::Spec| {
+        if spec.id.as_str() == "coder-001" {
+            spec.role = "lead".to_owned();
+        }
+    };
+    let mut home = Home::with(
+        &["coder-001"],
+        |settings| {
+            let role = Role { permissions: Permission::ALL.into(), tools: vec!["*".to_owned()] };
+            settings.roles.insert("lead".to_owned(), role);
+        },
+        able,
+    );
+    home.task("greet", "coder-001");
+    let spawn = Act::SpawnAgent {
+        role: "reviewer".to_owned(),
+        name: None,
+        goal: String::new(),
+        responsibilities: Vec::new(),
+    };
+    home.wants("coder-001", &[spawn]);
+    let child = home.state.agents.keys().find(|id| id.as_str().starts_with("reviewer-")).cloned();
+    for (to, why) in [(child, "was made by coder-001"), (None, "nobody here may review")] {
+        home.wants("coder-001", &[Act::RequestReview { summary: "x".to_owned(), to }]);
+        home.finds("coder-001", true, Finding::Submitted(place("c1")));
+        let said = home.results("coder-001").pop().unwrap();
+        assert!(said.contains(why), "{said}");
+    }
+    assert!(home.state.reviews.is_empty());
+}
+
+#[test]
+fn a_merge_that_was_let_through_takes_no_commit_that_came_after() {
+    let mut home = coding();
+    home.submits("c1");
+    home.checks("c1", &PASSED);
+    home.wants("reviewer-001", &[verdict(true, &[])]);
+    home.says("reviewer-001", "approved");
+    home.write("coordinator-001", "merge it");
+    home.wants("coordinator-001", &[merge()]);
+    let (session, call, _) = home.calls_to_tools("coordinator-001").remove(0);
+    let call = home.state.sessions[&session].pending(&call).unwrap().call.clone();
+    let about = |home: &Home| of_call(&home.state, &session, &call).map(|review| review.place.commit.clone());
+    assert_eq!(about(&home).as_deref(), Some("c1"));
+    // Before the merge began, its author has something new looked at.
+    home.submits("c2");
+    assert_eq!(about(&home), None, "nobody approved c2");
 }
 
 #[test]
