@@ -54,13 +54,16 @@ fn main() -> ExitCode {
         }
     }
     println!(
-        "{seeds} seeds, {} steps, {} events, {} crashes, {} broken disks, {} tasks, {} delegations in {:.1} s: every invariant held",
+        "{seeds} seeds, {} steps, {} events, {} crashes, {} broken disks, {} tasks, {} delegations, {} agents made, {} reviews, {} merges in {:.1} s: every invariant held",
         total.steps,
         total.events,
         total.crashes,
         total.faults,
         total.tasks,
         total.delegations,
+        total.spawned,
+        total.reviews,
+        total.merges,
         began.elapsed().as_secs_f64()
     );
     ExitCode::SUCCESS

@@ -2,9 +2,12 @@
 //! at any step. The same seed gives the same run. The world does not know the engine: whoever runs a simulation
 //! gives it effects and events and gets inputs back.
 
+mod bonds;
+mod craft;
 mod crowd;
 mod held;
 mod ledger;
+mod outside;
 mod post;
 mod team;
 
@@ -12,14 +15,18 @@ use std::collections::BTreeSet;
 
 use domain::approval::Answer;
 use domain::effect::Effect;
-use domain::id::{MessageId, SessionId, Ticket, Time};
+use domain::id::{AgentId, MessageId, SessionId, TaskId, Ticket, Time};
 use domain::input::{Failure, Input};
+use domain::plan;
 use domain::state::State;
 use domain::task::Mark;
+use domain::tool::{Act, Call, Want};
 use domain::usage::Usage;
+use ports::clock::Clock as _;
 
 pub use ledger::{Broken, Ledger};
 use ledger::{OF_TRY, name_try};
+use outside::{Outside, Played};
 
 use crate::clock::Virtual;
 use crate::journal::{Disk, Fault};
@@ -109,6 +116,8 @@ pub struct World {
     requested: u32,
     /// Words that agents said to each other.
     sent: u32,
+    /// The repository and the shared contexts.
+    outside: Outside,
     /// Whether people took away what kept work from going on.
     eased: bool,
 }
@@ -131,6 +140,7 @@ impl World {
             faults: 0,
             requested: 0,
             sent: 0,
+            outside: Outside::default(),
             eased: false,
         }
     }
@@ -145,7 +155,7 @@ impl World {
 
     /// Takes over some of the effects that the engine let go, and says whether the process dies before it could let go
     /// the others: what is committed is not always begun.
-    pub fn dies_over(&mut self, mut effects: Vec<Effect>) -> bool {
+    pub fn dies_over(&mut self, state: &State, mut effects: Vec<Effect>) -> bool {
         let dies = self.faults < self.bounds.faults_max
             && !effects.is_empty()
             && self.rng.chance(1, 3 * self.bounds.fault_in);
@@ -154,14 +164,17 @@ impl World {
             let begun = self.rng.below(effects.len() as u64);
             effects.truncate(usize::try_from(begun).unwrap_or(0));
         }
-        self.perform(effects);
+        self.perform(state, effects);
         dies
     }
 
     /// Takes over effects that the engine let go.
-    fn perform(&mut self, effects: Vec<Effect>) {
+    fn perform(&mut self, state: &State, effects: Vec<Effect>) {
         for effect in effects {
             self.ledger.started(&effect);
+            if let Some(review) = self.outside.begin(state, &effect) {
+                self.ledger.merges(&effect, review);
+            }
             match &effect {
                 Effect::Stop { session } => {
                     self.in_flight.retain(|other| session_of(other) != Some(session));
@@ -271,6 +284,9 @@ impl World {
 
     fn meddle(&mut self, state: &State) -> Next {
         self.meddled += 1;
+        if self.scene == Scene::Team && self.rng.chance(1, 8) {
+            self.outside.grant(&mut self.rng, self.clock.now());
+        }
         Next::Inputs(vec![match self.scene {
             Scene::Home => team::meddle(&mut self.rng, state),
             Scene::Team => crowd::meddle(&mut self.rng, state),
@@ -313,6 +329,13 @@ impl World {
                 by: "dana".to_owned(),
                 in_file: false,
             }));
+            // Plans that wait for a person get their yes, or a no.
+            let held = state.tasks.values().filter_map(|task| task.spec.properties.get(plan::HELD_BY));
+            let held: BTreeSet<TaskId> = held.map(|id| TaskId::new(id.as_str())).collect();
+            for task in held.into_iter().filter(|id| state.tasks.get(id).is_some_and(|t| !t.is_ended())) {
+                let mark = if self.rng.chance(2, 3) { Mark::Done } else { Mark::Cancelled };
+                inputs.push(Input::TaskMarked { task, mark, by: "dana".to_owned() });
+            }
             return Ok(Next::Inputs(inputs));
         }
         self.ledger.check_stuck(state)?;
@@ -359,24 +382,42 @@ impl World {
                 self.model_calls += 1;
                 vec![self.answer(state, session, ticket, reserved)]
             }
-            Effect::RunTool { ticket, session, call, .. } => {
+            Effect::RunTool { ticket, session, agent, call, .. } => {
                 let ok = !self.rng.chance(1, 5);
+                let Played { ok, read, wrote, finding } = self.play(state, &agent, (ticket, &call), ok);
+                let finding = finding.map(Box::new);
                 let word = if ok { "done" } else { "it did not work" };
                 let text = format!("{word}{OF_TRY}{}", name_try(ticket));
-                let asks = matches!(&call.want, domain::tool::Want::Act(domain::tool::Act::Extract { .. }));
+                let asks = matches!(&call.want, Want::Act(Act::Extract { .. }));
                 let spent = asks.then(|| Input::Spent {
                     session: session.clone(),
                     call: Some(call.id.clone()),
                     model: MODEL.to_owned(),
                     usage: Usage::of(10, 5),
                 });
-                let (call, read, wrote, finding) = (call.id, Vec::new(), Vec::new(), None);
+                let call = call.id;
                 let finished = Input::ToolFinished { session, call, ticket, ok, text, read, wrote, finding };
                 spent.into_iter().chain([finished]).collect()
             }
             Effect::CleanUp { agent, .. } => vec![Input::CleanedUp { agent, kept: Vec::new() }],
             Effect::Stop { .. } | Effect::Fence(_) => Vec::new(),
         }
+    }
+
+    /// What a tool finds outside, and whether that is for this agent.
+    fn play(&mut self, state: &State, agent: &AgentId, (ticket, call): (Ticket, &Call), ok: bool) -> Played {
+        let Some(agent) = state.agents.get(agent).map(|agent| &agent.spec) else {
+            return Played { ok: false, read: Vec::new(), wrote: Vec::new(), finding: None };
+        };
+        let now = self.clock.now();
+        let played = self.outside.play(&mut self.rng, now, agent, (ticket, call), ok);
+        if let Want::Act(Act::ContextGet { context, .. } | Act::ContextPut { context, .. }) = &call.want
+            && played.ok
+            && !self.outside.may_see(context, agent, now)
+        {
+            self.ledger.breaks(format!("{} sees {context}, and nothing is granted to it", agent.id));
+        }
+        played
     }
 
     /// What a model answers, or why it does not. It keeps within what was reserved for it.

@@ -5,6 +5,7 @@ use std::fmt::Display;
 use domain::effect::Effect;
 use domain::id::Seq;
 use domain::input::Input;
+use domain::review::Stage;
 use domain::state::State;
 use engine::{Engine, decode};
 use ports::clock::Clock as _;
@@ -23,6 +24,9 @@ pub struct Tally {
     pub faults: u64,
     pub tasks: u64,
     pub delegations: u64,
+    pub spawned: u64,
+    pub reviews: u64,
+    pub merges: u64,
 }
 
 impl Tally {
@@ -33,6 +37,18 @@ impl Tally {
         self.faults += other.faults;
         self.tasks += other.tasks;
         self.delegations += other.delegations;
+        self.spawned += other.spawned;
+        self.reviews += other.reviews;
+        self.merges += other.merges;
+    }
+}
+
+impl Tally {
+    fn count_team(&mut self, state: &State) {
+        self.spawned = state.agents.values().filter(|agent| agent.spec.spawned_by.is_some()).count() as u64;
+        let reviews = state.reviews.by_id.values();
+        self.merges = reviews.clone().filter(|r| matches!(r.stage, Stage::Merged { .. })).count() as u64;
+        self.reviews = reviews.map(|review| u64::from(review.round)).sum();
     }
 }
 
@@ -57,7 +73,7 @@ pub fn run(scene: Scene, seed: u64, trace: &mut dyn FnMut(&dyn Display)) -> Resu
                     shadow.apply(recorded.at, &recorded.event);
                     world.ledger.applied(&shadow, recorded.at, &recorded.event)?;
                 }
-                if world.dies_over(cycle.effects) {
+                if world.dies_over(engine.state(), cycle.effects) {
                     trace(&"crash between commit and effects");
                     tally.crashes += 1;
                     engine = restart(&mut world, &mut shadow)?;
@@ -104,6 +120,7 @@ pub fn run(scene: Scene, seed: u64, trace: &mut dyn FnMut(&dyn Display)) -> Resu
                 tally.events = engine.state().seq.0;
                 tally.tasks = engine.state().tasks.len() as u64;
                 tally.delegations = engine.state().delegations.by_id.len() as u64;
+                tally.count_team(engine.state());
                 return Ok(tally);
             }
         };

@@ -1,6 +1,6 @@
 //! The scene of the team: fifty agents, two hundred requests at once, and all that agents do with each other: hand
-//! work on, ask and wait, answer, speak to all. People cancel, change the settings while everything runs, take agents out
-//! and bring them back; budgets and the windows of providers are narrow.
+//! work on, ask and wait, answer, speak to all, make and end agents, plan, look at each other's work. People cancel, change
+//! the settings while everything runs, take agents out and bring them back; budgets and the windows of providers are narrow.
 
 use domain::agent;
 use domain::budget::{Budgets, Cap, Rate, Share};
@@ -13,11 +13,13 @@ use domain::role::{Permission, Role};
 use domain::settings::{
     CommandRule, CommandVerdict, Endpoint, Limits, ModelRef, OnExpiry, Policy, Provider, Settings, WhenFull,
 };
+use domain::spawn::Order;
 use domain::state::{Session, State};
 use domain::task::{Mark, Spec};
 use domain::tool::{Act, Call, Nature, Want};
 use domain::usage::Price;
 
+use super::craft;
 use super::post::WORDS;
 use super::team::{number, word};
 use crate::rng::Rng;
@@ -29,7 +31,10 @@ pub(super) const REQUESTS: u32 = 200;
 /// A provider's account is asked so often a minute, at least.
 const REQUESTS_PER_MINUTE: u64 = 60;
 /// Everything agents ask each other for has a tag of this kind.
-const TAG: &str = "work:part";
+pub(super) const TAG: &str = "work:part";
+
+/// Kinds of acts before those of `craft`.
+const FIRST_CRAFT: u64 = 29;
 
 /// Settings, policy and agents.
 pub(super) fn opening(rng: &mut Rng) -> Vec<Input> {
@@ -58,6 +63,8 @@ pub(super) fn settings(rng: &mut Rng) -> Settings {
         model_attempts_max: 1 + number(rng, 4),
         delegation_when_full: if rng.chance(1, 4) { WhenFull::Reject } else { WhenFull::Queue },
         delegation_retry: rng.chance(1, 2),
+        spawn_depth_max: 1 + number(rng, 3),
+        spawned_max: 4 + number(rng, 12),
         ..Limits::default()
     };
     let mut settings = Settings { limits, ..Settings::default() };
@@ -82,6 +89,9 @@ pub(super) fn settings(rng: &mut Rng) -> Settings {
         settings.prices.insert(alias.to_owned(), price);
     }
     settings.budgets = budgets(rng);
+    settings.planning.hold = rng.chance(1, 3);
+    settings.review.max_review_rounds = 1 + number(rng, 3);
+    settings.review.checks.retain(|_| rng.chance(1, 2));
     let all = Role { permissions: Permission::ALL.into(), tools: vec!["*".to_owned()] };
     settings.roles.insert("hand".to_owned(), all);
     settings
@@ -107,7 +117,10 @@ fn budgets(rng: &mut Rng) -> Budgets {
 
 /// An agent's file as it may be, now and after every reload.
 pub(super) fn member(rng: &mut Rng, n: u64) -> agent::Spec {
-    let role = rng.pick(&["hand", "hand", "hand", "executor", "orchestrator"]).copied().unwrap_or("hand");
+    let role = rng
+        .pick(&["hand", "hand", "hand", "hand", "executor", "orchestrator", "reviewer"])
+        .copied()
+        .unwrap_or("hand");
     let mut spec = agent::Spec::new(agent_id(n), role, "m");
     spec.priority = 1 + number(rng, 10);
     spec.responsibilities = vec![if rng.chance(5, 6) { "*".to_owned() } else { format!("{}:*", word(rng)) }];
@@ -122,6 +135,11 @@ pub(super) fn member(rng: &mut Rng, n: u64) -> agent::Spec {
     if rng.chance(1, 10) {
         spec.permissions.tools.deny = vec!["send_message".to_owned()];
     }
+    if rng.chance(1, 10) {
+        let denied = ["merge_branch", "spawn_agent", "context_*", "execute_command", "approve_work"];
+        spec.permissions.tools.deny.extend(rng.pick(&denied).map(|tool| (*tool).to_owned()));
+    }
+    spec.permissions.can_access_context = rng.chance(1, 8).then_some(false);
     spec
 }
 
@@ -168,7 +186,12 @@ fn want(rng: &mut Rng, state: &State, session: &Session, sent: &mut u32) -> Want
     *sent += 1;
     let words = format!("{WORDS}{sent}");
     let path = format!("workspaces/{}/{}", session.agent, word(rng));
-    Want::Act(match rng.below(29) {
+    let reviews = session.task.as_ref().is_some_and(|task| state.reviews.of_task(task).is_some());
+    if reviews && rng.chance(2, 3) {
+        return Want::Act(craft::looking(rng));
+    }
+    Want::Act(match rng.below(FIRST_CRAFT + craft::KINDS) {
+        craft @ FIRST_CRAFT.. => craft::act(rng, state, session, craft - FIRST_CRAFT, words),
         0 => return Want::Invalid { tool: "fly".to_owned(), error: "there is no tool fly".to_owned() },
         1 => Act::read_file(format!("memory/{}.md", word(rng))),
         2 => Act::WriteFile { path, content: "x".to_owned() },
@@ -185,15 +208,15 @@ fn want(rng: &mut Rng, state: &State, session: &Session, sent: &mut u32) -> Want
         },
         6 | 7 => part(rng, state, words),
         8..=14 => Act::Delegate {
-            to: somebody(rng),
+            to: anybody(rng, state),
             tag: TAG.to_owned(),
             task: words,
             deadline_ms: rng.chance(1, 3).then(|| 500 + rng.below(60_000)),
         },
-        15..=18 => message(somebody(rng), words, Some(500 + rng.below(60_000))),
-        19 => message(somebody(rng), words, None),
+        15..=18 => message(anybody(rng, state), words, Some(500 + rng.below(60_000))),
+        19 => message(anybody(rng, state), words, None),
         20 => {
-            let mut act = message(somebody(rng), words, None);
+            let mut act = message(anybody(rng, state), words, None);
             if let Act::SendMessage { kind, .. } = &mut act {
                 *kind = Some(Kind::Notification);
             }
@@ -208,12 +231,15 @@ fn want(rng: &mut Rng, state: &State, session: &Session, sent: &mut u32) -> Want
         24 => Act::QueryTasks { sql: "SELECT 1".to_owned() },
         _ => Act::UpdateTask {
             id: some_task(rng, state).unwrap_or_else(|| TaskId::new("task-001")),
-            status: rng.pick(&[Mark::Done, Mark::Failed, Mark::Cancelled]).copied(),
+            status: rng
+                .pick(&[Mark::Done, Mark::Failed, Mark::Cancelled])
+                .copied()
+                .filter(|_| rng.chance(3, 4)),
             result: Some("as it is".to_owned()),
             title: None,
             assignee: None,
             priority: None,
-            depends_on: None,
+            depends_on: rng.chance(1, 4).then(Vec::new),
         },
     })
 }
@@ -222,7 +248,7 @@ fn part(rng: &mut Rng, state: &State, title: String) -> Act {
     Act::CreateTask {
         title,
         description: String::new(),
-        assignee: rng.chance(4, 5).then(|| somebody(rng)),
+        assignee: rng.chance(4, 5).then(|| anybody(rng, state)),
         depends_on: if rng.chance(1, 4) { some_task(rng, state).into_iter().collect() } else { Vec::new() },
         done_when: None,
         parent: None,
@@ -259,7 +285,7 @@ fn answer(rng: &mut Rng, state: &State, session: &Session, words: String) -> Act
 /// Something that a person does while everything runs.
 pub(super) fn meddle(rng: &mut Rng, state: &State) -> Input {
     let by = "dana".to_owned();
-    match rng.below(20) {
+    match rng.below(25) {
         0..=3 => {
             let what = some_task(rng, state).map(|id| id.to_string());
             Input::CancelWanted { what: what.unwrap_or_default(), by }
@@ -307,14 +333,34 @@ pub(super) fn meddle(rng: &mut Rng, state: &State) -> Input {
             mark: rng.pick(&super::COMMANDS).copied().unwrap_or(Mark::Done),
             by,
         },
+        19 | 20 => {
+            let responsibilities = vec!["*".to_owned()];
+            let order = Order { role: craft::role(rng), responsibilities, ..Order::default() };
+            Input::SpawnWanted { order: Box::new(order), by }
+        }
+        21 | 22 => {
+            Input::TerminateWanted { agent: anybody(rng, state), reason: "it is enough".to_owned(), by }
+        }
+        23 => freed(rng, state),
         _ => {
             let Some(task) = some_task(rng, state).and_then(|id| state.tasks.get(&id)) else {
                 return Input::Ticked;
             };
-            let spec = Spec { assignee: Some(somebody(rng)), ..task.spec.clone() };
+            let spec = Spec { assignee: Some(anybody(rng, state)), ..task.spec.clone() };
             Input::TaskRead { spec: Box::new(spec), mark: state.mark_of(task), result: String::new() }
         }
     }
+}
+
+/// A person edits the file of a spawned agent, as if it could do what they please.
+fn freed(rng: &mut Rng, state: &State) -> Input {
+    let made = state.agents.values().filter(|agent| agent.spec.spawned_by.is_some());
+    let Some(agent) = pick(rng, made) else { return Input::Ticked };
+    let mut spec = agent.spec.clone();
+    spec.role = "hand".to_owned();
+    spec.permissions.can_access_context = None;
+    spec.spawned_by = spec.spawned_by.filter(|_| rng.chance(1, 2));
+    Input::AgentRead(Box::new(spec))
 }
 
 fn written(rng: &mut Rng, session: Option<SessionId>, text: String) -> Input {
@@ -336,14 +382,21 @@ fn some_session(rng: &mut Rng, state: &State) -> Option<SessionId> {
     pick(rng, state.agents.values().flat_map(|agent| &agent.sessions)).cloned()
 }
 
-fn pick<T>(rng: &mut Rng, from: impl Iterator<Item = T>) -> Option<T> {
+pub(super) fn pick<T>(rng: &mut Rng, from: impl Iterator<Item = T>) -> Option<T> {
     let mut all: Vec<T> = from.collect();
     let at = usize::try_from(rng.below(all.len() as u64)).ok()?;
     (at < all.len()).then(|| all.swap_remove(at))
 }
 
-fn somebody(rng: &mut Rng) -> AgentId {
+pub(super) fn somebody(rng: &mut Rng) -> AgentId {
     agent_id(rng.below(AGENTS))
+}
+
+/// An agent, now and then one that was spawned, also if it is over.
+pub(super) fn anybody(rng: &mut Rng, state: &State) -> AgentId {
+    let made = state.agents.values().filter(|agent| agent.spec.spawned_by.is_some());
+    let made = if rng.chance(1, 4) { pick(rng, made) } else { None };
+    made.map_or_else(|| somebody(rng), |agent| agent.spec.id.clone())
 }
 
 fn agent_id(n: u64) -> AgentId {

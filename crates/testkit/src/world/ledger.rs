@@ -6,9 +6,11 @@ use domain::effect::Effect;
 use domain::event::{Event, Finish, Tail};
 use domain::id::{CallId, MessageId, Seq, SessionId, TaskId, Ticket, Time};
 use domain::lifecycle::Lifecycle;
+use domain::review::Review;
 use domain::state::{Requester, Session, Stage, State, Step};
 use domain::tool::{Nature, Want};
 
+use super::bonds::Bonds;
 use super::held;
 use super::post::Post;
 
@@ -30,8 +32,8 @@ pub struct Ledger {
     done: BTreeMap<Seq, u32>,
     /// Every try that was let go, so that none is let go twice.
     tickets: BTreeSet<Ticket>,
-    /// Effects that should not have been let go, and why.
-    wrong: Vec<(Effect, &'static str)>,
+    /// What should not have happened.
+    wrong: Vec<String>,
     /// Sessions in which somebody spoke since the last turn began.
     unheard: BTreeSet<SessionId>,
     /// Inbox lines that became a task.
@@ -44,6 +46,8 @@ pub struct Ledger {
     crowded: BTreeSet<SessionId>,
     /// What agents said to each other.
     post: Post,
+    /// Who made whom, and who looked at whose work.
+    bonds: Bonds,
 }
 
 impl Ledger {
@@ -136,7 +140,9 @@ impl Ledger {
                 let ticket = match pending.map(|p| &p.step) {
                     Some(Step::Running { ticket, .. }) => Some(*ticket),
                     // The words of another agent, with the name of its own try.
-                    Some(Step::Delegated { .. } | Step::Awaiting { .. }) => return self.took(before, event),
+                    Some(Step::Delegated { .. } | Step::Awaiting { .. } | Step::Reviewing { .. }) => {
+                        return self.took(before, event);
+                    }
                     _ => None,
                 };
                 check_try(session, &message.content, ticket)?;
@@ -170,6 +176,7 @@ impl Ledger {
     fn took(&mut self, before: &State, event: &Event) -> Result<(), Broken> {
         held::saw(before, event)?;
         self.post.saw(before, event)?;
+        self.bonds.saw(before, event)?;
         self.message(event)
     }
 
@@ -229,11 +236,23 @@ impl Ledger {
     pub(super) fn started(&mut self, effect: &Effect) {
         let (Effect::CallModel { ticket, .. } | Effect::RunTool { ticket, .. }) = effect else { return };
         if !self.causes.contains(&ticket.effect) {
-            self.wrong.push((effect.clone(), "an effect without its event"));
+            self.breaks(format!("an effect without its event: {effect:?}"));
         }
         if !self.tickets.insert(*ticket) {
-            self.wrong.push((effect.clone(), "a try that was made before"));
+            self.breaks(format!("a try that was made before: {effect:?}"));
         }
+    }
+
+    /// A try begins that merges what a review is about.
+    pub(super) fn merges(&mut self, effect: &Effect, review: &Review) {
+        if let Err(Broken(why)) = self.bonds.check_merge(&review.id, &review.place.commit) {
+            self.breaks(format!("{why}: {effect:?}"));
+        }
+    }
+
+    /// Something happened outside that should not have.
+    pub(super) fn breaks(&mut self, why: String) {
+        self.wrong.push(why);
     }
 
     /// An effect happened outside.
@@ -242,15 +261,15 @@ impl Ledger {
             let times = self.done.entry(ticket.effect).or_default();
             *times += 1;
             if *times > 1 && self.natures.get(&ticket.effect) == Some(&Nature::Once) {
-                self.wrong.push((effect.clone(), "it happened more than once"));
+                self.breaks(format!("it happened more than once: {effect:?}"));
             }
         }
     }
 
     /// What is cheap to look at, after each step.
     pub(super) fn check_step(&self, state: &State) -> Result<(), Broken> {
-        if let Some((effect, why)) = self.wrong.first() {
-            return Err(Broken(format!("{why}: {effect:?}")));
+        if let Some(why) = self.wrong.first() {
+            return Err(Broken(why.clone()));
         }
         // No agent and no home does more at once than it may, whoever changes the limits.
         if let Some(session) = self.crowded.first() {
@@ -279,6 +298,7 @@ impl Ledger {
             return Err(Broken(format!("{open} tasks are open, {} are counted", state.open_tasks)));
         }
         self.check_sessions(state)?;
+        self.bonds.check(state)?;
         check_locks(state)?;
         check_approvals(state)
     }
@@ -345,6 +365,7 @@ impl Ledger {
     /// What must hold when nothing is left to happen.
     pub(super) fn check_end(&self, state: &State) -> Result<(), Broken> {
         self.check_stuck(state)?;
+        self.bonds.check_end(state)?;
         if let Some(session) = self.unheard.first() {
             return Err(Broken(format!("somebody spoke in {session} and nobody listened")));
         }

@@ -1,0 +1,291 @@
+//! What binds agents to each other, written down from the events alone: who made whom, who may do what, who looked at whose
+//! work. Nobody may do more than those who made it, nothing of an agent that is over goes on, and only what somebody else
+//! approved is merged.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use domain::event::{Event, Finish};
+use domain::id::{AgentId, CallId, ReviewId, SessionId, TaskId};
+use domain::lifecycle::Lifecycle;
+use domain::plan;
+use domain::review::{Check, Move, Review, Stage};
+use domain::role::{COORDINATION_TOOLS, glob};
+use domain::spawn::Origin;
+use domain::state::{State, Step, TaskStage};
+use domain::task::End;
+use domain::tool::{self, Act, Want};
+
+use super::ledger::Broken;
+
+/// Everything that was seen of these things.
+#[derive(Debug, Default)]
+pub(super) struct Bonds {
+    /// All who made an agent, or one of those, by the event that made it.
+    makers: BTreeMap<AgentId, BTreeSet<AgentId>>,
+    /// Agents that were terminated.
+    over: BTreeSet<AgentId>,
+    /// The last round that a call that asks for a review may begin; all of them if a person said so.
+    rounds: BTreeMap<(SessionId, CallId), u32>,
+    /// What passed and what did not in the round that is under way.
+    checks: BTreeMap<ReviewId, BTreeMap<Check, bool>>,
+    /// Commits that somebody approved, and who.
+    approved: BTreeMap<(ReviewId, String), AgentId>,
+}
+
+impl Bonds {
+    pub(super) fn saw(&mut self, before: &State, event: &Event) -> Result<(), Broken> {
+        self.saw_team(before, event)?;
+        self.saw_review(before, event)?;
+        self.saw_act(before, event)
+    }
+
+    /// Agents are made and end, and what is over stays over.
+    fn saw_team(&mut self, before: &State, event: &Event) -> Result<(), Broken> {
+        let of = |session: &SessionId| before.sessions.get(session).map(|session| session.agent.clone());
+        let gets_something = match event {
+            Event::AgentSpawned { spec, session } => {
+                let chain = spec.spawned_by.as_ref().map_or(&[][..], Origin::agents);
+                let asker = session.as_ref().and_then(of);
+                if asker.is_some() && chain.last() != asker.as_ref() {
+                    return Err(Broken(format!("{} is not bound to {asker:?}, who made it", spec.id)));
+                }
+                let above = chain.iter().filter_map(|id| self.makers.get(id)).flatten();
+                let all: BTreeSet<AgentId> = chain.iter().chain(above).cloned().collect();
+                if before.agents.contains_key(&spec.id) || self.makers.insert(spec.id.clone(), all).is_some()
+                {
+                    return Err(Broken(format!("there are two {}", spec.id)));
+                }
+                None
+            }
+            Event::AgentTerminated { agent, .. } => {
+                if !self.over.insert(agent.clone()) {
+                    return Err(Broken(format!("{agent} ends twice")));
+                }
+                None
+            }
+            Event::AgentDefined { spec } => Some(spec.id.clone()),
+            Event::SessionOpened { head } => Some(head.agent.clone()),
+            Event::SessionReopened { session }
+            | Event::MessageAdded { session, .. }
+            | Event::TurnBegun { session, .. }
+            | Event::CallCleared { session, .. } => of(session),
+            Event::TaskEnded { task, end: End::Done, by, .. } if by.starts_with("agent:") => {
+                let task = before.tasks.get(task).filter(|task| plan::is_hold(before, task));
+                if let Some(task) = task.filter(|task| task.spec.assignee == Some(AgentId::new("human"))) {
+                    return Err(Broken(format!("{by} said yes to a plan: {}", task.spec.id)));
+                }
+                None
+            }
+            Event::TaskStarted { task, .. } => {
+                begins(before, task)?;
+                before.tasks.get(task).and_then(|task| task.spec.assignee.clone())
+            }
+            _ => None,
+        };
+        match gets_something.filter(|id| self.over.contains(id)) {
+            Some(id) => Err(Broken(format!("{id} was terminated and gets {}", event.kind()))),
+            None => Ok(()),
+        }
+    }
+
+    /// What is merged was approved, as it is, by somebody who may; and rounds have an end.
+    fn saw_review(&mut self, before: &State, event: &Event) -> Result<(), Broken> {
+        match event {
+            Event::CallCleared { session, call, approval, .. } => {
+                let most = before.settings.review.max_review_rounds;
+                let most = if approval.is_some() { u32::MAX } else { most };
+                self.rounds.insert((session.clone(), call.clone()), most);
+            }
+            Event::ReviewAsked { review } => {
+                let known = before.reviews.by_id.get(&review.id);
+                if review.round != known.map_or(1, |known| known.round + 1) {
+                    return Err(Broken(format!("{} skips a round", review.id)));
+                }
+                let most = self.rounds.get(&(review.session.clone(), review.call.clone()));
+                if most.is_none_or(|most| review.round > *most) {
+                    let round = review.round;
+                    return Err(Broken(format!(
+                        "{} goes into round {round}, and nobody was asked",
+                        review.id
+                    )));
+                }
+                self.stands_apart(&review.author, &review.reviewer)?;
+                self.checks.remove(&review.id);
+            }
+            Event::ReviewMoved { review, commit, to, by, .. } => {
+                let known = before.reviews.by_id.get(review);
+                let known = known.ok_or_else(|| Broken(format!("{review} moves and does not exist")))?;
+                self.moved(before, known, commit, to, by)?;
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn moved(
+        &mut self,
+        before: &State,
+        review: &Review,
+        commit: &str,
+        to: &Move,
+        by: &AgentId,
+    ) -> Result<(), Broken> {
+        let id = &review.id;
+        match to {
+            Move::Checked { check, passed } => {
+                self.checks.entry(id.clone()).or_default().insert(*check, *passed);
+            }
+            Move::Approved => {
+                self.stands_apart(&review.author, by)?;
+                let checks = self.checks.get(id);
+                let passed = |check: &&Check| checks.and_then(|all| all.get(check)) != Some(&true);
+                if let Some(check) = before.settings.review.checks.iter().find(passed) {
+                    return Err(Broken(format!("{id} is approved, and {} did not pass", check.as_str())));
+                }
+                self.approved.insert((id.clone(), commit.to_owned()), by.clone());
+            }
+            Move::Merged { .. } => self.check_merge(id, commit)?,
+            Move::Rejected { .. } | Move::Conflicted { .. } | Move::Lapsed => {}
+        }
+        Ok(())
+    }
+
+    /// Nobody looks at their own work, nor at that of who made them.
+    fn stands_apart(&self, author: &AgentId, reviewer: &AgentId) -> Result<(), Broken> {
+        let made = self.makers.get(reviewer).is_some_and(|makers| makers.contains(author));
+        match made || author == reviewer {
+            true => Err(Broken(format!("{reviewer} looks at the work of {author}, on whom it depends"))),
+            false => Ok(()),
+        }
+    }
+
+    /// A commit goes into the repository.
+    pub(super) fn check_merge(&self, review: &ReviewId, commit: &str) -> Result<(), Broken> {
+        match self.approved.contains_key(&(review.clone(), commit.to_owned())) {
+            true => Ok(()),
+            false => Err(Broken(format!("{commit} of {review} is merged, and nobody approved it"))),
+        }
+    }
+
+    /// What is done could be done by all who made who does it; and they pay for it.
+    fn saw_act(&self, before: &State, event: &Event) -> Result<(), Broken> {
+        match event {
+            Event::CallCleared { session, call, .. } => self.check_rights(before, session, call),
+            Event::Delegated { delegation } => {
+                self.check_rights(before, &delegation.session, &delegation.call)
+            }
+            Event::CallFinished { session, message, finish: Finish::Done, .. } => {
+                let Some(call) = &message.call else { return Ok(()) };
+                let pending = before.sessions.get(session).and_then(|s| s.pending(call));
+                let inside =
+                    |step: &Step| matches!(step, Step::New | Step::Approved { .. } | Step::Locked { .. });
+                match pending {
+                    Some(pending) if inside(&pending.step) => self.check_rights(before, session, call),
+                    Some(_) | None => Ok(()),
+                }
+            }
+            Event::Reserved { hold, .. } => {
+                let payer = &hold.payer;
+                let none = BTreeSet::new();
+                let makers = self.makers.get(&payer.agent).unwrap_or(&none);
+                match makers.iter().find(|maker| !payer.makers.contains(maker)) {
+                    Some(maker) => Err(Broken(format!("{} spends, and not of {maker}'s", payer.agent))),
+                    None => Ok(()),
+                }
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn check_rights(&self, before: &State, session: &SessionId, call: &CallId) -> Result<(), Broken> {
+        let Some(asker) = before.sessions.get(session) else { return Ok(()) };
+        let Some(Want::Act(act)) = asker.pending(call).map(|pending| &pending.call.want) else {
+            return Ok(());
+        };
+        // Synod looks at evidence by itself.
+        if matches!(act, Act::Check { .. }) {
+            return Ok(());
+        }
+        let makers = self.makers.get(&asker.agent).into_iter().flatten();
+        match makers.chain([&asker.agent]).find(|id| !may(before, id, act.tool())) {
+            Some(id) => Err(Broken(format!("{} uses {}, which {id} may not", asker.agent, act.tool()))),
+            None => Ok(()),
+        }
+    }
+
+    /// Between any two steps: nothing is held by, nor waits for, an agent that is over; and every review has somebody
+    /// who looks at it and somebody who hears of it.
+    pub(super) fn check(&self, state: &State) -> Result<(), Broken> {
+        for id in &self.over {
+            let Some(agent) = state.agents.get(id) else { continue };
+            if agent.terminated.is_none() || (agent.busy, agent.sessions.len(), agent.pending()) != (0, 0, 0)
+            {
+                return Err(Broken(format!("{id} was terminated and still has something")));
+            }
+        }
+        let over =
+            |session: &SessionId| state.sessions.get(session).is_none_or(|s| self.over.contains(&s.agent));
+        for (id, session) in &state.sessions {
+            let is_over = self.over.contains(&session.agent);
+            if is_over && (session.lifecycle != Lifecycle::Complete || state.locks.of(id).next().is_some()) {
+                return Err(Broken(format!("{id} goes on, and {} was terminated", session.agent)));
+            }
+            let asked =
+                session.asked.values().flat_map(|asked| asked.keys()).find(|id| self.over.contains(*id));
+            if let Some(asked) = asked {
+                return Err(Broken(format!("{id} waits for {asked}, which was terminated")));
+            }
+        }
+        for (id, request) in state.approvals.iter().filter(|(_, request)| !request.is_about_budget()) {
+            if over(&request.session) {
+                return Err(Broken(format!("{id} is asked for an agent that was terminated")));
+            }
+        }
+        for (id, review) in state.reviews.by_id.iter().filter(|(_, review)| review.stage == Stage::Asked) {
+            if state.tasks.get(&review.task).is_none_or(|task| task.is_ended()) {
+                return Err(Broken(format!("{id} is asked, and nobody looks at it any more")));
+            }
+            let waits = state.sessions.get(&review.session).and_then(|s| s.pending(&review.call));
+            if waits.is_none_or(|pending| pending.step != Step::Reviewing { review: id.clone() }) {
+                return Err(Broken(format!("{id} is looked at, and nobody waits for it")));
+            }
+        }
+        Ok(())
+    }
+
+    /// When all has ended: every review has an end.
+    pub(super) fn check_end(&self, state: &State) -> Result<(), Broken> {
+        match state.reviews.by_id.values().find(|review| review.stage == Stage::Asked) {
+            Some(review) => Err(Broken(format!("all has ended, and {} has no answer", review.id))),
+            None => Ok(()),
+        }
+    }
+}
+
+/// A step of a plan that waits for a person's yes begins after that yes.
+fn begins(before: &State, task: &TaskId) -> Result<(), Broken> {
+    let held_by = before.tasks.get(task).and_then(|task| task.spec.properties.get(plan::HELD_BY));
+    let hold = held_by.and_then(|id| before.tasks.get(&TaskId::new(id.as_str())));
+    match hold.map(|hold| &hold.stage) {
+        None | Some(TaskStage::Ended { end: End::Done }) => Ok(()),
+        Some(_) => Err(Broken(format!("{task} began, and nobody said yes to its plan"))),
+    }
+}
+
+/// Whether an agent's file and role give it a tool, found out as simply as can be.
+fn may(state: &State, id: &AgentId, name: &str) -> bool {
+    let Some(agent) = state.agents.get(id) else { return false };
+    let Some(role) = state.role(&agent.spec.role) else { return false };
+    let permissions = &agent.spec.permissions;
+    let needs = tool::facts(name).and_then(|facts| facts.needs);
+    let fits = |patterns: &[String]| patterns.iter().any(|pattern| glob(pattern, name));
+    let moves_work = COORDINATION_TOOLS.contains(&name) || name == "delegate";
+    !fits(&permissions.tools.deny)
+        && needs.is_none_or(|needed| role.permissions.contains(&needed))
+        && (name != "delegate" || permissions.delegation.can_delegate)
+        && (!name.starts_with("context_") || permissions.can_access_context != Some(false))
+        && match &permissions.tools.allow {
+            Some(allow) => fits(allow),
+            None => moves_work || fits(&role.tools),
+        }
+}
