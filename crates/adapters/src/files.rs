@@ -14,6 +14,7 @@ mod inbox;
 mod labels;
 mod owned;
 mod places;
+mod problems;
 mod recent;
 mod sessions;
 mod stamps;

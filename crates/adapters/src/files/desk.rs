@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use domain::id::{AgentId, ApprovalId, MessageId, Seq, SessionId};
 use domain::input::Input;
 use domain::state::State;
-use formats::diagnostic::{Diagnostic, Severity};
+use formats::diagnostic::Diagnostic;
 use ports::inputs::{Inputs, NotTaken};
 use ports::printer::Recorded;
 use ports::tools::Tools;
@@ -82,7 +82,7 @@ pub(super) struct Desk {
     inputs: Arc<dyn Inputs>,
     outbox: VecDeque<Input>,
     scans: Vec<(Instant, oneshot::Sender<()>)>,
-    problems: BTreeMap<String, Vec<Diagnostic>>,
+    pub(super) problems: BTreeMap<String, Vec<Diagnostic>>,
     pub(super) tell: mpsc::Sender<Problem>,
     looks: BTreeMap<String, Look>,
     displaced: Vec<(Instant, String, Box<Displaced>)>,
@@ -433,11 +433,6 @@ impl Desk {
         self.notes.read.push((path.to_owned(), who));
     }
 
-    /// Whether the file does not read as it is.
-    pub(super) fn is_broken(&self, path: &str) -> bool {
-        self.problems.get(path).is_some_and(|all| all.iter().any(|d| d.severity == Severity::Error))
-    }
-
     fn keep(&mut self, path: String, why: String) {
         self.notes.reasons.push(Reason {
             seq: self.taken,
@@ -450,17 +445,6 @@ impl Desk {
             files: vec![path],
             lines: None,
         });
-    }
-
-    /// Tells of an error with a file; says whether there was none.
-    pub(super) fn note(&mut self, path: &str, done: std::io::Result<()>) -> bool {
-        match done {
-            Ok(()) => true,
-            Err(error) => {
-                self.complain_text(path, format!("{path} cannot be read or written: {error}"));
-                false
-            }
-        }
     }
 
     /// Reads a file, lets `make` say what it should be, and replaces it, again and again until nobody changed
@@ -753,34 +737,6 @@ impl Desk {
                 Err(_) => drop(reply),
             }
         }
-    }
-
-    /// Tells what is wrong with a file, once.
-    pub(super) fn complain(&mut self, path: &str, diagnostics: Vec<Diagnostic>) {
-        if diagnostics.is_empty() {
-            self.problems.remove(path);
-            return;
-        }
-        if self.problems.get(path) == Some(&diagnostics) {
-            return;
-        }
-        for diagnostic in &diagnostics {
-            _ = self.tell.try_send(Problem { diagnostic: diagnostic.clone() });
-        }
-        self.problems.insert(path.to_owned(), diagnostics);
-    }
-
-    pub(super) fn complain_text(&mut self, path: &str, message: String) {
-        let diagnostic = Diagnostic {
-            severity: Severity::Error,
-            path: path.to_owned(),
-            line: 1,
-            column: 1,
-            span: 0..0,
-            message,
-            help: None,
-        };
-        self.complain(path, vec![diagnostic]);
     }
 
     fn pause(&self) -> Duration {

@@ -1,0 +1,52 @@
+//! What is wrong with files, and telling people of it.
+
+use formats::diagnostic::{Diagnostic, Severity};
+
+use super::Problem;
+use super::desk::Desk;
+
+impl Desk {
+    /// Tells what is wrong with a file, once.
+    pub(super) fn complain(&mut self, path: &str, diagnostics: Vec<Diagnostic>) {
+        if diagnostics.is_empty() {
+            self.problems.remove(path);
+            return;
+        }
+        if self.problems.get(path) == Some(&diagnostics) {
+            return;
+        }
+        for diagnostic in &diagnostics {
+            _ = self.tell.try_send(Problem { diagnostic: diagnostic.clone() });
+        }
+        self.problems.insert(path.to_owned(), diagnostics);
+    }
+
+    pub(super) fn complain_text(&mut self, path: &str, message: String) {
+        let diagnostic = Diagnostic {
+            severity: Severity::Error,
+            path: path.to_owned(),
+            line: 1,
+            column: 1,
+            span: 0..0,
+            message,
+            help: None,
+        };
+        self.complain(path, vec![diagnostic]);
+    }
+
+    /// Whether the file does not read as it is.
+    pub(super) fn is_broken(&self, path: &str) -> bool {
+        self.problems.get(path).is_some_and(|all| all.iter().any(|d| d.severity == Severity::Error))
+    }
+
+    /// Tells of an error with a file; says whether there was none.
+    pub(super) fn note(&mut self, path: &str, done: std::io::Result<()>) -> bool {
+        match done {
+            Ok(()) => true,
+            Err(error) => {
+                self.complain_text(path, format!("{path} cannot be read or written: {error}"));
+                false
+            }
+        }
+    }
+}
