@@ -20,6 +20,7 @@ mod sessions;
 mod stamps;
 mod statuses;
 mod tasks;
+mod usage;
 mod watch;
 
 use std::path::{Path, PathBuf};
@@ -41,6 +42,7 @@ pub(crate) use approvals::QUEUE;
 pub use desk::DEBOUNCE;
 pub use recent::STALE_SAVE;
 pub(crate) use sessions::path_of as path_of_session;
+pub use usage::found as usage_found;
 
 use crate::git::history::History;
 use fresh::Fresh;

@@ -63,9 +63,7 @@ impl State {
             Event::SessionOpened { head } => self.open_session(head),
             Event::SessionAdopted { head, lifecycle, failed, next_message, tail, label } => {
                 self.open_session(head);
-                if let Some(session) = self.sessions.get_mut(&head.session) {
-                    session.label = label.clone();
-                }
+                self.label_session(&head.session, label);
                 self.adopt_session(&head.session, *lifecycle, *failed, *next_message, tail);
             }
             Event::ApprovalsFound { next } => self.next_approval = self.next_approval.max(*next),
@@ -127,7 +125,8 @@ impl State {
             | Event::Resumed { .. }
             | Event::TaskParked { .. }
             | Event::TaskResumed { .. }
-            | Event::BudgetRaised { .. } => self.meter(at, event),
+            | Event::BudgetRaised { .. }
+            | Event::UsageFound { .. } => self.meter(at, event),
             Event::FileTrusted { path, .. } => _ = self.files.remove(path),
             Event::LabelsFound { labels } => self.label_files(labels),
             Event::ApprovalEnded { approval, outcome } => self.end_approval(at, approval, outcome),
@@ -335,6 +334,7 @@ impl State {
         next_message: u32,
         tail: &Tail,
     ) {
+        self.claim_spent(id);
         let Some(session) = self.sessions.get_mut(id) else { return };
         session.lifecycle = lifecycle;
         session.failed = failed;

@@ -4,12 +4,14 @@
 //! Windows are fixed and follow UTC: the minute, the day, the month; a run has one window that never closes. A call
 //! counts in the window in which it was reserved, so what ends after midnight still belongs to the day before.
 
+pub mod charge;
 pub mod question;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
+use self::charge::Charge;
 use crate::id::{AgentId, Seq, SessionId, TaskId, Time};
 use crate::settings::{Provider, Settings};
 use crate::state::Work;
@@ -79,6 +81,15 @@ impl Cap {
     /// Whether it bounds nothing.
     pub fn is_none(&self) -> bool {
         *self == Self::default()
+    }
+
+    /// Both together.
+    fn plus(self, other: Self) -> Self {
+        let sum = |one: Option<u64>, other: Option<u64>| match (one, other) {
+            (Some(one), Some(other)) => Some(one.saturating_add(other)),
+            (one, other) => one.or(other),
+        };
+        Self { tokens: sum(self.tokens, other.tokens), money: sum(self.money, other.money) }
     }
 }
 
@@ -227,7 +238,7 @@ impl Meter {
 }
 
 /// Who pays for a call.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Payer {
     /// The agent.
     pub agent: AgentId,
@@ -285,6 +296,11 @@ pub struct Held {
 }
 
 impl Held {
+    /// When it was reserved.
+    pub(crate) fn at(&self) -> Time {
+        self.at
+    }
+
     /// The tokens that may still go in, and those that may come out.
     pub fn tokens(&self) -> (u64, u64) {
         (self.left.tokens.saturating_sub(self.hold.tokens_out), self.hold.tokens_out)
@@ -364,6 +380,9 @@ pub struct Ledger {
     questions: question::Questions,
     /// By day of UTC.
     pub days: BTreeMap<String, Day>,
+    /// What was spent in conversations that are not known yet: their files are read after the list of what was spent.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(crate) unclaimed: BTreeMap<SessionId, Spent>,
 }
 
 /// The provider that is asked in the end.
@@ -442,6 +461,11 @@ impl Ledger {
     /// What is reserved for a session's turn, or for one of its calls.
     pub fn held(&self, session: &SessionId, call: &str) -> Option<&Held> {
         self.held.get(session)?.get(call)
+    }
+
+    /// The time that counts: windows never go back, whatever the clock does.
+    pub(crate) fn time(&self, at: Time) -> Time {
+        at.max(self.now)
     }
 
     /// Whether anything is reserved.
@@ -528,26 +552,20 @@ impl Ledger {
     }
 
     /// Counts what an answer took, against what was reserved for it.
-    pub(crate) fn book(
-        &mut self,
-        settings: &Settings,
-        at: Time,
-        (id, call): (&SessionId, &str),
-        payer: Payer,
-        (usage, cost): (Usage, Option<u64>),
-    ) {
+    pub(crate) fn book(&mut self, settings: &Settings, (id, call): (&SessionId, &str), charge: &Charge) {
+        let Charge { payer, at, reserved, usage, cost, .. } = charge;
         let tokens = usage.tokens_in.saturating_add(usage.tokens_out);
         let took = Amount { requests: 1, tokens, money: cost.unwrap_or_default() };
-        self.now = self.now.max(at);
-        let (at, payer, given) = match self.held.get_mut(id).and_then(|calls| calls.get_mut(call)) {
+        self.now = self.now.max(*at);
+        let given = match self.held.get_mut(id).and_then(|calls| calls.get_mut(call)) {
             Some(held) => {
                 let given = held.left.least(took);
                 held.left = held.left.less(given);
-                (held.at, held.hold.payer.clone(), given)
+                given
             }
-            None => (self.now, payer, Amount::default()),
+            None => Amount::default(),
         };
-        self.change(settings, &payer, at, |_, meter| {
+        self.change(settings, payer, *reserved, |_, meter| {
             meter.reserved = meter.reserved.less(given);
             meter.spent = meter.spent.plus(took);
         });
@@ -627,9 +645,7 @@ impl Ledger {
         (usage, cost): (Usage, Option<u64>),
     ) {
         let what = task.map_or_else(|| session.to_string(), ToString::to_string);
-        let day = self.days.entry(day_of(at)).or_default();
-        let by_model = day.entry(agent.clone()).or_default().entry(model.to_owned()).or_default();
-        by_model.entry(what).or_default().add(usage, cost);
+        self.listed(at, agent, model, what).add(usage, cost);
     }
 }
 

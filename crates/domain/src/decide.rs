@@ -148,6 +148,7 @@ fn follow(state: &State, at: Time, input: &Input) -> Result<Vec<Event>, Refused>
             Ok(vec![Event::FileTrusted { path: path.clone(), digest: digest.clone(), by: by.clone() }])
         }
         Input::LabelsFound { labels } => Ok(config::labels(state, labels)),
+        Input::UsageFound { sums, raised } => Ok(config::usage(state, at, sums, raised)),
         Input::ModelFailed { session, ticket, reason, failure } => {
             turn::failed(state, at, session, *ticket, reason, *failure)
         }

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::agent;
 use crate::approval::{Outcome, Request};
+use crate::budget::charge::{Raise, Sum};
 use crate::budget::{Cap, Hold};
 use crate::delegation::Delegation;
 use crate::evidence::Evidence;
@@ -400,6 +401,14 @@ pub enum Event {
         /// By path.
         labels: std::collections::BTreeMap<String, Label>,
     },
+    /// What was spent before this journal began was found in its list.
+    UsageFound {
+        /// What, by who paid and for what.
+        sums: Vec<Sum>,
+        /// Budgets that people let be passed, the oldest first.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        raised: Vec<Raise>,
+    },
     /// An agent handed work to another and waits for it; the task stands in an event of its own.
     Delegated {
         /// What, as it begins.
@@ -616,6 +625,7 @@ impl Event {
             Self::BudgetRaised { .. } => "budget_raised",
             Self::FileTrusted { .. } => "file_trusted",
             Self::LabelsFound { .. } => "labels_found",
+            Self::UsageFound { .. } => "usage_found",
         }
     }
 }

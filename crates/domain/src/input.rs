@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::agent;
 use crate::approval::{Answer, Request};
+use crate::budget::charge::{Raise, Sum};
 use crate::event::Tail;
 use crate::id::{AgentId, ApprovalId, CallId, MessageId, SessionId, TaskId, Ticket};
 use crate::label::Label;
@@ -252,6 +253,13 @@ pub enum Input {
     LabelsFound {
         /// By path.
         labels: BTreeMap<String, Label>,
+    },
+    /// What was spent was found in its list.
+    UsageFound {
+        /// What, by who paid and for what.
+        sums: Vec<Sum>,
+        /// Budgets that people let be passed.
+        raised: Vec<Raise>,
     },
     /// A model did not answer.
     ModelFailed {

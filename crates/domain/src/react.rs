@@ -65,6 +65,7 @@ pub fn react(state: &State, event: &Event) -> Option<Effect> {
         | Event::BudgetRaised { .. }
         | Event::FileTrusted { .. }
         | Event::LabelsFound { .. }
+        | Event::UsageFound { .. }
         | Event::LockAwaited { .. }
         | Event::LockFreed { .. }
         | Event::ApprovalEnded { .. } => None,

@@ -25,6 +25,7 @@ pub mod settings;
 mod shape;
 pub mod task;
 pub mod time;
+pub mod usage;
 pub mod yaml;
 
 pub use diagnostic::{Diagnostic, Read, Severity, did_you_mean, render};

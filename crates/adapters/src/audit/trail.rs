@@ -15,6 +15,7 @@ use domain::session::{Head, Message};
 use domain::state::{Parked, Requester, Stage, State, Step};
 use domain::task::Spec;
 use domain::tool::{Act, Call, Permit, Want};
+use domain::usage::Spent;
 use formats::time::print;
 use ports::printer::Recorded;
 use serde::Serialize;
@@ -134,9 +135,7 @@ impl Trail {
                 self.replied(session, message);
                 Vec::new()
             }
-            Event::TaskVerified { task, evidence } => {
-                vec![verified(new(Kind::Call, "verified"), task, evidence)]
-            }
+            Event::TaskVerified { task, evidence } => vec![verified(&new, task, evidence)],
             Event::TurnFailed { session, reason, .. } => {
                 let note = brief(reason, TEXT_BYTES_MAX);
                 vec![Line { note, ..self.of(new(Kind::Model, "failed"), session) }]
@@ -165,7 +164,8 @@ impl Trail {
             Event::ReviewAsked { .. } | Event::ReviewMoved { .. } => self.review(&new, &recorded.event),
             Event::Parked { session, parked, .. } => vec![self.parked(&new, session, parked)],
             Event::LockFreed { name, session, why } => self.lock_taken(&new, session, name, why),
-            Event::TaskParked { .. } | Event::BudgetRaised { .. } => about_budget(&new, &recorded.event),
+            Event::BudgetRaised { .. } | Event::UsageFound { .. } => about_budget(&new, &recorded.event),
+            Event::TaskParked { task, parked } => vec![not_begun(&new, task, parked)],
             Event::LineTaken { .. }
             | Event::LockAwaited { .. }
             | Event::LockGranted { .. }
@@ -507,21 +507,21 @@ fn trusted(line: Line, path: &str, digest: &str, by: &str) -> Line {
     Line { action, act, args: brief(path, ARGS_BYTES_MAX), by: brief(by, TEXT_BYTES_MAX), ..line }
 }
 
-fn verified(line: Line, task: &TaskId, evidence: &[Evidence]) -> Line {
+fn verified(new: &dyn Fn(Kind, &str) -> Line, task: &TaskId, evidence: &[Evidence]) -> Line {
     let seen: Vec<String> = evidence.iter().map(ToString::to_string).collect();
     Line {
         task: task.to_string(),
         action: "check".to_owned(),
         args: brief(&seen.join("; "), ARGS_BYTES_MAX),
         by: "synod".to_owned(),
-        ..line
+        ..new(Kind::Call, "verified")
     }
 }
 
 fn about_budget(new: &dyn Fn(Kind, &str) -> Line, event: &Event) -> Vec<Line> {
     match event {
-        Event::TaskParked { task, parked } => vec![not_begun(new, task, parked)],
         Event::BudgetRaised { budget, cap, approval } => vec![raised(new, budget, *cap, approval)],
+        Event::UsageFound { sums, .. } => vec![found(new, &Spent::sum(sums.iter().map(|sum| &sum.spent)))],
         _ => Vec::new(),
     }
 }
@@ -532,6 +532,18 @@ fn raised(new: &dyn Fn(Kind, &str) -> Line, budget: &str, cap: Cap, approval: &A
     let note = format!("by {}", formats::approval::raise(cap.tokens, cap.money));
     let by = "synod".to_owned();
     Line { rule, action, note, by, approval: approval.to_string(), ..new(Kind::Config, "changed") }
+}
+
+/// What was spent before the journal began, as the list of it says.
+fn found(new: &dyn Fn(Kind, &str) -> Line, spent: &Spent) -> Line {
+    let (usage, list) = (&spent.usage, formats::usage::PATH);
+    let (tokens_in, tokens_out) = (usage.tokens_in, usage.tokens_out);
+    let note = format!(
+        "{list}: {} answers, {tokens_in} tokens in, {tokens_out} out, cost {}",
+        spent.replies,
+        spent.money()
+    );
+    Line { note, by: "synod".to_owned(), ..new(Kind::Model, "found") }
 }
 
 /// A task that a budget keeps from beginning.

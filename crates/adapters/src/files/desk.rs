@@ -26,6 +26,7 @@ use super::recent::{Recent, STALE_SAVE};
 use super::sessions::{SessionOp, asked_by, path_of};
 use super::statuses::{LULL, Statuses};
 use super::tasks::TaskOp;
+use super::usage::Usage;
 use super::{Conversation, Job, Problem, Setup, relative, stamps};
 use crate::git::history::Notes;
 use crate::git::reason::{Reason, Reasons, Weight, Who};
@@ -103,6 +104,7 @@ pub(super) struct Desk {
     pub(super) label_lines: String,
     /// Places that have a line in it.
     pub(super) labelled: BTreeSet<String>,
+    pub(super) usage: Usage,
     /// Whether there was no journal when the home was opened.
     is_new: bool,
     pub(super) flusher: Flusher,
@@ -144,6 +146,7 @@ impl Desk {
     ) -> Self {
         Self {
             label_lines: String::new(),
+            usage: Usage::default(),
             labelled: setup.state.files.keys().cloned().collect(),
             is_new: setup.state.seq == Seq(0),
             flusher,
@@ -265,6 +268,7 @@ impl Desk {
                     self.look(&path, true);
                     self.settle();
                 }
+                self.find_usage();
                 for path in self.to_name.take().unwrap_or_default() {
                     self.look(&path, true);
                 }
@@ -340,6 +344,7 @@ impl Desk {
         if recorded.seq > self.uncommitted_last {
             self.notes.reasons.extend(reason);
         }
+        self.note_usage(recorded);
         // Events that were printed again after a crash are in the state already.
         if recorded.seq == self.state.next_seq() {
             self.state.apply(at, event);
@@ -358,6 +363,10 @@ impl Desk {
         let todo = std::mem::take(&mut self.todo);
         let reached = self.taken;
         let mut held = None;
+        let done = self.settle_usage();
+        if !self.note(formats::usage::PATH, done) {
+            held = todo.held.or(Some(reached));
+        }
         self.todo.agents = self.settle_agents(todo.agents);
         if !self.todo.agents.is_empty() {
             held = todo.held.or(Some(reached));

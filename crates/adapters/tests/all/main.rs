@@ -24,4 +24,5 @@ mod sessions;
 mod slack;
 mod storm;
 mod tasks_sql;
+mod usage;
 mod workspaces;

@@ -1,4 +1,4 @@
-//! What models used and what it cost, as the journal knows it. Without a journal nothing is known.
+//! What models used and what it cost, as the journal knows it; without a journal, as the list `log/usage.jsonl` has it.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -8,6 +8,7 @@ use domain::id::{AgentId, SessionId};
 use domain::state::State;
 use domain::usage::{ByModel, Spent};
 use engine::Engine;
+use formats::usage;
 use serde_json::{Value, json};
 
 /// All that was spent in a home.
@@ -22,9 +23,11 @@ impl Spending {
     pub fn read(home: &Path) -> Self {
         let state = known(home);
         let sessions = state.sessions.iter().filter(|(_, session)| !session.spent.is_nothing());
+        let known = sessions.map(|(id, session)| (id, session.spent));
+        let unknown = state.ledger.unclaimed().iter().map(|(id, spent)| (id, *spent));
         Self {
             by_agent: state.spent.clone(),
-            by_session: sessions.map(|(id, session)| (id.clone(), session.spent)).collect(),
+            by_session: known.chain(unknown).map(|(id, spent)| (id.clone(), spent)).collect(),
         }
     }
 
@@ -44,12 +47,21 @@ impl Spending {
     }
 }
 
-/// What the journal says; nothing without one.
+/// What the journal says; without one, what the list says that was spent.
 pub fn known(home: &Path) -> State {
     let path = home.join(".synod/journal.db");
     let journal = path.exists().then(|| Sqlite::open_read_only(&path).ok()).flatten();
     let engine = journal.and_then(|journal| Engine::open(Box::new(journal)).ok());
-    engine.map_or_else(State::new, |engine| engine.state().clone())
+    let mut state = engine.map_or_else(State::new, |engine| engine.state().clone());
+    if state.ledger.is_unused()
+        && let Ok(list) = std::fs::read(home.join(usage::PATH))
+    {
+        let (entries, _) = usage::read(&String::from_utf8_lossy(&list));
+        let now = super::now();
+        let found = domain::decide(&state, now, &adapters::files::usage_found(entries));
+        found.into_iter().flatten().for_each(|event| state.apply(now, &event));
+    }
+    state
 }
 
 /// For people: `12 replies, 4500 tokens in (1200 from the cache), 800 out, cost 0.0123`.

@@ -157,3 +157,89 @@ fn what_was_asked_is_asked_anew_when_the_journal_is_gone() {
     assert_eq!((team.pump(), still_open(&team)), (0, 0));
     team.is_in_order();
 }
+
+/// What `synod cost` says, in every way.
+fn costs(team: &Team) -> Vec<String> {
+    ["agent", "task", "model", "day"].map(|by| team.fine(&["cost", "--by", by, "--json"])).into()
+}
+
+fn day(team: &Team) -> Value {
+    let shown: Value = serde_json::from_str(&team.fine(&["budget", "show", "--json"])).unwrap();
+    shown["budgets"][0].clone()
+}
+
+#[test]
+fn what_was_spent_and_allowed_outlives_the_journal() {
+    let team = waiting();
+    team.fine(&["approve", "approval-0001"]);
+    assert_eq!(team.pump(), 0);
+    let (before, spent) = (costs(&team), day(&team));
+    assert!(spent["spent"]["tokens"].as_u64() > Some(0) && spent["raised"]["tokens"] == 2400, "{spent}");
+    let sessions = team.sessions("executor-001");
+    let session = sessions[0].trim_start_matches("sessions/").trim_end_matches(".session.yaml");
+    let said = team.fine(&["session", "show", session, "--json"]);
+    let list = team.read("log/usage.jsonl");
+    assert_eq!(list.lines().count(), 3, "two answers and a yes: {list}");
+    std::fs::remove_dir_all(team.at(".synod")).unwrap();
+    assert_eq!(costs(&team), before, "before anything is started");
+    assert_eq!(team.fine(&["session", "show", session, "--json"]), said);
+    assert_eq!(team.pump(), 0);
+    assert_eq!((costs(&team), day(&team)), (before, spent));
+    assert_eq!(team.read("log/audit.jsonl").matches("log/usage.jsonl: 2 answers, ").count(), 1);
+    assert_eq!(team.fine(&["session", "show", session, "--json"]), said);
+    team.is_in_order();
+}
+
+#[test]
+fn a_used_up_budget_stays_used_up_when_the_journal_is_gone() {
+    let home = team();
+    assert_eq!(home.run(&["run", "look"]).code, 0);
+    let shown = || json(&home, &["budget", "show", "--json"]);
+    let set =
+        |most: u64| assert_eq!(home.run(&["budget", "set", "day", "--tokens", &most.to_string()]).code, 0);
+    set(2_500);
+    assert_eq!(home.run(&["run", "look"]).code, 5);
+    let used = shown()["budgets"][0]["spent"]["tokens"].as_u64().unwrap();
+    let reason = shown()["parked"][0]["reason"].as_str().unwrap().to_owned();
+    let need = reason.split("may take ").nth(1).and_then(|rest| rest.split(';').next()?.parse::<u64>().ok());
+    // There is room for the call, but not after what was spent.
+    set(need.unwrap() + used - 1);
+    let list = std::fs::read_to_string(home.path().join("log/usage.jsonl")).unwrap();
+    for _ in 0..2 {
+        assert_eq!(home.run(&["pump"]).code, 5);
+        std::fs::remove_dir_all(home.path().join(".synod")).unwrap();
+    }
+    assert_eq!(home.run(&["pump"]).code, 5);
+    assert_eq!(shown()["budgets"][0]["spent"]["tokens"].as_u64(), Some(used));
+    assert_eq!(std::fs::read_to_string(home.path().join("log/usage.jsonl")).unwrap(), list);
+    // It is the list that knows: without it, there is room.
+    std::fs::remove_dir_all(home.path().join(".synod")).unwrap();
+    std::fs::remove_file(home.path().join("log/usage.jsonl")).unwrap();
+    assert_eq!(home.run(&["pump"]).code, 0);
+}
+
+#[test]
+fn each_answer_is_told_once_in_the_list_whenever_the_process_is_killed() {
+    let team = waiting();
+    team.fine(&["budget", "set", "day", "--tokens", "400000"]);
+    let told = || team.read("log/usage.jsonl").lines().count();
+    for round in 0..4 {
+        for text in ["one", "two", "three"] {
+            team.fine(&["task", "add", text]);
+        }
+        let up = team.up();
+        until_so("something is told", || told() > round * 3);
+        up.kill();
+    }
+    assert_eq!(team.pump(), 0);
+    let before = costs(&team);
+    let total: Value = serde_json::from_str(&before[0]).unwrap();
+    assert_eq!(
+        (total["total"]["replies"].as_u64(), told()),
+        (Some(14), 14),
+        "{}",
+        team.read("log/usage.jsonl")
+    );
+    std::fs::remove_dir_all(team.at(".synod")).unwrap();
+    assert_eq!(costs(&team), before);
+}

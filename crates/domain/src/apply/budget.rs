@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use crate::budget::charge::{Charge, Raise, Sum};
 use crate::budget::{Hold, Ledger, Payer, Sent, account};
 use crate::event::{Bill, Event};
 use crate::id::{AgentId, CallId, SessionId, Time};
@@ -66,6 +67,7 @@ impl State {
                 let woken = self.ledger.raise(&self.settings, at, budget, *cap);
                 self.wake_all(woken);
             }
+            Event::UsageFound { sums, raised } => self.find_spent(sums, raised),
             _ => {}
         }
     }
@@ -129,6 +131,41 @@ impl State {
         self.ledger.reserve(&self.settings, at, id, named(call), hold);
     }
 
+    /// What an event says that a model took, and who pays for it. To be asked before the event is applied, while what was
+    /// reserved for it is known.
+    pub fn charge(&self, at: Time, event: &Event) -> Option<Charge> {
+        let (session, call, tokens_in, tokens_out, bill) = match event {
+            Event::Replied { session, tokens_in, tokens_out, spent: Some(bill), .. }
+            | Event::Summarised { session, tokens_in, tokens_out, spent: bill, .. } => {
+                (session, "", tokens_in, tokens_out, bill)
+            }
+            Event::Spent { session, tokens_in, tokens_out, spent, call } => {
+                (session, named(call), tokens_in, tokens_out, spent)
+            }
+            _ => return None,
+        };
+        let usage = Usage::of(*tokens_in, *tokens_out);
+        self.charge_of(at, (session, call), usage, bill)
+    }
+
+    fn charge_of(
+        &self,
+        at: Time,
+        (id, call): (&SessionId, &str),
+        usage: Usage,
+        bill: &Bill,
+    ) -> Option<Charge> {
+        let session = self.sessions.get(id)?;
+        let (cache_read, cache_write) = (bill.cache_read, bill.cache_write);
+        let usage = Usage { cache_read, cache_write, reasoning: bill.reasoning, ..usage };
+        let (payer, reserved) = match self.ledger.held(id, call) {
+            Some(held) => (held.hold.payer.clone(), held.at()),
+            None => (self.payer(id, session, &bill.model), self.ledger.time(at)),
+        };
+        let (task, model) = (session.task.clone(), bill.model.clone());
+        Some(Charge { payer, session: id.clone(), task, model, at, reserved, usage, cost: bill.cost })
+    }
+
     pub(super) fn spend(
         &mut self,
         at: Time,
@@ -136,17 +173,38 @@ impl State {
         usage: Usage,
         bill: Option<&Bill>,
     ) {
-        let (Some(session), Some(bill)) = (self.sessions.get(id), bill) else { return };
-        let (cache_read, cache_write) = (bill.cache_read, bill.cache_write);
-        let usage = Usage { cache_read, cache_write, reasoning: bill.reasoning, ..usage };
-        let payer = self.payer(id, session, &bill.model);
-        let took = (usage, bill.cost);
-        self.ledger.book(&self.settings, at, (id, call), payer, took);
+        let Some(charge) = bill.and_then(|bill| self.charge_of(at, (id, call), usage, bill)) else { return };
+        self.ledger.book(&self.settings, (id, call), &charge);
         let Some(session) = self.sessions.get_mut(id) else { return };
-        self.ledger.list(at, &session.agent, (&bill.model, session.task.as_ref()), id, took);
-        session.spent.add(usage, bill.cost);
+        let took = (charge.usage, charge.cost);
+        self.ledger.list(at, &session.agent, (&charge.model, session.task.as_ref()), id, took);
+        session.spent.add(charge.usage, charge.cost);
         let by_model = self.spent.entry(session.agent.clone()).or_default();
-        by_model.entry(bill.model.clone()).or_default().add(usage, bill.cost);
+        by_model.entry(charge.model).or_default().add(charge.usage, charge.cost);
+    }
+
+    /// Takes over what a list says that was spent before the journal began.
+    fn find_spent(&mut self, sums: &[Sum], raised: &[Raise]) {
+        for sum in sums {
+            self.ledger.book_found(&self.settings, sum);
+            let by_model = self.spent.entry(sum.payer.agent.clone()).or_default();
+            let own = by_model.entry(sum.model.clone()).or_default();
+            *own = own.plus(sum.spent);
+            let own = match self.sessions.get_mut(&sum.session) {
+                Some(session) => &mut session.spent,
+                None => self.ledger.unclaimed.entry(sum.session.clone()).or_default(),
+            };
+            *own = own.plus(sum.spent);
+        }
+        raised.iter().for_each(|raise| self.ledger.raise_found(&self.settings, raise));
+    }
+
+    /// A conversation is known now: what was spent in it is its own.
+    pub(super) fn claim_spent(&mut self, id: &SessionId) {
+        let Some(spent) = self.ledger.unclaimed.remove(id) else { return };
+        if let Some(session) = self.sessions.get_mut(id) {
+            session.spent = session.spent.plus(spent);
+        }
     }
 
     /// The provider counted all that went in; the answer goes in with the next request.

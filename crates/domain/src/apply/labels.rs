@@ -12,6 +12,13 @@ impl State {
         labels.iter().for_each(|(path, label)| self.label_file(path, label));
     }
 
+    /// What a conversation that was found is made from.
+    pub(super) fn label_session(&mut self, id: &SessionId, label: &Label) {
+        if let Some(session) = self.sessions.get_mut(id) {
+            session.label = label.clone();
+        }
+    }
+
     /// What a task was made from.
     pub(super) fn label_of_request(&self, spec: &task::Spec, by: &Requester) -> Label {
         let mut label = spec.label().unwrap_or_default();

@@ -23,7 +23,7 @@ pub struct Questions {
     /// By name of the node: the window for which somebody said no.
     refused: BTreeMap<String, i64>,
     /// By name of the node: by how much it may be passed, and in which window.
-    raised: BTreeMap<String, (i64, Cap)>,
+    pub(super) raised: BTreeMap<String, (i64, Cap)>,
 }
 
 /// What is to be done about a question.
@@ -144,13 +144,8 @@ impl Ledger {
     pub(crate) fn raise(&mut self, settings: &Settings, at: Time, name: &str, by: Cap) -> Vec<Work> {
         let Some(node) = named(settings, name) else { return Vec::new() };
         let before = self.raised(&node, at);
-        let sum = |one: Option<u64>, other: Option<u64>| match (one, other) {
-            (Some(one), Some(other)) => Some(one.saturating_add(other)),
-            (one, other) => one.or(other),
-        };
-        let cap = Cap { tokens: sum(before.tokens, by.tokens), money: sum(before.money, by.money) };
         let window = self.window_of(&node, at);
-        self.questions.raised.insert(name.to_owned(), (window, cap));
+        self.questions.raised.insert(name.to_owned(), (window, before.plus(by)));
         let held = self.waiting.get(name).into_iter().flatten().map(|(_, who)| who);
         self.stopped(name).chain(held).cloned().collect()
     }

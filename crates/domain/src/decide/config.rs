@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::agent;
+use crate::budget::charge::{Raise, Sum};
 use crate::decide::delegate;
 use crate::event::Event;
 use crate::id::{AgentId, Time};
@@ -57,4 +58,16 @@ pub(super) fn labels(state: &State, labels: &BTreeMap<String, Label>) -> Vec<Eve
     let labels: BTreeMap<String, Label> =
         labels.iter().filter(missing).map(|(path, label)| (path.clone(), label.clone())).collect();
     if labels.is_empty() { Vec::new() } else { vec![Event::LabelsFound { labels }] }
+}
+
+/// What a list in the home says that was spent, and no journal: it was deleted. Where anything was counted, the journal
+/// knows better. What is from a time that has not come counts now: no window is closed by a clock that was wrong.
+pub(super) fn usage(state: &State, at: Time, sums: &[Sum], raised: &[Raise]) -> Vec<Event> {
+    if !state.ledger.is_unused() || (sums.is_empty() && raised.is_empty()) {
+        return Vec::new();
+    }
+    let sums = sums.iter().map(|sum| Sum { reserved: sum.reserved.min(at), ..sum.clone() }).collect();
+    let mut raised: Vec<Raise> = raised.iter().filter(|raise| raise.at <= at).cloned().collect();
+    raised.sort_by_key(|raise| raise.at);
+    vec![Event::UsageFound { sums, raised }]
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use domain::approval::Answer;
+use domain::budget::charge::sums as sums_of;
 use domain::budget::{Budgets, Cap, Hold, Node, Payer, Rate, Share, Window, nodes};
 use domain::effect::Effect;
 use domain::event::{Event, Tail};
@@ -547,7 +548,76 @@ proptest! {
         }
         assert!(!home.state.ledger.is_holding());
         assert!(home.state.ledger.meters().all(|(_, meter)| meter.reserved == Default::default()));
+        let found = from_the_list(&home);
+        assert_eq!((&found.ledger.days, &found.spent), (&home.state.ledger.days, &home.state.spent));
+        assert_eq!(counted(&found, &home), counted(&home.state, &home));
+        let sessions = home.state.sessions.iter().filter(|(_, session)| !session.spent.is_nothing());
+        let by_session: BTreeMap<_, _> = sessions.map(|(id, session)| (id.clone(), session.spent)).collect();
+        assert_eq!(found.ledger.unclaimed(), &by_session);
     }
+}
+
+/// What is known when there are settings, the list of what was spent, and nothing else.
+fn from_the_list(home: &Home) -> State {
+    let mut state = State::new();
+    let settings = Input::SettingsRead(Box::new(home.state.settings.clone()));
+    let list = Input::UsageFound { sums: sums_of(&home.charges), raised: home.raises.clone() };
+    // The list may be read once more, if nobody knows whether it was.
+    for input in [settings, list.clone(), list] {
+        let events = domain::decide(&state, home.at, &input).unwrap();
+        events.iter().for_each(|event| state.apply(home.at, event));
+    }
+    state
+}
+
+/// What each node of the tree counts now, and by how much people let it be passed.
+fn counted(state: &State, home: &Home) -> Vec<(String, u64, u64, Cap)> {
+    let payers = home.charges.iter().map(|charge| &charge.payer);
+    let all: BTreeMap<String, Node> = payers
+        .flat_map(|payer| nodes(&home.state.settings, payer))
+        .map(|node| (node.name.clone(), node))
+        .collect();
+    let counted = |node: &Node| {
+        let spent = state.ledger.meter(node, home.at).spent;
+        (node.name.clone(), spent.tokens, spent.money, state.ledger.raised(node, home.at))
+    };
+    all.values().map(counted).collect()
+}
+
+#[test]
+fn what_was_spent_is_known_from_its_list_and_a_used_up_budget_stays_used_up() {
+    let mut before = home(Budgets { day: tokens(3_000), ..Budgets::default() });
+    before.task("look", "executor-001");
+    used(&mut before, "executor-001", "found", Usage::of(1_500, 1_000));
+    let mut after = home(Budgets { day: tokens(3_000), ..Budgets::default() });
+    let list = Input::UsageFound { sums: sums_of(&before.charges), raised: Vec::new() };
+    assert_eq!(after.give(list.clone()).len(), 1);
+    assert_eq!(after.give(list.clone()), [], "once");
+    let task = after.task("look again", "executor-001");
+    assert_eq!(parked(&after, "executor-001").limit, "budgets.day");
+    assert!(parked(&after, "executor-001").reason.contains("of 3000 tokens, 2500 are spent"));
+    after.pass(DAY_MS);
+    assert_eq!(after.calls_to_model("executor-001").len(), 1, "the next day has room");
+    assert_eq!(after.state.tasks.get(&task).map(|task| task.is_ended()), Some(false));
+    // A journal that counted something knows better than a list.
+    let mut other = home(Budgets::default());
+    other.task("look", "executor-001");
+    used(&mut other, "executor-001", "found", Usage::of(1, 1));
+    assert_eq!(other.give(list), []);
+}
+
+#[test]
+fn a_list_from_a_clock_that_was_wrong_closes_no_window() {
+    let mut before = home(Budgets { day: tokens(3_000), ..Budgets::default() });
+    before.pass(40 * DAY_MS);
+    before.task("look", "executor-001");
+    used(&mut before, "executor-001", "found", Usage::of(1_500, 1_000));
+    let mut after = home(Budgets { day: tokens(3_000), ..Budgets::default() });
+    after.give(Input::UsageFound { sums: sums_of(&before.charges), raised: Vec::new() });
+    after.task("look again", "executor-001");
+    assert_eq!(parked(&after, "executor-001").limit, "budgets.day", "it counts, now");
+    after.pass(DAY_MS);
+    assert_eq!(after.calls_to_model("executor-001").len(), 1);
 }
 
 #[test]

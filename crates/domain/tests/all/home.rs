@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use domain::agent;
 use domain::approval::Answer;
+use domain::budget::charge::{Charge, Raise};
 use domain::effect::Effect;
 use domain::event::{Event, Finish};
 use domain::id::{AgentId, ApprovalId, CallId, SessionId, TaskId, Ticket, Time};
@@ -23,6 +24,9 @@ pub struct Home {
     pub at: Time,
     pub events: Vec<Event>,
     pub effects: Vec<Effect>,
+    /// What models took, as a list beside the journal has it, and which budgets people raised.
+    pub charges: Vec<Charge>,
+    pub raises: Vec<Raise>,
     /// Whether steps are taken that need nothing from outside.
     pub live: bool,
     replayed: State,
@@ -45,6 +49,8 @@ impl Home {
             at: Time(1_000_000),
             events: Vec::new(),
             effects: Vec::new(),
+            charges: Vec::new(),
+            raises: Vec::new(),
             live: true,
             replayed: State::new(),
         };
@@ -87,6 +93,10 @@ impl Home {
             events.push(event);
         })?;
         for event in &events {
+            self.charges.extend(self.replayed.charge(self.at, event));
+            if let Event::BudgetRaised { budget, cap, .. } = event {
+                self.raises.push(Raise { at: self.at, budget: budget.clone(), cap: *cap });
+            }
             let stored = serde_json::to_string(event).unwrap();
             self.replayed.apply(self.at, &serde_json::from_str(&stored).unwrap());
         }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use domain::agent;
 use domain::approval::{Answer, Outcome, Request, Risk};
+use domain::budget::charge::{Raise, Sum};
 use domain::budget::{Cap, Hold, Payer};
 use domain::delegation::{Delegation, Status};
 use domain::event::{Bill, Event, Finish, Found, FoundCall, Tail};
@@ -23,6 +24,7 @@ use domain::spawn::Origin;
 use domain::state::{Parked, Requester};
 use domain::task::{Change, End, Mark, Priority, Spec};
 use domain::tool::{Act, Call, Nature, Permit, Want};
+use domain::usage::{Spent, Usage};
 
 /// All samples, by kind. The compiler asks for a new arm in `after` when a kind is added.
 pub fn all() -> Vec<(&'static str, Vec<Event>)> {
@@ -97,7 +99,8 @@ fn after(event: Option<&Event>) -> Option<Vec<Event>> {
             let labels = std::collections::BTreeMap::from([("workspaces/a/b.md".to_owned(), label)]);
             vec![Event::LabelsFound { labels }]
         }
-        Some(Event::LabelsFound { .. }) => {
+        Some(Event::LabelsFound { .. }) => usage_found(),
+        Some(Event::UsageFound { .. }) => {
             let evidence = vec![Evidence::Command("cargo test".to_owned()), Evidence::Approval];
             vec![Event::TaskVerified { task: task_id(), evidence }]
         }
@@ -255,6 +258,23 @@ fn reservations() -> Vec<Event> {
     let payer = Payer { agent: me(), makers: Vec::new(), run: "task-001".to_owned(), provider };
     let hold = Hold { payer, tokens_in: 1_800, tokens_out: 4_096, money: Some(67_000), requests: 1 };
     vec![Event::Reserved { session: session(), call: Some(call_id()), hold }]
+}
+
+fn usage_found() -> Vec<Event> {
+    let makers = vec![AgentId::new("planner-001")];
+    let payer = Payer { agent: me(), makers, run: "task-001".to_owned(), provider: Some("cloud".to_owned()) };
+    let (at, reserved) = (Time(1_700_000_000_000), Time(1_699_999_999_000));
+    let usage = Usage { cache_read: 600, ..Usage::of(1_200, 50) };
+    let spent = Spent { replies: 3, usage, cost: 12_300, unpriced: 1 };
+    let (session, model) = (session(), "sonnet".to_owned());
+    let sum = Sum { payer, session, task: Some(task_id()), model, at, reserved, spent };
+    let cap = Cap { tokens: Some(200_000), money: None };
+    let raised = vec![Raise { at, budget: "budgets.day".to_owned(), cap }];
+    let plain = Sum { task: None, ..sum.clone() };
+    vec![
+        Event::UsageFound { sums: vec![sum], raised },
+        Event::UsageFound { sums: vec![plain], raised: Vec::new() },
+    ]
 }
 
 fn delegations() -> Vec<Event> {
