@@ -386,7 +386,9 @@ fn agents() -> Vec<Event> {
         ..agent::Workspace::default()
     });
     full.metadata.insert("version".to_owned(), "1.0".to_owned());
-    [plain, full].map(|spec| Event::AgentDefined { spec: Box::new(spec) }).into()
+    let mut listening = plain.clone();
+    listening.channels = vec!["ops".to_owned(), "alerts".to_owned()];
+    [plain, full, listening].map(|spec| Event::AgentDefined { spec: Box::new(spec) }).into()
 }
 
 fn cleaned() -> Event {
