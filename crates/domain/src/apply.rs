@@ -305,6 +305,7 @@ impl State {
             next_message: 1,
             unread: false,
             unheard: Default::default(),
+            hearing: Default::default(),
             askers: Default::default(),
             asked: Default::default(),
             cause: None,
@@ -373,9 +374,10 @@ impl State {
         session.turns = 0;
         session.stage = Stage::Resting;
         match tail {
-            Tail::Answered => {}
+            Tail::Answered => session.forget_unheard(),
             Tail::Unanswered => session.unread = true,
             Tail::Calls { said, calls } => {
+                session.forget_unheard();
                 let calls = calls
                     .iter()
                     .map(|found| Pending {
@@ -412,6 +414,10 @@ impl State {
             self.forget_waits(id);
         }
         let Some(session) = self.sessions.get_mut(id) else { return };
+        if to == Lifecycle::Complete {
+            // Who wrote what was not read was told in the same decision.
+            session.forget_unheard();
+        }
         if to != Lifecycle::Working {
             drop_retry(session, id, &mut self.deadlines);
         }
@@ -479,7 +485,7 @@ impl State {
             }
             session.stage = Stage::Thinking { ticket };
             session.unread = false;
-            session.unheard.clear();
+            session.hearing.append(&mut session.unheard);
             session.turns += 1;
             session.urgency = Default::default();
             session.turns_total = turn;
@@ -517,6 +523,7 @@ impl State {
 
     fn take_reply(&mut self, id: &SessionId, message: &Message) {
         self.change_session(id, |session| {
+            session.hearing.clear();
             session.next_message = session.next_message.max(number_in(message.id.as_str()).saturating_add(1));
             session.label.join(&message.label);
             session.stage = if message.calls.is_empty() {

@@ -295,6 +295,9 @@ pub struct Session {
     /// Agents that told it something since the last turn began and want no answer.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub unheard: BTreeSet<AgentId>,
+    /// The same, of what the model is asked with now: it has heard it when it answers.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub hearing: BTreeSet<AgentId>,
     /// Who waits for the agent's last words, beside whoever asked for the task.
     pub askers: BTreeSet<SessionId>,
     /// Its requests that have no answer yet: by name, who was asked, and in which of their conversations.

@@ -259,8 +259,10 @@ impl World {
         if !self.in_flight.is_empty() {
             return Ok(Next::Inputs(self.some_outcomes(state)));
         }
-        if let Some(approval) = state.approvals.keys().next().cloned() {
+        if let Some((approval, request)) = state.approvals.iter().next() {
+            let approval = approval.clone();
             let answer = if self.rng.chance(2, 3) {
+                self.ledger.raises.say_yes(&state.settings, &approval, &request.act);
                 Answer::Approved
             } else {
                 Answer::Rejected { reason: "no".to_owned() }

@@ -232,6 +232,7 @@ impl State {
             // The turn is as if it had not begun.
             session.stage = Stage::Resting;
             session.unread = true;
+            session.unheard.append(&mut session.hearing);
             session.turns = session.turns.saturating_sub(1);
             session.turns_total = session.turns_total.saturating_sub(1);
         }

@@ -6,7 +6,7 @@ use crate::id::{AgentId, CallId, SessionId, Time};
 use crate::lifecycle::Lifecycle;
 use crate::message::{Kind, Urgency, urgency};
 use crate::session::Message;
-use crate::state::{Deadline, Stage, State, Step};
+use crate::state::{Deadline, Session, Stage, State, Step};
 use crate::task::Priority;
 
 /// The place in a queue of a session with such a task and something so urgent to read.
@@ -25,6 +25,19 @@ fn notified_by(message: &Message) -> Option<AgentId> {
     let envelope = message.envelope.as_ref()?;
     let from = message.from.strip_prefix("agent:")?;
     (envelope.kind == Kind::Notification).then(|| AgentId::new(from))
+}
+
+impl Session {
+    /// Agents that told it something which its model has not answered, and want no answer.
+    pub(crate) fn not_read(&self) -> impl Iterator<Item = &AgentId> {
+        self.unheard.union(&self.hearing)
+    }
+
+    /// What was not read will not be.
+    pub(super) fn forget_unheard(&mut self) {
+        self.unheard.clear();
+        self.hearing.clear();
+    }
 }
 
 impl State {

@@ -368,7 +368,7 @@ pub(super) fn time_out(state: &State, at: Time, id: &SessionId, call: &CallId) -
 pub(super) fn give_back(state: &State, at: Time, stopped: &BTreeMap<SessionId, String>) -> Vec<Event> {
     let mut unread: BTreeMap<&SessionId, BTreeMap<&AgentId, Named<'_>>> = BTreeMap::new();
     for (id, session) in stopped.keys().filter_map(|id| state.sessions.get_key_value(id)) {
-        for sender in session.unheard.iter().filter_map(|sender| state.employed(sender)) {
+        for sender in session.not_read().filter_map(|sender| state.employed(sender)) {
             let goes_on = |id: &&SessionId| !stopped.contains_key(*id);
             let about = conversation_with(state, sender, session.task.as_ref()).filter(goes_on);
             let there = about.or_else(|| sender.sessions.iter().find(goes_on));

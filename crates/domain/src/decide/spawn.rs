@@ -239,7 +239,7 @@ fn give_back(state: &State, at: Time, gone: &BTreeSet<&AgentId>, why: &str) -> V
         let rests = |sender: &&AgentId| {
             !gone.contains(sender) && state.agents.get(*sender).is_some_and(|agent| agent.sessions.is_empty())
         };
-        for sender in session.unheard.iter().filter(rests) {
+        for sender in session.not_read().filter(rests) {
             unread.entry(sender).or_default().insert(&session.agent);
         }
     }

@@ -217,6 +217,34 @@ fn what_a_stopped_conversation_has_not_read_is_given_back() {
     );
 }
 
+/// The executor reads what the retriever told it, and its model has not answered.
+fn being_read() -> Home {
+    let mut home = Home::new(&["planner-001", "executor-001", "retriever-001"]);
+    home.task("plan", "planner-001");
+    home.wants(
+        "planner-001",
+        &[create("look", "executor-001", &[]), create("explain", "retriever-001", &[])],
+    );
+    home.wants("retriever-001", &[notify("executor-001", "it is 93 % now")]);
+    home.wants("executor-001", &[create("more", "planner-001", &[])]);
+    home
+}
+
+#[test]
+fn what_a_model_was_asked_with_and_never_answered_is_given_back() {
+    let back = |reason: &str| format!("synod: executor-001 has not read what you wrote: {reason}");
+    let mut home = being_read();
+    let heard = home.heard("retriever-001").len();
+    home.model_fails("executor-001", Failure::GiveUp);
+    let told = home.heard("retriever-001")[heard..].to_vec();
+    assert_eq!(told, [back("the model cannot answer: overloaded")]);
+    let mut home = being_read();
+    let heard = home.heard("retriever-001").len();
+    home.says("executor-001", "I see");
+    home.mark(&TaskId::new("task-002"), Mark::Cancelled);
+    assert_eq!(home.heard("retriever-001")[heard..], [""; 0], "it was answered");
+}
+
 #[test]
 fn who_asked_gets_the_answer_also_after_a_person_cut_the_conversation() {
     let mut home = asked();

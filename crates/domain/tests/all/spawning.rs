@@ -17,7 +17,7 @@ use domain::pending;
 use domain::role::{Permission, Role};
 use domain::settings::Settings;
 use domain::spawn::{Order, Origin};
-use domain::state::State;
+use domain::state::{Session, State};
 use domain::task::End;
 use domain::tool::Act;
 use proptest::prelude::{Strategy, any, prop_oneof, proptest};
@@ -324,6 +324,29 @@ fn what_a_terminated_agent_has_not_read_is_given_back() {
     );
     assert_eq!(home.heard("boss-002").last().unwrap(), &back);
     nothing_is_left(&home);
+}
+
+#[test]
+fn what_was_given_back_is_not_given_back_once_more() {
+    let mut home = at_work();
+    let child = spawned(&mut home, "boss-001", "executor");
+    home.task("Look", &child);
+    home.task("Talk", "boss-002");
+    let mut tells = tell(&child, "by the way");
+    if let Act::SendMessage { kind, .. } = &mut tells {
+        *kind = Some(Kind::Notification);
+    }
+    home.wants("boss-002", &[tells]);
+    let is_told = |session: &Session| session.agent.as_str() == child && session.task.is_none();
+    let told = home.state.sessions.iter().find(|(_, session)| is_told(session));
+    let what = told.map(|(id, _)| id.to_string()).unwrap();
+    home.give(Input::CancelWanted { what, by: "dana".to_owned() });
+    let is_back = |said: &&String| said.contains("has not read what you wrote");
+    assert_eq!(home.heard("boss-002").iter().filter(is_back).count(), 1);
+    home.says("boss-002", "so be it");
+    home.says("boss-002", "that is all");
+    home.wants("boss-001", &[terminate(&child)]);
+    assert_eq!(home.heard("boss-002").iter().filter(is_back).count(), 1, "{:?}", home.heard("boss-002"));
 }
 
 #[test]

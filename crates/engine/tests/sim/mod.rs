@@ -141,6 +141,7 @@ fn restart(world: &mut World, shadow: &mut State) -> Result<Engine, Broken> {
         let event = decode(&entry).map_err(|error| Broken(error.to_string()))?;
         world.ledger.saw(shadow, entry.seq, &event)?;
         shadow.apply(entry.at, &event);
+        world.ledger.applied(shadow, entry.at, &event)?;
     }
     let engine = open(world)?;
     if engine.state() != shadow {

@@ -3,7 +3,7 @@
 
 use domain::id::{AgentId, ReviewId};
 use domain::plan;
-use domain::review::Stage;
+use domain::review::{Check, Review, Stage};
 use domain::state::{Session, State};
 use domain::tool::Act;
 
@@ -40,11 +40,13 @@ pub(super) fn act(rng: &mut Rng, state: &State, session: &Session, kind: u64, wo
 }
 
 /// What somebody does who was asked to look at work.
-pub(super) fn looking(rng: &mut Rng) -> Act {
-    match rng.below(5) {
-        0 | 1 => Act::RunTests {},
-        2 | 3 => Act::Lint {},
-        _ => verdict(rng),
+pub(super) fn looking(rng: &mut Rng, state: &State, review: &Review) -> Act {
+    let wanted = state.settings.review.checks.iter();
+    let missing = wanted.filter(|check| !review.checks.contains_key(check)).copied().next();
+    match missing.filter(|_| rng.chance(4, 5)) {
+        Some(Check::Test) => Act::RunTests {},
+        Some(Check::Lint) => Act::Lint {},
+        None => verdict(rng),
     }
 }
 

@@ -186,9 +186,9 @@ fn want(rng: &mut Rng, state: &State, session: &Session, sent: &mut u32) -> Want
     *sent += 1;
     let words = format!("{WORDS}{sent}");
     let path = format!("workspaces/{}/{}", session.agent, word(rng));
-    let reviews = session.task.as_ref().is_some_and(|task| state.reviews.of_task(task).is_some());
-    if reviews && rng.chance(2, 3) {
-        return Want::Act(craft::looking(rng));
+    let review = session.task.as_ref().and_then(|task| state.reviews.of_task(task));
+    if let Some(review) = review.filter(|_| rng.chance(4, 5)) {
+        return Want::Act(craft::looking(rng, state, review));
     }
     Want::Act(match rng.below(FIRST_CRAFT + craft::KINDS) {
         craft @ FIRST_CRAFT.. => craft::act(rng, state, session, craft - FIRST_CRAFT, words),

@@ -1,14 +1,15 @@
 //! What is held while work goes on: slots, reservations, places in queues, calls that wait. Nothing is held for
 //! what has ended, and when all has ended, nothing is held at all.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use domain::budget::{Cap, Hold, nodes};
+use domain::budget::{Cap, Hold, Window, nodes};
 use domain::event::Event;
-use domain::id::{AgentId, SessionId, Time};
+use domain::id::{AgentId, ApprovalId, SessionId, Time};
 use domain::lifecycle::Lifecycle;
 use domain::settings::{Provider, Settings};
 use domain::state::{Session, Stage, State, Step};
+use domain::tool::Act;
 use serde_json::Value;
 
 use super::ledger::Broken;
@@ -36,15 +37,61 @@ pub(super) fn saw(before: &State, event: &Event) -> Result<(), Broken> {
     }
 }
 
+/// By how much people let budgets be passed, written down from what they were asked and said.
+#[derive(Debug, Default)]
+pub(super) struct Raises {
+    /// What a person said yes to, by the name of the approval.
+    said: BTreeMap<ApprovalId, (String, Cap)>,
+    /// What that amounts to, by the name of the node, and when its window ends.
+    by_node: BTreeMap<String, (Option<Time>, Cap)>,
+}
+
+impl Raises {
+    /// A person says yes to a question: that is to once more what the settings allow now.
+    pub(super) fn say_yes(&mut self, settings: &Settings, approval: &ApprovalId, act: &Act) {
+        let Act::RaiseBudget { budget, .. } = act else { return };
+        let (_, cap) = cap_of(settings, budget);
+        self.said.insert(approval.clone(), (budget.clone(), cap));
+    }
+
+    /// The yes is durable.
+    pub(super) fn saw(&mut self, at: Time, event: &Event) -> Result<(), Broken> {
+        let Event::BudgetRaised { budget, cap, approval } = event else { return Ok(()) };
+        let said = self.said.remove(approval);
+        if said.as_ref() != Some(&(budget.clone(), *cap)) {
+            return Err(Broken(format!("{budget} is raised by {cap:?} in {approval}, people said {said:?}")));
+        }
+        let window = match budget.rsplit('.').next() {
+            Some("day") => Window::Day,
+            Some("month") => Window::Month,
+            _ => Window::Ever,
+        };
+        let before = self.raised(budget, at);
+        let sum = |one: Option<u64>, more: Option<u64>| match (one, more) {
+            (None, None) => None,
+            (one, more) => Some(one.unwrap_or(0).saturating_add(more.unwrap_or(0))),
+        };
+        let cap = Cap { tokens: sum(before.tokens, cap.tokens), money: sum(before.money, cap.money) };
+        self.by_node.insert(budget.clone(), (window.opens(at), cap));
+        Ok(())
+    }
+
+    fn raised(&self, name: &str, at: Time) -> Cap {
+        match self.by_node.get(name) {
+            Some((until, cap)) if until.is_none_or(|until| at < until) => *cap,
+            Some(_) | None => Cap::default(),
+        }
+    }
+}
+
 /// What is spent and reserved passes no cap that is there when it is reserved. Caps are read from the settings by
-/// the names of the nodes, so that what decides does not judge itself; only what people let a budget be raised by is
-/// taken from its own book.
-pub(super) fn check_caps(after: &State, at: Time, hold: &Hold) -> Result<(), Broken> {
+/// the names of the nodes, and raises from what people said, so that what decides does not judge itself.
+pub(super) fn check_caps(raises: &Raises, after: &State, at: Time, hold: &Hold) -> Result<(), Broken> {
     for node in nodes(&after.settings, &hold.payer) {
         let (requests, cap) = cap_of(&after.settings, &node.name);
         let meter = after.ledger.meter(&node, at);
         // A person may have said that it may be passed, by so much.
-        let raised = after.ledger.raised(&node, at);
+        let raised = raises.raised(&node.name, at);
         let most = |cap: Option<u64>, more: Option<u64>| Some(cap?.saturating_add(more.unwrap_or_default()));
         let sums = [
             ("requests", meter.spent.requests + meter.reserved.requests, requests),
@@ -108,6 +155,11 @@ pub(super) fn check(state: &State) -> Result<(), Broken> {
 }
 
 fn check_session(state: &State, id: &SessionId, session: &Session) -> Result<(), Broken> {
+    // What was told is read in the next turn, or goes back: nothing is remembered beyond that.
+    let asks = matches!(session.stage, Stage::Thinking { .. } | Stage::Retrying { .. });
+    if (!session.unread && !session.unheard.is_empty()) || (!asks && !session.hearing.is_empty()) {
+        return Err(Broken(format!("{id} never reads what {:?} told it", session.unheard)));
+    }
     if state.ledger.held(id, "").is_some() && !matches!(session.stage, Stage::Thinking { .. }) {
         return Err(Broken(format!("{id} has a reservation and asks no model: {:?}", session.stage)));
     }
@@ -128,7 +180,7 @@ fn check_session(state: &State, id: &SessionId, session: &Session) -> Result<(),
 
 /// What may still be there when all has ended, by where it stands in the state; `*` is any name. Everything else that has
 /// content is held by something: whatever is added to the state is held until it is named here.
-const KEPT: [&str; 56] = [
+const KEPT: [&str; 55] = [
     "seq",
     "at",
     "settings",
@@ -161,7 +213,6 @@ const KEPT: [&str; 56] = [
     "sessions/*/stage",
     "sessions/*/turns",
     "sessions/*/unread",
-    "sessions/*/unheard",
     "sessions/*/turns_total",
     "sessions/*/failures",
     "sessions/*/fallback_until",

@@ -48,6 +48,8 @@ pub struct Ledger {
     post: Post,
     /// Who made whom, and who looked at whose work.
     bonds: Bonds,
+    /// By how much people let budgets be passed.
+    pub(super) raises: held::Raises,
 }
 
 impl Ledger {
@@ -181,10 +183,10 @@ impl Ledger {
     }
 
     /// The same event was applied at this time, which gave this state.
-    pub fn applied(&self, after: &State, at: Time, event: &Event) -> Result<(), Broken> {
+    pub fn applied(&mut self, after: &State, at: Time, event: &Event) -> Result<(), Broken> {
         match event {
-            Event::Reserved { hold, .. } => held::check_caps(after, at, hold),
-            _ => Ok(()),
+            Event::Reserved { hold, .. } => held::check_caps(&self.raises, after, at, hold),
+            event => self.raises.saw(at, event),
         }
     }
 
