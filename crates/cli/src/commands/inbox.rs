@@ -14,16 +14,22 @@ use crate::view::{self, QUEUE_PATH, Waiting};
 
 pub fn run(home: &Path, out: &Out) -> anyhow::Result<Exit> {
     let approvals = view::approvals(home);
+    let now = standings(home, &approvals.waiting);
     if out.json {
+        let json = |(waiting, now): (&Waiting, &Option<String>)| {
+            let mut value = json(waiting);
+            value["now"] = json!(now);
+            value
+        };
         out.value(json!({
-            "approvals": approvals.waiting.iter().map(json).collect::<Vec<_>>(),
+            "approvals": approvals.waiting.iter().zip(&now).map(json).collect::<Vec<_>>(),
             "decided": approvals.decided.iter().map(|d| d.id.as_str()).collect::<Vec<_>>(),
             "unreadable": approvals.broken,
         }));
         return Ok(Exit::Ok);
     }
-    for waiting in &approvals.waiting {
-        show(waiting, out);
+    for (waiting, now) in approvals.waiting.iter().zip(&now) {
+        show(waiting, now.as_deref(), out);
     }
     for path in &approvals.broken {
         out.line(format!("{path} cannot be read; see `synod check`."));
@@ -45,7 +51,18 @@ pub fn waiting(home: &Path) -> anyhow::Result<Vec<String>> {
     Ok(view::approvals(home).waiting.into_iter().map(|w| w.request.id.to_string()).collect())
 }
 
-fn show(waiting: &Waiting, out: &Out) {
+/// For each question about a budget, how that stands by now: the question itself says only what does not change.
+fn standings(home: &Path, waiting: &[Waiting]) -> Vec<Option<String>> {
+    let is_asked = waiting.iter().any(|waiting| waiting.request.is_about_budget());
+    let state = is_asked.then(|| view::spent::known(home));
+    let told = |waiting: &Waiting| match &waiting.request.act {
+        Act::RaiseBudget { budget, .. } => state.as_ref()?.told_of_budget(view::now(), budget),
+        _ => None,
+    };
+    waiting.iter().map(told).collect()
+}
+
+fn show(waiting: &Waiting, now: Option<&str>, out: &Out) {
     let d = &waiting.request;
     let task = d.task.as_ref().map_or_else(String::new, |task| format!(" for {task}"));
     let waits = text::duration(view::now().ms_since(d.created));
@@ -62,6 +79,10 @@ fn show(waiting: &Waiting, out: &Out) {
         for line in text::visible(d.why.trim()).split('\n') {
             out.line(format!("    {line}"));
         }
+    }
+    if let Some(now) = now {
+        out.line("  now:");
+        out.line(format!("    {}", text::line(now)));
     }
     if !d.factors.is_empty() {
         out.line("  risk:");

@@ -110,7 +110,10 @@ fn a_used_up_budget_asks_and_a_yes_lets_it_be_passed_once_also_after_kills() {
     let team = waiting();
     let inbox = team.fine(&["inbox"]);
     assert!(inbox.contains("by 2400 tokens, until its window ends; what waits goes on"), "{inbox}");
-    assert!(inbox.contains("budgets.day: of 2400 tokens, 0 are spent and 0 reserved."), "{inbox}");
+    assert!(
+        inbox.contains("\n    of 2400 tokens, 0 are spent and 0 reserved. 2 wait: task-001, task-002\n"),
+        "{inbox}"
+    );
     let asked = team.read(FIRST);
     team.up().kill();
     assert_eq!((team.read(FIRST), raised(&team)), (asked, Value::Null));
@@ -242,4 +245,18 @@ fn each_answer_is_told_once_in_the_list_whenever_the_process_is_killed() {
     );
     std::fs::remove_dir_all(team.at(".synod")).unwrap();
     assert_eq!(costs(&team), before);
+}
+
+#[test]
+fn a_question_about_a_budget_says_nothing_that_gets_old_and_the_inbox_what_waits_now() {
+    let team = waiting();
+    let asked = team.read(FIRST);
+    assert!(asked.contains("budgets.day: 2400 tokens leave no room for what waits."), "{asked}");
+    assert_eq!(team.synod(&["run", "look once more"]).code, 5);
+    let inbox: Value = serde_json::from_str(&team.fine(&["inbox", "--json"])).unwrap();
+    let now = "of 2400 tokens, 0 are spent and 0 reserved. 3 wait: task-001, task-002, task-003";
+    assert_eq!(inbox["approvals"][0]["now"], now);
+    team.fine(&["cancel", "task-002"]);
+    assert!(team.fine(&["inbox"]).contains("2 wait: task-001, task-003\n"));
+    assert_eq!(team.read(FIRST), asked);
 }

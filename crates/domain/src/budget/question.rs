@@ -5,10 +5,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use super::{Cap, Ledger, Node, Window};
-use crate::id::{AgentId, ApprovalId, Time};
+use super::{Cap, Ledger, Node, Window, units_of};
+use crate::id::{AgentId, ApprovalId, TaskId, Time};
 use crate::settings::Settings;
-use crate::state::{Parked, Work};
+use crate::state::{Parked, State, Work};
+
+/// So many of those that wait are named.
+const NAMED_MAX: usize = 5;
 
 /// What people are asked about budgets, and what they said.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -68,6 +71,50 @@ impl Node {
     /// The most that it allows, before anybody said yes to more.
     pub fn cap(&self) -> Cap {
         Cap { tokens: self.tokens, money: self.money }
+    }
+}
+
+impl State {
+    /// What is used of a budget at this time, and what waits for it.
+    pub fn told_of_budget(&self, at: Time, name: &str) -> Option<String> {
+        let node = named(&self.settings, name)?;
+        let meter = self.ledger.meter(&node, at);
+        let (cap, raised) = (node.cap(), self.ledger.raised(&node, at));
+        let used = |most: Option<u64>, more: Option<u64>, spent: u64, reserved: u64, unit: &str| {
+            let most = most?.saturating_add(more.unwrap_or_default());
+            let show = |amount: u64| units_of(unit, amount);
+            Some(format!(
+                "of {} {unit}, {} are spent and {} reserved",
+                show(most),
+                show(spent),
+                show(reserved)
+            ))
+        };
+        let (spent, reserved) = (meter.spent, meter.reserved);
+        let parts: Vec<String> = [
+            used(cap.tokens, raised.tokens, spent.tokens, reserved.tokens, "tokens"),
+            used(cap.money, raised.money, spent.money, reserved.money, "money"),
+        ]
+        .into_iter()
+        .flatten()
+        .collect();
+        let mut all: Vec<String> = self.ledger.stopped(name).map(|who| self.work_name(who)).collect();
+        all.sort();
+        let more = if all.len() > NAMED_MAX { ", …" } else { "" };
+        let first: Vec<&str> = all.iter().take(NAMED_MAX).map(String::as_str).collect();
+        let waits = if all.len() == 1 { "waits" } else { "wait" };
+        Some(format!("{}. {} {waits}: {}{more}", parts.join("; "), all.len(), first.join(", ")))
+    }
+
+    /// The task, or the conversation that is about none.
+    fn work_name(&self, who: &Work) -> String {
+        match who {
+            Work::Task(task) => task.to_string(),
+            Work::Session(id) => {
+                let task = self.sessions.get(id).and_then(|session| session.task.as_ref());
+                task.map_or_else(|| id.to_string(), TaskId::to_string)
+            }
+        }
     }
 }
 

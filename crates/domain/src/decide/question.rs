@@ -4,13 +4,10 @@ use crate::approval::{Answer, Outcome, Request, Risk};
 use crate::budget::question::{Due, named};
 use crate::budget::{Cap, Node, Window, units_of};
 use crate::event::Event;
-use crate::id::{AgentId, ApprovalId, CallId, SessionId, TaskId, Time};
+use crate::id::{AgentId, ApprovalId, CallId, SessionId, Time};
 use crate::label::Label;
-use crate::state::{State, Work};
+use crate::state::State;
 use crate::tool::{Act, Permit};
-
-/// So many of those that wait are named.
-const NAMED_MAX: usize = 5;
 
 /// Asks the next question, or takes one back that has become idle.
 pub(super) fn settle(state: &State, at: Time) -> Vec<Event> {
@@ -64,39 +61,20 @@ fn ask(state: &State, at: Time, node: &Node) -> Option<Request> {
     })
 }
 
-/// What is used of what, and what waits.
+/// What does not change while the question stands: what is spent and what waits does, and is told by who knows it then.
 fn why(state: &State, at: Time, node: &Node) -> String {
-    let meter = state.ledger.meter(node, at);
     let (cap, raised) = (node.cap(), state.ledger.raised(node, at));
-    let used = |most: Option<u64>, more: Option<u64>, spent: u64, reserved: u64, unit: &str| {
+    let most = |most: Option<u64>, more: Option<u64>, unit: &str| {
         let most = most?.saturating_add(more.unwrap_or_default());
-        let show = |amount: u64| units_of(unit, amount);
-        Some(format!("of {} {unit}, {} are spent and {} reserved", show(most), show(spent), show(reserved)))
+        Some(format!("{} {unit}", units_of(unit, most)))
     };
-    let (spent, reserved) = (meter.spent, meter.reserved);
-    let parts: Vec<String> = [
-        used(cap.tokens, raised.tokens, spent.tokens, reserved.tokens, "tokens"),
-        used(cap.money, raised.money, spent.money, reserved.money, "money"),
-    ]
-    .into_iter()
-    .flatten()
-    .collect();
-    let all: Vec<String> = state.ledger.stopped(&node.name).map(|who| name(state, who)).collect();
-    let more = if all.len() > NAMED_MAX { ", …" } else { "" };
-    let first: Vec<&str> = all.iter().take(NAMED_MAX).map(String::as_str).collect();
-    let waits = if all.len() == 1 { "waits" } else { "wait" };
-    format!("{}: {}. {} {waits}: {}{more}", node.name, parts.join("; "), all.len(), first.join(", "))
-}
-
-/// The task, or the conversation that is about none.
-fn name(state: &State, who: &Work) -> String {
-    match who {
-        Work::Task(task) => task.to_string(),
-        Work::Session(id) => {
-            let task = state.sessions.get(id).and_then(|session| session.task.as_ref());
-            task.map_or_else(|| id.to_string(), TaskId::to_string)
-        }
-    }
+    let caps = [most(cap.tokens, raised.tokens, "tokens"), most(cap.money, raised.money, "money")];
+    let caps: Vec<String> = caps.into_iter().flatten().collect();
+    format!(
+        "{}: {} leave no room for what waits. `synod inbox` and `synod budget show` say what is spent and what waits by now",
+        node.name,
+        caps.join(" and ")
+    )
 }
 
 /// What follows from the answer, if the question was about a budget.

@@ -63,18 +63,28 @@ fn outcome(home: &Home, id: &str) -> Outcome {
     home.state.decided[&ApprovalId::new(id)].clone()
 }
 
+/// How a budget stands.
+fn now(home: &Home, budget: &str) -> String {
+    home.state.told_of_budget(home.at, budget).expect("there is such a budget")
+}
+
 fn withdrawn(reason: &str) -> Outcome {
     Outcome::Withdrawn { reason: reason.to_owned() }
 }
 
 #[test]
-fn one_question_for_all_that_waits_says_what_is_used_and_what_a_yes_means() {
+fn one_question_for_all_that_waits_says_what_stays_so_and_what_a_yes_means() {
     let (home, _) = exhausted(3);
     let [request] = asked(&home)[..] else { panic!("{:?}", asked(&home)) };
     let act = Act::RaiseBudget { budget: "budgets.day".to_owned(), tokens: Some(4_000), money: None };
     assert_eq!((&request.act, request.agent.as_str()), (&act, "synod"));
     assert_eq!(request.digest, act.digest(None, request.permit));
-    assert_eq!(request.why, "budgets.day: of 4000 tokens, 3000 are spent and 0 reserved. 1 waits: task-002");
+    let why = "budgets.day: 4000 tokens leave no room for what waits. ";
+    assert!(request.why.starts_with(why), "{}", request.why);
+    assert_eq!(
+        now(&home, "budgets.day"),
+        "of 4000 tokens, 3000 are spent and 0 reserved. 3 wait: task-002, task-003, task-004"
+    );
     assert!(home.state.is_idle());
 }
 
@@ -84,11 +94,9 @@ fn tasks_that_are_parked_at_once_are_told_of_together() {
     home.give(Input::Started);
     change(&mut home, 4_001);
     let [request] = asked(&home)[..] else { panic!("{:?}", asked(&home)) };
-    assert!(
-        request.why.ends_with(". 8 wait: task-002, task-003, task-004, task-005, task-006, …"),
-        "{}",
-        request.why
-    );
+    assert!(request.why.starts_with("budgets.day: 4001 tokens leave "), "{}", request.why);
+    let told = now(&home, "budgets.day");
+    assert!(told.ends_with(". 8 wait: task-002, task-003, task-004, task-005, task-006, …"), "{told}");
     assert_eq!(tasks.len(), 8);
 }
 
@@ -146,7 +154,7 @@ fn the_question_is_taken_back_when_the_budget_is_changed_and_asked_anew_if_that_
     change(&mut home, 4_500);
     assert_eq!(outcome(&home, "approval-0001"), withdrawn("the budgets were changed"));
     let [request] = asked(&home)[..] else { panic!() };
-    assert!(request.why.starts_with("budgets.day: of 4500 tokens"), "{}", request.why);
+    assert!(request.why.starts_with("budgets.day: 4500 tokens"), "{}", request.why);
     change(&mut home, 40_000);
     assert_eq!(asked(&home).len(), 0);
     assert_eq!(home.calls_to_model("executor-001").len(), 1);
@@ -170,7 +178,8 @@ fn a_session_that_has_begun_is_asked_for_like_a_task_that_has_not() {
     home.tool_ends("executor-001", true, &"x".repeat(9_000));
     let [request] = asked(&home)[..] else { panic!("{:?}", home.state.parked().collect::<Vec<_>>()) };
     assert!(request.why.starts_with(&format!("budgets.run of {task}: ")), "{}", request.why);
-    assert!(request.why.ends_with(&format!(". 1 waits: {task}")), "{}", request.why);
+    let told = now(&home, &format!("budgets.run of {task}"));
+    assert!(told.ends_with(&format!(". 1 waits: {task}")), "{told}");
     home.answer("approval-0001", Answer::Approved);
     let hold: &Hold = &home.state.ledger.held(&session, "").expect("it goes on").hold;
     assert!(hold.tokens_in + hold.tokens_out > 3_000);
