@@ -184,8 +184,8 @@ pub(super) fn tell_left_behind(
     events
 }
 
-/// Results for calls that wait for delegated work that these events end. Most end with their session; but who ended its
-/// own task goes on without it, and what it delegates may end with what is above.
+/// Results for calls that wait for delegated work, or a review, that these events end. Most end with their session; but
+/// who ended its own task goes on without it, and what it waits for may end with what is above.
 fn unanswered(
     state: &State,
     at: Time,
@@ -199,7 +199,9 @@ fn unanswered(
     let answered: BTreeSet<_> = events.iter().filter_map(finished).collect();
     let ended = events.iter().filter_map(|event| match event {
         Event::TaskEnded { task, end, result, .. } => {
-            delegate::answer(state, at, state.tasks.get(task)?, *end, result)
+            let task = state.tasks.get(task)?;
+            delegate::answer(state, at, task, *end, result)
+                .or_else(|| review::answer(state, at, task, *end, result))
         }
         _ => None,
     });

@@ -10,7 +10,7 @@ use domain::state::Step;
 use domain::task::{End, Mark};
 use domain::tool::Act;
 
-use crate::home::{Home, create, no};
+use crate::home::{Home, create, no, update};
 
 const TEAM: [&str; 4] = ["coordinator-001", "coder-001", "coder-002", "reviewer-001"];
 
@@ -439,4 +439,15 @@ fn a_merge_that_a_crash_cut_off_is_carried_out_again_and_told_once() {
     let merges = home.events.iter().filter(|event| event.kind() == "review_moved").count();
     assert_eq!(home.review().stage, Stage::Merged { merge: "m1".to_owned() });
     assert_eq!(merges, 5, "two checks, one approval, one merge that was told twice");
+}
+
+#[test]
+fn who_ended_its_own_task_and_waits_for_a_review_is_told_when_all_above_ends() {
+    let mut home = coding();
+    home.wants("coder-001", &[ask(), update(&TaskId::new("task-002"), Mark::Cancelled, "no")]);
+    home.finds("coder-001", true, Finding::Submitted(place("c0ffee")));
+    home.give(Input::CancelWanted { what: "task-001".to_owned(), by: "dana".to_owned() });
+    let results = home.results("coder-001");
+    assert!(results.iter().any(|text| text.starts_with("review-0001 was cancelled")), "{results:?}");
+    assert_eq!(home.calls_to_model("coder-001").len(), 1, "it goes on");
 }
