@@ -1,7 +1,11 @@
 //! Seed 003's decision matrix with the real binary: an agent that wants to hand work on, and what it is told. One row for
 //! each check; each differs from the one that is let through in one thing.
 
+use std::sync::Arc;
+
+use adapters::model::Scripted;
 use domain::task::Mark;
+use testkit::provider::Provider;
 
 use crate::team::{Process, Team, until_so};
 
@@ -186,4 +190,52 @@ fn work_is_handed_on_only_so_often() {
     assert!(said.contains("worker-2 has done task-002: Max delegation depth exceeded: "), "{said}");
     assert!(team.sessions("worker-3").is_empty());
     team.is_in_order();
+}
+
+/// What keeps the other's first call back, in the settings: its budget, or the account of its provider; and the room that
+/// lets it go on.
+const SHORT: [(&str, &str, &str, &str); 2] = [
+    (
+        "budget",
+        "budgets.agents.worker-2.day",
+        "worker-2: {day: {tokens: 1}}",
+        "worker-2: {day: {tokens: 1000000}}",
+    ),
+    ("provider", "providers.far.limits", "{tokens_per_minute: 1}", "{tokens_per_minute: 1000000}"),
+];
+
+#[test]
+fn without_room_at_a_budget_or_a_provider_the_work_backs_off_and_is_retried() {
+    for (check, limit, full, room) in SHORT {
+        let script = formats::script::read("s.yaml", "rules:\n  - text: 92 % full\n").value.unwrap();
+        let server = Provider::start(Arc::new(Scripted::new("s.yaml", script)));
+        let team = team(&OPEN);
+        let settings = team.read("synod.yaml").replace(
+            "providers: {",
+            &format!("providers: {{far: {{kind: openai, base_url: '{}', limits: {{tokens_per_minute: 1000000}}}}, ", server.url()),
+        );
+        let settings = settings.replace("models: {", "models: {far: {provider: far, model: far}, ");
+        let settings = format!("{settings}budgets: {{agents: {{worker-2: {{day: {{tokens: 1000000}}}}}}}}\n");
+        assert!(settings.contains(room), "{settings}");
+        team.write("synod.yaml", settings.replace(room, full));
+        team.edit("agents/worker-2.agent.yaml", "model: m", "model: far");
+        let up = team.up();
+        team.fine(&["task", "add", "Is the disk fine?"]);
+        until_so("it backs off", || {
+            let moves = team.fine(&["message", "list", "--channel", "state", "--agent", "worker-1"]);
+            moves.contains(&format!("waits for delegation-0001; Backoff and retry: {limit}: "))
+        });
+        until_so("the work is made and waits", || team.tasks(TASKS).len() == 2);
+        assert!(team.sessions("worker-2").is_empty(), "{check}: nothing is opened for it");
+        assert_eq!(server.count(), 0, "{check}");
+        until_so("the log has it", || {
+            team.fine(&["delegation", "list"]).contains("delegation-0001  pending  task-002")
+        });
+        team.edit("synod.yaml", full, room);
+        until_so("there is room", || said(&team).contains("told: worker-2 has done task-002: 92 % full"));
+        up.stop();
+        assert_eq!(team.mark(TASKS, "task-001"), Some(Mark::Done), "{check}");
+        assert_eq!(server.count(), 1, "{check}: it was asked once");
+        team.is_in_order();
+    }
 }
