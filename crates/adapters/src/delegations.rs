@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::JoinHandle;
 
+use domain::context::Pass;
 use domain::delegation::{Delegation, Status};
 use domain::event::Event;
 use domain::id::{Seq, TaskId, Time};
@@ -40,6 +41,7 @@ const SCHEMA: &str = "
     CREATE TABLE IF NOT EXISTS delegation_task (
         id INTEGER PRIMARY KEY, task TEXT NOT NULL, parent TEXT, session TEXT NOT NULL, deadline TEXT
     );
+    CREATE TABLE IF NOT EXISTS delegation_context (id INTEGER PRIMARY KEY, contexts TEXT NOT NULL);
 ";
 
 /// One row, with what stands beside it.
@@ -73,6 +75,8 @@ pub struct Row {
     pub parent: Option<String>,
     /// When it is too late.
     pub deadline: Option<String>,
+    /// Contexts that went along.
+    pub contexts: Vec<Pass>,
 }
 
 /// All rows of a home, the oldest first; none if there is no table.
@@ -83,15 +87,16 @@ pub fn read(home: &Path) -> Result<Vec<Row>> {
     }
     let db = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
     db.busy_timeout(std::time::Duration::from_secs(2))?;
+    let contexts = read_contexts(&db);
     let mut rows = db.prepare(
         "SELECT l.id, request_id, source_agent, target_agent, task_tag, status, chain, started_at, completed_at,
          error, created_at, task, parent, deadline FROM delegation_log l JOIN delegation_task t ON t.id = l.id
          ORDER BY l.id",
     )?;
     let row = |row: &rusqlite::Row<'_>| {
-        let chain: String = row.get(6)?;
+        let (number, chain): (i64, String) = (row.get(0)?, row.get(6)?);
         Ok(Row {
-            id: format!("delegation-{:04}", row.get::<_, i64>(0)?),
+            id: format!("delegation-{number:04}"),
             request: row.get(1)?,
             source: row.get(2)?,
             target: row.get(3)?,
@@ -105,9 +110,21 @@ pub fn read(home: &Path) -> Result<Vec<Row>> {
             task: row.get(11)?,
             parent: row.get(12)?,
             deadline: row.get(13)?,
+            contexts: contexts.get(&number).cloned().unwrap_or_default(),
         })
     };
     rows.query_map([], row)?.collect()
+}
+
+/// What went along with each, by number. A table that is older than this has none until the next start writes it.
+fn read_contexts(db: &Connection) -> BTreeMap<i64, Vec<Pass>> {
+    let Ok(mut rows) = db.prepare("SELECT id, contexts FROM delegation_context") else {
+        return BTreeMap::new();
+    };
+    let row = |row: &rusqlite::Row<'_>| Ok((row.get::<_, i64>(0)?, row.get::<_, String>(1)?));
+    let Ok(found) = rows.query_map([], row) else { return BTreeMap::new() };
+    let read = |(id, text): (i64, String)| Some((id, serde_json::from_str(&text).ok()?));
+    found.flatten().filter_map(read).collect()
 }
 
 enum Job {
@@ -257,7 +274,9 @@ fn open(path: &Path, all: &[Delegation]) -> Result<Connection> {
     db.pragma_update(None, "journal_mode", "WAL")?;
     db.pragma_update(None, "synchronous", "OFF")?;
     db.execute_batch(SCHEMA)?;
-    db.execute_batch("DELETE FROM delegation_log; DELETE FROM delegation_task;")?;
+    db.execute_batch(
+        "DELETE FROM delegation_log; DELETE FROM delegation_task; DELETE FROM delegation_context;",
+    )?;
     write(&mut db, all)?;
     Ok(db)
 }
@@ -295,6 +314,12 @@ fn write(db: &mut Connection, changed: &[Delegation]) -> Result<()> {
                 delegation.deadline.map(time),
             ],
         )?;
+        if !delegation.contexts.is_empty() {
+            transaction.execute(
+                "INSERT OR REPLACE INTO delegation_context (id, contexts) VALUES (?1, ?2)",
+                params![number, serde_json::to_string(&delegation.contexts).unwrap_or_default()],
+            )?;
+        }
     }
     transaction.commit()
 }

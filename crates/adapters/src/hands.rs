@@ -180,6 +180,7 @@ impl LocalHands {
         let limits = &state.settings.limits;
         let (ms_max, output_bytes_max) = (limits.tool_ms_max, limits.output_bytes_max);
         let role = domain::context::role_for_grants(agent).map(str::to_owned);
+        let line = delegation::line(state, &session);
         let agent = agent.id.clone();
         let files = self.files.clone();
         let review = review::of_call(state, &session, &call).cloned().map(Box::new);
@@ -193,6 +194,7 @@ impl LocalHands {
                         ticket,
                         agent,
                         role,
+                        line,
                         act,
                         seen,
                         permit,
@@ -255,6 +257,7 @@ impl LocalHands {
                 ticket,
                 agent: agent.clone(),
                 role: None,
+                line: Vec::new(),
                 act: Act::read_file(path.clone()),
                 seen: None,
                 permit: Permit::NONE,

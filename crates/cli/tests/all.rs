@@ -51,6 +51,8 @@ mod look;
 mod matrix;
 #[path = "all/message.rs"]
 mod message;
+#[path = "all/passing.rs"]
+mod passing;
 #[path = "all/people.rs"]
 mod people;
 #[path = "all/policy.rs"]

@@ -1,13 +1,17 @@
 //! Shared contexts: who may see which, and what of it. What nobody granted, nobody sees.
 
 mod hidden;
+mod passing;
 
 use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
 
 use crate::agent;
 use crate::id::{AgentId, Time};
 
 pub use hidden::{Hidden, REDACTED, Unmergeable, at, put_at};
+pub use passing::{Link, Pass};
 
 /// The longest name of a context.
 const NAME_BYTES_MAX: usize = 63;
@@ -67,9 +71,11 @@ pub enum Grantee {
 }
 
 /// What a grant is for. A later one is more.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Access {
     /// To see it.
+    #[default]
     Read,
     /// To change it as well.
     ReadWrite,
@@ -101,12 +107,14 @@ pub struct Asker<'a> {
     pub agent: &'a AgentId,
     /// Its role; `None` for one that may see no context at all, whatever is granted.
     pub role: Option<&'a str>,
+    /// Those through whose hands its work went, from the first to itself, if contexts went along with it.
+    pub line: &'a [Link],
 }
 
 impl<'a> Asker<'a> {
     /// As the agent's file says.
     pub fn of(agent: &'a agent::Spec) -> Self {
-        Self { agent: &agent.id, role: role_for_grants(agent) }
+        Self { agent: &agent.id, role: role_for_grants(agent), line: &[] }
     }
 }
 
@@ -129,6 +137,8 @@ pub enum Denied {
     Ended(Time),
     /// It may look and not change.
     ReadOnly,
+    /// It went along with the work, but this one, through whose hands that went, may not see it.
+    Above(AgentId),
 }
 
 impl Denied {
@@ -139,6 +149,11 @@ impl Denied {
             Self::NoGrant => format!("{} grants {agent} nothing", acl_path(name)),
             Self::Ended(_) => format!("the grant of {} to {agent} has ended", acl_path(name)),
             Self::ReadOnly => format!("{} grants {agent} read, not read_write", acl_path(name)),
+            Self::Above(above) => {
+                format!(
+                    "{name} went along with the work of {agent}, but {above}, who had it before, may not see it"
+                )
+            }
         }
     }
 
@@ -151,24 +166,37 @@ impl Denied {
         };
         match self {
             Self::Closed => "leave it to an agent that may see shared contexts".to_owned(),
-            Self::NoGrant | Self::Ended(_) => ask(""),
+            Self::NoGrant | Self::Ended(_) | Self::Above(_) => ask(""),
             Self::ReadOnly => ask(" --access read_write"),
         }
     }
 }
 
 impl Acl {
-    /// What an agent may see now; `None`: nothing.
+    /// What an agent may see now by grants alone; `None`: nothing.
     pub fn granted(&self, agent: &agent::Spec, now: Time) -> Option<Granted> {
-        self.judge(Asker::of(agent), Access::Read, now).ok()
+        self.own(&agent.id, role_for_grants(agent)?, now).ok()
     }
 
-    /// Whether an agent may do as much as `wanted` now. Of several grants the widest access counts, and every
-    /// redaction: a second grant must not uncover what the first one hides.
-    pub fn judge(&self, asker: Asker<'_>, wanted: Access, now: Time) -> Result<Granted, Denied> {
+    /// Whether an agent may do as much as `wanted` with the context of this name now: by what is granted to it and by
+    /// what went along with its work.
+    pub fn judge(&self, asker: Asker<'_>, name: &str, wanted: Access, now: Time) -> Result<Granted, Denied> {
         let Some(own_role) = asker.role else { return Err(Denied::Closed) };
+        let own = self.own(asker.agent, own_role, now);
+        let granted = match (own, self.passed(name, asker.line, now)) {
+            (Ok(own), Ok(passed)) => own.joined(passed),
+            (Ok(has), Err(_)) | (Err(_), Ok(has)) => has,
+            (Err(_), Err(denied @ Denied::Above(_))) => return Err(denied),
+            (Err(denied), Err(_)) => return Err(denied),
+        };
+        if granted.access < wanted { Err(Denied::ReadOnly) } else { Ok(granted) }
+    }
+
+    /// What is granted to an agent or to its role. Of several grants the widest access counts, and every redaction: a
+    /// second grant must not uncover what the first one hides.
+    fn own(&self, agent: &AgentId, own_role: &str, now: Time) -> Result<Granted, Denied> {
         let is_for = |grant: &&Grant| match &grant.to {
-            Grantee::Agent(id) => id == asker.agent,
+            Grantee::Agent(id) => id == agent,
             Grantee::Role(role) => role == own_role,
         };
         let mut granted: Option<Granted> = None;
@@ -178,16 +206,13 @@ impl Acl {
                 ended = ended.max(Some(end));
                 continue;
             }
-            let none = || Granted { access: grant.access, redact: BTreeSet::new() };
-            let granted = granted.get_or_insert_with(none);
-            granted.access = granted.access.max(grant.access);
-            granted.redact.extend(grant.redact.iter().cloned());
+            let one = Granted { access: grant.access, redact: grant.redact.iter().cloned().collect() };
+            granted = Some(match granted {
+                Some(granted) => granted.joined(one),
+                None => one,
+            });
         }
-        match granted {
-            None => Err(ended.map_or(Denied::NoGrant, Denied::Ended)),
-            Some(granted) if granted.access < wanted => Err(Denied::ReadOnly),
-            Some(granted) => Ok(granted),
-        }
+        granted.ok_or(ended.map_or(Denied::NoGrant, Denied::Ended))
     }
 }
 
@@ -258,7 +283,7 @@ mod tests {
                             };
                             let shown =
                                 format!("{access:?} {expires:?} {can_access:?} {redact:?} {wanted:?}");
-                            assert_eq!(acl.judge(Asker::of(&agent), wanted, now), expected, "{shown}");
+                            assert_eq!(acl.judge(Asker::of(&agent), "any", wanted, now), expected, "{shown}");
                         }
                     }
                 }

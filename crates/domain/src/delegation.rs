@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::agent;
+use crate::context::{Link, Pass};
 use crate::id::{AgentId, CallId, DelegationId, SessionId, TaskId, Time};
 use crate::role::{Role, glob};
 use crate::settings::WhenFull;
@@ -48,6 +49,9 @@ pub struct Delegation {
     /// When it is too late by the clock.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deadline: Option<Time>,
+    /// Contexts that the target may see until it is over.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub contexts: Vec<Pass>,
     /// How long it may be worked on: what whoever asks has left, or the target's own bound, whichever is less.
     pub work_ms_max: u64,
     /// How long whoever asks had worked by then.
@@ -355,6 +359,30 @@ fn above(state: &State, session: &Session) -> Vec<AgentId> {
         task = next.filter(|next| next.spec.id != at.spec.id);
     }
     Vec::new()
+}
+
+/// Those through whose hands the work of a conversation went, with the contexts that went along, as long as it is under
+/// way; nobody if none did. What was made for delegated work by `create_task` gets nothing along.
+pub fn line(state: &State, id: &SessionId) -> Vec<Link> {
+    let mut at = under_way(state, id).filter(|own| !own.contexts.is_empty());
+    let Some(own) = at else { return Vec::new() };
+    let mut links = Vec::new();
+    for agent in own.chain.iter().rev() {
+        let here = at.filter(|delegation| delegation.target == *agent);
+        let passed = here.map(|delegation| delegation.contexts.clone()).unwrap_or_default();
+        let spec = state.agents.get(agent).map(|agent| &agent.spec);
+        links.push(Link::new(agent, spec, passed));
+        at = here.and_then(|delegation| under_way(state, &delegation.session));
+    }
+    links.reverse();
+    links
+}
+
+/// The delegation that a conversation is the work of.
+fn under_way<'a>(state: &'a State, id: &SessionId) -> Option<&'a Delegation> {
+    let task = state.sessions.get(id)?.task.as_ref()?;
+    let is_its = state.tasks.get(task).is_some_and(|task| task.session() == Some(id));
+    state.delegations.of_task(task).filter(|delegation| is_its && !delegation.status.is_over())
 }
 
 /// The names in a chain as it stands in files.

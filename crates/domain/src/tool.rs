@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::closed::Closed;
+use crate::context::Pass;
 use crate::delegation;
 use crate::evidence::Evidence;
 use crate::id::{AgentId, CallId, ReviewId, SessionId, TaskId};
@@ -364,6 +365,9 @@ pub enum Act {
         /// How long it may take by the clock.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         deadline_ms: Option<u64>,
+        /// Contexts that the other may see meanwhile, as far as whoever asks may.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        contexts: Vec<Pass>,
     },
     /// Find text in memory, the best first.
     MemorySearch {

@@ -1,6 +1,7 @@
 //! Hands: carrying out what the gate let through.
 
 use async_trait::async_trait;
+use domain::context::Link;
 use domain::id::{AgentId, Ticket};
 use domain::lock::Grant;
 use domain::review::{Finding, Review};
@@ -18,6 +19,8 @@ pub struct Order {
     pub agent: AgentId,
     /// Its role, by which grants count; `None` for one that may see no shared context at all.
     pub role: Option<String>,
+    /// Those through whose hands its work went, if shared contexts went along with it.
+    pub line: Vec<Link>,
     /// What.
     pub act: Act,
     /// What the world looked like when the act was asked for; if it looks different now, the act is not carried out.

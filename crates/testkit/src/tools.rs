@@ -217,6 +217,7 @@ pub fn order(effect: u64, agent: &str, act: Act) -> Order {
         ticket: Ticket { effect: Seq(effect), attempt: 1 },
         agent: AgentId::new(agent),
         role: agent.rsplit_once('-').map(|(role, _)| role.to_owned()),
+        line: Vec::new(),
         act,
         seen: None,
         permit: Permit { writes: true, network: false },

@@ -236,7 +236,11 @@ impl Trail {
         let line = self.about(line, &delegation.session, &delegation.call);
         self.step(&delegation.session, &delegation.call, Gone::Judged);
         let rule = gate::asks_nobody(&line.action);
-        let note = format!("{}: {}", delegation.id, delegation::shown(&delegation.chain));
+        let mut note = format!("{}: {}", delegation.id, delegation::shown(&delegation.chain));
+        if !delegation.contexts.is_empty() {
+            let contexts: Vec<String> = delegation.contexts.iter().map(ToString::to_string).collect();
+            note.push_str(&format!(", with {}", contexts.join(", ")));
+        }
         let (to, by) = (delegation.target.to_string(), "gate".to_owned());
         Line { rule, by, to, note, ..line }
     }

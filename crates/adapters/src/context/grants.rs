@@ -1,6 +1,6 @@
 //! Shared contexts that were granted to the agent: read through their grants, redacted, or not at all.
 
-use domain::context::{Granted, Hidden};
+use domain::context::{self, Access, Granted, Hidden};
 use serde_json::Value;
 
 use super::sources::{Asker, Piece, names, text};
@@ -17,8 +17,9 @@ pub(super) fn contexts(asker: &Asker<'_>) -> Vec<Piece> {
         let path = format!("contexts/{name}");
         // Grants that do not read grant nothing; `synod check` says what is wrong with them.
         let read = formats::acl::read(&path, &text(asker, "contexts", &path)?);
-        let granted = read.value?.granted(asker.agent, asker.now)?;
         let stem = name.strip_suffix(ACL)?;
+        let who = context::Asker { line: asker.line, ..context::Asker::of(asker.agent) };
+        let granted = read.value?.judge(who, stem, Access::Read, asker.now).ok()?;
         [format!("contexts/{stem}.json"), format!("contexts/{stem}.md")]
             .into_iter()
             .find_map(|path| piece(asker, path, &granted))

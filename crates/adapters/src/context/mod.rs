@@ -16,6 +16,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use domain::agent;
+use domain::context::Link;
+use domain::delegation;
 use domain::id::{SessionId, TaskId};
 use domain::settings::Settings;
 use domain::state::State;
@@ -32,6 +34,8 @@ pub(crate) struct Context {
     session: SessionId,
     agent: agent::Spec,
     task: Option<TaskId>,
+    /// Those through whose hands its work went, if contexts went along with it.
+    line: Vec<Link>,
     /// Only what tells the labels of files that may go along, and the windows of models.
     known: Arc<State>,
     may_summarise: bool,
@@ -71,6 +75,7 @@ impl Context {
             session: session.clone(),
             agent: agent.clone(),
             task: found.and_then(|s| s.task.clone()),
+            line: delegation::line(state, session),
             known: Arc::new(known),
             may_summarise: found.is_none_or(|s| s.summaries < SUMMARIES_MAX),
             windows,

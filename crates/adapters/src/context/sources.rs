@@ -4,6 +4,7 @@
 use std::io::Read as _;
 
 use domain::agent;
+use domain::context::Link;
 use domain::id::Time;
 use domain::label;
 use domain::state::State;
@@ -41,6 +42,8 @@ pub(super) struct Piece {
 pub(super) struct Asker<'a> {
     pub(super) root: &'a Root,
     pub(super) agent: &'a agent::Spec,
+    /// Those through whose hands its work went, if contexts went along with it.
+    pub(super) line: &'a [Link],
     /// Enough of the state to tell the labels of `memory/`, `contexts/` and the workspace.
     pub(super) labels: &'a State,
     pub(super) now: Time,

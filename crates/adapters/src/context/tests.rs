@@ -18,6 +18,8 @@ struct Stage {
     state: State,
     agent: Spec,
     windows: Windows,
+    /// Through whose hands the work went.
+    line: Vec<Link>,
 }
 
 impl Stage {
@@ -31,7 +33,13 @@ impl Stage {
         state.settings.models.insert("puppet".to_owned(), target);
         let mut agent = Spec::new(AgentId::new("coder-1"), "coder", "puppet");
         agent.description = "Writes the code.".to_owned();
-        Self { home: tempfile::tempdir().unwrap(), state, agent, windows: Windows::default() }
+        Self {
+            home: tempfile::tempdir().unwrap(),
+            state,
+            agent,
+            windows: Windows::default(),
+            line: Vec::new(),
+        }
     }
 
     fn write(&self, path: &str, text: &str) {
@@ -53,7 +61,7 @@ impl Stage {
         let home = self.home.path().to_owned();
         let session = SessionId::new("coder-1-0a1b2c");
         let context = Context::new(home, &self.state, &session, &self.agent, self.windows.clone());
-        let context = context.within(tokens_in_max);
+        let context = Context { line: self.line.clone(), ..context.within(tokens_in_max) };
         let conversation = Conversation { system: "Be careful.".to_owned(), messages };
         context.ask(puppet, request("coder-1", Vec::new()), conversation, 60_000).await
     }
@@ -147,6 +155,31 @@ async fn a_context_is_seen_through_its_grants_alone() {
         system.contains("debit") && system.contains("[redacted]") && !system.contains("4111"),
         "{system}"
     );
+    stage.agent.permissions.can_access_context = Some(false);
+    assert_eq!(stage.told().await.1, Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn a_context_that_went_along_with_the_work_is_told_as_far_as_who_asked_sees_it() {
+    let mut stage = Stage::new(100_000);
+    stage.write("contexts/plan.json", r#"{"name": "Ada", "card": "4111"}"#);
+    stage.write("contexts/plan.acl.yaml", "grants:\n  - {agent: boss-1, redact: [card]}\n");
+    let pass = domain::context::Pass {
+        context: "plan".to_owned(),
+        access: domain::context::Access::ReadWrite,
+        redact: Vec::new(),
+    };
+    stage.line = ["boss-1", "coder-1"]
+        .map(|agent| domain::context::Link {
+            agent: AgentId::new(agent),
+            role: Some("coder".to_owned()),
+            passed: vec![pass.clone()],
+        })
+        .into();
+    let (system, read) = stage.told().await;
+    assert_eq!(read, ["contexts/plan.json"]);
+    assert!(system.contains("granted to you for read: contexts/plan.json"), "{system}");
+    assert!(system.contains("Ada") && !system.contains("4111"), "{system}");
     stage.agent.permissions.can_access_context = Some(false);
     assert_eq!(stage.told().await.1, Vec::<String>::new());
 }

@@ -202,7 +202,7 @@ impl Toolbox {
     async fn context_get(&self, order: Order, name: String, field: Option<String>) -> Outcome {
         let (store, now) = (Arc::clone(&self.contexts), self.clock.now());
         let work = move || {
-            let asker = Asker { agent: &order.agent, role: order.role.as_deref() };
+            let asker = Asker { agent: &order.agent, role: order.role.as_deref(), line: &order.line };
             Ok(match contexts::get(&store, contexts::At { asker, now }, &name, field.as_deref()) {
                 Ok((text, place)) => Outcome::done(text::head(text, order.output_bytes_max)).reading(place),
                 Err(refused) => not_granted(refused),
@@ -225,7 +225,7 @@ impl Toolbox {
         let (store, now) = (Arc::clone(&self.contexts), self.clock.now());
         let work = move || {
             let mark = format!("{}-{}", order.ticket.effect, order.ticket.attempt);
-            let asker = Asker { agent: &order.agent, role: order.role.as_deref() };
+            let asker = Asker { agent: &order.agent, role: order.role.as_deref(), line: &order.line };
             let at = contexts::At { asker, now };
             Ok(match contexts::put(&store, at, &name, &change, order.seen.as_ref(), &mark) {
                 Ok(put) => put.wrote.into_iter().fold(Outcome::done(put.text), Outcome::writing),

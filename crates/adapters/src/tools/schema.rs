@@ -302,7 +302,21 @@ pub(super) const TABLE: [Described; 33] = [
                 "to": {"type": "string", "pattern": "^[a-z][a-z0-9-]{0,62}$", "description": "Id of the agent"},
                 "tag": {"type": "string", "minLength": 1, "maxLength": 200, "description": "The kind of work, one that the other is responsible for, such as ops:check"},
                 "task": {"type": "string", "minLength": 1, "maxLength": 20000, "description": "What is to be done, with all that the other must know"},
-                "deadline_ms": {"type": "integer", "minimum": 1, "maximum": 2592000000, "description": "Give it up after so many milliseconds"}
+                "deadline_ms": {"type": "integer", "minimum": 1, "maximum": 2592000000, "description": "Give it up after so many milliseconds"},
+                "contexts": {
+                    "type": "array", "maxItems": 32,
+                    "description": "Shared contexts that the other may see while it works on this, as far as you may yourself",
+                    "items": {
+                        "type": "object",
+                        "properties": {
+                            "context": {"type": "string", "pattern": "^[A-Za-z0-9][A-Za-z0-9_-]{0,62}$", "description": "Its name"},
+                            "access": {"enum": ["read", "read_write"], "description": "read if you do not say"},
+                            "redact": {"type": "array", "maxItems": 100, "items": {"type": "string", "minLength": 1, "maxLength": 200}, "description": "Fields that it does not see, such as customer.email"}
+                        },
+                        "required": ["context"],
+                        "additionalProperties": false
+                    }
+                }
             },
             "required": ["to", "tag", "task"],
             "additionalProperties": false

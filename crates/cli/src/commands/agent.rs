@@ -224,6 +224,7 @@ fn of_team(tool: &str, agent: &AgentId) -> Option<Act> {
             tag: "a:tag".to_owned(),
             task: "a word".to_owned(),
             deadline_ms: None,
+            contexts: Vec::new(),
         },
         domain::spawn::SPAWN => Act::SpawnAgent {
             role: "coder".to_owned(),

@@ -159,7 +159,7 @@ fn show(home: &Path, store: &Store, name: &str, by: Option<&str>, out: &Out) -> 
             let agent = agent_of(home, agent)?;
             let acl = grants?.map(|grants| grants.acl).unwrap_or_default();
             let asker = Asker::of(&agent);
-            let granted = acl.judge(asker, Access::Read, home_view::now()).map_err(|denied| {
+            let granted = acl.judge(asker, name, Access::Read, home_view::now()).map_err(|denied| {
                 let help = format!("`synod context grant {name} {}` lets it see the context", agent.id);
                 fail(Exit::Denied, denied.rule(&agent.id, name), help)
             })?;

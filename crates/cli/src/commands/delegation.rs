@@ -45,12 +45,14 @@ pub fn show(home: &Path, id: &str, out: &Out) -> anyhow::Result<Exit> {
         return Ok(Exit::Ok);
     }
     out.line(out.bold(&format!("{}  {}", row.id, row.status)));
+    let contexts = row.contexts.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
     let fields = [
         ("from", row.source.as_str()),
         ("to", &row.target),
         ("tag", &row.tag),
         ("task", &row.task),
         ("request", &row.request),
+        ("contexts", &contexts),
         ("created", &row.created),
         ("started", if row.status == "pending" { "" } else { &row.started }),
         ("deadline", row.deadline.as_deref().unwrap_or_default()),
@@ -117,6 +119,6 @@ fn value(row: &Row) -> Value {
         "id": row.id, "request_id": row.request, "source_agent": row.source, "target_agent": row.target,
         "task_tag": row.tag, "status": row.status, "chain": row.chain, "depth": row.chain.len().saturating_sub(1),
         "started_at": row.started, "completed_at": row.completed, "error": row.error, "created_at": row.created,
-        "task": row.task, "parent": row.parent, "deadline": row.deadline,
+        "task": row.task, "parent": row.parent, "deadline": row.deadline, "contexts": row.contexts,
     })
 }

@@ -1,6 +1,7 @@
 //! Handing work on: a task for another agent, and a call that waits for what comes of it.
 
 use crate::apply::expected_first;
+use crate::context::{self, Denied, Pass};
 use crate::decide::turn::result;
 use crate::decide::{budget, finish, inside, intake, review};
 use crate::delegation::{self, Delegation, Request, Status, Verdict};
@@ -28,13 +29,16 @@ pub(super) fn perform(
         let message = result(at, &call.id, text);
         (vec![Event::CallFinished { session: id.clone(), finish, message, wrote: Vec::new() }], None)
     };
-    let Want::Act(Act::Delegate { to, tag, task: text, deadline_ms }) = &call.want else {
+    let Want::Act(Act::Delegate { to, tag, task: text, deadline_ms, contexts }) = &call.want else {
         return ended(Finish::Failed, "not a delegate".to_owned());
     };
     if text.trim().is_empty() {
         return ended(Finish::Failed, "the task is empty; say what is to be done".to_owned());
     }
     let chain_on: Vec<AgentId> = chain.iter().chain([to]).cloned().collect();
+    if let Some((rule, why)) = impassable(state, &chain_on, contexts) {
+        return ended(Finish::Refused { rule }, why);
+    }
     let spec = spec_of(state, (id, session), to, tag, text, &chain_on);
     let made = inside::already_made(state, id, session, &spec).and_then(|made| state.tasks.get(made));
     let mut backs_off = None;
@@ -84,6 +88,7 @@ pub(super) fn perform(
         call: call.id.clone(),
         created: at,
         deadline: [above, asked].into_iter().flatten().min(),
+        contexts: contexts.clone(),
         work_ms_max,
         worked_before_ms,
         status: if made.is_some_and(|made| made.session().is_some()) {
@@ -106,6 +111,29 @@ pub(super) fn perform(
     }
     events.push(Event::Delegated { delegation: Box::new(delegation) });
     (events, Some(waits))
+}
+
+/// Why contexts cannot go along: the rule, and words for who asks. What is granted stands in files, so whether everybody
+/// in the chain may see them is judged when the other looks at them, each time.
+fn impassable(state: &State, chain: &[AgentId], contexts: &[Pass]) -> Option<(String, String)> {
+    let rule = "delegation: contexts".to_owned();
+    if let Some(pass) = contexts.iter().find(|pass| !context::is_name(&pass.context)) {
+        let name = &pass.context;
+        return Some((
+            rule,
+            format!("{name:?} is no name of a context: use the name under which you read it"),
+        ));
+    }
+    if contexts.is_empty() {
+        return None;
+    }
+    let is_closed = |id: &&AgentId| {
+        let spec = state.agents.get(*id).map(|agent| &agent.spec);
+        spec.is_some_and(|spec| context::role_for_grants(spec).is_none())
+    };
+    let closed = chain.iter().find(is_closed)?;
+    let words = Denied::Closed.rule(closed, "");
+    Some((words.clone(), format!("no context can go along: {words}; leave `contexts` out")))
 }
 
 /// The task for the other agent. What bounds the one who asks bounds it too.

@@ -339,8 +339,10 @@ fn delegated_work_backs_off_at_a_limit_and_goes_on_by_itself() {
     );
     home.task("plan", "planner-001");
     let (to, tag, task) = (AgentId::new("executor-001"), "ops:look".to_owned(), "look".to_owned());
-    let events =
-        home.wants("planner-001", &[domain::tool::Act::Delegate { to, tag, task, deadline_ms: None }]);
+    let events = home.wants(
+        "planner-001",
+        &[domain::tool::Act::Delegate { to, tag, task, deadline_ms: None, contexts: Vec::new() }],
+    );
     let blocked = events.iter().find_map(|event| match event {
         Event::Moved { to: Lifecycle::Blocked, reason, .. } => Some(reason.clone()),
         _ => None,

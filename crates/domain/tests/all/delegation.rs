@@ -1,6 +1,7 @@
 //! Handing work on: who may, to whom, how deep; what comes back; and that rights only get fewer on the way.
 
 use domain::agent;
+use domain::context::{Access, Pass};
 use domain::delegation::{Request, Status, Verdict, check};
 use domain::event::Event;
 use domain::id::{AgentId, DelegationId, TaskId};
@@ -18,7 +19,7 @@ pub fn delegate(to: &str, text: &str) -> Act {
 
 fn delegate_with(to: &str, tag: &str, text: &str, deadline_ms: Option<u64>) -> Act {
     let (tag, task) = (tag.to_owned(), text.to_owned());
-    Act::Delegate { to: AgentId::new(to), tag, task, deadline_ms }
+    Act::Delegate { to: AgentId::new(to), tag, task, deadline_ms, contexts: Vec::new() }
 }
 
 fn able(spec: &mut agent::Spec) {
@@ -593,4 +594,65 @@ fn a_crash_in_a_call_that_must_not_be_repeated_fails_the_delegation_unless_it_is
     assert_eq!(home.state.delegations.by_id[&first()].status, Status::Running);
     home.says("executor-002", "it was touched");
     assert_eq!(home.results("executor-001"), ["executor-002 has done task-002: it was touched"]);
+}
+
+/// The names of the contexts that went along to whoever has this task.
+fn gone_along(home: &Home, task: &str) -> Vec<String> {
+    let Some(session) = home.state.tasks.get(&id(task)).and_then(|task| task.session()) else {
+        return Vec::new();
+    };
+    let line = domain::delegation::line(&home.state, session);
+    line.last().map(|link| link.passed.iter().map(|pass| pass.context.clone()).collect()).unwrap_or_default()
+}
+
+fn with_context(to: &str, context: &str) -> Act {
+    let pass = Pass { context: context.to_owned(), access: Access::Read, redact: Vec::new() };
+    let (tag, task) = ("ops:check".to_owned(), "look".to_owned());
+    Act::Delegate { to: AgentId::new(to), tag, task, deadline_ms: Some(9_000), contexts: vec![pass] }
+}
+
+#[test]
+fn a_context_goes_along_to_who_got_the_work_and_is_gone_however_that_ends() {
+    type Ends = (&'static str, fn(&mut Home));
+    let ends: [Ends; 6] = [
+        ("done", |home| drop(home.says("executor-002", "looked"))),
+        ("failed", |home| drop(home.model_fails("executor-002", Failure::GiveUp))),
+        ("cancelled", |home| drop(home.give(cancel("delegation-0001")))),
+        ("cancelled above", |home| drop(home.give(cancel("task-001")))),
+        ("too late", |home| drop(home.pass(9_000))),
+        ("crashed", |home| {
+            home.wants("executor-002", &[run("touch counter")]);
+            home.give(Input::Started);
+        }),
+    ];
+    for (how, end) in ends {
+        let mut home = team();
+        home.task("is the disk fine?", "executor-001");
+        home.wants("executor-001", &[with_context("executor-002", "plan")]);
+        assert_eq!(gone_along(&home, "task-002"), ["plan"], "{how}");
+        assert_eq!(gone_along(&home, "task-001"), Vec::<String>::new(), "{how}");
+        let session = home.get(&id("task-002")).session().cloned().unwrap();
+        end(&mut home);
+        assert!(home.end(&id("task-002")).is_some(), "{how}");
+        assert_eq!(domain::delegation::line(&home.state, &session), [], "{how}");
+    }
+}
+
+#[test]
+fn what_is_made_for_delegated_work_gets_nothing_along_and_each_hand_names_anew() {
+    let mut home = team();
+    home.task("is the disk fine?", "executor-001");
+    home.wants("executor-001", &[with_context("executor-002", "plan")]);
+    home.wants("executor-002", &[create("look", "retriever-001", &[]), delegate("executor-003", "look")]);
+    assert_eq!(gone_along(&home, "task-003"), Vec::<String>::new());
+    assert_eq!(gone_along(&home, "task-004"), Vec::<String>::new());
+}
+
+#[test]
+fn what_is_no_name_of_a_context_is_refused() {
+    let mut home = team();
+    home.task("is the disk fine?", "executor-001");
+    home.wants("executor-001", &[with_context("executor-002", "../x")]);
+    let told = "\"../x\" is no name of a context: use the name under which you read it";
+    assert_eq!(home.results("executor-001"), [told]);
 }

@@ -278,6 +278,7 @@ fn delegated_work_that_needs_a_lock_of_who_asked_is_told_so() {
             tag: "code:part".to_owned(),
             task: "a part".to_owned(),
             deadline_ms: None,
+            contexts: Vec::new(),
         }],
     );
     let (first, _) = home.session_of("coder-001");

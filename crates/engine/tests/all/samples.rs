@@ -6,6 +6,7 @@ use domain::agent;
 use domain::approval::{Answer, Outcome, Request, Risk};
 use domain::budget::charge::{Raise, Sum};
 use domain::budget::{Cap, Hold, Payer};
+use domain::context::{Access, Pass};
 use domain::delegation::{Delegation, Status};
 use domain::event::{Bill, Event, Finish, Found, FoundCall, Tail};
 use domain::evidence::Evidence;
@@ -291,6 +292,7 @@ fn delegations() -> Vec<Event> {
         call: call_id(),
         created: Time(1_700_000_000_000),
         deadline: None,
+        contexts: Vec::new(),
         work_ms_max: 60_000,
         worked_before_ms: 12,
         status: Status::Pending,
@@ -305,7 +307,16 @@ fn delegations() -> Vec<Event> {
         status: Status::Running,
         ..first.clone()
     };
-    [first, second].map(|delegation| Event::Delegated { delegation: Box::new(delegation) }).into()
+    let pass = |name: &str, access, redact| Pass { context: name.to_owned(), access, redact };
+    let third = Delegation {
+        id: DelegationId::new("delegation-0003"),
+        contexts: vec![
+            pass("plan", Access::ReadWrite, Vec::new()),
+            pass("customers", Access::Read, vec!["customer.email".to_owned()]),
+        ],
+        ..first.clone()
+    };
+    [first, second, third].map(|delegation| Event::Delegated { delegation: Box::new(delegation) }).into()
 }
 
 fn summaries() -> Vec<Event> {
@@ -625,7 +636,13 @@ fn later_acts() -> Vec<Act> {
 
 fn handing_on() -> Act {
     let to = AgentId::new("retriever-001");
-    Act::Delegate { to, tag: "ops:check".to_owned(), task: "look".to_owned(), deadline_ms: Some(5_000) }
+    Act::Delegate {
+        to,
+        tag: "ops:check".to_owned(),
+        task: "look".to_owned(),
+        deadline_ms: Some(5_000),
+        contexts: Vec::new(),
+    }
 }
 
 fn replies() -> Vec<Event> {

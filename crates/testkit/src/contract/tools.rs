@@ -1,6 +1,7 @@
 //! What every set of tools keeps: every call is read without a panic, and every act has an outcome.
 
 use domain::closed::Closed;
+use domain::context::{Access, Pass};
 use domain::id::{AgentId, CallId, SessionId, TaskId};
 use domain::session::Status;
 use domain::task::{Mark, Priority};
@@ -133,6 +134,21 @@ fn good_words() -> Vec<(&'static str, &'static str, Act)> {
                 tag: text("ops:check"),
                 task: text("look"),
                 deadline_ms: Some(5_000),
+                contexts: Vec::new(),
+            },
+        ),
+        (
+            "delegate",
+            r#"{"to":"a","tag":"t","task":"look","contexts":[{"context":"plan"},{"context":"b","access":"read_write","redact":["x.y"]}]}"#,
+            Act::Delegate {
+                to: AgentId::new("a"),
+                tag: text("t"),
+                task: text("look"),
+                deadline_ms: None,
+                contexts: vec![
+                    Pass { context: text("plan"), access: Access::Read, redact: vec![] },
+                    Pass { context: text("b"), access: Access::ReadWrite, redact: vec![text("x.y")] },
+                ],
             },
         ),
         (

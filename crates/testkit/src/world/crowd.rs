@@ -212,6 +212,7 @@ fn want(rng: &mut Rng, state: &State, session: &Session, sent: &mut u32) -> Want
             tag: TAG.to_owned(),
             task: words,
             deadline_ms: rng.chance(1, 3).then(|| 500 + rng.below(60_000)),
+            contexts: Vec::new(),
         },
         15..=18 => message(anybody(rng, state), words, Some(500 + rng.below(60_000))),
         19 => message(anybody(rng, state), words, None),

@@ -84,7 +84,7 @@ impl Outside {
                 let writes = matches!(act, Act::ContextPut { .. });
                 let wanted = if writes { Access::ReadWrite } else { Access::Read };
                 let acl = self.grants.get(context.as_str()).cloned().unwrap_or_default();
-                let ok = ok && acl.judge(Asker::of(agent), wanted, now).is_ok();
+                let ok = ok && acl.judge(Asker::of(agent), context, wanted, now).is_ok();
                 let none = Vec::new();
                 match (ok, writes) {
                     (false, _) => Played { ok, ..nothing },

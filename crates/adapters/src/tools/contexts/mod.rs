@@ -75,13 +75,13 @@ impl At<'_> {
         let (rule, advice) = (denied.rule(self.asker.agent, name), denied.advice(self.asker.agent, name));
         let when = match denied {
             Denied::Ended(end) => format!(" (at {})", formats::time::print(*end)),
-            Denied::Closed | Denied::NoGrant | Denied::ReadOnly => String::new(),
+            Denied::Closed | Denied::NoGrant | Denied::ReadOnly | Denied::Above(_) => String::new(),
         };
         format!("refused: {rule}{when}; {advice}")
     }
 
     fn may(&self, name: &str, acl: Option<&Acl>, wanted: Access) -> Result<Granted, String> {
-        let judged = acl.unwrap_or(&Acl::default()).judge(self.asker, wanted, self.now);
+        let judged = acl.unwrap_or(&Acl::default()).judge(self.asker, name, wanted, self.now);
         judged.map_err(|denied| self.denied(name, &denied))
     }
 }
