@@ -123,6 +123,16 @@ impl Ledger {
                     self.owed.values_mut().for_each(|askers| _ = askers.remove(session));
                 }
             }
+            // Whoever ends an agent knows that no answer comes, also from those that ended with it.
+            Event::AgentTerminated { agent, session: Some(acting), .. } => {
+                for (asked, askers) in &mut self.owed {
+                    let asked = before.sessions.get(asked).map(|session| &session.agent);
+                    let is_over = |id| before.agents.get(id).is_none_or(|agent| agent.retired);
+                    if asked.is_some_and(|id| id == agent || is_over(id)) {
+                        askers.remove(acting);
+                    }
+                }
+            }
             Event::TaskStarted { task, .. } => {
                 let started = before
                     .tasks
