@@ -5,6 +5,7 @@
 //! A whole file that was put back to an older state is a valid journal and cannot be told apart.
 
 mod chain;
+pub mod follow;
 mod schema;
 
 use std::path::Path;

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use adapters::journal::Sqlite;
+use adapters::journal::follow::Changes;
 use domain::event::Event;
 use domain::id::{AgentId, Seq, SessionId, Time};
 use domain::message::{CHANNEL_SIGN, Channel, Envelope};
@@ -18,8 +19,8 @@ use crate::failure::{Exit, fail};
 use crate::out::Out;
 use crate::view::{files, sessions, text};
 
-/// How often `tail` looks into the journal.
-const LOOK_EVERY: Duration = Duration::from_millis(50);
+/// How soon `tail` looks again at a journal that could not be read, such as one that is only being made.
+const LOOK_AGAIN: Duration = Duration::from_millis(500);
 /// So many events are read at once.
 const EVENTS_AT_ONCE: usize = 1_000;
 /// `type:` of what stands on the channel `state`.
@@ -206,48 +207,71 @@ fn listened(home: &Path) -> BTreeSet<String> {
     files::agents(home).into_iter().filter_map(read).flat_map(|agent| agent.channels).collect()
 }
 
-/// Shows messages as they are journalled, from now on or from the beginning, until so many were shown.
+/// Shows messages as they are journalled, from now on or from the beginning, until so many were shown. Whoever works in
+/// the home writes the journal, and the system tells when it did.
 pub fn tail(home: &Path, filter: &MessageFilter, all: bool, out: &Out) -> anyhow::Result<Exit> {
     check(home, filter)?;
     let path = home.join(".synod/journal.db");
-    let mut heads = BTreeMap::new();
-    let mut after: Option<Seq> = None;
-    let mut shown = 0;
+    let mut changes = Changes::of(home)?;
+    let mut follower = Follower { home, filter, heads: BTreeMap::new(), after: None, shown: 0 };
     loop {
-        if let Some(mut journal) = path.exists().then(|| Sqlite::open_read_only(&path).ok()).flatten() {
-            let mut at = match after {
-                Some(after) => after,
-                None if all => Seq(0),
-                None => journal.last(),
-            };
-            loop {
-                let entries = journal.read(at, EVENTS_AT_ONCE)?;
-                let Some(last) = entries.last() else { break };
-                at = last.seq;
-                for entry in &entries {
-                    let Some(letter) = sent(home, entry, &mut heads)? else {
-                        continue;
-                    };
-                    if !letter.fits(filter) {
-                        continue;
-                    }
-                    if out.json {
-                        out.value(letter.json())
-                    } else {
-                        letter.print(out)
-                    }
-                    shown += 1;
-                    if shown >= filter.limit {
-                        return Ok(Exit::Ok);
-                    }
+        let is_there = path.exists();
+        let journal = is_there.then(|| Sqlite::open_read_only(&path).ok()).flatten();
+        let is_unread = is_there && journal.is_none();
+        match journal {
+            Some(journal) => {
+                if follower.read(journal, all, out)? {
+                    return Ok(Exit::Ok);
                 }
             }
-            after = Some(at);
-        } else if after.is_none() {
-            // A home that has never run: all that it will say is new.
-            after = Some(Seq(0));
+            // A home that has never run, or whose journal was deleted: all that it will say is new.
+            None if !is_there => follower.after = Some(Seq(0)),
+            None => {}
         }
-        std::thread::sleep(LOOK_EVERY);
+        changes.wait(is_unread.then_some(LOOK_AGAIN));
+    }
+}
+
+/// What `tail` has shown so far.
+struct Follower<'a> {
+    home: &'a Path,
+    filter: &'a MessageFilter,
+    heads: BTreeMap<SessionId, Head>,
+    after: Option<Seq>,
+    shown: usize,
+}
+
+impl Follower<'_> {
+    /// Shows what is new; says whether enough was shown.
+    fn read(&mut self, mut journal: Sqlite, all: bool, out: &Out) -> anyhow::Result<bool> {
+        let last = journal.last();
+        let mut at = match self.after {
+            // The journal was deleted, and another one begins.
+            Some(after) if after > last => Seq(0),
+            Some(after) => after,
+            None if all => Seq(0),
+            None => last,
+        };
+        loop {
+            let entries = journal.read(at, EVENTS_AT_ONCE)?;
+            let Some(end) = entries.last() else { break };
+            at = end.seq;
+            for entry in &entries {
+                let told = sent(self.home, entry, &mut self.heads)?;
+                let Some(letter) = told.filter(|letter| letter.fits(self.filter)) else { continue };
+                if out.json {
+                    out.value(letter.json())
+                } else {
+                    letter.print(out)
+                }
+                self.shown += 1;
+                if self.shown >= self.filter.limit {
+                    return Ok(true);
+                }
+            }
+        }
+        self.after = Some(at);
+        Ok(false)
     }
 }
 

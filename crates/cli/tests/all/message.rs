@@ -184,3 +184,21 @@ fn a_kill_between_request_and_answer_loses_and_doubles_nothing() {
     assert_eq!(heard, ["how full is the disk?", "92 %"]);
     team.is_in_order();
 }
+
+#[test]
+fn tail_follows_whoever_writes_also_a_home_that_never_ran_and_a_journal_that_begins_anew() {
+    let team = team(0);
+    let tail = team.start(&["message", "tail", "--limit", "3", "--json"]);
+    // Nobody works there: commands write the journal themselves.
+    team.fine(&["message", "send", "worker-1", "one"]);
+    tail.says("\"content\":\"one\"");
+    std::fs::remove_dir_all(team.at(".synod")).unwrap();
+    team.fine(&["message", "send", "worker-1", "two"]);
+    tail.says("\"content\":\"two\"");
+    let up = team.up();
+    team.fine(&["message", "send", "worker-2", "three"]);
+    let told = tail.wait();
+    assert_eq!((told.code, told.stdout.lines().count()), (0, 3), "{}{}", told.stdout, told.stderr);
+    assert!(told.stdout.lines().last().unwrap().contains("\"content\":\"three\""), "{}", told.stdout);
+    up.stop();
+}
