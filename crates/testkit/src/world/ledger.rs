@@ -107,22 +107,7 @@ impl Ledger {
                 self.lifecycles.insert(session.clone(), Lifecycle::Idle);
             }
             Event::SessionCut { session, next_message, tail } => self.cut(session, *next_message, tail),
-            Event::Moved { session, to, .. } => {
-                let from = self.lifecycles.get(session).copied().unwrap_or_default();
-                let to = from.go(*to).map_err(|bad| Broken(format!("{session}: {bad}")))?;
-                // On its way to its end a session may pass through work, but it does not stay there.
-                match before.sessions.get(session) {
-                    Some(found) if to == Lifecycle::Working && !has_room(before, found) => {
-                        self.crowded.insert(session.clone());
-                    }
-                    _ => _ = self.crowded.remove(session),
-                }
-                self.lifecycles.insert(session.clone(), to);
-                if to == Lifecycle::Complete {
-                    self.unheard.remove(session);
-                    self.owed.values_mut().for_each(|askers| _ = askers.remove(session));
-                }
-            }
+            Event::Moved { session, to, .. } => self.moved(before, session, *to)?,
             // Whoever ends an agent knows that no answer comes, also from those that ended with it.
             Event::AgentTerminated { agent, session: Some(acting), .. } => {
                 for (asked, askers) in &mut self.owed {
@@ -162,6 +147,25 @@ impl Ledger {
             _ => {}
         }
         self.took(before, event)
+    }
+
+    /// A conversation moves, and only as it may.
+    fn moved(&mut self, before: &State, session: &SessionId, to: Lifecycle) -> Result<(), Broken> {
+        let from = self.lifecycles.get(session).copied().unwrap_or_default();
+        let to = from.go(to).map_err(|bad| Broken(format!("{session}: {bad}")))?;
+        // On its way to its end a session may pass through work, but it does not stay there.
+        match before.sessions.get(session) {
+            Some(found) if to == Lifecycle::Working && !has_room(before, found) => {
+                self.crowded.insert(session.clone());
+            }
+            _ => _ = self.crowded.remove(session),
+        }
+        self.lifecycles.insert(session.clone(), to);
+        if to == Lifecycle::Complete {
+            self.unheard.remove(session);
+            self.owed.values_mut().for_each(|askers| _ = askers.remove(session));
+        }
+        Ok(())
     }
 
     fn begun(&mut self, before: &State, session: &SessionId) -> Result<(), Broken> {
