@@ -45,7 +45,7 @@ impl State {
             | Event::AgentTerminated { .. }
             | Event::WorkspaceCleaned { .. } => self.change_team(event),
             Event::LineTaken { source, line } => self.take_line(source, *line),
-            Event::TaskAdded { spec, by, in_file: _ } => self.add_task(spec, by),
+            Event::TaskAdded { spec, by, in_file } => self.add_task(spec, by, *in_file),
             Event::TaskEdited { task, change, in_file: _ } => self.edit_task(task, change),
             Event::TaskStarted { task, session } => {
                 self.start_task(task, session);
@@ -168,7 +168,10 @@ impl State {
         *taken = line.max(*taken);
     }
 
-    fn add_task(&mut self, spec: &task::Spec, by: &Requester) {
+    fn add_task(&mut self, spec: &task::Spec, by: &Requester, in_file: bool) {
+        if in_file {
+            self.find_review(spec);
+        }
         self.next_task = self.next_task.max(number_in(spec.id.as_str()).saturating_add(1));
         if let Requester::Inbox { source } = by
             && let Some((file, line)) = source.rsplit_once(':')

@@ -3,6 +3,8 @@
 //!
 //! What is merged is a commit, never a branch: an approval is for one id, and what comes after it is new work.
 
+pub(crate) mod written;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
@@ -301,7 +303,7 @@ impl Review {
                 Err(format!("{commit} was sent back already; mend it and commit first"))
             }
             Stage::Approved if self.place.commit == place.commit => {
-                Err(format!("{commit} is approved already ({})", self.id))
+                Err(format!("{commit} is approved already. It can be merged: {MERGE} {}", self.id))
             }
             Stage::Rejected { .. }
             | Stage::Conflicted { .. }
@@ -335,7 +337,9 @@ impl Reviews {
 
     /// The id of the next one.
     pub(crate) fn fresh(&self) -> ReviewId {
-        ReviewId::new(format!("review-{:04}", self.by_id.len() + 1))
+        let number = |id: &ReviewId| id.as_str().rsplit('-').next().and_then(|n| n.parse::<u64>().ok());
+        let last = self.by_id.keys().filter_map(number).max().unwrap_or_default();
+        ReviewId::new(format!("review-{:04}", last.saturating_add(1)))
     }
 
     /// The one that a reviewer's task is about, while the task is that of its current round.

@@ -161,3 +161,26 @@ fn killed_between_the_approval_and_the_merge_it_merges_once() {
         ended_well(&team);
     }
 }
+
+#[test]
+fn an_approval_is_merged_once_also_if_only_the_files_are_left() {
+    let approved = |log: &str| log.contains("\"outcome\":\"approved\"");
+    let merging =
+        |log: &str| log.lines().any(|line| line.contains("\"merge_branch\"") && line.contains("allow"));
+    let moments: [&dyn Fn(&str) -> bool; 2] = [&approved, &merging];
+    for moment in moments {
+        let team = begun();
+        work_until(&team, &REQUEST, moment);
+        std::fs::remove_dir_all(team.at(".synod")).unwrap();
+        let told = team.fine(&["pump"]);
+        let merges = git(&team, &["rev-list", "--merges", "main"]);
+        assert_eq!(merges.lines().count(), 1, "{told}");
+        assert_eq!(git(&team, &["rev-parse", "main^2"]), git(&team, &["rev-parse", "agent/coder-001"]));
+        assert!(tests_pass(&team, "main"));
+        assert_eq!(team.mark("tasks/requests.task.md", "task-001"), Some(domain::task::Mark::Done), "{told}");
+        let plan = team.read("tasks/plan-task-002.task.md");
+        assert!(plan.contains(&format!("verdict: merged {merges}")), "{plan}");
+        assert!(plan.contains("checks: lint passed, test passed"), "{plan}");
+        team.is_in_order();
+    }
+}

@@ -4,8 +4,9 @@ use std::collections::BTreeSet;
 
 use crate::event::Event;
 use crate::id::TaskId;
-use crate::review::{Move, Review, Stage};
+use crate::review::{Move, Review, Stage, written};
 use crate::state::{State, Step};
+use crate::task::Spec;
 
 impl State {
     pub(super) fn look_over(&mut self, event: &Event) {
@@ -18,6 +19,15 @@ impl State {
                 }
             }
             _ => {}
+        }
+    }
+
+    /// A file tells of a review that is not known: nothing but the files is left of it.
+    pub(super) fn find_review(&mut self, spec: &Spec) {
+        let Some(review) = written::read(spec) else { return };
+        self.reviews.by_task.insert(review.task.clone(), review.id.clone());
+        if self.reviews.by_id.get(&review.id).is_none_or(|known| known.round < review.round) {
+            self.reviews.by_id.insert(review.id.clone(), review);
         }
     }
 

@@ -13,7 +13,7 @@ use crate::gate::{self, Asker, Ruling, Verdict};
 use crate::id::{AgentId, ReviewId, SessionId, Time};
 use crate::label::Label;
 use crate::message::{Envelope, Kind};
-use crate::review::{self, Finding, Move, Place, Review, Stage, short};
+use crate::review::{self, Finding, Move, Place, Review, Stage, short, written};
 use crate::role::Permission;
 use crate::session::Message;
 use crate::spawn;
@@ -36,7 +36,8 @@ pub(super) fn narrow(state: &State, session: &Session, act: &Act, ruling: Ruling
     match act {
         Act::RequestReview { .. } => {
             let before = state.reviews.open_of(&session.agent, session.task.as_ref());
-            match before.filter(|before| is_last_round(state, before)) {
+            let waits = |before: &Review| before.stage == Stage::Asked;
+            match before.filter(|before| is_last_round(state, before) && !waits(before)) {
                 Some(before) => {
                     let most = state.settings.review.max_review_rounds;
                     let said = format!(
@@ -141,13 +142,14 @@ pub(super) fn perform(
     }
     let words = verdict_words(state, review, &session.agent, &to);
     let by = format!("agent:{}", session.agent);
-    let mut events = vec![Event::ReviewMoved {
+    let mut events = Vec::from_iter(write_down(state, review, &to));
+    events.push(Event::ReviewMoved {
         review: review.id.clone(),
         commit: review.place.commit.clone(),
         to,
         by: session.agent.clone(),
         session: id.clone(),
-    }];
+    });
     let envelope = Envelope {
         kind: Kind::Response,
         in_reply_to: Some(review.id.to_string()),
@@ -166,6 +168,19 @@ pub(super) fn perform(
     events.extend(ended);
     let told = if approved { "is told" } else { "gets the issues" };
     (events, Finish::Done, format!("{} is answered; {} {told}", review.id, review.author))
+}
+
+/// How a review stands then, in the file of the reviewer's task: the files alone must be enough.
+fn write_down(state: &State, review: &Review, to: &Move) -> Option<Event> {
+    let after = review.after(to, &BTreeSet::new()).ok()?;
+    let task = state.tasks.get(&review.task)?;
+    let mut properties = task.spec.properties.clone();
+    properties.extend(written::write(&after));
+    if properties == task.spec.properties {
+        return None;
+    }
+    let change = task::Change::Properties(properties);
+    Some(Event::TaskEdited { task: review.task.clone(), change, in_file: false })
 }
 
 /// The answer as the author and the reviewer's task show it.
@@ -230,12 +245,11 @@ pub(super) fn found(
     finding: Option<&Finding>,
     finished: Event,
 ) -> (Vec<Event>, Option<String>) {
-    let moved = |review: &Review, to: Move| Event::ReviewMoved {
-        review: review.id.clone(),
-        commit: review.place.commit.clone(),
-        to,
-        by: session.agent.clone(),
-        session: id.clone(),
+    let moved = |review: &Review, to: Move| {
+        let written = write_down(state, review, &to);
+        let (commit, by) = (review.place.commit.clone(), session.agent.clone());
+        let moved = Event::ReviewMoved { review: review.id.clone(), commit, to, by, session: id.clone() };
+        Vec::from_iter(written).into_iter().chain([moved]).collect::<Vec<_>>()
     };
     let about = |commit: &str| {
         let merges = match &call.want {
@@ -248,7 +262,7 @@ pub(super) fn found(
     };
     let step = |commit: &str, to: Move| {
         let review = about(commit).filter(|review| review.after(&to, &BTreeSet::new()).is_ok());
-        review.map(|review| moved(review, to))
+        review.map(|review| moved(review, to)).unwrap_or_default()
     };
     match finding {
         None => (vec![finished], None),
@@ -287,6 +301,11 @@ fn ask(
         return Err("not a request_review".to_owned());
     };
     let before = state.reviews.open_of(&session.agent, session.task.as_ref());
+    if let Some(left) = before.filter(|before| is_left(state, before) && before.place == *place) {
+        let review = Review { session: id.clone(), call: call.id.clone(), ..left.clone() };
+        let name = review.id.clone();
+        return Ok((vec![Event::ReviewAsked { review: Box::new(review) }], name));
+    }
     if let Some(before) = before {
         before.may_ask_again(place)?;
         // Another call, let through beside this one, had the last round.
@@ -334,6 +353,13 @@ fn ask(
     let name = review.id.clone();
     events.push(Event::ReviewAsked { review: Box::new(review) });
     Ok((events, name))
+}
+
+/// Whether the reviewer has it and nobody waits for the answer any more: all but the files was lost, or a person cut the
+/// conversation.
+fn is_left(state: &State, review: &Review) -> bool {
+    let waits = state.sessions.get(&review.session).and_then(|session| session.pending(&review.call));
+    review.stage == Stage::Asked && waits.is_none()
 }
 
 /// Who looks at the work: who was named, who looked at it before, or the first who may.
@@ -400,12 +426,8 @@ fn spec_of(
     spec.tag = Some(review::TAG.to_owned());
     spec.parent.clone_from(&session.task);
     spec.priority = own.and_then(|own| own.spec.priority);
-    let own = [
-        ("requested_by", id.to_string()),
-        (review::PROPERTY, review.id.to_string()),
-        ("commit", review.place.commit.clone()),
-    ];
-    spec.properties.extend(own.map(|(key, value)| (key.to_owned(), value)));
+    spec.properties.insert("requested_by".to_owned(), id.to_string());
+    spec.properties.extend(written::write(review));
     if !delegation::members(state, &delegation::chain(state, session)).is_empty() {
         spec.properties.insert(delegation::CHAIN.to_owned(), review.reviewer.to_string());
     }

@@ -51,6 +51,32 @@ fn moves() -> [Move; 8] {
 }
 
 #[test]
+fn a_review_is_known_again_from_the_properties_of_its_task() {
+    for stage in stages() {
+        let checks = BTreeMap::from([(Check::Lint, true), (Check::Test, false)]);
+        let known = Review { checks, ..review(stage.clone()) };
+        let title = format!("Review of {}, round 1", known.title);
+        let mut spec = crate::task::Spec::new(known.task.clone(), "tasks/a.task.md", title);
+        spec.assignee = Some(known.reviewer.clone());
+        spec.parent.clone_from(&known.about);
+        spec.properties = written::write(&known);
+        assert_eq!(written::read(&spec), None, "nobody asked for it");
+        spec.properties.insert("requested_by".to_owned(), known.session.to_string());
+        let expected = match stage {
+            // The task's result has them.
+            Stage::Rejected { .. } => Stage::Rejected { issues: vec!["what task-003 says".to_owned()] },
+            // The task has ended, which is said next.
+            Stage::Lapsed => Stage::Asked,
+            stage => stage,
+        };
+        let nobody = CallId::new("");
+        assert_eq!(written::read(&spec), Some(Review { stage: expected, call: nobody, ..known }));
+        spec.properties.insert("verdict".to_owned(), "fine".to_owned());
+        assert_eq!(written::read(&spec), None);
+    }
+}
+
+#[test]
 fn each_stage_allows_what_the_table_says() {
     let nothing = BTreeSet::new();
     // In the order of `moves`.

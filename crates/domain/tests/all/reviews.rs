@@ -451,3 +451,48 @@ fn who_ended_its_own_task_and_waits_for_a_review_is_told_when_all_above_ends() {
     assert!(results.iter().any(|text| text.starts_with("review-0001 was cancelled")), "{results:?}");
     assert_eq!(home.calls_to_model("coder-001").len(), 1, "it goes on");
 }
+
+/// The same team, of which nothing is left but the task files.
+fn from_files(before: &Home) -> Home {
+    let mut home = Home::new(&TEAM);
+    for task in before.state.tasks.values() {
+        let (spec, mark) = (Box::new(task.spec.clone()), before.state.mark_of(task));
+        home.give(Input::TaskRead { spec, mark, result: task.result.clone() });
+    }
+    home
+}
+
+#[test]
+fn an_approval_is_known_from_the_files_alone() {
+    let mut home = coding();
+    home.submits("c1");
+    home.rejects("no test");
+    home.submits("c2");
+    let asked = from_files(&home);
+    assert_eq!((asked.review().round, &asked.review().stage), (2, &Stage::Asked));
+    home.checks("c2", &PASSED);
+    home.wants("reviewer-001", &[verdict(true, &[])]);
+    home.says("reviewer-001", "approved");
+    let found = from_files(&home);
+    assert_eq!(found.review(), &Review { call: domain::id::CallId::new(""), ..home.review().clone() });
+    home.says("coder-001", "done: review-0001 is approved");
+    let mut found = from_files(&home);
+    found.task("merge it", "coordinator-001");
+    found.wants("coordinator-001", &[merge()]);
+    assert_eq!(found.calls_to_tools("coordinator-001").len(), 1, "the gate lets it through");
+}
+
+#[test]
+fn who_asks_about_what_is_looked_at_already_waits_for_that_answer() {
+    let mut home = coding();
+    home.submits("c1");
+    let mut found = from_files(&home);
+    let (round, task) = (found.review().round, found.review().task.clone());
+    found.submits("c1");
+    assert_eq!((found.review().round, &found.review().task), (round, &task));
+    let reviews = found.state.tasks.values().filter(|t| t.spec.properties.contains_key("review"));
+    assert_eq!(reviews.count(), 1, "no second one is asked for");
+    found.checks("c1", &PASSED);
+    found.wants("reviewer-001", &[verdict(true, &[])]);
+    assert!(found.results("coder-001")[0].contains("It can be merged"), "{:?}", found.results("coder-001"));
+}
