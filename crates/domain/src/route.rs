@@ -1,5 +1,6 @@
 //! Who gets a piece of work: the first rule that fits and has somebody for it. In this order: the assignee it names,
-//! `routing.inbox`, `routing.tags` as written, responsibilities, words of the request, the planner, `routing.fallback`.
+//! `routing.inbox`, `routing.tags` as written, responsibilities, words of the request, `routing.planner` or who is a planner,
+//! `routing.fallback`.
 //! Between agents that fit a rule alike, the one with the lower `priority` gets it, then the one whose id comes first.
 
 use crate::agent;
@@ -255,6 +256,12 @@ fn word_of(class: &Class, spec: &task::Spec) -> Option<&'static str> {
 }
 
 fn by_planner(search: &mut Search<'_>, able: &[&agent::Spec]) -> Chosen {
+    let named = || "routing.planner".to_owned();
+    match &search.state.settings.routing.planner {
+        Some(agent) if search.is_there(agent) => return search.take(named, agent, named()),
+        Some(agent) => _ = search.pass(named, Some(agent), || gone(agent)),
+        None => {}
+    }
     let rule = || "planner".to_owned();
     match able.iter().find(|agent| agent.role == "planner") {
         Some(planner) => search.take(rule, &planner.id, "the planner gets what nobody else does".to_owned()),

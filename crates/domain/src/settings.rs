@@ -465,13 +465,16 @@ pub struct Routing {
     /// Whether words of the request (plan, fix, review) say who gets it.
     #[serde(skip_serializing_if = "is_true")]
     pub keywords: bool,
+    /// Who splits a request that nobody answers for; the first with the role `planner` if none is named.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub planner: Option<AgentId>,
     /// Who gets what nobody else gets.
     pub fallback: Option<AgentId>,
 }
 
 impl Default for Routing {
     fn default() -> Self {
-        Self { inbox: BTreeMap::new(), tags: Vec::new(), keywords: true, fallback: None }
+        Self { inbox: BTreeMap::new(), tags: Vec::new(), keywords: true, planner: None, fallback: None }
     }
 }
 

@@ -191,6 +191,11 @@ pub(crate) const SHAPE: Shape = Shape::Record(&[
                 Shape::Bool,
                 "whether words of a request (plan, fix, review) lead to a planner, coder or reviewer (true)",
             ),
+            may(
+                "planner",
+                Shape::Id,
+                "who splits a request that nobody answers for (the first agent that is a planner)",
+            ),
             may("fallback", Shape::Id, "who gets what nobody else gets"),
         ]),
         "who gets what comes in",
@@ -570,6 +575,7 @@ fn routing(node: &Node) -> Routing {
         inbox: agents("inbox").collect(),
         tags: agents("tags").collect(),
         keywords: node.get("keywords").and_then(Node::bool).unwrap_or(Routing::default().keywords),
+        planner: node.get_text("planner").and_then(|t| AgentId::parse(&t).ok()),
         fallback: node.get_text("fallback").and_then(|t| AgentId::parse(&t).ok()),
     }
 }

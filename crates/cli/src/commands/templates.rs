@@ -25,7 +25,7 @@ impl Template {
     pub fn example(self) -> &'static str {
         match self {
             Self::Team => "synod run \"Is there enough disk space for the nightly backup?\"",
-            Self::Code => "synod run --to coordinator-001 \"Greet people by name\"",
+            Self::Code => "synod run \"Greet people by name\"",
         }
     }
 }

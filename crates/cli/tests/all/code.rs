@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::team::{Team, until};
 
-const REQUEST: [&str; 4] = ["run", "--to", "coordinator-001", "Greet people by name"];
+const REQUEST: [&str; 2] = ["run", "Greet people by name"];
 
 pub fn begun() -> Team {
     let team = Team::nothing();

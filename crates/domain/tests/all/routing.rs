@@ -231,3 +231,18 @@ fn words_can_be_turned_off() {
     let old: Routing = serde_json::from_str(r#"{"inbox":{},"tags":[],"fallback":null}"#).unwrap();
     assert_eq!(old, Routing::default(), "what an old journal has means what it meant for a new one");
 }
+
+#[test]
+fn the_planner_can_be_named_and_one_that_is_gone_is_passed_over() {
+    for (named, chosen) in
+        [("x", ("x", "routing.planner")), ("gone", ("p", "the planner gets what nobody else does"))]
+    {
+        let mut home =
+            Home::with(&[], |settings| settings.routing.planner = Some(AgentId::new(named)), |_| {});
+        TEAM.iter().for_each(|line| hire(&mut home, line));
+        let (found, tried) = explain(&home.state, &spec("Greet people"), None);
+        assert_eq!(found, Some((AgentId::new(chosen.0), chosen.1.to_owned())));
+        assert!(tried.iter().any(|tried| tried.rule == "routing.planner"), "{tried:?}");
+        assert_eq!(route(&home.state, &spec("Fix it"), None).unwrap().0.as_str(), "c", "words come first");
+    }
+}

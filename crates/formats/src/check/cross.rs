@@ -260,8 +260,10 @@ fn check_settings(settings: &Settings, file: &SourceFile<'_>, notes: &mut Notes<
     for agent in settings.budgets.agents.keys() {
         known.agent(agent.as_str(), span(root.as_ref(), &["budgets", "agents", agent.as_str()]), notes);
     }
-    if let Some(agent) = &settings.routing.fallback {
-        known.agent(agent.as_str(), span(root.as_ref(), &["routing", "fallback"]), notes);
+    for (key, agent) in [("planner", &settings.routing.planner), ("fallback", &settings.routing.fallback)] {
+        if let Some(agent) = agent {
+            known.agent(agent.as_str(), span(root.as_ref(), &["routing", key]), notes);
+        }
     }
 }
 

@@ -267,6 +267,7 @@ fn settings_are_read_whole() {
                 ("jobs:*".to_owned(), AgentId::new("job-hunter")),
             ],
             keywords: true,
+            planner: None,
             fallback: Some(AgentId::new("planner-001")),
         },
         approvals: domain::settings::Approvals { expire_ms: Some(86_400_000), on_expiry: Default::default() },
@@ -353,6 +354,7 @@ fn every_section_of_the_settings_is_read_whole() {
         },
         routing: domain::settings::Routing {
             keywords: false,
+            planner: Some(AgentId::new("planner-001")),
             fallback: Some(AgentId::new("planner-001")),
             ..Default::default()
         },
