@@ -3,6 +3,7 @@
 
 mod audit;
 mod bus;
+mod cancel;
 mod delegation;
 mod domain_events;
 mod edit_event;
@@ -36,7 +37,7 @@ struct Figure {
     run: fn() -> anyhow::Result<Vec<Measurement>>,
 }
 
-const FIGURES: [Figure; 17] = [
+const FIGURES: [Figure; 18] = [
     Figure { name: "audit", run: audit::run },
     Figure { name: "domain-events", run: domain_events::run },
     Figure { name: "journal-append", run: journal_append::run },
@@ -53,6 +54,7 @@ const FIGURES: [Figure; 17] = [
     Figure { name: "queue", run: queue::run },
     Figure { name: "bus", run: bus::run },
     Figure { name: "delegation", run: delegation::run },
+    Figure { name: "cancel", run: cancel::run },
     Figure { name: "many", run: many::run },
 ];
 
