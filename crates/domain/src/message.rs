@@ -4,9 +4,12 @@
 //! A message is delivered by standing in a session of its receiver: one journalled event is the sending, the
 //! delivery and the order. What is shown first when several wait is decided by [`order`].
 
+use std::cmp::Reverse;
+
 use serde::{Deserialize, Serialize};
 
-use crate::id::{AgentId, SessionId};
+use crate::apply::number_in;
+use crate::id::{AgentId, MessageId, SessionId};
 use crate::session::{Message, Speaker};
 
 /// The receiver that means all other agents.
@@ -219,16 +222,24 @@ pub fn urgency(message: &Message) -> Urgency {
 /// they came where that is the same. Results of tools may stand between them and stay where they are, and so does all
 /// that the agent has answered, or that a summary stands for.
 pub fn order(messages: &mut [Message]) {
+    order_behind(messages, None);
+}
+
+/// The same, if a summary stands for what is numbered up to `through`: what came while it was made overtakes nothing of that,
+/// or it would be taken for summarised.
+pub fn order_behind(messages: &mut [Message], through: Option<&MessageId>) {
+    let last = through.map_or(0, |id| number_in(id.as_str()));
+    let rank = |message: &Message| (number_in(message.id.as_str()) > last, Reverse(urgency(message)));
     let ends = |message: &Message| matches!(message.speaker, Speaker::Assistant | Speaker::System);
     for waiting in messages.split_mut(ends) {
         let is_said = |at: &usize| waiting[*at].speaker == Speaker::User;
         let places: Vec<usize> = (0..waiting.len()).filter(is_said).collect();
-        if places.windows(2).all(|pair| urgency(&waiting[pair[0]]) >= urgency(&waiting[pair[1]])) {
+        if places.windows(2).all(|pair| rank(&waiting[pair[0]]) <= rank(&waiting[pair[1]])) {
             continue;
         }
         let mut said: Vec<Message> = places.iter().map(|at| waiting[*at].clone()).collect();
         // The sort is stable.
-        said.sort_by_key(|message| std::cmp::Reverse(urgency(message)));
+        said.sort_by_key(rank);
         places.into_iter().zip(said).for_each(|(at, message)| waiting[at] = message);
     }
 }

@@ -40,7 +40,8 @@ pub(super) struct History {
 impl History {
     /// Of the messages of a file, oldest first.
     pub(super) fn of(mut all: Vec<Message>, place: String) -> Self {
-        message::order(&mut all);
+        let through = all.iter().rev().find_map(|message| message.summary_through.clone());
+        message::order_behind(&mut all, through.as_ref());
         all.iter_mut().for_each(head);
         let mut messages = Vec::with_capacity(all.len());
         let mut summaries: Vec<(usize, Message)> = Vec::new();
@@ -71,6 +72,7 @@ impl History {
             }
             messages.push(message);
         }
+        let parts = closed(&messages, parts);
         let is_said = |message: &Message| message.speaker == Speaker::User;
         let (goal, asked) = (messages.iter().position(is_said), messages.iter().rposition(is_said));
         let (summary, first) = match summaries.pop() {
@@ -98,11 +100,26 @@ impl History {
         }
     }
 
-    /// The last message of the parts up to `end` that has a name of its own.
+    /// The newest message of the parts up to `end` that has a name of its own: a summary of them stands for all up to it.
     pub(super) fn last_id(&self, end: usize) -> Option<MessageId> {
         let messages = &self.messages[..self.parts[..end].last()?.end];
-        messages.iter().rev().map(|m| &m.id).find(|id| number(id) > 0).cloned()
+        messages.iter().map(|m| &m.id).filter(|id| number(id) > 0).max_by_key(|id| number(id)).cloned()
     }
+}
+
+/// Parts of which each has only messages that came before those of the next: what is read in another order than it came in
+/// stays together, so that a summary up to the end of a part stands for all that is numbered before it.
+fn closed(messages: &[Message], parts: Vec<Range<usize>>) -> Vec<Range<usize>> {
+    let mut all: Vec<(Range<usize>, u32)> = Vec::with_capacity(parts.len());
+    for mut part in parts {
+        let numbers = || messages[part.clone()].iter().map(|m| number(&m.id)).filter(|number| *number > 0);
+        let (oldest, mut newest) = (numbers().min().unwrap_or(u32::MAX), numbers().max().unwrap_or(0));
+        while let Some((before, last)) = all.pop_if(|(_, last)| *last > oldest) {
+            (part.start, newest) = (before.start, newest.max(last));
+        }
+        all.push((part, newest));
+    }
+    all.into_iter().map(|(part, _)| part).collect()
 }
 
 /// What stands on a message is told above its words.
@@ -123,13 +140,11 @@ pub(super) fn cut(message: &mut Message, bytes_max: usize, place: &str) {
     }
 }
 
-/// How many of the messages before it a summary stands for. Of a summary whose last message is gone, as many as were
-/// numbered before it.
+/// How many of the messages before it a summary stands for: all up to its last message by number, also if that is gone.
 fn stands_for(before: &[Message], summary: &Message) -> usize {
     let Some(through) = &summary.summary_through else { return 0 };
-    let exact = before.iter().rposition(|m| m.id == *through);
-    let by_number = || before.iter().rposition(|m| number(&m.id) > 0 && number(&m.id) <= number(through));
-    exact.or_else(by_number).map_or(0, |at| at + 1)
+    let is_older = |m: &Message| number(&m.id) > 0 && number(&m.id) <= number(through);
+    before.iter().rposition(|m| m.id == *through || is_older(m)).map_or(0, |at| at + 1)
 }
 
 /// The number in `m-0042`; 0 for a message that has none.

@@ -1,6 +1,7 @@
 //! Random conversations and tiny windows.
 
 use domain::id::{CallId, MessageId, Time};
+use domain::message::{Envelope, Urgency};
 use domain::session::{Message, Speaker};
 use domain::tool::{Act, Call, Want};
 use proptest::prelude::*;
@@ -152,6 +153,40 @@ proptest! {
             }
         }
         prop_assert!(false, "it never comes to an end");
+    }
+
+    /// However urgent what waits is, and what comes while a summary is made: each message is in the summary or sent, and
+    /// none of them both.
+    #[test]
+    fn what_comes_while_a_summary_is_made_is_not_taken_for_summarised(
+        waits in prop::collection::vec((0usize..4, 10usize..2_000), 2..12),
+        comes in prop::collection::vec((0usize..4, 10usize..2_000), 0..5),
+    ) {
+        let mut all = talk(&[Step::Spoke(10)]);
+        let said = |all: &mut Vec<Message>, steps: &[(usize, usize)]| {
+            for (urgency, size) in steps {
+                let envelope = Envelope { priority: Urgency::ALL[*urgency], ..Envelope::default() };
+                let plain = message(all.len() + 1, Speaker::User, "x".repeat(*size));
+                all.push(Message { envelope: Some(Box::new(envelope)), ..plain });
+            }
+        };
+        said(&mut all, &waits);
+        let names = |history: &History, parts: std::ops::Range<usize>| {
+            let parts = history.parts[parts].iter().flat_map(|part| &history.messages[part.clone()]);
+            parts.map(|m| m.id.clone()).collect::<std::collections::BTreeSet<_>>()
+        };
+        let history = History::of(all.clone(), PLACE.to_owned());
+        let Plan::Summarise { until } = plan(&history, 1_500, true) else { return Ok(()) };
+        let summarised_ids = names(&history, history.first..until);
+        said(&mut all, &comes);
+        let summary = summarised(&history, until, all.len() + 1);
+        all.push(summary);
+        let history = History::of(all.clone(), PLACE.to_owned());
+        let sent = names(&history, history.first..history.parts.len());
+        for message in all.iter().filter(|m| m.summary_through.is_none()) {
+            let (short, whole) = (summarised_ids.contains(&message.id), sent.contains(&message.id));
+            prop_assert!(short != whole, "{} is in the summary: {short}, sent: {whole}", message.id);
+        }
     }
 
     #[test]
