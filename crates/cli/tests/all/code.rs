@@ -105,7 +105,7 @@ fn the_code_example_ends_with_a_merge_whose_tests_pass() {
 }
 
 /// A number from 0 to `most`, the same for the same seed.
-fn pick(seed: &mut u64, most: u64) -> u64 {
+pub fn pick(seed: &mut u64, most: u64) -> u64 {
     *seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
     (*seed >> 33) % (most + 1)
 }

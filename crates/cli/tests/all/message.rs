@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use crate::code::pick;
 use crate::team::{Team, until, until_so};
 
 /// Worker 1 asks worker 2 and waits; worker 2 answers with its last words.
@@ -201,4 +202,66 @@ fn tail_follows_whoever_writes_also_a_home_that_never_ran_and_a_journal_that_beg
     assert_eq!((told.code, told.stdout.lines().count()), (0, 3), "{}{}", told.stdout, told.stderr);
     assert!(told.stdout.lines().last().unwrap().contains("\"content\":\"three\""), "{}", told.stdout);
     up.stop();
+}
+
+/// Worker 1 asks worker 2 something else each time, and waits for its last words.
+fn asking(times: usize) -> Team {
+    let mut rules = "rules:\n  - tool_result: \"*\"\n    text: \"It says: {last}\"\n".to_owned();
+    for n in 1..=times {
+        let arguments = format!("{{to: worker-2, content: \"how full {n}\", wait_ms: 600000}}");
+        rules.push_str(&format!(
+            "  - matches: \"*ASK {n}*\"\n    answer: {{calls: [{{tool: send_message, arguments: {arguments}}}]}}\n  \
+             - matches: \"*how full {n}*\"\n    answer: {{text: \"{n} %\", delay_ms: 20}}\n"
+        ));
+    }
+    let team = Team::scripted(&rules);
+    team.write("agents/worker-2.agent.yaml", "id: worker-2\ntype: executor\nmodel: m\n");
+    team
+}
+
+/// How far the team is, as a person sees it: what is logged and what is said.
+fn so_far(team: &Team) -> u64 {
+    let said = ["worker-1", "worker-2"].into_iter().flat_map(|agent| team.sessions(agent));
+    let said: usize = said.map(|path| team.messages(&path).len()).sum();
+    (team.read("log/audit.jsonl").lines().count() + said) as u64
+}
+
+/// A sleeping agent is woken in its own conversation, and what it says last reaches who asked, each once: `talk` finds
+/// one conversation of each, and they are compared whole.
+#[test]
+fn killed_at_any_moment_every_message_is_heard_once_and_every_last_word_arrives() {
+    const TIMES: usize = 3;
+    let seeds = std::env::var("SYNOD_MESSAGE_SEEDS").ok().and_then(|text| text.parse().ok()).unwrap_or(2);
+    for seed in 1..=seeds {
+        let team = asking(TIMES);
+        let mut chance: u64 = seed;
+        let mut kills = 0;
+        for n in 1..=TIMES {
+            team.fine(&["message", "send", "worker-1", &format!("ASK {n}")]);
+            let is_said = || {
+                let own = team.sessions("worker-1").into_iter().flat_map(|path| team.messages(&path));
+                own.map(|message| message.content).any(|words| words == format!("It says: {n} %"))
+            };
+            let mut moment = so_far(&team);
+            for _ in 0..4 {
+                moment += pick(&mut chance, 4);
+                let process = team.start(&["pump"]);
+                until_so("the moment comes", || so_far(&team) >= moment || is_said());
+                process.kill();
+                kills += 1;
+                if is_said() {
+                    break;
+                }
+            }
+            team.to_the_end();
+        }
+        println!("seed {seed}: killed {kills} times");
+        let said = |agent: &str| team.talk(agent).into_iter().map(|m| m.content).collect::<Vec<String>>();
+        let asked =
+            |n| [format!("ASK {n}"), String::new(), format!("{n} %"), format!("It says: {n} %")].to_vec();
+        assert_eq!(said("worker-1"), (1..=TIMES).flat_map(asked).collect::<Vec<_>>(), "seed {seed}");
+        let told = |n| [format!("how full {n}"), format!("{n} %")];
+        assert_eq!(said("worker-2"), (1..=TIMES).flat_map(told).collect::<Vec<_>>(), "seed {seed}");
+        team.is_in_order();
+    }
 }
