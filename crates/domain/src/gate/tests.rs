@@ -465,3 +465,20 @@ fn a_context_is_put_unasked_unless_what_was_read_came_from_outside() {
         assert_eq!(judge_as(&agent, &policy, &act).rule, "contexts are named, not found by path", "{name}");
     }
 }
+
+#[test]
+fn what_is_synods_own_is_denied_whatever_the_file_of_an_agent_says() {
+    let raise = Act::RaiseBudget { budget: "budgets.day".to_owned(), tokens: Some(1), money: None };
+    let evidence = crate::evidence::Evidence::Approval;
+    let check = Act::Check { task: crate::id::TaskId::new("task-001"), evidence, result: String::new() };
+    for act in [raise, check] {
+        let mut asker = spec("coordinator");
+        asker.permissions.tools.allow = Some(vec!["*".to_owned()]);
+        let ruling = judge_as(&asker, &Policy::default(), &act);
+        let advice = format!("there is no tool {}", act.tool());
+        assert_eq!(
+            (ruling.verdict, ruling.rule),
+            (Verdict::Deny { advice }, format!("{} is Synod's own", act.tool()))
+        );
+    }
+}

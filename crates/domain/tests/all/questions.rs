@@ -241,3 +241,20 @@ fn a_snapshot_of_before_there_were_questions_asks_them_after_the_start() {
     domain::play(&mut state, home.at, &Input::Started, true, &mut |_, _| {}).unwrap();
     assert_eq!(state.approvals.len(), 1);
 }
+
+#[test]
+fn a_no_on_the_budget_of_a_run_leaves_that_run_parked_and_no_other() {
+    let mut home = home(Budgets { run: tokens(3_000), ..Budgets::default() });
+    let task = home.task("look", "executor-001");
+    home.wants("executor-001", &[crate::home::read("a")]);
+    home.tool_ends("executor-001", true, &"x".repeat(9_000));
+    home.answer("approval-0001", no());
+    home.give(Input::Started);
+    home.pass(DAY_MS);
+    let stands = |home: &Home| (asked(home).len(), home.state.parked().count());
+    assert_eq!(stands(&home), (0, 1), "a run has no window that opens, and is not asked about again");
+    home.task("another", "planner-001");
+    assert_eq!(home.calls_to_model("planner-001").len(), 1, "another run has its own");
+    home.mark(&task, Mark::Cancelled);
+    assert_eq!(stands(&home), (0, 0));
+}
