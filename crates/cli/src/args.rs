@@ -119,6 +119,9 @@ pub enum Command {
     /// See what agents handed on to each other.
     #[command(subcommand)]
     Delegation(DelegationCommand),
+    /// See whose work was looked at by whom, and what came of it.
+    #[command(subcommand)]
+    Review(ReviewCommand),
     /// See who has which lock, and take one away.
     #[command(subcommand)]
     Lock(LockCommand),
@@ -273,6 +276,20 @@ pub enum BudgetCommand {
         /// The most money, in the currency of `prices`; `none` for no cap.
         #[arg(long, value_name = "AMOUNT")]
         money: Option<String>,
+    },
+}
+
+/// `synod review …`
+#[derive(Debug, Subcommand)]
+pub enum ReviewCommand {
+    /// List reviews with their last round, the newest first.
+    #[command(after_help = "Example: synod review list --json")]
+    List,
+    /// Show a review with all its rounds: commits, checks, issues, and the merge.
+    #[command(after_help = "Example: synod review show review-0001")]
+    Show {
+        /// Which.
+        id: String,
     },
 }
 

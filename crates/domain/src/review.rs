@@ -3,7 +3,7 @@
 //!
 //! What is merged is a commit, never a branch: an approval is for one id, and what comes after it is new work.
 
-pub(crate) mod written;
+pub mod written;
 
 use std::collections::{BTreeMap, BTreeSet};
 

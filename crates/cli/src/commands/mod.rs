@@ -18,6 +18,7 @@ mod mark;
 mod message;
 mod policy;
 mod pump;
+mod review;
 mod route;
 mod run;
 mod schema;
@@ -34,7 +35,7 @@ use std::path::Path;
 
 use crate::args::{
     AgentCommand, Args, AuditCommand, BudgetCommand, Command, DelegationCommand, LockCommand, MessageCommand,
-    PolicyCommand, SessionCommand, TaskCommand, TrustCommand,
+    PolicyCommand, ReviewCommand, SessionCommand, TaskCommand, TrustCommand,
 };
 use crate::failure::Exit;
 use crate::home;
@@ -64,6 +65,8 @@ pub fn run(args: Args, out: &Out) -> anyhow::Result<Exit> {
         Command::Delegation(DelegationCommand::Show { id }) => {
             delegation::show(&home::find(given)?, &id, out)
         }
+        Command::Review(ReviewCommand::List) => review::list(&home::find(given)?, out),
+        Command::Review(ReviewCommand::Show { id }) => review::show(&home::find(given)?, &id, out),
         Command::Lock(LockCommand::List) => lock::list(&home::find(given)?, out),
         Command::Lock(LockCommand::Free { name }) => lock::free(&home::find(given)?, &name, out),
         Command::Task(TaskCommand::List { open }) => task::list(&home::find(given)?, open, out),

@@ -46,7 +46,7 @@ pub(crate) fn write(review: &Review) -> BTreeMap<String, String> {
 }
 
 /// The review that a reviewer's task is about, as its file tells it; `None` if it is no such task. Nobody waits for it yet.
-pub(crate) fn read(spec: &Spec) -> Option<Review> {
+pub fn read(spec: &Spec) -> Option<Review> {
     let get = |key: &str| spec.properties.get(key).cloned();
     let stage = match get(VERDICT).as_deref() {
         None => Stage::Asked,
