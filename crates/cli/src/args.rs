@@ -108,7 +108,7 @@ pub enum Command {
         reason: String,
     },
     /// End a task, a delegation, a session or a run, with all that is below it.
-    #[command(after_help = "Examples:\n  synod cancel task-001\n  synod cancel run task-001")]
+    #[command(after_help = "Example: synod cancel task-001\n         synod cancel run task-001")]
     Cancel {
         /// Its id; see `synod task list`, `synod delegation list` and `synod session list`. Or the word `run`.
         what: String,

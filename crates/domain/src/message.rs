@@ -228,8 +228,9 @@ pub fn order(messages: &mut [Message]) {
 /// The same, if a summary stands for what is numbered up to `through`: what came while it was made overtakes nothing of that,
 /// or it would be taken for summarised.
 pub fn order_behind(messages: &mut [Message], through: Option<&MessageId>) {
-    let last = through.map_or(0, |id| number_in(id.as_str()));
-    let rank = |message: &Message| (number_in(message.id.as_str()) > last, Reverse(urgency(message)));
+    let last = through.map(|id| number_in(id.as_str()));
+    let is_behind = |message: &Message| last.is_some_and(|last| number_in(message.id.as_str()) > last);
+    let rank = |message: &Message| (is_behind(message), Reverse(urgency(message)));
     let ends = |message: &Message| matches!(message.speaker, Speaker::Assistant | Speaker::System);
     for waiting in messages.split_mut(ends) {
         let is_said = |at: &usize| waiting[*at].speaker == Speaker::User;

@@ -156,19 +156,23 @@ pub(super) fn tell_left_behind(
     acting: Option<&SessionId>,
 ) -> Vec<Event> {
     let mut stopped = BTreeMap::new();
-    let mut told: BTreeSet<SessionId> = acting.into_iter().cloned().collect();
+    let mut spoken_to: BTreeSet<SessionId> = BTreeSet::new();
     for event in &events {
         match event {
             Event::Moved { session, to: Lifecycle::Complete, reason, .. } => {
                 _ = stopped.insert(session.clone(), reason.clone())
             }
-            Event::MessageAdded { session, .. } => _ = told.insert(session.clone()),
+            Event::MessageAdded { session, .. } => _ = spoken_to.insert(session.clone()),
             _ => {}
         }
     }
-    told.extend(stopped.keys().cloned());
+    let out: BTreeSet<SessionId> = acting.into_iter().chain(stopped.keys()).cloned().collect();
     for (id, reason) in &stopped {
         let Some(session) = state.sessions.get(id) else { continue };
+        // Who hears of the end of another task knows nothing of this conversation.
+        let task = session.task.as_ref().and_then(|task| state.tasks.get(task));
+        let asker = task.and_then(|task| asker_of(state, task)).filter(|asker| spoken_to.contains(*asker));
+        let told = out.iter().chain(asker).cloned().collect();
         let text = format!("{} cannot answer: {reason}", session.agent);
         let askers = tell_askers(state, at, (id, session), &told, (&Finish::Failed, &text));
         // Whoever is stopped itself gets nothing: its calls have their results already.

@@ -330,3 +330,24 @@ fn an_agent_without_a_file_gets_nothing_new_and_finishes_what_it_has() {
     assert_eq!(line(&home.says("executor-001", "92 %")), "replied message_added waiting");
     assert_eq!(home.refusal(Input::AgentGone(AgentId::new("ghost-001"))), "there is no agent ghost-001");
 }
+
+#[test]
+fn who_hears_of_a_task_that_ended_also_hears_that_another_question_stays_unanswered() {
+    let made = |spec: &mut domain::agent::Spec| {
+        if spec.id.as_str() == "executor-001" {
+            spec.spawned_by = Some(domain::spawn::Origin::Agents(vec![AgentId::new("planner-001")]));
+        }
+    };
+    let mut home = Home::with(&["planner-001", "executor-001"], |_| {}, made);
+    home.task("plan", "planner-001");
+    let acts = [tell("executor-001", "how full is the disk?"), create("look", "executor-001", &[])];
+    home.wants("planner-001", &acts);
+    home.give(Input::TerminateWanted {
+        agent: AgentId::new("executor-001"),
+        reason: "it is late".to_owned(),
+        by: "dana".to_owned(),
+    });
+    let heard = home.heard("planner-001");
+    let count = |words: &str| heard.iter().filter(|text| text.contains(words)).count();
+    assert_eq!((count("has ended"), count("executor-001 cannot answer")), (1, 1), "{heard:?}");
+}
