@@ -218,15 +218,13 @@ pub fn tail(home: &Path, filter: &MessageFilter, all: bool, out: &Out) -> anyhow
         let is_there = path.exists();
         let journal = is_there.then(|| Sqlite::open_read_only(&path).ok()).flatten();
         let is_unread = is_there && journal.is_none();
-        match journal {
-            Some(journal) => {
-                if follower.read(journal, all, out)? {
-                    return Ok(Exit::Ok);
-                }
+        if let Some(journal) = journal {
+            if follower.read(journal, all, out)? {
+                return Ok(Exit::Ok);
             }
+        } else if !is_there {
             // A home that has never run, or whose journal was deleted: all that it will say is new.
-            None if !is_there => follower.after = Some(Seq(0)),
-            None => {}
+            follower.after = Some(Seq(0));
         }
         changes.wait(is_unread.then_some(LOOK_AGAIN));
     }
