@@ -378,7 +378,11 @@ impl State {
         session.stage = Stage::Resting;
         match tail {
             Tail::Answered => session.forget_unheard(),
-            Tail::Unanswered => session.unread = true,
+            Tail::Unanswered => {
+                // What the model was asked with is asked anew.
+                session.unread = true;
+                session.unheard.append(&mut session.hearing);
+            }
             Tail::Calls { said, calls } => {
                 session.forget_unheard();
                 let calls = calls

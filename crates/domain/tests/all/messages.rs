@@ -351,3 +351,24 @@ fn who_hears_of_a_task_that_ended_also_hears_that_another_question_stays_unanswe
     let count = |words: &str| heard.iter().filter(|text| text.contains(words)).count();
     assert_eq!((count("has ended"), count("executor-001 cannot answer")), (1, 1), "{heard:?}");
 }
+
+#[test]
+fn what_was_said_before_a_cut_is_still_to_be_read() {
+    let mut home = Home::new(&["planner-001", "executor-001", "retriever-001"]);
+    home.task("plan", "planner-001");
+    home.wants(
+        "planner-001",
+        &[create("look", "executor-001", &[]), create("explain", "retriever-001", &[])],
+    );
+    home.wants("retriever-001", &[notify("executor-001", "it is 93 % now")]);
+    home.wants("executor-001", &[read("disk")]);
+    home.tool_ends("executor-001", true, "93 %");
+    let teller = std::collections::BTreeSet::from([AgentId::new("retriever-001")]);
+    let (id, session) = home.session_of("executor-001");
+    assert_eq!((&session.hearing, session.unheard.len()), (&teller, 0), "the model is asked with it");
+    let next_message = session.next_message;
+    home.live = false;
+    home.give(Input::SessionCut { session: id.clone(), next_message, tail: Tail::Unanswered });
+    let session = &home.state.sessions[&id];
+    assert_eq!((session.hearing.len(), &session.unheard, session.unread), (0, &teller, true));
+}
