@@ -30,7 +30,7 @@ fn kept() -> Team {
     git(&team, &["init", "-q", "-b", "main"]);
     git(&team, &["config", "user.name", "olga"]);
     git(&team, &["config", "user.email", "olga@example.org"]);
-    team.write(".gitignore", ".synod/\nworkspaces/\nlog/audit.jsonl\n*.secret\n");
+    team.write(".gitignore", ".synod/\nworkspaces/\nlog/audit.jsonl\nlog/usage.jsonl\n*.secret\n");
     team.write("notes.txt", "mine\n");
     git(&team, &["add", "."]);
     git(&team, &["commit", "-q", "-m", "begin"]);
