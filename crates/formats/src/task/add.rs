@@ -16,9 +16,10 @@ impl TaskFile {
         };
         let indent = self.child_indent(at, item);
         let block = self.block(&indent, task, item.id.as_ref(), mark, extra);
-        // Below a fence that nobody closed nothing is read; above it the task is.
-        let places = [item.parts.subtree_end, own_end(item)].map(|at| (at, block.clone()));
-        self.insert_first_read(places.into());
+        // Below a fence that nobody closed nothing is read; above it the task is, unless it would take in what is there.
+        let mut places: Vec<_> = [item.parts.subtree_end, own_end(item)].map(|at| (at, block.clone())).into();
+        places.extend(self.top_places(task, mark, extra));
+        self.insert_first_read(places);
     }
 
     /// Adds many tasks that are parts of none in this file, as [`Self::add`] would one after the other, in one go.

@@ -392,3 +392,14 @@ fn normal(value: &str) -> String {
         lines.join("\n")
     }
 }
+
+#[test]
+fn a_part_for_which_there_is_no_place_below_its_task_goes_to_the_top() {
+    let text = "- [ ] \"\"\n- [x] \"\"\n  id:\n      - [x] \"\"\n  ```\n";
+    let mut file = TaskFile::parse("tasks/t.task.md", text).0;
+    let mut spec = Spec::new(TaskId::new("new-1"), "tasks/t.task.md", "new");
+    spec.text = "A".to_owned();
+    let before = file.tasks().len();
+    file.add(Some(1), &spec, Mark::Open, &[]);
+    assert!(file.find(&spec.id).is_some() && file.tasks().len() > before, "{}", file.text());
+}
