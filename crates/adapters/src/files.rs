@@ -32,7 +32,7 @@ use std::thread::JoinHandle;
 use domain::id::{Seq, SessionId};
 use domain::session::Message;
 use domain::state::State;
-use formats::diagnostic::{Diagnostic, Severity};
+use formats::diagnostic::Diagnostic;
 use ports::inputs::Inputs;
 use ports::printer::{Printer, Recorded};
 use ports::tools::Tools;
@@ -200,15 +200,7 @@ impl Files {
 
     /// Tells people what is wrong with a file that others write.
     pub fn complain(&self, path: &str, message: String) {
-        let diagnostic = Diagnostic {
-            severity: Severity::Error,
-            path: path.to_owned(),
-            line: 1,
-            column: 1,
-            span: 0..0,
-            message,
-            help: None,
-        };
+        let diagnostic = problems::of_file(path, message);
         // Nobody may listen any more, or not fast enough.
         _ = self.problems.try_send(Problem { diagnostic });
     }

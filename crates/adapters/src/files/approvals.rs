@@ -195,7 +195,7 @@ impl Desk {
         }
     }
 
-    /// Questions about budgets that no journal knows are taken back: nobody knows what was spent, and what waits asks anew.
+    /// Questions about budgets that no journal knows are taken back: nobody knows what waits there, and what does asks anew.
     pub(super) fn find_questions(&mut self) {
         for path in self.list("approvals/pending", ".approval.md") {
             let Ok(Some(found)) = disk::read(&self.home.join(&path)) else { continue };

@@ -5,6 +5,19 @@ use formats::diagnostic::{Diagnostic, Severity};
 use super::Problem;
 use super::desk::Desk;
 
+/// Something that is wrong with a file as a whole.
+pub(super) fn of_file(path: &str, message: String) -> Diagnostic {
+    Diagnostic {
+        severity: Severity::Error,
+        path: path.to_owned(),
+        line: 1,
+        column: 1,
+        span: 0..0,
+        message,
+        help: None,
+    }
+}
+
 impl Desk {
     /// Tells what is wrong with a file, once.
     pub(super) fn complain(&mut self, path: &str, diagnostics: Vec<Diagnostic>) {
@@ -22,16 +35,7 @@ impl Desk {
     }
 
     pub(super) fn complain_text(&mut self, path: &str, message: String) {
-        let diagnostic = Diagnostic {
-            severity: Severity::Error,
-            path: path.to_owned(),
-            line: 1,
-            column: 1,
-            span: 0..0,
-            message,
-            help: None,
-        };
-        self.complain(path, vec![diagnostic]);
+        self.complain(path, vec![of_file(path, message)]);
     }
 
     /// Whether the file does not read as it is.
