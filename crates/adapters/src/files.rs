@@ -10,6 +10,7 @@ mod desk;
 pub mod disk;
 mod flush;
 mod fresh;
+mod ids;
 mod inbox;
 mod labels;
 mod owned;

@@ -66,7 +66,7 @@ impl State {
                 self.label_session(&head.session, label);
                 self.adopt_session(&head.session, *lifecycle, *failed, *next_message, tail);
             }
-            Event::ApprovalsFound { next } => self.next_approval = self.next_approval.max(*next),
+            Event::ApprovalsFound { .. } | Event::IdsFound { .. } => self.count_on(event),
             Event::SessionCut { session, next_message, tail } => {
                 self.cut_session(session, *next_message, tail)
             }
@@ -130,6 +130,18 @@ impl State {
             Event::FileTrusted { path, .. } => _ = self.files.remove(path),
             Event::LabelsFound { labels } => self.label_files(labels),
             Event::ApprovalEnded { approval, outcome } => self.end_approval(at, approval, outcome),
+        }
+    }
+
+    /// Numbers that were given before this journal began are not given again.
+    fn count_on(&mut self, event: &Event) {
+        match event {
+            Event::ApprovalsFound { next } => self.next_approval = self.next_approval.max(*next),
+            Event::IdsFound { delegations, reviews } => {
+                self.delegations.found = self.delegations.found.max(*delegations);
+                self.reviews.found = self.reviews.found.max(*reviews);
+            }
+            _ => {}
         }
     }
 

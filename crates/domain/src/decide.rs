@@ -114,6 +114,7 @@ fn follow(state: &State, at: Time, input: &Input) -> Result<Vec<Event>, Refused>
             next if next > state.next_approval => Ok(vec![Event::ApprovalsFound { next }]),
             _ => Ok(Vec::new()),
         },
+        Input::IdsFound { delegations, reviews } => Ok(recover::ids(state, *delegations, *reviews)),
         Input::QuestionFound { approval } => Ok(question::orphaned(state, approval)),
         Input::SessionRead { head, status, next_message, tail, label, approvals } => {
             Ok(recover::session(state, at, head, *status, *next_message, tail, label, approvals))

@@ -124,17 +124,20 @@ pub struct Delegations {
     pub by_id: BTreeMap<DelegationId, Delegation>,
     /// Which one a task was made of.
     pub by_task: BTreeMap<TaskId, DelegationId>,
+    /// The highest number that was given before this journal began.
+    pub found: u32,
 }
 
 impl Delegations {
     /// Whether there never was one.
     pub fn is_empty(&self) -> bool {
-        self.by_id.is_empty()
+        self.by_id.is_empty() && self.found == 0
     }
 
-    /// The id of the next one.
+    /// The id of the next one. None is ever forgotten, so it is higher than all that were given.
     pub(crate) fn fresh(&self) -> DelegationId {
-        DelegationId::new(format!("delegation-{:04}", self.by_id.len() + 1))
+        let given = u64::from(self.found) + self.by_id.len() as u64;
+        DelegationId::new(format!("delegation-{:04}", given + 1))
     }
 
     /// The one that a task was made of.

@@ -167,6 +167,13 @@ pub enum Event {
         /// The number of the next one.
         next: u32,
     },
+    /// Ids were given before this journal began; new ones get higher numbers.
+    IdsFound {
+        /// The highest number of a delegation.
+        delegations: u32,
+        /// The highest number of a review.
+        reviews: u32,
+    },
     /// A person cut messages off a conversation.
     SessionCut {
         /// Which.
@@ -595,6 +602,7 @@ impl Event {
             Self::SessionOpened { .. } => "session_opened",
             Self::SessionAdopted { .. } => "session_adopted",
             Self::ApprovalsFound { .. } => "approvals_found",
+            Self::IdsFound { .. } => "ids_found",
             Self::SessionCut { .. } => "session_cut",
             Self::SessionReopened { .. } => "session_reopened",
             Self::MessageAdded { .. } => "message_added",

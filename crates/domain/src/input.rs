@@ -131,6 +131,13 @@ pub enum Input {
         /// The highest.
         highest: u32,
     },
+    /// There is no journal, and ids with numbers up to these were given before.
+    IdsFound {
+        /// The highest of a delegation.
+        delegations: u32,
+        /// The highest of a review.
+        reviews: u32,
+    },
     /// A session file was found that the journal does not know.
     SessionRead {
         /// Its head.

@@ -42,6 +42,7 @@ pub fn react(state: &State, event: &Event) -> Option<Effect> {
         | Event::SessionOpened { .. }
         | Event::SessionAdopted { .. }
         | Event::ApprovalsFound { .. }
+        | Event::IdsFound { .. }
         | Event::SessionReopened { .. }
         | Event::MessageAdded { .. }
         | Event::MessageEdited { .. }

@@ -327,18 +327,20 @@ pub struct Reviews {
     pub by_id: BTreeMap<ReviewId, Review>,
     /// Which one a reviewer's task is about, those of earlier rounds too.
     pub by_task: BTreeMap<TaskId, ReviewId>,
+    /// The highest number that was given before this journal began.
+    pub found: u32,
 }
 
 impl Reviews {
     /// Whether there never was one.
     pub fn is_empty(&self) -> bool {
-        self.by_id.is_empty()
+        self.by_id.is_empty() && self.found == 0
     }
 
     /// The id of the next one.
     pub(crate) fn fresh(&self) -> ReviewId {
         let number = |id: &ReviewId| id.as_str().rsplit('-').next().and_then(|n| n.parse::<u64>().ok());
-        let last = self.by_id.keys().filter_map(number).max().unwrap_or_default();
+        let last = self.by_id.keys().filter_map(number).max().unwrap_or_default().max(self.found.into());
         ReviewId::new(format!("review-{:04}", last.saturating_add(1)))
     }
 

@@ -3,6 +3,7 @@
 //! the log was. One thread writes it, behind the journal: what is told here has happened.
 
 pub mod checkpoints;
+mod given;
 pub mod history;
 pub mod line;
 mod log;
@@ -25,6 +26,7 @@ use domain::state::State;
 use ports::printer::{Printer, Recorded};
 
 use crate::files::Files;
+pub use given::{Given, given};
 use line::Line;
 pub use log::{Journal, KEY_VARIABLE, Log, origin_of};
 use note::Checkpoint;

@@ -179,6 +179,7 @@ impl Trail {
             | Event::TaskEnded { .. }
             | Event::TaskReopened { .. }
             | Event::ApprovalsFound { .. }
+            | Event::IdsFound { .. }
             | Event::SessionReopened { .. }
             | Event::MessageAdded { .. }
             | Event::CallAwaited { .. }

@@ -249,11 +249,12 @@ impl Desk {
             Job::Conversation(session, reply) => self.parked.push((session, reply)),
             Job::Scan(reply) => {
                 self.settle();
-                self.count_approvals();
                 if self.is_new {
+                    self.find_ids();
                     self.find_labels();
                     self.find_questions();
                 }
+                self.count_approvals();
                 let stamps = stamps::take(&self.home);
                 self.to_name = Some(BTreeSet::new());
                 for path in self.all_files() {

@@ -8,7 +8,7 @@ use adapters::audit::line::{Kind, Line, NO_PREV};
 use adapters::audit::note::{Check, Checkpoint, Note, Signer, Verifier};
 use adapters::audit::tree::{Hash, hash};
 use adapters::audit::verify::{Fault, Report, Wanted, What, verify};
-use adapters::audit::{CHECKPOINTS, Journal, KEY, KEYS, LOG, Listener, Log, Trail, spawn};
+use adapters::audit::{CHECKPOINTS, Given, Journal, KEY, KEYS, LOG, Listener, Log, Trail, given, spawn};
 use domain::agent;
 use domain::approval::{Answer, Outcome};
 use domain::event::Event;
@@ -68,6 +68,34 @@ fn a_log_is_good_as_it_was_written() {
     let key = std::fs::read_to_string(home.path().join(KEYS)).unwrap();
     let wanted = Wanted { keys: vec![Verifier::parse(&key).unwrap()], ..Wanted::default() };
     assert!(verify(home.path(), &wanted).unwrap().is_good());
+}
+
+#[test]
+fn the_log_says_which_ids_were_given_and_believes_only_its_own_words() {
+    let home = tempfile::tempdir().unwrap();
+    assert_eq!(given(home.path()).unwrap(), Given::default(), "there is no log");
+    let mut log = Log::open(home.path(), &Audit::default(), Journal { last: 0, told: 0, at: AT }).unwrap();
+    let new = |kind| Line::new(kind, formats::time::print(AT), 1, "allow");
+    let delegated = |id: &str| Line { note: format!("{id}: a-1 → b-1"), ..new(Kind::Gate) };
+    let reviewed = |args: &str| Line { args: args.to_owned(), ..new(Kind::Review) };
+    let mut lines = vec![
+        delegated("delegation-0009"),
+        delegated("delegation-12345"),
+        delegated("delegation-0010"),
+        reviewed("review-0004 round 2: c0ffee"),
+        reviewed("review-0003: c0ffee"),
+        // Words of agents.
+        Line { args: "delegation-99998: a".to_owned(), note: "a".to_owned(), ..new(Kind::Gate) },
+        Line { note: "review-0098: a".to_owned(), ..reviewed("") },
+        Line { note: "delegation-99997: a".to_owned(), ..new(Kind::Call) },
+    ];
+    log.append(&mut lines, 1).unwrap();
+    log.close();
+    // What a crash or somebody else left.
+    let mut bytes = read(home.path());
+    bytes.extend_from_slice(b"\xff\n{\"note\":\"delegation-99996: a\"}\n{\"note\":\"delegation-9");
+    std::fs::write(home.path().join(LOG), bytes).unwrap();
+    assert_eq!(given(home.path()).unwrap(), Given { delegations: 12345, reviews: 4 });
 }
 
 /// The line on which a byte stands, from 1; its line end belongs to it.

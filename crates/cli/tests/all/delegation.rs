@@ -69,6 +69,28 @@ fn delegated_work_goes_on_without_a_journal() {
     assert_eq!(team.tasks(TASKS).len(), 3, "nothing was handed on twice");
 }
 
+#[test]
+fn an_id_that_was_given_is_not_given_again_when_the_journal_is_lost() {
+    let team = chain(2, "    text: 92 % full\n");
+    let given = |id: &str| team.read("log/audit.jsonl").matches(&format!("\"note\":\"{id}: ")).count();
+    for _ in 0..2 {
+        team.fine(&["task", "add", "Is the disk fine?"]);
+        assert_eq!(team.pump(), 0);
+    }
+    assert_eq!((given("delegation-0001"), given("delegation-0002")), (1, 1));
+    std::fs::remove_dir_all(team.at(".synod")).unwrap();
+    for _ in 0..2 {
+        team.fine(&["task", "add", "Is the disk fine?"]);
+        assert_eq!(team.pump(), 0);
+    }
+    let log = team.read("log/audit.jsonl");
+    for id in ["delegation-0001", "delegation-0002", "delegation-0003", "delegation-0004"] {
+        assert_eq!(given(id), 1, "{id}: {log}");
+    }
+    let list = team.fine(&["delegation", "list"]);
+    assert!(list.contains("delegation-0004") && !list.contains("delegation-0002"), "{list}");
+}
+
 /// Processes of the machine that run this command line.
 fn processes(words: &str) -> usize {
     let all = std::fs::read_dir("/proc").unwrap().flatten();

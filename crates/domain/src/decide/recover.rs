@@ -44,6 +44,14 @@ pub(super) fn started(state: &State, at: Time) -> Vec<Event> {
     events
 }
 
+/// Numbers that were given before the journal began.
+pub(super) fn ids(state: &State, delegations: u32, reviews: u32) -> Vec<Event> {
+    if delegations <= state.delegations.found && reviews <= state.reviews.found {
+        return Vec::new();
+    }
+    vec![Event::IdsFound { delegations, reviews }]
+}
+
 /// Calls that may be repeated are; of the others nobody knows. If only people are left to wait for, it is blocked.
 fn take_up(at: Time, id: &SessionId, session: &Session, calls: &[Pending]) -> Vec<Event> {
     let mut events = Vec::new();

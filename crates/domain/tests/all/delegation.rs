@@ -8,6 +8,7 @@ use domain::id::{AgentId, DelegationId, TaskId};
 use domain::input::{Failure, Input};
 use domain::lifecycle::Lifecycle;
 use domain::settings::WhenFull;
+use domain::state::State;
 use domain::task::{End, Mark};
 use domain::tool::Act;
 
@@ -655,4 +656,18 @@ fn what_is_no_name_of_a_context_is_refused() {
     home.wants("executor-001", &[with_context("executor-002", "../x")]);
     let told = "\"../x\" is no name of a context: use the name under which you read it";
     assert_eq!(home.results("executor-001"), [told]);
+}
+
+#[test]
+fn ids_go_on_behind_those_that_were_given_before_the_journal_began() {
+    let mut home = team();
+    let found = |delegations| Input::IdsFound { delegations, reviews: 0 };
+    assert_eq!(home.give(found(9999)), [Event::IdsFound { delegations: 9999, reviews: 0 }]);
+    assert_eq!(home.give(found(41)), [], "that is known");
+    let stored = serde_json::to_string(&home.state).unwrap();
+    assert_eq!(serde_json::from_str::<State>(&stored).unwrap(), home.state, "a snapshot has it");
+    home.task("Look", "executor-001");
+    home.wants("executor-001", &[delegate("executor-002", "one"), delegate("executor-003", "two")]);
+    let given: Vec<&str> = home.state.delegations.by_id.keys().map(DelegationId::as_str).collect();
+    assert_eq!(given, ["delegation-10000", "delegation-10001"]);
 }

@@ -6,7 +6,7 @@ use domain::id::{AgentId, ReviewId, TaskId};
 use domain::input::Input;
 use domain::review::{Check, Finding, Place, Review, Stage, of_call};
 use domain::role::{Permission, Role};
-use domain::state::Step;
+use domain::state::{State, Step};
 use domain::task::{End, Mark};
 use domain::tool::Act;
 
@@ -495,4 +495,15 @@ fn who_asks_about_what_is_looked_at_already_waits_for_that_answer() {
     found.checks("c1", &PASSED);
     found.wants("reviewer-001", &[verdict(true, &[])]);
     assert!(found.results("coder-001")[0].contains("It can be merged"), "{:?}", found.results("coder-001"));
+}
+
+#[test]
+fn a_review_gets_a_number_that_was_not_given_before_the_journal_began() {
+    let mut home = coding();
+    home.give(Input::IdsFound { delegations: 0, reviews: 12 });
+    let stored = serde_json::to_string(&home.state).unwrap();
+    assert_eq!(serde_json::from_str::<State>(&stored).unwrap(), home.state, "a snapshot has it");
+    home.submits("c1");
+    let given: Vec<&str> = home.state.reviews.by_id.keys().map(ReviewId::as_str).collect();
+    assert_eq!(given, ["review-0013"]);
 }

@@ -63,7 +63,8 @@ fn after(event: Option<&Event>) -> Option<Vec<Event>> {
         }
         Some(Event::SessionOpened { .. }) => adoptions(),
         Some(Event::SessionAdopted { .. }) => vec![Event::ApprovalsFound { next: 42 }],
-        Some(Event::ApprovalsFound { .. }) => {
+        Some(Event::ApprovalsFound { .. }) => vec![Event::IdsFound { delegations: 7, reviews: 3 }],
+        Some(Event::IdsFound { .. }) => {
             vec![Event::SessionCut { session: session(), next_message: 3, tail: Tail::Unanswered }]
         }
         Some(Event::SessionCut { .. }) => vec![Event::SessionReopened { session: session() }],

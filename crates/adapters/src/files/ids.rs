@@ -1,0 +1,19 @@
+//! Ids that were given before there was this journal, so that none is given again.
+
+use domain::input::Input;
+
+use super::desk::Desk;
+use crate::audit::{Given, LOG, given};
+
+impl Desk {
+    /// Without a journal, the audit log says which were given. The first thing that is said: a journal that has anything
+    /// has this, so it is looked for only once.
+    pub(super) fn find_ids(&mut self) {
+        match given(&self.home) {
+            Ok(Given { delegations: 0, reviews: 0 }) => {}
+            Ok(Given { delegations, reviews }) => self.say(Input::IdsFound { delegations, reviews }),
+            Err(error) => self
+                .complain_text(LOG, format!("ids may be given again, because {LOG} cannot be read: {error}")),
+        }
+    }
+}
