@@ -78,17 +78,19 @@ fn a_context_goes_along_as_far_as_who_asks_sees_it_and_only_while_the_work_lasts
     assert_eq!(team.pump(), 0);
     let second = results(&team, "worker-2");
     assert!(second[0].contains("Dana"), "it sees what went along: {second:?}");
+    // Its three calls run beside each other, and come to an end in any order.
     let third = results(&team, "worker-3");
-    for seen in [&second[0], &third[0]] {
+    let third_saw = |words: &str| third.iter().any(|seen| seen.contains(words));
+    for seen in second.iter().chain(&third) {
         assert!(
             !seen.contains("dana@example.org") && !seen.contains("4111"),
             "what is hidden stays so: {seen}"
         );
     }
-    assert!(third[0].contains("Dana"), "along the chain too: {third:?}");
+    assert!(third_saw("Dana"), "along the chain too: {third:?}");
     let above = "plan went along with the work of worker-3, but worker-1, who had it before, may not see it";
-    assert!(third[1].contains(above), "{third:?}");
-    assert!(third[2].contains("grants worker-3 read, not read_write"), "read stays read: {third:?}");
+    assert!(third_saw(above), "{third:?}");
+    assert!(third_saw("grants worker-3 read, not read_write"), "read stays read: {third:?}");
     assert_eq!(team.read("contexts/customers.json"), CUSTOMERS);
     let shown = team.fine(&["delegation", "show", "delegation-0001"]);
     assert!(shown.contains("contexts:   customers (read without rows.card)"), "{shown}");
