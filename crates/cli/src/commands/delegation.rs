@@ -89,8 +89,9 @@ fn tree(row: &Row, all: &[&Row], depth: usize, shown: &str, out: &Out) {
         width = 2 * depth
     );
     out.line(line);
-    let below = all.iter().filter(|other| other.parent.as_ref() == Some(&row.task) && other.id > row.id);
-    for next in below {
+    let is_below =
+        |other: &&&Row| other.parent.as_ref() == Some(&row.task) && other.chain.len() > row.chain.len();
+    for next in all.iter().filter(is_below) {
         tree(next, all, depth + 1, shown, out);
     }
 }

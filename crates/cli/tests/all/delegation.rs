@@ -220,3 +220,20 @@ fn without_a_daemon_work_is_cancelled_before_it_goes_on_and_the_log_is_made_anew
         "{said}"
     );
 }
+
+#[test]
+fn a_chain_is_shown_whole_when_its_numbers_get_longer() {
+    let team = chain(3, "    text: 92 % full\n");
+    let given = "{\"seq\":0,\"at\":\"2026-01-01T00:00:00Z\",\"event\":1,\"kind\":\"gate\",\"outcome\":\"allow\",\
+                 \"note\":\"delegation-9998: a → b\",\"prev\":\"\"}\n";
+    team.write("log/audit.jsonl", given);
+    team.fine(&["task", "add", "Is the disk fine?"]);
+    assert_eq!(team.pump(), 0);
+    let shown = team.fine(&["delegation", "show", "delegation-9999"]);
+    assert!(
+        shown.ends_with(
+            "worker-1\n  └ worker-2  task-002  success  delegation-9999  ←\n    └ worker-3  task-003  success  delegation-10000\n"
+        ),
+        "{shown}"
+    );
+}
