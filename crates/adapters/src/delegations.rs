@@ -1,25 +1,37 @@
 //! `delegation_log`: what agents handed on to each other, as a table for people and programs. It is made of events and
-//! never believed: each start writes it anew from the state, so what it misses after an error comes with the next start.
+//! never believed: each start writes it anew from the state. If it cannot be written, people are told once, nobody waits,
+//! and it is written anew as soon as that works.
 
 use std::collections::BTreeMap;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
 
 use domain::context::Pass;
-use domain::delegation::{Delegation, Status};
+use domain::delegation::{Delegation, Delegations, Status};
 use domain::event::Event;
-use domain::id::{Seq, TaskId, Time};
+use domain::id::{DelegationId, Seq, TaskId, Time};
 use domain::state::State;
 use domain::task::End;
+use domain::{RESULT_BYTES_MAX, cut};
 use ports::printer::{Printer, Recorded};
-use rusqlite::{Connection, OpenFlags, Result, params};
+use rusqlite::{Connection, ErrorCode, OpenFlags, Result, params};
 
 /// Where it is kept in a home.
-const FILE: &str = ".synod/delegations.db";
+pub const FILE: &str = ".synod/delegations.db";
+/// What SQLite keeps beside it.
+const BESIDE: [&str; 2] = ["-wal", "-shm"];
 /// Batches that may wait for the disk.
 const JOBS_MAX: usize = 1024;
+/// How long a reader waits for who has the table.
+const READ_WAIT: Duration = Duration::from_secs(2);
+/// How long the writer does: meanwhile batches pile up.
+const WRITE_WAIT: Duration = Duration::from_millis(250);
+/// How soon a table that could not be written is tried again.
+const RETRY: Duration = Duration::from_secs(1);
 
 /// The seed's table and indices; what it has no column for stands beside it.
 const SCHEMA: &str = "
@@ -86,7 +98,7 @@ pub fn read(home: &Path) -> Result<Vec<Row>> {
         return Ok(Vec::new());
     }
     let db = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
-    db.busy_timeout(std::time::Duration::from_secs(2))?;
+    db.busy_timeout(READ_WAIT)?;
     let contexts = read_contexts(&db);
     let mut rows = db.prepare(
         "SELECT l.id, request_id, source_agent, target_agent, task_tag, status, chain, started_at, completed_at,
@@ -137,13 +149,16 @@ pub struct Log {
     jobs: SyncSender<Job>,
 }
 
+/// Who is told that the table cannot be written.
+pub type Complain = Box<dyn Fn(String) + Send>;
+
 /// Writes the table as the state has it, and follows events from there on. The thread ends with the log.
-pub fn spawn(home: &Path, state: &State) -> std::io::Result<(Log, JoinHandle<()>)> {
+pub fn spawn(home: &Path, state: &State, complain: Complain) -> std::io::Result<(Log, JoinHandle<()>)> {
     let (jobs, taken) = sync_channel(JOBS_MAX);
-    let all: Vec<Delegation> = state.delegations.by_id.values().cloned().collect();
-    let path = home.join(FILE);
-    let writer = move || Writer { path, open: BTreeMap::new(), db: None }.run(&all, &taken);
-    let thread = std::thread::Builder::new().name("delegations".to_owned()).spawn(writer)?;
+    let (path, all) = (home.join(FILE), state.delegations.clone());
+    let writer = Writer { path, all, table: None, behind: None, complain };
+    let thread =
+        std::thread::Builder::new().name("delegations".to_owned()).spawn(move || writer.run(&taken))?;
     Ok((Log { jobs }, thread))
 }
 
@@ -165,7 +180,7 @@ impl Printer for Log {
         }
     }
 
-    /// Nobody waits for it: what it lacks, the next start writes.
+    /// Nobody waits for it: what it lacks comes later, at the latest with the next start.
     fn printed(&self) -> Seq {
         Seq(u64::MAX)
     }
@@ -180,66 +195,103 @@ impl Printer for Log {
 
 struct Writer {
     path: PathBuf,
-    /// Those that are not over, by task.
-    open: BTreeMap<TaskId, Delegation>,
+    /// What the table should have: all of it, because what is there may get lost.
+    all: Delegations,
     /// None until there is something to write, and after an error.
-    db: Option<Connection>,
+    table: Option<Table>,
+    /// When to try again, if the table lacks something.
+    behind: Option<Instant>,
+    complain: Complain,
 }
 
 impl Writer {
-    fn run(mut self, all: &[Delegation], jobs: &Receiver<Job>) {
-        if !all.is_empty() || self.path.exists() {
-            self.begin(all);
+    fn run(mut self, jobs: &Receiver<Job>) {
+        if !self.all.by_id.is_empty() || self.path.exists() {
+            self.write_all();
         }
-        while let Ok(job) = jobs.recv() {
+        loop {
+            let job = match self.behind {
+                Some(due) => jobs.recv_timeout(due.saturating_duration_since(Instant::now())),
+                None => jobs.recv().map_err(RecvTimeoutError::from),
+            };
             match job {
-                Job::Print(batch) => self.take(&batch),
-                Job::Flush(reply) => _ = reply.send(()),
+                Ok(Job::Print(batch)) => self.take(&batch),
+                Ok(Job::Flush(reply)) => {
+                    self.catch_up();
+                    _ = reply.send(());
+                }
+                Err(RecvTimeoutError::Timeout) => self.catch_up(),
+                Err(RecvTimeoutError::Disconnected) => return self.catch_up(),
             }
         }
-    }
-
-    /// Opens the table, anew if it is damaged, and writes all that is known.
-    fn begin(&mut self, all: &[Delegation]) {
-        let opened = open(&self.path, all).or_else(|_| {
-            _ = std::fs::remove_file(&self.path);
-            open(&self.path, all)
-        });
-        self.db = opened.ok();
-        let going = all.iter().filter(|delegation| !delegation.status.is_over());
-        self.open = going.map(|delegation| (delegation.task.clone(), delegation.clone())).collect();
     }
 
     fn take(&mut self, batch: &[Recorded]) {
-        let changed: Vec<Delegation> =
+        let changed: Vec<DelegationId> =
             batch.iter().filter_map(|recorded| self.follow(recorded.at, &recorded.event)).collect();
-        if changed.is_empty() {
-            return;
+        match self.behind {
+            Some(due) if due > Instant::now() => {}
+            Some(_) => self.catch_up(),
+            None if changed.is_empty() => {}
+            None => self.write(&changed),
         }
-        if self.db.is_none() && !self.path.exists() {
-            self.db = open(&self.path, &[]).ok();
-        }
-        let written = self.db.as_mut().map(|db| write(db, &changed));
-        if matches!(written, Some(Err(_))) {
-            self.db = None;
-        }
-        self.open.retain(|_, delegation| !delegation.status.is_over());
     }
 
-    /// What an event makes of a delegation, as `apply` does it.
-    fn follow(&mut self, at: Time, event: &Event) -> Option<Delegation> {
+    fn write(&mut self, changed: &[DelegationId]) {
+        let rows = changed.iter().filter_map(|id| self.all.by_id.get(id));
+        let table = self.table.as_mut().filter(|table| table.is_at(&self.path));
+        if table.is_none_or(|table| write(&mut table.db, rows).is_err()) {
+            self.write_all();
+        }
+    }
+
+    fn catch_up(&mut self) {
+        if self.behind.is_some() {
+            self.write_all();
+        }
+    }
+
+    /// Writes the whole table anew; in a new file, if it is the file that is not as it should be.
+    fn write_all(&mut self) {
+        self.table = None;
+        if !self.path.exists() {
+            remove(&self.path);
+        }
+        let written = Table::new(&self.path, &self.all).or_else(|error| {
+            if is_passing(&error) {
+                return Err(error);
+            }
+            remove(&self.path);
+            Table::new(&self.path, &self.all)
+        });
+        match written {
+            Ok(table) => (self.table, self.behind) = (Some(table), None),
+            Err(error) => {
+                let is_news = self.behind.replace(Instant::now() + RETRY).is_none();
+                if is_news {
+                    let what = "cannot be written, and is tried again; until then it lacks what happens";
+                    (self.complain)(format!("{FILE} {what}: {error}"));
+                }
+            }
+        }
+    }
+
+    /// What an event makes of a delegation, as `apply` does it; which one it is.
+    fn follow(&mut self, at: Time, event: &Event) -> Option<DelegationId> {
         let known = match event {
             Event::Delegated { delegation } => {
-                self.open.insert(delegation.task.clone(), (**delegation).clone());
-                return Some((**delegation).clone());
+                let id = delegation.id.clone();
+                self.all.by_task.insert(delegation.task.clone(), id.clone());
+                self.all.by_id.insert(id.clone(), (**delegation).clone());
+                return Some(id);
             }
             Event::TaskStarted { task, .. } => {
-                let known = self.open.get_mut(task)?;
+                let known = self.going(task)?;
                 (known.status, known.started) = (Status::Running, Some(at));
                 known
             }
             Event::DelegationCrashed { delegation, reason, retried } => {
-                let known = self.open.values_mut().find(|known| known.id == *delegation)?;
+                let known = self.all.by_id.get_mut(delegation)?;
                 known.error = Some(reason.clone());
                 if !retried {
                     (known.status, known.completed) = (Status::Crashed, Some(at));
@@ -247,47 +299,107 @@ impl Writer {
                 known
             }
             Event::TaskReopened { task, .. } => {
-                let known = self.open.get_mut(task).filter(|known| !known.status.is_over())?;
+                let known = self.going(task)?;
                 known.status = Status::Pending;
                 known
             }
             Event::TaskEnded { task, end, result, .. } => {
-                let known = self.open.get_mut(task).filter(|known| !known.status.is_over())?;
+                let known = self.going(task)?;
+                let why = || Some(cut(result, RESULT_BYTES_MAX).to_owned());
                 (known.status, known.error) = match end {
                     End::Done => (Status::Success, None),
-                    End::Failed => (Status::Failed, Some(result.clone())),
-                    End::Cancelled => (Status::Cancelled, Some(result.clone())),
+                    End::Failed => (Status::Failed, why()),
+                    End::Cancelled => (Status::Cancelled, why()),
                 };
                 known.completed = Some(at);
                 known
             }
             _ => return None,
         };
-        Some(known.clone())
+        Some(known.id.clone())
+    }
+
+    /// The delegation that a task was made of, unless it is over.
+    fn going(&mut self, task: &TaskId) -> Option<&mut Delegation> {
+        let id = self.all.by_task.get(task)?;
+        self.all.by_id.get_mut(id).filter(|known| !known.status.is_over())
     }
 }
 
-fn open(path: &Path, all: &[Delegation]) -> Result<Connection> {
-    let mut db = Connection::open(path)?;
-    db.busy_timeout(std::time::Duration::from_secs(2))?;
-    // A power cut may take the table: the next start writes it anew.
-    db.pragma_update(None, "journal_mode", "WAL")?;
-    db.pragma_update(None, "synchronous", "OFF")?;
-    db.execute_batch(SCHEMA)?;
-    db.execute_batch(
-        "DELETE FROM delegation_log; DELETE FROM delegation_task; DELETE FROM delegation_context;",
-    )?;
-    write(&mut db, all)?;
-    Ok(db)
+/// The table, open for its one writer.
+struct Table {
+    db: Connection,
+    /// Which file it is, by device and inode.
+    file: (u64, u64),
 }
 
-fn write(db: &mut Connection, changed: &[Delegation]) -> Result<()> {
+impl Table {
+    /// Opens the file, or makes it, and writes all of it anew.
+    fn new(path: &Path, all: &Delegations) -> Result<Self> {
+        let mut db = Connection::open(path)?;
+        db.busy_timeout(WRITE_WAIT)?;
+        // A power cut may take the table: the next start writes it anew.
+        db.pragma_update(None, "journal_mode", "WAL")?;
+        db.pragma_update(None, "synchronous", "OFF")?;
+        db.execute_batch(SCHEMA)?;
+        // Whoever reads meanwhile sees the old rows or the new ones.
+        let transaction = db.transaction()?;
+        transaction.execute_batch(
+            "DELETE FROM delegation_log; DELETE FROM delegation_task; DELETE FROM delegation_context;",
+        )?;
+        put(&transaction, all.by_id.values())?;
+        transaction.commit()?;
+        Ok(Self { db, file: file_at(path).unwrap_or_default() })
+    }
+
+    /// Whether who opens the path gets this file: what is written into a deleted one, nobody sees.
+    fn is_at(&self, path: &Path) -> bool {
+        file_at(path) == Some(self.file)
+    }
+}
+
+fn file_at(path: &Path) -> Option<(u64, u64)> {
+    std::fs::metadata(path).ok().map(|file| (file.dev(), file.ino()))
+}
+
+/// Whether an error says nothing against the file: it is good again when its place, its disk or its other users are.
+fn is_passing(error: &rusqlite::Error) -> bool {
+    matches!(
+        error.sqlite_error_code(),
+        Some(
+            ErrorCode::DatabaseBusy
+                | ErrorCode::DatabaseLocked
+                | ErrorCode::DiskFull
+                | ErrorCode::SystemIoFailure
+                | ErrorCode::CannotOpen
+                | ErrorCode::ReadOnly
+                | ErrorCode::PermissionDenied
+                | ErrorCode::OutOfMemory
+        )
+    )
+}
+
+/// Takes a file away that is no good. What SQLite kept beside it must not be taken for the next one's.
+fn remove(path: &Path) {
+    for end in [""].iter().chain(&BESIDE) {
+        let mut place = path.as_os_str().to_owned();
+        place.push(end);
+        _ = std::fs::remove_file(place);
+    }
+}
+
+fn write<'a>(db: &mut Connection, changed: impl Iterator<Item = &'a Delegation>) -> Result<()> {
     let transaction = db.transaction()?;
-    for delegation in changed {
+    put(&transaction, changed)?;
+    transaction.commit()
+}
+
+fn put<'a>(db: &Connection, rows: impl Iterator<Item = &'a Delegation>) -> Result<()> {
+    for delegation in rows {
         let Some(number) = number(delegation) else { continue };
         let time = formats::time::print;
         let chain = serde_json::to_string(&delegation.chain).unwrap_or_default();
-        transaction.execute(
+        db.execute(
             "INSERT OR REPLACE INTO delegation_log (id, request_id, source_agent, target_agent, task_tag, status,
              chain, started_at, completed_at, error, created_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
             params![
@@ -304,7 +416,7 @@ fn write(db: &mut Connection, changed: &[Delegation]) -> Result<()> {
                 time(delegation.created),
             ],
         )?;
-        transaction.execute(
+        db.execute(
             "INSERT OR REPLACE INTO delegation_task (id, task, parent, session, deadline) VALUES (?1, ?2, ?3, ?4, ?5)",
             params![
                 number,
@@ -315,13 +427,13 @@ fn write(db: &mut Connection, changed: &[Delegation]) -> Result<()> {
             ],
         )?;
         if !delegation.contexts.is_empty() {
-            transaction.execute(
+            db.execute(
                 "INSERT OR REPLACE INTO delegation_context (id, contexts) VALUES (?1, ?2)",
                 params![number, serde_json::to_string(&delegation.contexts).unwrap_or_default()],
             )?;
         }
     }
-    transaction.commit()
+    Ok(())
 }
 
 fn number(delegation: &Delegation) -> Option<i64> {

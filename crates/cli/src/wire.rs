@@ -128,7 +128,9 @@ pub async fn open(home: &Path, does: Does) -> anyhow::Result<Running> {
         if !untold.is_empty() {
             audit.print(untold.into());
         }
-        let (log, clerk) = delegations::spawn(home, &known)?;
+        let people = files.clone();
+        let complain = move |message| people.complain(delegations::FILE, message);
+        let (log, clerk) = delegations::spawn(home, &known, Box::new(complain))?;
         made = Some((files.clone(), problems, desk, audit.clone(), scribe, clerk));
         Ok(Parts { hands, printer: Box::new(Both(log, Both(files, audit))), clock })
     })

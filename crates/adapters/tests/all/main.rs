@@ -7,6 +7,7 @@ mod home;
 mod audit;
 mod commands;
 mod contexts;
+mod delegations;
 mod fences;
 mod files;
 mod journal;

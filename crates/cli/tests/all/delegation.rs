@@ -222,6 +222,37 @@ fn without_a_daemon_work_is_cancelled_before_it_goes_on_and_the_log_is_made_anew
 }
 
 #[test]
+fn a_log_that_cannot_be_written_is_told_of_once_and_has_everything_when_it_can() {
+    let team = chain(2, "    text: 92 % full\n");
+    team.fine(&["task", "add", "Is the disk fine?"]);
+    assert_eq!(team.pump(), 0);
+    let file = team.at(".synod/delegations.db");
+    std::fs::remove_file(&file).unwrap();
+    std::fs::create_dir(&file).unwrap();
+    let up = team.up();
+    for (asked, given) in [("task-003", "task-004"), ("task-005", "task-006")] {
+        team.fine(&["task", "add", "Is the disk fine?"]);
+        until_so("both are done", || {
+            [asked, given].iter().all(|id| team.mark(TASKS, id) == Some(Mark::Done))
+        });
+    }
+    std::fs::remove_dir(&file).unwrap();
+    until_so("the log has them", || {
+        let list = team.fine(&["delegation", "list"]);
+        ["delegation-0001", "delegation-0002", "delegation-0003"]
+            .iter()
+            .all(|id| list.contains(&format!("{id}  success")))
+    });
+    let told = up.stderr();
+    assert_eq!(
+        told.matches(".synod/delegations.db cannot be written, and is tried again").count(),
+        1,
+        "{told}"
+    );
+    up.stop();
+}
+
+#[test]
 fn a_chain_is_shown_whole_when_its_numbers_get_longer() {
     let team = chain(3, "    text: 92 % full\n");
     let given = "{\"seq\":0,\"at\":\"2026-01-01T00:00:00Z\",\"event\":1,\"kind\":\"gate\",\"outcome\":\"allow\",\
