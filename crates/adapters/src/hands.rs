@@ -16,7 +16,7 @@ use domain::label::Label;
 use domain::lock::Grant;
 use domain::review;
 use domain::session::Message;
-use domain::settings::{ModelRef, Provider};
+use domain::settings::{Provider, Settings};
 use domain::state::State;
 use domain::tool::{self, Act, Call, Permit, Want};
 use domain::usage::Usage;
@@ -47,13 +47,12 @@ pub struct LocalHands {
     described: BTreeMap<Vec<&'static str>, Arc<[model::Tool]>>,
 }
 
-/// The models, made anew when the settings that name them change.
+/// The models, made anew when the settings that name their providers change.
 #[derive(Clone, Default)]
 pub struct Reach(Arc<std::sync::Mutex<Option<Reached>>>);
 
 struct Reached {
     providers: BTreeMap<String, Provider>,
-    aliases: BTreeMap<String, ModelRef>,
     models: Arc<Models>,
 }
 
@@ -65,18 +64,17 @@ impl Reach {
         reached.as_ref().map(|r| r.models.unmatched()).unwrap_or_default()
     }
 
-    fn models(&self, home: &std::path::Path, state: &State) -> Arc<Models> {
+    /// The models as work under these terms calls them.
+    fn models(&self, home: &std::path::Path, terms: &Settings) -> Arc<Models> {
         let mut reached = self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        let settings = &state.settings;
-        match &*reached {
-            Some(r) if r.providers == settings.providers && r.aliases == settings.models => r.models.clone(),
-            _ => {
-                let models = Arc::new(Models::new(home, settings));
-                let (providers, aliases) = (settings.providers.clone(), settings.models.clone());
-                *reached = Some(Reached { providers, aliases, models: models.clone() });
-                models
-            }
-        }
+        let known = reached.as_ref().filter(|r| r.providers == terms.providers).map(|r| r.models.clone());
+        let models = match known {
+            Some(models) if models.are_called(&terms.models) => return models,
+            Some(models) => Arc::new(models.called(&terms.models)),
+            None => Arc::new(Models::new(home, terms)),
+        };
+        *reached = Some(Reached { providers: terms.providers.clone(), models: models.clone() });
+        models
     }
 }
 
@@ -125,7 +123,8 @@ impl LocalHands {
     ) {
         let falls_back = state.sessions.get(&session).is_some_and(|s| s.fallback_until.is_some());
         let model = agent.model.fallback.as_ref().filter(|_| falls_back).unwrap_or(&agent.model.primary);
-        let role = state.role(&agent.role);
+        let terms = state.terms_of(&session);
+        let role = terms.role(&agent.role);
         let chain = state.sessions.get(&session).map(|s| delegation::chain(state, s)).unwrap_or_default();
         let mut above = delegation::members(state, &chain);
         // What was taken from the agent since the session began is not offered to it either.
@@ -137,7 +136,7 @@ impl LocalHands {
         let ask = Ask {
             inputs: self.inputs.clone(),
             files: self.files.clone(),
-            models: self.models.models(&self.home, state),
+            models: self.models.models(&self.home, terms),
             tools: self.tools.clone(),
             context: Context::new(self.home.clone(), state, &session, agent, self.windows.clone())
                 .within(reserved.map(|(tokens_in, _)| tokens_in)),
@@ -157,7 +156,7 @@ impl LocalHands {
                 thinking: agent.model.thinking.clone(),
                 schema: None,
             },
-            ms_max: state.settings.limits.model_ms_max,
+            ms_max: terms.limits.model_ms_max,
         };
         self.start(session, true, ask.run(ticket));
     }
@@ -177,7 +176,7 @@ impl LocalHands {
         (permit, lock): (Permit, Option<Grant>),
     ) {
         let tools = self.tools.clone();
-        let limits = &state.settings.limits;
+        let limits = &state.terms_of(&session).limits;
         let (ms_max, output_bytes_max) = (limits.tool_ms_max, limits.output_bytes_max);
         let role = domain::context::role_for_grants(agent).map(str::to_owned);
         let line = delegation::line(state, &session);
@@ -237,10 +236,11 @@ impl LocalHands {
             Closed::Task => state.tasks.keys().map(ToString::to_string).collect(),
             Closed::Bool | Closed::Number | Closed::Choice { .. } => Vec::new(),
         };
-        let limits = &state.settings.limits;
+        let terms = state.terms_of(&session);
+        let limits = &terms.limits;
         let extract = Extract {
             tools: self.tools.clone(),
-            model: self.models.models(&self.home, state),
+            model: self.models.models(&self.home, terms),
             request: Request {
                 agent: agent.clone(),
                 model: spec.model.primary.clone(),

@@ -305,6 +305,7 @@ impl State {
             agent: head.agent.clone(),
             task: head.task.clone(),
             version: self.agents.get(&head.agent).map_or(0, |agent| agent.version),
+            edition: self.edition,
             lifecycle: Lifecycle::Idle,
             failed: false,
             stage: Stage::Resting,
@@ -417,6 +418,7 @@ impl State {
         session.stage = Stage::Resting;
         session.turns = 0;
         session.worked_ms = 0;
+        session.edition = self.edition;
         let agent = session.agent.clone();
         if let Some(agent) = self.agents.get_mut(&agent) {
             session.version = agent.version;

@@ -35,6 +35,7 @@ pub mod settings;
 pub mod spawn;
 pub mod state;
 pub mod task;
+mod terms;
 pub mod tool;
 pub mod usage;
 pub mod waits;

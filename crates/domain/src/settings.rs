@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::budget::{Budgets, Rate};
 use crate::command;
 use crate::id::AgentId;
-use crate::role::Role;
+use crate::role::{self, Role};
 use crate::tool::Nature;
 use crate::usage::Price;
 
@@ -180,6 +180,11 @@ impl Trust {
 }
 
 impl Settings {
+    /// A role by name: the home's own, else a built-in one.
+    pub fn role(&self, name: &str) -> Option<&Role> {
+        self.roles.get(name).or_else(|| role::BUILTIN.get(name))
+    }
+
     /// The files with rules that providers name.
     pub fn scripts(&self) -> impl Iterator<Item = &str> {
         self.providers.values().filter_map(|provider| match provider {

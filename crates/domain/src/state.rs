@@ -18,7 +18,7 @@ use crate::line::Line;
 use crate::lock::Locks;
 use crate::message::Urgency;
 use crate::review::Reviews;
-use crate::role::{self, Role};
+use crate::role::Role;
 use crate::session::Status;
 use crate::settings::{Policy, Settings};
 use crate::task::{self, Mark, Priority};
@@ -35,6 +35,12 @@ pub struct State {
     pub(crate) at: Time,
     /// `synod.yaml`.
     pub settings: Settings,
+    /// How often it changed in what work keeps.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub(crate) edition: u32,
+    /// What work goes by that began before such a change, as long as it goes on.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(crate) terms: BTreeMap<u32, Settings>,
     /// `policy/commands.yaml`.
     pub policy: Policy,
     /// Agents by id.
@@ -258,6 +264,9 @@ pub struct Session {
     /// The version of its agent with which it began.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub(crate) version: u32,
+    /// The edition of the settings with which it began.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub(crate) edition: u32,
     /// The agent's state in it.
     pub lifecycle: Lifecycle,
     /// Whether it is over with a failure.
@@ -528,18 +537,12 @@ impl State {
 
     /// A role by name: the home's own, else a built-in one.
     pub fn role(&self, name: &str) -> Option<&Role> {
-        self.settings.roles.get(name).or_else(|| role::BUILTIN.get(name))
+        self.settings.role(name)
     }
 
     /// An agent whose file is there: only such gets anything new.
     pub fn employed(&self, id: &AgentId) -> Option<&Agent> {
         self.agents.get(id).filter(|agent| !agent.retired)
-    }
-
-    /// What a session's agent was when the session began: a change of its file is for what begins after it.
-    pub fn spec_of(&self, session: &Session) -> Option<&agent::Spec> {
-        let agent = self.agents.get(&session.agent)?;
-        Some(agent.past.get(&session.version).unwrap_or(&agent.spec))
     }
 
     /// When something is due next, if anything is.

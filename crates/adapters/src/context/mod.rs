@@ -61,10 +61,11 @@ impl Context {
             folders.contains(&path) || is_in("memory") || is_in("contexts") || is_in(&workspace)
         };
         let files = state.files.iter().filter(|(path, _)| beneath(path));
+        let terms = state.terms_of(session);
         let settings = Settings {
-            models: state.settings.models.clone(),
+            models: terms.models.clone(),
             trust: state.settings.trust.clone(),
-            context: state.settings.context.clone(),
+            context: terms.context.clone(),
             ..Settings::default()
         };
         let mut known = State::new();

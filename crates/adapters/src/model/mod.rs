@@ -66,6 +66,16 @@ impl Models {
         self
     }
 
+    /// The same providers, under other aliases.
+    #[must_use]
+    pub(crate) fn called(&self, aliases: &BTreeMap<String, ModelRef>) -> Self {
+        Self { aliases: aliases.clone(), providers: self.providers.clone(), scripts: self.scripts.clone() }
+    }
+
+    pub(crate) fn are_called(&self, aliases: &BTreeMap<String, ModelRef>) -> bool {
+        self.aliases == *aliases
+    }
+
     /// What is wrong with providers and aliases, for people.
     pub fn problems(&self) -> Vec<String> {
         let providers = self.providers.values().filter_map(|way| way.as_ref().err().cloned());

@@ -2,7 +2,7 @@
 
 use domain::task::Mark;
 
-use crate::team::{Team, until_so};
+use crate::team::{Process, Team, until_so};
 
 const TASKS: &str = "tasks/work.task.md";
 const AGENT: &str = "agents/worker-1.agent.yaml";
@@ -42,6 +42,16 @@ fn result(team: &Team, id: &str) -> String {
     team.task(TASKS, id).unwrap().property("result").unwrap_or_default().to_owned()
 }
 
+/// A file may be noticed after a task; the next one is asked of the new model at the latest.
+fn until_new_tasks_say_second_words(team: &Team, up: &Process, first: u32) {
+    let says = |number: u32| {
+        let id = format!("task-00{number}");
+        add(team, &id, "look");
+        result(team, &id) == "second words"
+    };
+    assert!((first..9).any(says), "the new file is never taken: {}", up.stderr());
+}
+
 #[test]
 fn a_changed_agent_is_for_new_tasks_and_what_is_under_way_goes_on_as_it_began() {
     let team = team();
@@ -50,14 +60,7 @@ fn a_changed_agent_is_for_new_tasks_and_what_is_under_way_goes_on_as_it_began() 
     add(&team, "task-001", "question first");
     until_so("it asks", || team.mark(TASKS, "task-001") == Some(Mark::Asking));
     team.edit(AGENT, "model: m\n", "model: n\n");
-    add(&team, "task-002", "look");
-    let mut number = 2;
-    // The file may be noticed after the task; the next one is asked of the new model at the latest.
-    while result(&team, &format!("task-00{number}")) != "second words" {
-        number += 1;
-        assert!(number < 9, "the new file is never taken: {}", up.stderr());
-        add(&team, &format!("task-00{number}"), "look");
-    }
+    until_new_tasks_say_second_words(&team, &up, 2);
     team.fine(&["reject", "approval-0001", "--reason", "no"]);
     assert_eq!(result(&team, "task-001"), "first words");
     up.stop();
@@ -82,13 +85,7 @@ fn a_broken_change_is_told_with_its_place_and_the_old_stays_until_it_is_mended()
     assert_eq!(result(&team, "task-002"), "first words");
     team.edit("synod.yaml", "modles: {m:", "models: {m:");
     team.edit(AGENT, "model: [m\n", "model: n\n");
-    let mut number = 3;
-    add(&team, "task-003", "look");
-    while result(&team, &format!("task-00{number}")) != "second words" {
-        number += 1;
-        assert!(number < 9, "the mended file is never taken: {}", up.stderr());
-        add(&team, &format!("task-00{number}"), "look");
-    }
+    until_new_tasks_say_second_words(&team, &up, 3);
     up.stop();
 }
 
@@ -133,4 +130,58 @@ fn changed_slots_of_the_home_hold_at_once() {
     until_so("two run", || running() == 2);
     up.stop();
     assert_eq!(team.mark(TASKS, "task-003"), Some(Mark::Open));
+}
+
+/// A team in which a task is under way and asks a person for a command.
+fn asking() -> (Team, Process) {
+    let team = team();
+    team.write(AGENT, agent("m", 5));
+    let up = team.up();
+    add(&team, "task-001", "question first");
+    until_so("it asks", || team.mark(TASKS, "task-001") == Some(Mark::Asking));
+    (team, up)
+}
+
+/// How often a file's content was taken since the home began.
+fn taken(team: &Team, file: &str) -> usize {
+    team.read("log/audit.jsonl").lines().filter(|line| line.contains("config") && line.contains(file)).count()
+}
+
+#[test]
+fn an_alias_that_is_changed_is_for_new_tasks_and_what_is_under_way_goes_on_with_its_model() {
+    let (team, up) = asking();
+    team.edit("synod.yaml", "{m: {provider: first", "{m: {provider: second");
+    until_new_tasks_say_second_words(&team, &up, 2);
+    up.stop();
+    // Also for whoever goes on with it after a restart.
+    let up = team.up();
+    team.fine(&["reject", "approval-0001", "--reason", "no"]);
+    assert_eq!(result(&team, "task-001"), "first words");
+    up.stop();
+}
+
+#[test]
+fn a_budget_that_is_lowered_holds_at_once_for_what_is_under_way() {
+    let (team, up) = asking();
+    let before = taken(&team, "synod.yaml");
+    team.fine(&["budget", "set", "run", "--tokens", "1"]);
+    until_so("the change is taken", || taken(&team, "synod.yaml") > before);
+    team.fine(&["reject", "approval-0001", "--reason", "no"]);
+    until_so("the budget asks", || team.at("approvals/pending/approval-0002.approval.md").exists());
+    up.stop();
+    assert!(team.fine(&["inbox"]).contains("budgets.run of task-001"), "{}", team.fine(&["inbox"]));
+    assert_ne!(team.mark(TASKS, "task-001"), Some(Mark::Done));
+}
+
+#[test]
+fn a_policy_that_is_tightened_holds_at_once_for_what_is_under_way() {
+    let (team, up) = asking();
+    let before = taken(&team, "policy/commands.yaml");
+    team.write("policy/commands.yaml", "commands:\n  make it: deny\n");
+    until_so("the change is taken", || taken(&team, "policy/commands.yaml") > before);
+    team.fine(&["approve", "approval-0001"]);
+    assert_eq!(result(&team, "task-001"), "first words");
+    up.stop();
+    let said: Vec<String> = team.talk("worker-1").into_iter().map(|m| m.content).collect();
+    assert!(said.iter().any(|text| text.contains("denied by the rule")), "{said:?}");
 }

@@ -100,18 +100,23 @@ impl State {
 
     /// Who pays for a call of this session to a model.
     pub(crate) fn payer(&self, id: &SessionId, session: &Session, model: &str) -> Payer {
-        self.payer_of(&session.agent, self.run_of(id, session.task.as_ref()), model)
+        self.payer_under(self.terms(session), &session.agent, self.run_of(id, session.task.as_ref()), model)
     }
 
     /// The same for an agent's part in a run.
     pub(crate) fn payer_of(&self, agent: &AgentId, run: String, model: &str) -> Payer {
+        self.payer_under(&self.settings, agent, run, model)
+    }
+
+    fn payer_under(&self, terms: &Settings, agent: &AgentId, run: String, model: &str) -> Payer {
         let makers = spawn::above(self, agent).into_iter().cloned().collect();
-        Payer { agent: agent.clone(), makers, run, provider: account(&self.settings, model) }
+        Payer { agent: agent.clone(), makers, run, provider: account(terms, model) }
     }
 
     /// Takes over new settings; whoever is parked looks whether there is room now.
     pub(super) fn settle_anew(&mut self, settings: &Settings) {
         let same = self.settings.budgets == settings.budgets && self.settings.providers == settings.providers;
+        self.keep_terms(settings);
         self.settings = settings.clone();
         if same {
             return;

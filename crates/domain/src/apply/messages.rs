@@ -77,12 +77,14 @@ impl State {
         self.settle_request(id, message);
     }
 
-    /// A conversation that rests, and is about no task that goes on, begins anew with what its agent is now.
+    /// A conversation that rests, and is about no task that goes on, begins anew with what its agent and the settings are
+    /// now.
     fn catch_up(&mut self, id: &SessionId) {
         let Some(session) = self.sessions.get_mut(id) else { return };
         let goes_on = |task| self.tasks.get(task).is_some_and(|task: &crate::state::Task| !task.is_ended());
         if session.stage == Stage::Resting && !session.unread && !session.task.as_ref().is_some_and(goes_on) {
             session.version = self.agents.get(&session.agent).map_or(0, |agent| agent.version);
+            session.edition = self.edition;
         }
     }
 

@@ -7,7 +7,7 @@ use crate::event::Event;
 use crate::id::{SessionId, TaskId, Ticket, Time};
 use crate::lifecycle::Lifecycle;
 use crate::refused::Refused;
-use crate::settings::CONTEXT_TOKENS;
+use crate::settings::{CONTEXT_TOKENS, Settings};
 use crate::state::{Agent, Parked, Session, State};
 use crate::tool::{Act, Call};
 use crate::usage::Usage;
@@ -45,7 +45,7 @@ pub(super) fn begin_first(
 ) -> Result<Vec<Event>, Vec<Event>> {
     let model = &agent.spec.model.primary;
     let payer = state.payer_of(&agent.spec.id, state.run_of(id, Some(task)), model);
-    let reserved = reserve(state, at, (id, ""), hold(state, payer, &agent.spec, model, expects));
+    let reserved = reserve(state, at, (id, ""), hold(&state.settings, payer, &agent.spec, model, expects));
     let reserved = reserved.map_err(|Short { limit, reason, until, held }| {
         vec![Event::TaskParked { task: task.clone(), parked: Parked { limit, reason, until, held } }]
     })?;
@@ -57,7 +57,7 @@ pub(super) fn begin_first(
 pub(super) fn short_of(state: &State, at: Time, agent: &Agent, run: String, expects: u64) -> Option<Short> {
     let model = &agent.spec.model.primary;
     let payer = state.payer_of(&agent.spec.id, run, model);
-    let hold = hold(state, payer, &agent.spec, model, expects);
+    let hold = hold(&state.settings, payer, &agent.spec, model, expects);
     reserve(state, at, (&SessionId::new(""), ""), hold).err()
 }
 
@@ -124,10 +124,11 @@ pub(super) fn reserve_call(
     let Act::Extract { question, .. } = act else { return Ok(None) };
     let Some(spec) = state.spec_of(session) else { return Ok(None) };
     let model = &spec.model.primary;
-    let bytes = state.settings.limits.output_bytes_max.saturating_add(question.len() as u64);
+    let terms = state.terms(session);
+    let bytes = terms.limits.output_bytes_max.saturating_add(question.len() as u64);
     let once = bytes.div_ceil(TOKEN_BYTES) + EXTRACT_TOKENS_IN;
     let (tokens_in, tokens_out) = (once * EXTRACT_ROUNDS, EXTRACT_TOKENS_OUT * EXTRACT_ROUNDS);
-    let money = budget::cost_max(&state.settings, model, tokens_in, tokens_out);
+    let money = budget::cost_max(terms, model, tokens_in, tokens_out);
     let (payer, requests) = (state.payer(id, session, model), EXTRACT_ROUNDS);
     let hold = Hold { payer, tokens_in, tokens_out, money, requests };
     let reserved = reserve(state, at, (id, call.id.as_str()), hold)?;
@@ -150,12 +151,11 @@ fn reserve_turn(
     let is_back = session.fallback_until.is_none_or(|until| until <= at);
     let model = spec.model.fallback.as_ref().filter(|_| !is_back).unwrap_or(&spec.model.primary);
     let payer = state.payer(id, session, model);
-    reserve(state, at, (id, ""), hold(state, payer, spec, model, expects))
+    reserve(state, at, (id, ""), hold(state.terms(session), payer, spec, model, expects))
 }
 
 /// What one call to a model may take.
-fn hold(state: &State, payer: Payer, spec: &agent::Spec, model: &str, expects: u64) -> Hold {
-    let settings = &state.settings;
+fn hold(settings: &Settings, payer: Payer, spec: &agent::Spec, model: &str, expects: u64) -> Hold {
     let named = || settings.models.values().find(|target| target.model == model);
     let target = settings.models.get(model).or_else(named);
     let window = target.and_then(|target| target.context_tokens).unwrap_or(CONTEXT_TOKENS);

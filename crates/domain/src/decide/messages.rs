@@ -154,10 +154,11 @@ fn check(state: &State, (id, session): Named<'_>, letter: &Letter<'_>) -> Result
     if !is_to_many(letter.to) && state.employed(letter.to).is_none() {
         return Err(no_agent(state, letter.to.as_str()));
     }
-    let most = state.settings.limits.request_turns_max;
+    let root = root(id, session);
+    let most = state.terms_of(root).limits.request_turns_max;
     // An answer ends something; only what begins something new is counted.
     let begins = letter.envelope.kind != Kind::Response;
-    if begins && state.sessions.get(root(id, session)).is_some_and(|root| root.caused >= most) {
+    if begins && state.sessions.get(root).is_some_and(|root| root.caused >= most) {
         return Err(format!(
             "limits.request_turns_max: agents took {most} turns for this request already; say what came of it, or what is in the way"
         ));

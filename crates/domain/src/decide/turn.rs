@@ -34,7 +34,7 @@ pub(super) fn wake(state: &State, at: Time, id: &SessionId) -> Vec<Event> {
     let Some(session) = state.sessions.get(id) else { return Vec::new() };
     match &session.stage {
         // Only words of agents leave the turns as they are; between two of them somebody must stop.
-        Stage::Resting if session.turns >= state.settings.limits.turns_max => {
+        Stage::Resting if session.turns >= state.terms(session).limits.turns_max => {
             next_turn(state, at, id, session)
         }
         Stage::Resting => budget::begin(state, at, id, session, "there is something to answer"),
@@ -68,7 +68,7 @@ pub(super) fn attend(state: &State, at: Time, id: &SessionId, session: &Session)
 
 /// All results are there: ask the model again, unless it was asked often enough.
 pub(super) fn next_turn(state: &State, at: Time, id: &SessionId, session: &Session) -> Vec<Event> {
-    let most = state.settings.limits.turns_max;
+    let most = state.terms(session).limits.turns_max;
     if session.turns >= most {
         let reason = format!("limits.turns_max: the agent took {most} turns without coming to an end");
         return finish::fail(state, at, id, session, &reason);
@@ -102,12 +102,12 @@ fn gate_call(
         }
     };
     let spec = state.spec_of(session).unwrap_or(&agent.spec);
-    let role = state.role(&spec.role);
+    let role = state.terms(session).role(&spec.role);
     let task = session.task.as_ref().and_then(|t| state.tasks.get(t));
     let approval_required = task.is_some_and(|t| t.spec.approval_required);
     let came_through = delegation::chain(state, session);
     let mut above = delegation::members(state, &came_through);
-    if spec != &agent.spec {
+    if spec != &agent.spec || role != state.role(&spec.role) {
         // It goes on as it began, but what was taken from the agent since is taken from it too.
         above.push(delegation::member(state, &session.agent));
     }
@@ -246,7 +246,7 @@ fn over_limit(
     pending: &Pending,
     index: usize,
 ) -> Option<(&'static str, String)> {
-    let limits = &state.settings.limits;
+    let limits = &state.terms(session).limits;
     if index >= limits.calls_max as usize {
         let text = format!("refused by limits.calls_max: at most {} calls in one turn", limits.calls_max);
         return Some(("limits.calls_max", text));
@@ -402,7 +402,7 @@ pub(super) fn replied(
         label.join(&of);
     }
     let message = Message { speaker: Speaker::Assistant, calls, ..said(at, "", text.to_owned(), label) };
-    let (Usage { tokens_in, tokens_out, .. }, spent) = (usage, Some(bill(state, model, usage)));
+    let (Usage { tokens_in, tokens_out, .. }, spent) = (usage, Some(bill(state, id, model, usage)));
     Ok(vec![Event::Replied { session: id.clone(), message, tokens_in, tokens_out, spent }])
 }
 
@@ -417,13 +417,13 @@ pub(super) fn spent(
     if !state.sessions.contains_key(id) {
         return Err(Refused::NoSession(id.clone()));
     }
-    let (Usage { tokens_in, tokens_out, .. }, spent) = (usage, bill(state, model, usage));
+    let (Usage { tokens_in, tokens_out, .. }, spent) = (usage, bill(state, id, model, usage));
     Ok(vec![Event::Spent { session: id.clone(), tokens_in, tokens_out, spent, call: call.cloned() }])
 }
 
-fn bill(state: &State, model: &str, usage: Usage) -> Bill {
+fn bill(state: &State, id: &SessionId, model: &str, usage: Usage) -> Bill {
     let Usage { cache_read, cache_write, reasoning, .. } = usage;
-    let cost = usage::cost(&state.settings, model, &usage);
+    let cost = usage::cost(state.terms_of(id), model, &usage);
     Bill { model: model.to_owned(), cache_read, cache_write, reasoning, cost }
 }
 
@@ -446,7 +446,7 @@ pub(super) fn summarised(
         ..said(at, SUMMARY_FROM, text.to_owned(), label)
     };
     let Usage { tokens_in, tokens_out, .. } = usage;
-    let spent = bill(state, model, usage);
+    let spent = bill(state, id, model, usage);
     let mut events = budget::ask_again(state, at, id, session, usage, spent.cost);
     events.push(Event::Summarised { session: id.clone(), message, tokens_in, tokens_out, spent });
     Ok(events)
@@ -468,7 +468,7 @@ pub(super) fn unique_ids<'a>(calls: impl Iterator<Item = &'a mut Call>) {
 /// An answer that cannot be used costs what every answer costs.
 fn paid(state: &State, id: &SessionId, (model, usage): (&str, Usage), mut events: Vec<Event>) -> Vec<Event> {
     if usage != Usage::default() {
-        let (Usage { tokens_in, tokens_out, .. }, spent) = (usage, bill(state, model, usage));
+        let (Usage { tokens_in, tokens_out, .. }, spent) = (usage, bill(state, id, model, usage));
         let call = None;
         events.insert(0, Event::Spent { session: id.clone(), tokens_in, tokens_out, spent, call });
     }
@@ -484,7 +484,7 @@ pub(super) fn failed(
     failure: Failure,
 ) -> Result<Vec<Event>, Refused> {
     let session = thinking(state, id, ticket)?;
-    let most = state.settings.limits.model_attempts_max;
+    let most = state.terms(session).limits.model_attempts_max;
     let fallback = fallback(state, session);
     let again = |wait_ms: u64, reason: String, fallback: Option<String>| {
         let due = at.plus_ms(wait_ms);

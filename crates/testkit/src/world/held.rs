@@ -180,7 +180,7 @@ fn check_session(state: &State, id: &SessionId, session: &Session) -> Result<(),
 
 /// What may still be there when all has ended, by where it stands in the state; `*` is any name. Everything else that has
 /// content is held by something: whatever is added to the state is held until it is named here.
-const KEPT: [&str; 55] = [
+const KEPT: [&str; 58] = [
     "seq",
     "at",
     "settings",
@@ -188,6 +188,8 @@ const KEPT: [&str; 55] = [
     "decided",
     "files",
     "inbox",
+    "edition",
+    "terms",
     "next_task",
     "next_approval",
     "spent",
@@ -200,6 +202,7 @@ const KEPT: [&str; 55] = [
     "agents/*/version",
     "agents/*/past",
     "sessions/*/version",
+    "sessions/*/edition",
     "agents/*/spec",
     "agents/*/sessions_begun",
     "agents/*/retired",
