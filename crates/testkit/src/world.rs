@@ -415,9 +415,9 @@ impl World {
         let played = self.outside.play(&mut self.rng, now, agent, (ticket, call), ok);
         if let Want::Act(Act::ContextGet { context, .. } | Act::ContextPut { context, .. }) = &call.want
             && played.ok
-            && !self.outside.may_see(context, agent, now)
+            && !self.outside.may_see(context, agent, ticket, now)
         {
-            self.ledger.breaks(format!("{} sees {context}, and nothing is granted to it", agent.id));
+            self.ledger.breaks(format!("{} sees {context}, and nothing lets it", agent.id));
         }
         played
     }

@@ -5,6 +5,7 @@
 use domain::agent;
 use domain::budget::{Budgets, Cap, Rate, Share};
 use domain::closed::Closed;
+use domain::context::{Access, Pass};
 use domain::event::Tail;
 use domain::id::{AgentId, CallId, SessionId, TaskId};
 use domain::input::Input;
@@ -20,6 +21,7 @@ use domain::tool::{Act, Call, Nature, Want};
 use domain::usage::Price;
 
 use super::craft;
+use super::outside::CONTEXTS;
 use super::post::WORDS;
 use super::team::{number, word};
 use crate::rng::Rng;
@@ -71,6 +73,7 @@ pub(super) fn settings(rng: &mut Rng) -> Settings {
     settings.approvals.expire_ms = rng.chance(1, 2).then(|| 1_000 + rng.below(100_000));
     settings.approvals.on_expiry = if rng.chance(1, 3) { OnExpiry::Escalate } else { OnExpiry::Reject };
     settings.routing.fallback = Some(agent_id(0));
+    let usual = rng.chance(3, 4);
     for (alias, provider) in [("m", "p"), ("spare", "q")] {
         let mut endpoint = Endpoint::new("http://localhost");
         if rng.chance(1, 2) {
@@ -82,6 +85,7 @@ pub(super) fn settings(rng: &mut Rng) -> Settings {
             };
         }
         settings.providers.insert(provider.to_owned(), Provider::OpenAi(endpoint));
+        let provider = if usual { provider } else { "q" };
         let target =
             ModelRef { provider: provider.to_owned(), model: alias.to_owned(), context_tokens: None };
         settings.models.insert(alias.to_owned(), target);
@@ -113,6 +117,17 @@ fn budgets(rng: &mut Rng) -> Budgets {
         budgets.agents.insert(agent_id(5 * n), share);
     }
     budgets
+}
+
+/// Contexts that go along with delegated work.
+fn passed(rng: &mut Rng) -> Vec<Pass> {
+    let mut passed = Vec::new();
+    while rng.chance(1, 4) {
+        let access = if rng.chance(1, 2) { Access::Read } else { Access::ReadWrite };
+        let context = rng.pick(&CONTEXTS).map(|name| (*name).to_owned()).unwrap_or_default();
+        passed.push(Pass { context, access, redact: Vec::new() });
+    }
+    passed
 }
 
 /// An agent's file as it may be, now and after every reload.
@@ -212,7 +227,7 @@ fn want(rng: &mut Rng, state: &State, session: &Session, sent: &mut u32) -> Want
             tag: TAG.to_owned(),
             task: words,
             deadline_ms: rng.chance(1, 3).then(|| 500 + rng.below(60_000)),
-            contexts: Vec::new(),
+            contexts: passed(rng),
         },
         15..=18 => message(anybody(rng, state), words, Some(500 + rng.below(60_000))),
         19 => message(anybody(rng, state), words, None),

@@ -4,7 +4,8 @@
 use std::collections::BTreeMap;
 
 use domain::agent;
-use domain::context::{Access, Acl, Asker, Grant, Grantee};
+use domain::context::{Access, Acl, Asker, Grant, Grantee, Link};
+use domain::delegation;
 use domain::effect::Effect;
 use domain::id::{AgentId, Ticket, Time};
 use domain::review::{Check, Finding, Place, Review, of_call};
@@ -28,6 +29,8 @@ pub(super) struct Outside {
     grants: BTreeMap<&'static str, Acl>,
     /// What each try was begun with.
     begun: BTreeMap<Ticket, Review>,
+    /// Through whose hands the work went that each look at a context is a part of.
+    lines: BTreeMap<Ticket, Vec<Link>>,
 }
 
 /// What came of a tool.
@@ -58,9 +61,12 @@ impl Outside {
         }
     }
 
-    /// A try begins: hands look up the review that it is about.
+    /// A try begins: hands look up the review that it is about, and what went along with the work.
     pub(super) fn begin(&mut self, state: &State, effect: &Effect) -> Option<&Review> {
         let Effect::RunTool { ticket, session, call, .. } = effect else { return None };
+        if let Want::Act(Act::ContextGet { .. } | Act::ContextPut { .. }) = &call.want {
+            self.lines.insert(*ticket, delegation::line(state, session));
+        }
         let review = of_call(state, session, call)?.clone();
         let review = self.begun.entry(*ticket).or_insert(review);
         matches!(&call.want, Want::Act(Act::MergeBranch { .. })).then_some(&*review)
@@ -84,7 +90,9 @@ impl Outside {
                 let writes = matches!(act, Act::ContextPut { .. });
                 let wanted = if writes { Access::ReadWrite } else { Access::Read };
                 let acl = self.grants.get(context.as_str()).cloned().unwrap_or_default();
-                let ok = ok && acl.judge(Asker::of(agent), context, wanted, now).is_ok();
+                let line = self.lines.get(&ticket).map_or(&[][..], Vec::as_slice);
+                let asker = Asker { line, ..Asker::of(agent) };
+                let ok = ok && acl.judge(asker, context, wanted, now).is_ok();
                 let none = Vec::new();
                 match (ok, writes) {
                     (false, _) => Played { ok, ..nothing },
@@ -114,19 +122,32 @@ impl Outside {
         }
     }
 
-    /// Whether a grant lets an agent see a context, found out as simply as can be.
-    pub(super) fn may_see(&self, name: &str, agent: &agent::Spec, now: Time) -> bool {
+    /// Whether an agent may see a context, found out as simply as can be: a grant lets it, or the context went along with
+    /// the work and everybody above may see it.
+    pub(super) fn may_see(&self, name: &str, agent: &agent::Spec, ticket: Ticket, now: Time) -> bool {
         let made = agent.spawned_by.as_ref().is_some_and(|origin| !origin.agents().is_empty());
         let closed = agent.permissions.can_access_context == Some(false);
-        let grants = self.grants.get(name).map_or(&[][..], |acl| &acl.grants);
-        !closed
-            && grants.iter().any(|grant| {
-                let fits = match &grant.to {
-                    Grantee::Agent(id) => *id == agent.id,
-                    Grantee::Role(role) => !made && *role == agent.role,
-                };
-                fits && grant.expires.is_none_or(|end| now < end)
-            })
+        let role = (!made).then_some(agent.role.as_str());
+        let line = self.lines.get(&ticket).map_or(&[][..], Vec::as_slice);
+        let mut above = None;
+        for link in line {
+            let passes = link.passed.iter().any(|pass| pass.context == name);
+            let own =
+                link.role.as_deref().is_some_and(|role| self.granted(name, &link.agent, Some(role), now));
+            above = Some(above.is_none_or(|above| above) && (own || (passes && above == Some(true))));
+        }
+        let came_along = line.last().is_some_and(|own| own.agent == agent.id) && above == Some(true);
+        !closed && (self.granted(name, &agent.id, role, now) || came_along)
+    }
+
+    fn granted(&self, name: &str, agent: &AgentId, role: Option<&str>, now: Time) -> bool {
+        self.grants.get(name).map_or(&[][..], |acl| &acl.grants).iter().any(|grant| {
+            let fits = match &grant.to {
+                Grantee::Agent(id) => id == agent,
+                Grantee::Role(named) => role == Some(named),
+            };
+            fits && grant.expires.is_none_or(|end| now < end)
+        })
     }
 
     /// Where an agent's branch stands; mostly it has new commits.
