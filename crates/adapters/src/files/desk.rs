@@ -84,6 +84,8 @@ pub(super) struct Desk {
     outbox: VecDeque<Input>,
     scans: Vec<(Instant, oneshot::Sender<()>)>,
     pub(super) problems: BTreeMap<String, Vec<Diagnostic>>,
+    /// What was told of files that the disk refuses.
+    pub(super) refused: BTreeMap<String, String>,
     pub(super) tell: mpsc::Sender<Problem>,
     looks: BTreeMap<String, Look>,
     displaced: Vec<(Instant, String, Box<Displaced>)>,
@@ -175,6 +177,7 @@ impl Desk {
             outbox: VecDeque::new(),
             scans: Vec::new(),
             problems: BTreeMap::new(),
+            refused: BTreeMap::new(),
             tell,
             looks: BTreeMap::new(),
             displaced: Vec::new(),
@@ -264,8 +267,9 @@ impl Desk {
                         self.stamps.insert(path.clone(), stamps[&path].clone());
                         continue;
                     }
-                    let recovered = disk::recover(&self.home.join(&path));
-                    self.note(&path, recovered);
+                    if let Err(error) = disk::recover(&self.home.join(&path)) {
+                        self.note(&path, Err(error));
+                    }
                     self.look(&path, true);
                     self.settle();
                 }

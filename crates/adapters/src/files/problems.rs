@@ -43,14 +43,20 @@ impl Desk {
         self.problems.get(path).is_some_and(|all| all.iter().any(|d| d.severity == Severity::Error))
     }
 
-    /// Tells of an error with a file; says whether there was none.
+    /// Tells of an error with a file, once until it is over; says whether there was none.
     pub(super) fn note(&mut self, path: &str, done: std::io::Result<()>) -> bool {
-        match done {
-            Ok(()) => true,
-            Err(error) => {
-                self.complain_text(path, format!("{path} cannot be read or written: {error}"));
-                false
-            }
+        let Err(error) = done else {
+            self.refused.remove(path);
+            return true;
+        };
+        let message = format!("{path} cannot be read or written: {error}");
+        let before = self.refused.insert(path.to_owned(), message.clone());
+        if before.as_ref() == Some(&message) {
+            // Tried again, and told already: that the file reads well in between is no news.
+            self.problems.insert(path.to_owned(), vec![of_file(path, message)]);
+        } else {
+            self.complain_text(path, message);
         }
+        false
     }
 }

@@ -4,10 +4,11 @@ use std::path::Path;
 use std::sync::Arc;
 
 use adapters::clock::SystemClock;
-use adapters::files::{self, Files, Setup};
+use adapters::files::{self, Files, Problem, Setup};
 use adapters::tools::Toolbox;
 use domain::event::{Event, Finish};
 use domain::id::{AgentId, CallId, MessageId, Seq, SessionId, TaskId, Time};
+use domain::lifecycle::Lifecycle;
 use domain::session::{Head, Message, Speaker};
 use domain::state::{Requester, State};
 use domain::task::Spec;
@@ -15,11 +16,18 @@ use domain::tool::{Act, Call, Want};
 use ports::printer::{Printer, Recorded};
 use rustix::fs::inotify;
 use testkit::inputs::Tray;
+use tokio::sync::mpsc;
+
+use crate::home::eventually;
 
 const PLANNER: &str = "planner-1-0a0b0c";
 const ANALYST: &str = "analyst-1-0d0e0f";
 
 fn desk(home: &Path) -> Files {
+    desk_that_tells(home).0
+}
+
+fn desk_that_tells(home: &Path) -> (Files, mpsc::Receiver<Problem>) {
     let tools = Arc::new(Toolbox::new(home.to_owned(), Arc::new(SystemClock)).unwrap());
     let setup = Setup {
         home: home.to_owned(),
@@ -30,7 +38,8 @@ fn desk(home: &Path) -> Files {
         watch: false,
         uncommitted: Vec::new(),
     };
-    files::spawn(setup).unwrap().0
+    let (files, problems, _) = files::spawn(setup).unwrap();
+    (files, problems)
 }
 
 /// Which files are written to, in order; a row of writes to one file is told once.
@@ -154,4 +163,41 @@ fn a_call_is_printed_before_the_message_it_sent() {
     };
     print(&mut files, 3, vec![replied(sent), heard, finished("sent")]);
     assert_eq!(watch.written(), [PLANNER, ANALYST, PLANNER]);
+}
+
+#[tokio::test]
+async fn a_status_that_the_disk_refuses_is_told_of_once_and_stands_in_the_file_later() {
+    let home = tempfile::tempdir().unwrap();
+    let (mut files, mut problems) = desk_that_tells(home.path());
+    print(&mut files, 1, vec![opened(PLANNER, "planner-1")]);
+    let path = home.path().join(format!("sessions/{PLANNER}.session.yaml"));
+    let status = || {
+        let text = std::fs::read_to_string(&path).unwrap();
+        text.lines().find(|line| line.starts_with("status:")).unwrap().to_owned()
+    };
+    let moved = |to| {
+        let (session, reason) = (SessionId::new(PLANNER), "so it is".to_owned());
+        vec![Event::Moved { session, task: None, to, failed: false, reason }]
+    };
+    assert_eq!(status(), "status: active");
+    // No new version can be prepared where a folder is.
+    let aside = home.path().join(format!("sessions/.{PLANNER}.session.yaml.synod"));
+    std::fs::create_dir(&aside).unwrap();
+    print(&mut files, 2, moved(Lifecycle::Waiting));
+    let told = problems.try_recv().unwrap().diagnostic.message;
+    assert!(told.contains("cannot be read or written"), "{told}");
+    assert_eq!(status(), "status: active");
+    std::fs::remove_dir(&aside).unwrap();
+    eventually("the status", || status() == "status: sleeping").await;
+    // The same once more, and it is tried again while it is still refused.
+    std::fs::create_dir(&aside).unwrap();
+    print(&mut files, 3, moved(Lifecycle::Working));
+    for _ in 0..3 {
+        files.scan().await;
+    }
+    assert_eq!(status(), "status: sleeping");
+    std::fs::remove_dir(&aside).unwrap();
+    eventually("the status", || status() == "status: active").await;
+    assert_eq!(problems.try_recv().unwrap().diagnostic.message, told);
+    assert!(problems.try_recv().is_err(), "each time is told once");
 }
