@@ -11,6 +11,7 @@ use git2::{Commit, Oid, Repository, Signature, Tree};
 
 use super::commit::{self, Change, Held};
 use super::review::{between, find, shared};
+use super::update::contains;
 use super::working::Working;
 use super::workspace::{Workspace, checked_out_at};
 use super::{NOWHERE, history, message};
@@ -21,6 +22,8 @@ const LOOK_BACK_MAX: usize = 4096;
 const REVIEW: &str = "Synod-Review";
 /// So many names of files are told.
 const NAMES_MAX: usize = 50;
+/// How far back it is looked for how a commit came into the target that nobody need merge any more.
+const SINCE_MAX: usize = 64;
 /// How often a merge is made again because the branch moved meanwhile.
 const RACES_MAX: usize = 8;
 
@@ -40,6 +43,15 @@ pub(crate) fn merge(
         if let Some(made) = made_before(&repo, ours.id(), review) {
             let said = format!("{} is merged: {made} on {}", review.id, place.target);
             return Ok((said, Finding::Merged { commit, merge: made.to_string() }));
+        }
+        if let Some(since) = held_since(&repo, &ours, &commit) {
+            let said = format!(
+                "{} is merged: {} has {} since {since}, so there was nothing to do",
+                review.id,
+                place.target,
+                short(&commit)
+            );
+            return Ok((said, Finding::Merged { commit, merge: since.to_string() }));
         }
         let theirs = approved(&repo, review)?;
         let mut merged = repo.merge_commits(&ours, &theirs, None).map_err(words)?;
@@ -91,6 +103,21 @@ fn made_before(repo: &Repository, tip: Oid, review: &Review) -> Option<Oid> {
         let text = String::from_utf8_lossy(commit.message_bytes()).into_owned();
         commit.parent_count() == 2 && message::trailers(&text, REVIEW).contains(&mark.as_str())
     })
+}
+
+/// The commit by which the target got `commit`, if it has it: that of another review that came with it, or a person's. Where
+/// that is too long ago, the target's last one.
+fn held_since(repo: &Repository, tip: &Commit<'_>, commit: &str) -> Option<Oid> {
+    let id = find(repo, commit).ok()?.id();
+    let has = |tip: &Commit<'_>| contains(repo, tip.id(), id);
+    let mut since = Some(tip.clone()).filter(has)?;
+    for _ in 0..SINCE_MAX {
+        match since.parent(0).ok().filter(has) {
+            Some(before) => since = before,
+            None => return Some(since.id()),
+        }
+    }
+    Some(tip.id())
 }
 
 fn mark(review: &Review) -> String {

@@ -317,7 +317,7 @@ impl<'a> Merging<'a> {
 }
 
 /// Whether `commit` is `older` or comes after it.
-fn contains(repo: &Repository, commit: Oid, older: Oid) -> bool {
+pub(super) fn contains(repo: &Repository, commit: Oid, older: Oid) -> bool {
     commit == older || repo.graph_descendant_of(commit, older).unwrap_or(false)
 }
 

@@ -183,6 +183,35 @@ async fn a_branch_that_moved_since_is_not_merged() {
 }
 
 #[tokio::test]
+async fn what_the_target_has_already_counts_as_merged_and_makes_no_commit() {
+    let (home, service) = team();
+    code(&home, GOOD).await;
+    let first = submit(&home).await.unwrap();
+    code(&home, "echo \"Hello, $1!\" # twice\n").await;
+    let second = submit(&home).await.unwrap();
+    let made = merge(&home, &second).await;
+    let Some(Finding::Merged { merge: by, .. }) = made.finding else { panic!("{}", made.text) };
+    let outcome = merge(&home, &first).await;
+    assert_eq!(outcome.finding, Some(Finding::Merged { commit: first.commit.clone(), merge: by.clone() }));
+    let (short, since) = (&first.commit[..10], by);
+    assert_eq!(
+        outcome.text,
+        format!("review-0001 is merged: main has {short} since {since}, so there was nothing to do")
+    );
+    assert_eq!(merges(&service).len(), 1);
+    // Brought there by a person, without a merge commit.
+    let (home, service) = team();
+    code(&home, GOOD).await;
+    let place = submit(&home).await.unwrap();
+    let repo = Repository::open(&service).unwrap();
+    let tip = repo.find_commit(Oid::from_str(&place.commit).unwrap()).unwrap();
+    repo.reset(tip.as_object(), git2::ResetType::Hard, None).unwrap();
+    let merged = Finding::Merged { commit: place.commit.clone(), merge: place.commit.clone() };
+    assert_eq!(merge(&home, &place).await.finding, Some(merged));
+    assert_eq!((merges(&service).len(), repo.head().unwrap().target()), (0, Some(tip.id())));
+}
+
+#[tokio::test]
 async fn a_target_that_moved_is_merged_with_and_a_conflict_names_its_files() {
     let (home, service) = team();
     code(&home, GOOD).await;
