@@ -1,6 +1,7 @@
 //! Approvals in both places: what is printed is read back, and only a person decides.
 
 use domain::approval::{Answer, Outcome, Request, Risk};
+use domain::context::{Access, Pass};
 use domain::id::{AgentId, ApprovalId, CallId, SessionId, TaskId, Time};
 use domain::task::Mark;
 use domain::tool::{Act, Permit};
@@ -62,6 +63,40 @@ fn a_yes_to_words_that_were_changed_decides_nothing() {
         decide(&text.replacen("```sh\ndocker ps\n", "```sh\nls\n", 1)),
         Decision::Unclear { line: 19, column: 1, .. }
     ));
+}
+
+#[test]
+fn who_decides_about_work_that_is_handed_on_sees_which_contexts_go_along() {
+    let pass = |name: &str, access, redact: &[&str]| Pass {
+        context: name.to_owned(),
+        access,
+        redact: redact.iter().map(|path| (*path).to_owned()).collect(),
+    };
+    let text = print_detail(&request(
+        Act::Delegate {
+            to: AgentId::new("coder-001"),
+            tag: "ops:look".to_owned(),
+            task: "Look closely".to_owned(),
+            deadline_ms: None,
+            contexts: vec![
+                pass("customers", Access::Read, &["rows.card"]),
+                pass("plan", Access::ReadWrite, &[]),
+            ],
+        },
+        "It knows them.",
+    ));
+    let (for_people, _record) = text.split_once("## Record").unwrap();
+    let words = for_people.split_whitespace().collect::<Vec<_>>().join(" ");
+    let contexts = r#""contexts": [ { "access": "read", "context": "customers", "redact": [ "rows.card" ] }, { "access": "read_write", "context": "plan" } ]"#;
+    assert!(words.contains(contexts), "{for_people}");
+    for named in [r#""to": "coder-001""#, r#""task": "Look closely""#] {
+        assert!(words.contains(named), "{for_people}");
+    }
+    let yes = text.replacen("**Decision:**", "**Decision:** APPROVED", 1);
+    assert_eq!(decide(&yes), Decision::Approved { by: String::new() });
+    // What a person did not see, nobody said yes to.
+    let hidden = yes.replacen("\"rows.card\"\n", "\n", 1);
+    assert!(matches!(decide(&hidden), Decision::Unclear { .. }), "{hidden}");
 }
 
 #[test]
