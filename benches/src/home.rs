@@ -9,6 +9,7 @@ use adapters::clock::SystemClock;
 use adapters::files::{self, Files, Problem, Setup};
 use adapters::hands::{LocalHands, Reach};
 use adapters::journal::Sqlite;
+use adapters::lock::Claim;
 use adapters::tools::Toolbox;
 use anyhow::Context as _;
 use domain::effect::Effect;
@@ -72,6 +73,7 @@ async fn open_with(
             printed,
             watch: true,
             uncommitted: Vec::new(),
+            claim: Claim::default(),
         };
         let (files, problems, desk) = files::spawn(setup)?;
         made = Some((files.clone(), problems, desk));

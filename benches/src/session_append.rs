@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use adapters::clock::SystemClock;
 use adapters::files::{self, Files, Setup};
+use adapters::lock::Claim;
 use adapters::tools::Toolbox;
 use async_trait::async_trait;
 use domain::agent;
@@ -99,6 +100,7 @@ impl Desk {
             printed: seq,
             watch: false,
             uncommitted: Vec::new(),
+            claim: Claim::default(),
         };
         let (files, _, _) = files::spawn(setup)?;
         runtime.block_on(files.scan());

@@ -46,6 +46,7 @@ pub(crate) use sessions::path_of as path_of_session;
 pub use usage::found as usage_found;
 
 use crate::git::history::History;
+use crate::lock::Claim;
 use fresh::Fresh;
 
 /// Jobs that may wait for the desk; whoever gives more waits.
@@ -116,6 +117,8 @@ pub struct Setup {
     pub watch: bool,
     /// Events that are in the journal and perhaps not in the home's history yet.
     pub uncommitted: Vec<Recorded>,
+    /// What must still be there for anything to be written.
+    pub claim: Claim,
 }
 
 /// Starts the desk. Returns its handle, what it has to complain about, and its thread.

@@ -10,7 +10,7 @@ use adapters::delegations;
 use adapters::files::{self, Files, Problem, Setup};
 use adapters::hands::{LocalHands, Reach};
 use adapters::journal::Sqlite;
-use adapters::lock::{HomeLock, LockError};
+use adapters::lock::{Claim, HomeLock, LockError};
 use adapters::sandbox::Sandbox;
 use adapters::tools::Toolbox;
 use anyhow::Context as _;
@@ -51,8 +51,13 @@ pub struct Running {
     audit: Audit,
     scribe: JoinHandle<()>,
     clerk: JoinHandle<()>,
+    /// What must still be there for this process to go on.
+    pub claim: Claim,
     _lock: HomeLock,
 }
+
+/// The journal of a home.
+const JOURNAL: &str = ".synod/journal.db";
 
 /// Whether this process carries things out.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -81,7 +86,9 @@ pub async fn open(home: &Path, does: Does) -> anyhow::Result<Running> {
         }
         other => other.into(),
     })?;
-    let journal = Sqlite::open(&home.join(".synod/journal.db")).map_err(|error| unopened(&error))?;
+    let journal = Sqlite::open(&home.join(JOURNAL)).map_err(|error| unopened(&error))?;
+    let claim = lock.claim(&[JOURNAL]).with_context(|| format!("cannot work in {}", home.display()))?;
+    let journal = journal.claimed(claim.clone());
     let mut engine = Engine::open(Box::new(journal)).map_err(|error| unopened(&error))?;
     let clock = Arc::new(SystemClock);
     let sandbox = Arc::new(Sandbox::of_this_program()?);
@@ -110,6 +117,7 @@ pub async fn open(home: &Path, does: Does) -> anyhow::Result<Running> {
             printed,
             watch: does == Does::Work,
             uncommitted,
+            claim: claim.clone(),
         };
         let (files, problems, desk) = files::spawn(setup)?;
         let hands: Box<dyn Hands> = match does {
@@ -156,6 +164,7 @@ pub async fn open(home: &Path, does: Does) -> anyhow::Result<Running> {
         audit,
         scribe,
         clerk,
+        claim,
         _lock: lock,
     })
 }
@@ -204,6 +213,7 @@ fn calls_unknown(events: &mut broadcast::Receiver<Recorded>) -> Vec<(String, Str
 /// What to do about a journal that cannot be used.
 fn unopened(error: &JournalError) -> anyhow::Error {
     let help = match error {
+        JournalError::Lost { path } => return lost(path),
         JournalError::TooNew { .. } => "a newer synod wrote it: use that one, or a later one",
         JournalError::Storage { reason, .. } if reason.contains("full") => {
             "make room on the disk and start again: what was answered is kept"
@@ -213,6 +223,17 @@ fn unopened(error: &JournalError) -> anyhow::Error {
         }
     };
     fail(Exit::Failed, error.to_string(), help)
+}
+
+/// The home was taken from under this process.
+fn lost(path: &str) -> anyhow::Error {
+    fail(
+        Exit::Failed,
+        format!(
+            "{path} was deleted or replaced while synod worked here; it has stopped and writes nothing more"
+        ),
+        "start again: Synod goes on from the files; stop it before you delete .synod or move the home",
+    )
 }
 
 impl Running {
@@ -230,10 +251,18 @@ impl Running {
     /// Winds down: nothing new begins, tools may finish, everything is printed.
     pub async fn close(self) -> anyhow::Result<()> {
         self.audit.give_up_waiting();
+        if let Some(path) = self.claim.lost() {
+            return Err(self.abandon(&path).await);
+        }
         self.handle.stop().await;
         let Self { engine, desk, files, handle, audit, scribe, clerk, .. } = self;
         drop(handle);
         let ended = tokio::task::spawn_blocking(move || engine.join()).await?;
+        if let Ok(Err(Stopped::Journal(error @ JournalError::Lost { .. }))) = &ended {
+            // Whoever would sign and commit what is left writes into a home that is no longer ours.
+            std::mem::forget((audit, files));
+            return Err(unopened(error));
+        }
         // It ends with the engine, who alone has events for it.
         tokio::task::spawn_blocking(move || clerk.join())
             .await?
@@ -252,8 +281,19 @@ impl Running {
         let ended = ended.map_err(|_| anyhow::anyhow!("the engine thread panicked"))?;
         ended.map_err(|error| match &error {
             Stopped::Journal(journal) => unopened(journal),
-            Stopped::Broken => error.into(),
+            Stopped::Broken | Stopped::Abandoned => error.into(),
         })
+    }
+
+    /// Ends what runs and leaves the home as it is. Gives the reason.
+    async fn abandon(self, path: &Path) -> anyhow::Error {
+        self.handle.abandon().await;
+        let Self { engine, files, audit, .. } = self;
+        // Whatever it ended with, this is why.
+        _ = tokio::task::spawn_blocking(move || engine.join()).await;
+        // Whoever has no more to hear signs and commits what is left: these never get to that.
+        std::mem::forget((audit, files));
+        lost(&path.display().to_string())
     }
 }
 

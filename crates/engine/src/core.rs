@@ -48,6 +48,19 @@ pub enum Stopped {
     /// It failed before.
     #[error("the journal failed earlier; start again")]
     Broken,
+    /// Whoever runs it has no right to the home any more.
+    #[error("the home was left as it is")]
+    Abandoned,
+}
+
+impl Stopped {
+    /// Whether the home is no longer ours, so that nothing more may be written into it.
+    pub fn is_loss(&self) -> bool {
+        match self {
+            Self::Journal(JournalError::Lost { .. }) | Self::Abandoned => true,
+            Self::Journal(_) | Self::Broken => false,
+        }
+    }
 }
 
 impl Engine {

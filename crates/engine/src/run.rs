@@ -52,6 +52,7 @@ enum Command {
     Input(Input, Option<oneshot::Sender<Result<Seq, Refused>>>),
     Look(Box<dyn FnOnce(&State) + Send>),
     Stop,
+    Abandon,
 }
 
 /// The loop has ended.
@@ -99,6 +100,11 @@ impl Handle {
     /// Asks the loop to wind down.
     pub async fn stop(&self) {
         _ = self.commands.send(Command::Stop).await;
+    }
+
+    /// Has the loop drop everything at once: the home is no longer ours, and nothing more may be written into it.
+    pub async fn abandon(&self) {
+        _ = self.commands.send(Command::Abandon).await;
     }
 }
 
@@ -161,6 +167,9 @@ impl Loop {
     async fn run(mut self) -> Result<(), Stopped> {
         let ended = self.turn().await;
         self.parts.hands.abort();
+        if ended.as_ref().is_err_and(Stopped::is_loss) {
+            return ended;
+        }
         self.parts.printer.flush();
         ended?;
         let printed = self.parts.printer.printed();
@@ -183,6 +192,7 @@ impl Loop {
                     }
                     Command::Look(look) => looks.push(look),
                     Command::Stop => self.begin_stop(),
+                    Command::Abandon => return Err(Stopped::Abandoned),
                 }
             }
             self.cycle(&inputs, waiting)?;

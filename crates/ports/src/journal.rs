@@ -48,6 +48,12 @@ pub enum JournalError {
         /// What does not fit.
         reason: String,
     },
+    /// Somebody deleted or replaced it, or the home around it, under the one who writes it.
+    #[error("{path} was deleted or replaced while synod worked here")]
+    Lost {
+        /// What.
+        path: String,
+    },
     /// The batch does not follow what is stored.
     #[error("event {given} does not follow event {last}")]
     Gap {

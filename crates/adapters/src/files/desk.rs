@@ -31,6 +31,7 @@ use super::{Conversation, Job, Problem, Setup, relative, stamps};
 use crate::git::history::Notes;
 use crate::git::reason::{Reason, Reasons, Weight, Who};
 use crate::git::undo;
+use crate::lock::Claim;
 
 /// How long a file must be quiet before it is looked at.
 pub const DEBOUNCE: Duration = Duration::from_millis(15);
@@ -118,6 +119,7 @@ pub(super) struct Desk {
     uncommitted: Vec<Recorded>,
     /// The last of those, which are not told again when they are printed again.
     uncommitted_last: Seq,
+    claim: Claim,
 }
 
 /// A file to look at.
@@ -158,6 +160,7 @@ impl Desk {
             notes: Notes::default(),
             uncommitted_last: setup.uncommitted.last().map_or(Seq(0), |recorded| recorded.seq),
             uncommitted: setup.uncommitted,
+            claim: setup.claim,
             home: setup.home,
             state: setup.state,
             tools: setup.tools,
@@ -196,7 +199,12 @@ impl Desk {
     pub(super) fn run(mut self, jobs: &Receiver<Job>) {
         loop {
             let mut lull = true;
-            match jobs.recv_timeout(self.pause()) {
+            let job = jobs.recv_timeout(self.pause());
+            if self.claim.lost().is_some() {
+                // The home is no longer ours. Not dropped: that would make durable and commit what is left.
+                return std::mem::forget(self);
+            }
+            match job {
                 Ok(job) => {
                     lull = false;
                     if self.handle(job) {

@@ -15,6 +15,8 @@ use domain::id::{Seq, Time};
 use ports::journal::{Entry, Journal, JournalError, Snapshot};
 use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension, Row, TransactionBehavior, params};
 
+use crate::lock::Claim;
+
 /// How long another process may hold the database, a reader at a checkpoint for instance.
 const BUSY_MS_MAX: u64 = 5_000;
 
@@ -28,6 +30,8 @@ pub struct Sqlite {
     printed: Seq,
     printed_on_disk: Seq,
     access: Access,
+    /// What must still be there for a write to count.
+    claim: Claim,
 }
 
 /// The last event and its checksum.
@@ -64,10 +68,22 @@ impl Sqlite {
     }
 
     fn over(db: Connection, access: Access) -> Result<Self, JournalError> {
-        let mut journal =
-            Self { db, tail: Tail::default(), printed: Seq(0), printed_on_disk: Seq(0), access };
+        let mut journal = Self {
+            db,
+            tail: Tail::default(),
+            printed: Seq(0),
+            printed_on_disk: Seq(0),
+            access,
+            claim: Claim::default(),
+        };
         journal.refresh()?;
         Ok(journal)
+    }
+
+    /// Writes nothing more once this is lost: the system would take it, into a file that has no name.
+    pub fn claimed(mut self, claim: Claim) -> Self {
+        self.claim = claim;
+        self
     }
 
     /// The version of SQLite that is built in.
@@ -120,6 +136,9 @@ impl Sqlite {
         &mut self,
         work: impl FnOnce(&Connection) -> rusqlite::Result<T>,
     ) -> Result<T, JournalError> {
+        if let Some(path) = self.claim.lost() {
+            return Err(JournalError::Lost { path: path.display().to_string() });
+        }
         let failed = |e: rusqlite::Error| storage("written", &e);
         let tx = self.db.transaction_with_behavior(TransactionBehavior::Immediate).map_err(failed)?;
         // An error up to here drops the transaction, which rolls it back: the journal stays as it was.

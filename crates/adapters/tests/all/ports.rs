@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use adapters::clock::SystemClock;
 use adapters::files::{self, Files, Setup};
 use adapters::hands::{LocalHands, Reach};
+use adapters::lock::Claim;
 use adapters::tools::Toolbox;
 use domain::event::Event;
 use domain::id::{Seq, SessionId, Time};
@@ -28,6 +29,7 @@ fn desk(home: &std::path::Path, state: State, inputs: Arc<dyn Inputs>) -> Files 
         printed: Seq(0),
         watch: false,
         uncommitted: Vec::new(),
+        claim: Claim::default(),
     };
     files::spawn(setup).unwrap().0
 }

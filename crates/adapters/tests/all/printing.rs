@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use adapters::clock::SystemClock;
 use adapters::files::{self, Files, Problem, Setup};
+use adapters::lock::Claim;
 use adapters::tools::Toolbox;
 use domain::event::{Event, Finish};
 use domain::id::{AgentId, CallId, MessageId, Seq, SessionId, TaskId, Time};
@@ -37,6 +38,7 @@ fn desk_that_tells(home: &Path) -> (Files, mpsc::Receiver<Problem>) {
         printed: Seq(0),
         watch: false,
         uncommitted: Vec::new(),
+        claim: Claim::default(),
     };
     let (files, problems, _) = files::spawn(setup).unwrap();
     (files, problems)

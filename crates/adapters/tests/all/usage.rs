@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use adapters::clock::SystemClock;
 use adapters::files::{self, Files, Setup};
+use adapters::lock::Claim;
 use adapters::tools::Toolbox;
 use domain::budget::Cap;
 use domain::event::{Bill, Event};
@@ -76,6 +77,7 @@ fn desk(home: &Path, known: usize, printed: u64) -> (Files, Arc<Tray>) {
         printed: Seq(printed),
         watch: false,
         uncommitted: Vec::new(),
+        claim: Claim::default(),
     };
     (files::spawn(setup).unwrap().0, tray)
 }

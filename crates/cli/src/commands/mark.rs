@@ -226,7 +226,7 @@ pub(super) fn leave(
     runtime.block_on(async {
         let running = wire::open(home, Does::Mark).await?;
         let mut events = running.handle.listen();
-        let answer = running.handle.submit(input).await?;
+        let answer = running.handle.submit(input).await;
         let mut added = None;
         while let Ok(recorded) = events.try_recv() {
             match recorded.event {
@@ -235,8 +235,9 @@ pub(super) fn leave(
                 _ => {}
             }
         }
+        // If it could not be taken, whoever ends it knows why.
         running.close().await?;
-        match answer {
+        match answer? {
             Ok(_) => Ok(added),
             Err(refused) => Err(fail(Exit::Failed, refused.to_string(), help)),
         }

@@ -21,20 +21,26 @@ pub fn run(home: &Path, timeout: u64, out: &Out) -> anyhow::Result<Exit> {
     }
     up::runtime()?.block_on(async {
         let mut running = wire::open(home, Does::Work).await?;
-        let mut interrupt = up::Interrupt::listen()?;
-        let server = up::serve(home, &running)?;
-        let mut events = running.handle.listen();
-        let mut story = Story::of(&running.handle).await?;
-        running.start().await?;
-        up::tell_unknown(&running, out);
-        let exit =
-            until_idle(&mut running, &mut interrupt, &mut events, &mut story, home, timeout, out).await?;
+        let worked = work(&mut running, home, timeout, out).await;
         let waiting = running.handle.pulse().borrow().approvals;
-        server.abort();
+        // If it could not go on, whoever ends it knows why.
         up::finish(running, out).await?;
+        let exit = worked?;
         report(exit, waiting, timeout, out);
         Ok(exit)
     })
+}
+
+async fn work(running: &mut Running, home: &Path, timeout: u64, out: &Out) -> anyhow::Result<Exit> {
+    let mut interrupt = up::Interrupt::listen()?;
+    let server = up::serve(home, running)?;
+    let mut events = running.handle.listen();
+    let mut story = Story::of(&running.handle).await?;
+    running.start().await?;
+    up::tell_unknown(running, out);
+    let exit = until_idle(running, &mut interrupt, &mut events, &mut story, home, timeout, out).await;
+    server.abort();
+    exit
 }
 
 fn report(exit: Exit, waiting: usize, timeout: u64, out: &Out) {
@@ -113,6 +119,7 @@ pub async fn until_idle(
     out: &Out,
 ) -> anyhow::Result<Exit> {
     let mut pulse = running.handle.pulse();
+    let claim = running.claim.clone();
     let over = tokio::time::sleep(Duration::from_secs(timeout));
     tokio::pin!(over);
     loop {
@@ -128,10 +135,12 @@ pub async fn until_idle(
         }
         tokio::select! {
             () = interrupt.wait() => return Ok(Exit::Interrupted),
+            // Whoever closes the home says why.
+            () = claim.until_lost() => return Ok(Exit::Failed),
             () = &mut over => return Ok(Exit::TimedOut),
             event = events.recv() => { up::follow(event, story, out); }
             Some(problem) = running.problems.recv() => up::tell_problem(home, &problem, out),
-            changed = pulse.changed() => changed?,
+            changed = pulse.changed() => if changed.is_err() { return Ok(Exit::Failed) },
         }
     }
 }

@@ -17,7 +17,7 @@ use crate::failure::{Exit, fail};
 use crate::home::person;
 use crate::out::Out;
 use crate::view;
-use crate::wire::{self, Does};
+use crate::wire::{self, Does, Running};
 
 pub fn run(home: &Path, request: &str, to: Option<&str>, timeout: u64, out: &Out) -> anyhow::Result<Exit> {
     if request.trim().is_empty() {
@@ -35,38 +35,42 @@ pub fn run(home: &Path, request: &str, to: Option<&str>, timeout: u64, out: &Out
     }
     up::runtime()?.block_on(async {
         let mut running = wire::open(home, Does::Work).await?;
-        let mut interrupt = up::Interrupt::listen()?;
-        let server = up::serve(home, &running)?;
-        let mut events = running.handle.listen();
-        let mut story = Story::of(&running.handle).await?;
-        running.start().await?;
-        up::tell_unknown(&running, out);
-        let id = running.handle.look(|state| TaskId::new(format!("task-{:03}", state.next_task))).await?;
-        let added = running.handle.submit(Input::TaskWanted { spec: Box::new(spec), by: person() }).await?;
-        if let Err(refused) = added {
-            server.abort();
-            running.close().await?;
-            return Err(fail(Exit::Failed, refused.to_string(), "`synod agent list` shows who there is"));
-        }
-        let exit =
-            pump::until_idle(&mut running, &mut interrupt, &mut events, &mut story, home, timeout, out)
-                .await?;
-        let task = id.clone();
-        let ended = running
-            .handle
-            .look(move |state| {
-                let task = state.tasks.get(&task)?;
-                Some(Ended {
-                    stage: task.stage.clone(),
-                    result: task.result.clone(),
-                    label: task.label.clone(),
-                })
-            })
-            .await?;
-        server.abort();
+        let worked = work(&mut running, home, spec, timeout, out).await;
+        // If it could not go on, whoever ends it knows why.
         running.close().await?;
+        let (id, ended, exit) = worked?;
         Ok(answer(&id, ended, exit, timeout, out))
     })
+}
+
+async fn work(
+    running: &mut Running,
+    home: &Path,
+    spec: Spec,
+    timeout: u64,
+    out: &Out,
+) -> anyhow::Result<(TaskId, Option<Ended>, Exit)> {
+    let mut interrupt = up::Interrupt::listen()?;
+    let server = up::serve(home, running)?;
+    let mut events = running.handle.listen();
+    let mut story = Story::of(&running.handle).await?;
+    running.start().await?;
+    up::tell_unknown(running, out);
+    let id = running.handle.look(|state| TaskId::new(format!("task-{:03}", state.next_task))).await?;
+    let added = running.handle.submit(Input::TaskWanted { spec: Box::new(spec), by: person() }).await?;
+    if let Err(refused) = added {
+        server.abort();
+        return Err(fail(Exit::Failed, refused.to_string(), "`synod agent list` shows who there is"));
+    }
+    let exit = pump::until_idle(running, &mut interrupt, &mut events, &mut story, home, timeout, out).await?;
+    let task = id.clone();
+    let ended = running.handle.look(move |state| {
+        let task = state.tasks.get(&task)?;
+        Some(Ended { stage: task.stage.clone(), result: task.result.clone(), label: task.label.clone() })
+    });
+    let ended = ended.await?;
+    server.abort();
+    Ok((id, ended, exit))
 }
 
 /// The daemon does the work; this gives it the request and waits for the answer.

@@ -17,31 +17,40 @@ use crate::wire::{self, Does, Running};
 pub fn run(home: &Path, out: &Out) -> anyhow::Result<Exit> {
     runtime()?.block_on(async {
         let mut running = wire::open(home, Does::Work).await?;
-        let mut interrupt = Interrupt::listen()?;
-        let server = serve(home, &running)?;
-        let mut events = running.handle.listen();
-        let mut story = Story::of(&running.handle).await?;
-        running.start().await?;
-        if !out.json {
-            out.say(format!("synod works in {} (Ctrl-C stops it)", home.display()));
-        }
-        tell_going_on(home, &running, out);
-        let mut pulse = running.handle.pulse();
-        loop {
-            tokio::select! {
-                () = interrupt.wait() => break,
-                event = events.recv() => if !follow(event, &mut story, out) { break },
-                Some(problem) = running.problems.recv() => tell_problem(home, &problem, out),
-                changed = pulse.changed() => if changed.is_err() { break },
-            }
-        }
-        if !out.json {
-            out.say("winding down: nothing new begins, tools may finish");
-        }
-        server.abort();
+        let worked = work(&mut running, home, out).await;
+        // If it could not go on, whoever ends it knows why.
         finish(running, out).await?;
+        worked?;
         Ok(Exit::Ok)
     })
+}
+
+async fn work(running: &mut Running, home: &Path, out: &Out) -> anyhow::Result<()> {
+    let mut interrupt = Interrupt::listen()?;
+    let server = serve(home, running)?;
+    let mut events = running.handle.listen();
+    let mut story = Story::of(&running.handle).await?;
+    running.start().await?;
+    if !out.json {
+        out.say(format!("synod works in {} (Ctrl-C stops it)", home.display()));
+    }
+    tell_going_on(home, running, out);
+    let mut pulse = running.handle.pulse();
+    let claim = running.claim.clone();
+    loop {
+        tokio::select! {
+            () = claim.until_lost() => break,
+            () = interrupt.wait() => break,
+            event = events.recv() => if !follow(event, &mut story, out) { break },
+            Some(problem) = running.problems.recv() => tell_problem(home, &problem, out),
+            changed = pulse.changed() => if changed.is_err() { break },
+        }
+    }
+    if !out.json && claim.lost().is_none() {
+        out.say("winding down: nothing new begins, tools may finish");
+    }
+    server.abort();
+    Ok(())
 }
 
 /// A runtime for commands that work.

@@ -142,6 +142,65 @@ fn a_killed_daemon_goes_on_and_its_socket_is_no_obstacle() {
 }
 
 #[test]
+fn a_daemon_whose_journal_is_deleted_stops_and_leaves_the_home_to_the_next() {
+    let team = Team::scripted(SCRIPT);
+    let up = team.up();
+    team.fine(&["task", "add", "Something slow"]);
+    until_so("it is begun", || team.mark(TASKS, "task-001") == Some(Mark::Running));
+    std::fs::remove_dir_all(team.at(".synod")).unwrap();
+    let ended = up.wait();
+    assert_eq!(ended.code, 1, "{}", ended.stderr);
+    assert!(ended.stderr.contains(".synod/lock was deleted or replaced"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("help: start again"), "{}", ended.stderr);
+    assert!(!team.at(".synod").exists(), "it writes nothing more");
+    team.write("models/s.yaml", SCRIPT.replace(SLOW, ""));
+    assert_eq!(team.pump(), 0);
+    assert_eq!(team.mark(TASKS, "task-001"), Some(Mark::Done));
+    assert_eq!(team.sessions("worker-1").len(), 1);
+    team.is_in_order();
+    team.fine(&["audit", "verify"]);
+}
+
+#[test]
+fn a_pump_whose_journal_is_deleted_stops_too() {
+    let team = Team::scripted(SCRIPT);
+    team.fine(&["task", "add", "Something slow"]);
+    for args in [&["pump"][..], &["run", "Something slow"]] {
+        let pump = team.start(args);
+        until_so("it works", || team.at(".synod/socket").exists());
+        std::fs::remove_dir_all(team.at(".synod")).unwrap();
+        let ended = pump.wait();
+        assert_eq!(ended.code, 1, "{}", ended.stderr);
+        assert!(ended.stderr.contains("was deleted or replaced"), "{}", ended.stderr);
+        assert!(!team.at(".synod").exists(), "it writes nothing more");
+    }
+}
+
+#[test]
+fn two_daemons_never_run_a_home_even_if_its_journal_is_deleted() {
+    let team = Team::scripted(SCRIPT);
+    let first = team.up();
+    team.fine(&["task", "add", "Something slow"]);
+    until_so("it is begun", || team.mark(TASKS, "task-001") == Some(Mark::Running));
+    // It cannot notice anything now.
+    first.send(Signal::STOP);
+    std::fs::remove_dir_all(team.at(".synod")).unwrap();
+    team.write("models/s.yaml", SCRIPT.replace(SLOW, ""));
+    let second = team.start(&["up"]).wait();
+    assert_eq!(second.code, 1, "{}", second.stderr);
+    assert!(second.stderr.contains(&format!("is run by process {}", first.id())), "{}", second.stderr);
+    assert!(!team.at(".synod").exists());
+    first.send(Signal::CONT);
+    let ended = first.wait();
+    assert_eq!(ended.code, 1, "{}", ended.stderr);
+    assert!(ended.stderr.contains("was deleted or replaced"), "{}", ended.stderr);
+    assert_eq!(team.pump(), 0);
+    assert_eq!(team.mark(TASKS, "task-001"), Some(Mark::Done));
+    assert_eq!(team.sessions("worker-1").len(), 1, "nothing was begun twice");
+    team.is_in_order();
+}
+
+#[test]
 fn a_damaged_journal_is_told_with_what_to_do_and_the_files_are_enough() {
     let team = Team::scripted(SCRIPT);
     for _ in 0..3 {

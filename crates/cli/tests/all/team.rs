@@ -268,9 +268,14 @@ impl Process {
         (stdout, stderr)
     }
 
+    /// Sends a signal.
+    pub fn send(&self, signal: Signal) {
+        kill_process(Pid::from_child(&self.child), signal).unwrap();
+    }
+
     /// Sends a signal and waits for the end.
     pub fn signal(mut self, signal: Signal) -> (Option<i32>, String, String) {
-        kill_process(Pid::from_child(&self.child), signal).unwrap();
+        self.send(signal);
         let code = self.end();
         (code, self.stdout(), self.stderr())
     }
