@@ -59,6 +59,16 @@ impl Settings {
     }
 }
 
+/// The file of a plan for a task, or for an agent that has none.
+pub fn file_of(name: &str) -> String {
+    format!("tasks/plan-{name}.task.md")
+}
+
+/// Whether a plan may stand there.
+pub fn is_file(path: &str) -> bool {
+    path.starts_with("tasks/plan-")
+}
+
 /// The task whose yes a task of a plan waits for.
 pub fn hold_of(task: &Task) -> Option<TaskId> {
     task.spec.properties.get(HELD_BY).map(|id| TaskId::new(id.as_str()))

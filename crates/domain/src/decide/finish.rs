@@ -258,8 +258,10 @@ pub(super) fn end_parts_too(
         return Vec::new();
     }
     let mut events = Vec::new();
+    let mut after = None;
     if end != End::Done && is_hold(state, task) {
-        events.extend(plan::turned_down(state, at, id, by, acting));
+        let (down, so) = plan::turned_down(state, at, task, by, acting);
+        (events, after) = (down, Some(so));
     }
     for below in all_below(state, id) {
         if let Some(part) = state.tasks.get(&below).filter(|t| !t.is_ended()) {
@@ -276,7 +278,7 @@ pub(super) fn end_parts_too(
     events.extend(stop_worker(state, at, task, acting, &format!("{id} is {}", end.mark().as_str())));
     events.extend(mark_origin(state, task));
     events.push(Event::TaskEnded { task: id.clone(), end, result: result.to_owned(), by: by.to_owned() });
-    events.extend(tell_requester(state, at, task, end, result, acting));
+    events.extend(tell_requester(after.as_ref().unwrap_or(state), at, task, end, result, acting));
     events
 }
 
@@ -324,7 +326,7 @@ fn all_below(state: &State, id: &TaskId) -> Vec<TaskId> {
 }
 
 /// The conversation that waits for a task: that of the task it is a part of, else the one that asked for it.
-fn asker_of<'a>(state: &'a State, task: &'a Task) -> Option<&'a SessionId> {
+pub(super) fn asker_of<'a>(state: &'a State, task: &'a Task) -> Option<&'a SessionId> {
     let parent = task.spec.parent.as_ref().and_then(|p| state.tasks.get(p));
     match (parent.and_then(Task::session), &task.by) {
         (Some(session), _) | (None, Requester::Session { session }) => Some(session),

@@ -108,6 +108,7 @@ fn adopt_task(state: &State, spec: &task::Spec, mark: Mark, result: &str) -> Vec
                     in_file: false,
                 });
             }
+            events.extend(plan::joined(state, spec));
             return events;
         }
         Mark::Done => End::Done,
@@ -138,8 +139,10 @@ pub(super) fn task_marked(
     let end = |end: End, result: String| match task.is_ended() {
         // Everybody was told how it ended; this corrects what is kept.
         true => {
-            let down =
-                if end == End::Done { Vec::new() } else { plan::turned_down(state, at, id, &person, None) };
+            let down = match end {
+                End::Done => Vec::new(),
+                End::Failed | End::Cancelled => plan::turned_down(state, at, task, &person, None).0,
+            };
             let ended = Event::TaskEnded { task: id.clone(), end, result, by: person.clone() };
             down.into_iter().chain([ended]).collect()
         }

@@ -7,7 +7,7 @@ use crate::event::{Event, Finish};
 use crate::id::{AgentId, SessionId, TaskId, Time};
 use crate::plan::{self, Step};
 use crate::state::{Requester, Session, State, Task};
-use crate::task::{self, End};
+use crate::task::{self, Change, End};
 
 /// The events, how the call ended, and what the agent sees.
 pub(super) fn perform(
@@ -37,7 +37,7 @@ fn make(
         ));
     }
     let name = session.task.as_ref().map_or_else(|| session.agent.to_string(), ToString::to_string);
-    let file = format!("tasks/plan-{name}.task.md");
+    let file = plan::file_of(&name);
     let is_made = |task: &Task| {
         task.spec.file == file && matches!(&task.by, Requester::Session { session } if session == id)
     };
@@ -104,18 +104,49 @@ fn make(
     Ok((events, format!("the plan stands in {file}{waits}:\n{}", made.join("\n"))))
 }
 
-/// A plan does not get its yes: what waits for it never begins.
+/// What a person adds to the file of a plan on hold is of the plan: it waits for the yes, and ends with a no.
+pub(super) fn joined(state: &State, spec: &task::Spec) -> Vec<Event> {
+    if !plan::is_file(&spec.file) || spec.properties.contains_key(plan::HELD_BY) {
+        return Vec::new();
+    }
+    let is_hold =
+        |task: &&Task| task.spec.file == spec.file && !task.is_ended() && plan::is_hold(state, task);
+    let Some(hold) = state.tasks.values().find(is_hold) else { return Vec::new() };
+    let mut properties = spec.properties.clone();
+    properties.insert(plan::HELD_BY.to_owned(), hold.spec.id.to_string());
+    let depends_on: Vec<TaskId> = spec.depends_on.iter().cloned().chain([hold.spec.id.clone()]).collect();
+    let parent = hold.spec.parent.clone().filter(|_| spec.parent.is_none());
+    [Change::DependsOn(depends_on), Change::Properties(properties)]
+        .into_iter()
+        .chain(parent.map(|parent| Change::Parent(Some(parent))))
+        .map(|change| Event::TaskEdited { task: spec.id.clone(), change, in_file: false })
+        .collect()
+}
+
+/// A plan does not get its yes: what waits for it never begins. Also what is so by then. Who planned is told once for all of
+/// it, by the last; if `hold` itself ends only now, by that.
 pub(super) fn turned_down(
     state: &State,
     at: Time,
-    hold: &TaskId,
+    hold: &Task,
     by: &str,
     acting: Option<&SessionId>,
-) -> Vec<Event> {
-    let held = |task: &&Task| !task.is_ended() && plan::hold_of(task).as_ref() == Some(hold);
-    let reason = format!("the plan was turned down ({hold})");
-    let tasks = state.tasks.values().filter(held);
-    tasks
-        .flat_map(|task| finish::end_parts_too(state, at, &task.spec.id, End::Cancelled, &reason, by, acting))
-        .collect()
+) -> (Vec<Event>, State) {
+    let id = &hold.spec.id;
+    let held = |task: &&Task| !task.is_ended() && plan::hold_of(task).as_ref() == Some(id);
+    let held: Vec<&TaskId> = state.tasks.values().filter(held).map(|task| &task.spec.id).collect();
+    let reason = format!("the plan was turned down ({id})");
+    let planner = finish::asker_of(state, hold);
+    let is_for_planner =
+        |event: &Event| matches!(event, Event::MessageAdded { session, .. } if Some(session) == planner);
+    let mut after = state.clone();
+    let mut events = Vec::new();
+    for (place, task) in held.iter().enumerate() {
+        let mut ended = finish::end_parts_too(&after, at, task, End::Cancelled, &reason, by, acting);
+        let is_told = place + 1 == held.len() && hold.is_ended();
+        ended.retain(|event| is_told || !is_for_planner(event));
+        ended.iter().for_each(|event| after.apply(at, event));
+        events.extend(ended);
+    }
+    (events, after)
 }

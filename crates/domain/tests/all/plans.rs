@@ -128,8 +128,23 @@ fn a_plan_that_is_turned_down_never_begins() {
         assert_eq!(home.end(&id("task-003")), Some(End::Cancelled));
         assert_eq!(home.end(&id("task-004")), Some(End::Cancelled));
         let told = home.heard("planner-001");
-        assert!(told.iter().any(|text| text.contains("the plan was turned down (task-002)")), "{told:?}");
+        let told: Vec<&String> = told.iter().filter(|text| text.contains("turned down")).collect();
+        assert_eq!(told.len(), 1, "once for all of it: {told:?}");
+        assert!(told[0].starts_with("synod: All parts of your task have ended.\n"), "{told:?}");
+        assert!(told[0].contains("the plan was turned down (task-002)") && !told[0].contains("go on"));
     }
+}
+
+#[test]
+fn who_planned_hears_of_a_yes_that_becomes_a_no() {
+    let mut home = planning(true);
+    plan(&mut home, &[step("a", "code:a", &[]), step("b", "code:b", &["a"]), step("c", "code:c", &["b"])]);
+    home.says("planner-001", "I wait");
+    home.mark(&id("task-002"), Mark::Done);
+    home.mark(&id("task-002"), Mark::Cancelled);
+    let told = home.heard("planner-001").pop().unwrap();
+    assert!(told.starts_with("synod: All parts of your task have ended.\n"), "{told}");
+    assert_eq!(told.matches("the plan was turned down (task-002)").count(), 3, "{told}");
 }
 
 #[test]
@@ -141,6 +156,25 @@ fn a_step_that_is_taken_out_of_a_held_plan_lets_no_other_begin() {
     assert_eq!(home.begun(), ["task-001"], "nobody said yes yet");
     home.mark(&id("task-002"), Mark::Done);
     assert_eq!(home.begun(), ["task-001", "task-004"]);
+}
+
+#[test]
+fn what_a_person_adds_to_a_held_plan_is_of_the_plan() {
+    for (mark, begun) in
+        [(Mark::Done, vec!["task-001", "task-003", "task-004"]), (Mark::Cancelled, vec!["task-001"])]
+    {
+        let mut home = planning(true);
+        plan(&mut home, &[step("a", "code:a", &[])]);
+        home.says("planner-001", "I wait");
+        let mut spec = domain::task::Spec::new(id(""), "tasks/plan-task-001.task.md", "look at it");
+        spec.assignee = Some(AgentId::new("reviewer-001"));
+        home.give(Input::TaskRead { spec: Box::new(spec), mark: Mark::Open, result: String::new() });
+        assert_eq!(home.begun(), ["task-001"], "nobody said yes yet");
+        assert_eq!(home.get(&id("task-004")).spec.parent, Some(id("task-001")));
+        home.mark(&id("task-002"), mark);
+        assert_eq!(home.begun(), begun);
+        assert_eq!(home.get(&id("task-004")).end(), (mark == Mark::Cancelled).then_some(End::Cancelled));
+    }
 }
 
 #[test]
