@@ -63,7 +63,7 @@ pub enum Command {
     /// Work in the home until you stop it with Ctrl-C; reacts to every edit.
     #[command(after_help = "Example: synod up --home my-team")]
     Up,
-    /// Do all that can be done now, then exit: 0 if nothing is left, 3 if a person must decide something.
+    /// Do all that can be done now, then exit: 0 if nothing is left, 3 if a person must decide or do something.
     #[command(after_help = "Example: synod pump; synod approve --all; synod pump")]
     Pump {
         /// Give up after so many seconds, with exit code 124.
@@ -85,7 +85,7 @@ pub enum Command {
     /// Show what is going on: agents, tasks, what waits for you.
     #[command(after_help = "Example: synod status --json | jq .tasks")]
     Status,
-    /// Show what waits for you to decide.
+    /// Show what waits for you: approvals, plans on hold, tasks for `human`.
     #[command(after_help = "Example: synod inbox")]
     Inbox,
     /// Approve what an agent asked for.

@@ -55,6 +55,8 @@ mod message;
 mod passing;
 #[path = "all/people.rs"]
 mod people;
+#[path = "all/plans.rs"]
+mod plans;
 #[path = "all/policy.rs"]
 mod policy;
 #[path = "all/processes.rs"]

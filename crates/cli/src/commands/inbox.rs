@@ -1,4 +1,4 @@
-//! `synod inbox`: what waits for a person.
+//! `synod inbox`: what waits for a person: approvals, plans on hold, tasks for `human`.
 
 use std::path::Path;
 
@@ -9,12 +9,18 @@ use serde_json::{Value, json};
 
 use crate::failure::Exit;
 use crate::out::Out;
+use crate::view::tasks::{Task, Tasks};
 use crate::view::text::{self, count};
 use crate::view::{self, QUEUE_PATH, Waiting};
+
+/// So many tasks for people are shown one by one.
+const CHORES_MAX: usize = 20;
 
 pub fn run(home: &Path, out: &Out) -> anyhow::Result<Exit> {
     let approvals = view::approvals(home);
     let now = standings(home, &approvals.waiting);
+    let tasks = view::tasks::read(home);
+    let due: Vec<usize> = tasks.for_people().collect();
     if out.json {
         let json = |(waiting, now): (&Waiting, &Option<String>)| {
             let mut value = json(waiting);
@@ -25,6 +31,7 @@ pub fn run(home: &Path, out: &Out) -> anyhow::Result<Exit> {
             "approvals": approvals.waiting.iter().zip(&now).map(json).collect::<Vec<_>>(),
             "decided": approvals.decided.iter().map(|d| d.id.as_str()).collect::<Vec<_>>(),
             "unreadable": approvals.broken,
+            "tasks": due.iter().map(|index| chore_json(&tasks, &tasks.list[*index])).collect::<Vec<_>>(),
         }));
         return Ok(Exit::Ok);
     }
@@ -38,10 +45,24 @@ pub fn run(home: &Path, out: &Out) -> anyhow::Result<Exit> {
         let ids: Vec<&str> = approvals.decided.iter().map(|d| d.id.as_str()).collect();
         out.line(format!("Decided in a file, and done when Synod works next: {}", ids.join(", ")));
     }
-    if approvals.waiting.is_empty() {
-        out.line("Nothing waits for you.");
-    } else {
-        how_to_answer(&approvals.waiting, out);
+    for index in due.iter().take(CHORES_MAX) {
+        show_chore(&tasks, &tasks.list[*index], out);
+    }
+    if due.len() > CHORES_MAX {
+        out.line(format!("… and {} more tasks for people; `synod task list --open`", due.len() - CHORES_MAX));
+        out.line("");
+    }
+    match (approvals.waiting.len(), due.len()) {
+        (0, 0) => out.line("Nothing waits for you."),
+        (0, n) => out.line(format!("{} for you.", waits(0, n))),
+        (n, due) => {
+            let to = match (n, due) {
+                (_, 0) => "To answer",
+                (1, _) => "To answer the approval",
+                (_, _) => "To answer the approvals",
+            };
+            how_to_answer(&approvals.waiting, &format!("{} for you. {to}:", waits(n, due)), out);
+        }
     }
     Ok(Exit::Ok)
 }
@@ -102,9 +123,39 @@ fn show(waiting: &Waiting, now: Option<&str>, out: &Out) {
     out.line("");
 }
 
-fn how_to_answer(waiting: &[Waiting], out: &Out) {
+/// A plan that waits for a yes, or a task that a person does.
+fn show_chore(tasks: &Tasks, task: &Task, out: &Out) {
+    let held: Vec<&Task> = tasks.held_by(task).collect();
+    let kind = if held.is_empty() { "task" } else { "plan" };
+    out.line(out.bold(&format!("{}  {kind}", task.id().unwrap_or("-"))));
+    out.line(format!("  {}", text::line(&task.spec.title)));
+    for part in &held {
+        let who = part.spec.assignee.as_ref().map_or_else(String::new, |agent| format!(" @{agent}"));
+        let (mark, title) = (part.shown_mark(), text::line(&part.spec.title));
+        out.line(format!("    {mark} {}{who}  {title}", part.id().unwrap_or("-")));
+    }
+    out.line(format!("  {}", tasks.how_to_answer(task)));
+    out.line("");
+}
+
+/// The same for programs.
+pub fn chore_json(tasks: &Tasks, task: &Task) -> Value {
+    let held: Vec<&str> = tasks.held_by(task).filter_map(Task::id).collect();
+    json!({
+        "id": task.id(),
+        "kind": if held.is_empty() { "task" } else { "plan" },
+        "title": task.spec.title,
+        "parent": task.spec.parent,
+        "holds": held,
+        "file": task.spec.file,
+        "line": task.line,
+        "answer": tasks.how_to_answer(task),
+    })
+}
+
+fn how_to_answer(waiting: &[Waiting], head: &str, out: &Out) {
     let first = waiting.first().map_or("", |w| w.request.id.as_str());
-    out.line(format!("{} for you. To answer:", waits(waiting.len())));
+    out.line(head);
     out.line(format!("  synod approve {first}"));
     out.line(format!("  synod reject {first} --reason \"…\""));
     if waiting.len() > 1 {
@@ -114,8 +165,18 @@ fn how_to_answer(waiting: &[Waiting], out: &Out) {
     out.line(format!("or in approvals/pending/{first}.approval.md, behind **Decision:**"));
 }
 
-fn waits(n: usize) -> String {
-    format!("{} {}", count(n, "approval"), if n == 1 { "waits" } else { "wait" })
+/// What there is for people to do: approvals to decide, and tasks.
+pub fn what(approvals: usize, tasks: usize) -> String {
+    match (approvals, tasks) {
+        (n, 0) => count(n, "approval"),
+        (0, n) => count(n, "task"),
+        (n, m) => format!("{} and {}", count(n, "approval"), count(m, "task")),
+    }
+}
+
+/// The same as the beginning of a sentence.
+pub fn waits(approvals: usize, tasks: usize) -> String {
+    format!("{} {}", what(approvals, tasks), if approvals + tasks == 1 { "waits" } else { "wait" })
 }
 
 /// What would be done: what it is called, and the text that counts.

@@ -10,9 +10,11 @@ use web::api::{Request, Response, TaskView};
 use web::client::ClientError;
 
 use super::story::Story;
-use super::up;
+use super::{inbox, up};
 use crate::failure::{Exit, fail};
 use crate::out::Out;
+use crate::view::tasks::Tasks;
+use crate::view::{self, text};
 use crate::wire::{self, Does, Running};
 
 pub fn run(home: &Path, timeout: u64, out: &Out) -> anyhow::Result<Exit> {
@@ -22,12 +24,10 @@ pub fn run(home: &Path, timeout: u64, out: &Out) -> anyhow::Result<Exit> {
     up::runtime()?.block_on(async {
         let mut running = wire::open(home, Does::Work).await?;
         let worked = work(&mut running, home, timeout, out).await;
-        let waiting = running.handle.pulse().borrow().approvals;
+        let approvals = running.handle.pulse().borrow().approvals;
         // If it could not go on, whoever ends it knows why.
         up::finish(running, out).await?;
-        let exit = worked?;
-        report(exit, waiting, timeout, out);
-        Ok(exit)
+        Ok(report(home, worked?, approvals, timeout, out))
     })
 }
 
@@ -43,23 +43,67 @@ async fn work(running: &mut Running, home: &Path, timeout: u64, out: &Out) -> an
     exit
 }
 
-fn report(exit: Exit, waiting: usize, timeout: u64, out: &Out) {
+/// Tells how it ended; that a person has something to do stands in the files alone.
+fn report(home: &Path, exit: Exit, approvals: usize, timeout: u64, out: &Out) -> Exit {
+    let tasks = view::tasks::read(home);
+    let due: Vec<usize> = tasks.for_people().collect();
+    let exit = with_chores(exit, due.len());
     if out.json {
-        out.value(json!({ "waiting": waiting, "timed_out": exit == Exit::TimedOut }));
+        let ids: Vec<&str> = due.iter().filter_map(|index| tasks.list[*index].id()).collect();
+        let waiting = approvals + due.len();
+        out.value(json!({
+            "waiting": waiting,
+            "approvals": approvals,
+            "tasks": ids,
+            "timed_out": exit == Exit::TimedOut,
+        }));
+    } else if exit == Exit::Waiting && approvals == 0 {
+        out.say(what_waits(&tasks, &due));
     } else if exit == Exit::Waiting {
-        out.say(format!("{waiting} approval(s) wait for you: `synod inbox` shows them"));
+        let what = inbox::waits(approvals, due.len());
+        out.say(format!("{what} for you: `synod inbox` shows what and how to answer"));
     } else if exit == Exit::Limit {
         out.say("a budget keeps work from going on: `synod budget show` says which, `synod inbox` what you can do");
     } else if exit == Exit::TimedOut {
         out.say(format!("not done within {timeout} s; what is under way goes on"));
     }
+    exit
+}
+
+/// How a command ends that leaves so many tasks for people to do.
+pub fn with_chores(exit: Exit, due: usize) -> Exit {
+    match exit {
+        Exit::Ok | Exit::Limit if due > 0 => Exit::Waiting,
+        Exit::Ok
+        | Exit::Limit
+        | Exit::Waiting
+        | Exit::Failed
+        | Exit::Usage
+        | Exit::Denied
+        | Exit::Unreachable
+        | Exit::TimedOut
+        | Exit::Interrupted => exit,
+    }
+}
+
+/// Tasks for people, in one line: which, and how to answer the first.
+pub fn what_waits(tasks: &Tasks, due: &[usize]) -> String {
+    let Some(first) = due.first().map(|index| &tasks.list[*index]) else { return String::new() };
+    let (id, title) = (first.id().unwrap_or("a task"), text::line(&first.spec.title));
+    let more = match due.len() - 1 {
+        0 => String::new(),
+        n => format!(" (and {n} more: `synod inbox`)"),
+    };
+    format!(
+        "{id} \"{title}\" waits for you{more}: {}; then go on with `synod pump`",
+        tasks.how_to_answer(first)
+    )
 }
 
 /// The daemon does the work; this waits until it has done all it can.
 fn with_daemon(home: &Path, timeout: u64, out: &Out) -> anyhow::Result<Exit> {
     let awaited = await_daemon(home, None, timeout)?;
-    report(awaited.exit, awaited.approvals, timeout, out);
-    Ok(awaited.exit)
+    Ok(report(home, awaited.exit, awaited.approvals, timeout, out))
 }
 
 /// What the daemon said when there was nothing more to wait for.

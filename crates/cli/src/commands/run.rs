@@ -7,7 +7,7 @@ use domain::input::Input;
 use domain::label::Label;
 use domain::state::TaskStage;
 use domain::task::{End, Spec};
-use serde_json::json;
+use serde_json::{Value, json};
 use web::api::{Request, Response};
 
 use super::pump;
@@ -17,6 +17,8 @@ use crate::failure::{Exit, fail};
 use crate::home::person;
 use crate::out::Out;
 use crate::view;
+use crate::view::activity::Overview;
+use crate::view::tasks::Tasks;
 use crate::wire::{self, Does, Running};
 
 pub fn run(home: &Path, request: &str, to: Option<&str>, timeout: u64, out: &Out) -> anyhow::Result<Exit> {
@@ -39,7 +41,7 @@ pub fn run(home: &Path, request: &str, to: Option<&str>, timeout: u64, out: &Out
         // If it could not go on, whoever ends it knows why.
         running.close().await?;
         let (id, ended, exit) = worked?;
-        Ok(answer(&id, ended, exit, timeout, out))
+        Ok(answer(home, &id, ended, exit, timeout, out))
     })
 }
 
@@ -102,7 +104,7 @@ fn with_daemon(home: &Path, spec: Spec, timeout: u64, out: &Out) -> anyhow::Resu
         let stage = end.map_or(TaskStage::Open, |end| TaskStage::Ended { end });
         Ended { stage, result: task.result, label: task.label }
     });
-    Ok(answer(&id, ended, awaited.exit, timeout, out))
+    Ok(answer(home, &id, ended, awaited.exit, timeout, out))
 }
 
 /// What became of the request.
@@ -112,18 +114,27 @@ struct Ended {
     label: Label,
 }
 
-fn answer(id: &TaskId, ended: Option<Ended>, exit: Exit, timeout: u64, out: &Out) -> Exit {
+fn answer(home: &Path, id: &TaskId, ended: Option<Ended>, exit: Exit, timeout: u64, out: &Out) -> Exit {
     let label = ended.as_ref().map(|ended| ended.label.clone()).filter(Label::counts);
-    let (word, result, exit) = match ended {
-        Some(Ended { stage: TaskStage::Ended { end: End::Done }, result, .. }) => ("done", result, Exit::Ok),
-        Some(Ended { stage: TaskStage::Ended { end }, result, .. }) => {
-            (end.mark().as_str(), result, Exit::Failed)
+    let (word, result, exit, kept) = match ended {
+        Some(Ended { stage: TaskStage::Ended { end: End::Done }, result, .. }) => {
+            ("done", result, Exit::Ok, Kept::default())
         }
-        _ => ("open", String::new(), if exit == Exit::Ok { Exit::Failed } else { exit }),
+        Some(Ended { stage: TaskStage::Ended { end }, result, .. }) => {
+            (end.mark().as_str(), result, Exit::Failed, Kept::default())
+        }
+        _ => {
+            let kept = Kept::of(home, id);
+            let exit = pump::with_chores(exit, kept.due.len());
+            ("open", String::new(), if exit == Exit::Ok { Exit::Failed } else { exit }, kept)
+        }
     };
     if out.json {
         let label = label.map(|label| label.to_string());
-        out.value(json!({ "task": id.as_str(), "status": word, "result": result, "label": label }));
+        let value = json!({ "task": id.as_str(), "status": word, "result": result, "label": label });
+        out.value(kept.told_in(value));
+    } else if exit == Exit::Waiting && kept.approvals == 0 && !kept.due.is_empty() {
+        out.say(format!("{id} is not done: {}", pump::what_waits(&kept.tasks, &kept.due)));
     } else if exit == Exit::Waiting {
         out.say(format!("{id} waits for a person: see `synod inbox`, decide, then go on with `synod pump`"));
     } else if exit == Exit::Limit {
@@ -134,8 +145,42 @@ fn answer(id: &TaskId, ended: Option<Ended>, exit: Exit, timeout: u64, out: &Out
         out.say(format!("{id} is not done within {timeout} s; go on with `synod pump`"));
     } else {
         out.line("");
-        out.line(format!("{id} is {word}: {result}"));
+        let said = if word == "open" { &kept.why } else { &result };
+        out.line(format!("{id} is {word}: {said}"));
         label.iter().for_each(|label| out.line(view::caution(label)));
     }
     exit
+}
+
+/// What keeps a request from being answered.
+#[derive(Default)]
+struct Kept {
+    tasks: Tasks,
+    /// What people must do first: what the request waits for, else all that is for them.
+    due: Vec<usize>,
+    /// Approvals that wait.
+    approvals: usize,
+    /// In words.
+    why: String,
+}
+
+impl Kept {
+    fn of(home: &Path, id: &TaskId) -> Self {
+        let overview = Overview::read(home);
+        let own = overview.tasks.find(id.as_str());
+        let why = own.and_then(|own| overview.tasks.why(own, &overview.around())).unwrap_or_default();
+        let all: Vec<usize> = overview.tasks.for_people().collect();
+        let waits_for = |due: &usize| own.is_some_and(|own| overview.tasks.waits_for(own, *due));
+        let needed: Vec<usize> = all.iter().copied().filter(waits_for).collect();
+        let approvals = overview.approvals.waiting.len();
+        Self { due: if needed.is_empty() { all } else { needed }, why, approvals, tasks: overview.tasks }
+    }
+
+    /// The answer for programs, with what there is to do.
+    fn told_in(&self, mut value: Value) -> Value {
+        value["why"] = json!(Some(&self.why).filter(|why| !why.is_empty()));
+        let ids = self.due.iter().filter_map(|index| self.tasks.list[*index].id());
+        value["tasks"] = json!(ids.collect::<Vec<_>>());
+        value
+    }
 }

@@ -66,12 +66,15 @@ fn daemon(overview: &Overview, out: &Out) {
 
 fn approvals(overview: &Overview, out: &Out) {
     let waiting = &overview.approvals.waiting;
+    let tasks = &overview.tasks;
+    let due: Vec<usize> = tasks.for_people().collect();
     let n = waiting.len() + overview.approvals.broken.len();
-    if n == 0 {
+    if n + due.len() == 0 {
         return;
     }
+    let what = inbox::what(n, due.len());
     out.line("");
-    out.line(out.bold(&format!("Waits for you: {} (`synod inbox` shows all of it)", count(n, "approval"))));
+    out.line(out.bold(&format!("Waits for you: {what} (`synod inbox` shows all of it)")));
     for w in waiting {
         let d = &w.request;
         let task = d.task.as_ref().map_or_else(String::new, |task| format!(" for {task}"));
@@ -80,6 +83,11 @@ fn approvals(overview: &Overview, out: &Out) {
     }
     for path in &overview.approvals.broken {
         out.line(text::fit(&format!("  {path} cannot be read; see `synod check`")));
+    }
+    for task in due.iter().take(TASKS_MAX).map(|index| &tasks.list[*index]) {
+        let kind = if tasks.held_by(task).next().is_some() { "plan" } else { "task" };
+        let (id, title) = (task.id().unwrap_or("-"), text::line(&task.spec.title));
+        out.line(text::fit(&format!("  {id}  {kind}  {title}")));
     }
 }
 
@@ -200,6 +208,8 @@ fn json(home: &Path, overview: &Overview, problems: Option<(usize, usize)>) -> V
     let list = &overview.tasks.list;
     let open = (0..list.len()).filter(|i| !list[*i].mark.is_ended());
     let open: Vec<Value> = open.map(|i| overview.tasks.json(i, &around)).collect();
+    let for_people = overview.tasks.for_people().map(|i| inbox::chore_json(&overview.tasks, &list[i]));
+    let for_people: Vec<Value> = for_people.collect();
     let counts: serde_json::Map<String, Value> =
         counts(overview).into_iter().map(|(mark, n)| (mark.as_str().to_owned(), n.into())).collect();
     let agents = overview.agents.iter().map(|agent| {
@@ -218,7 +228,7 @@ fn json(home: &Path, overview: &Overview, problems: Option<(usize, usize)>) -> V
         "home": home,
         "daemon": daemon,
         "approvals": overview.approvals.waiting.iter().map(inbox::json).collect::<Vec<_>>(),
-        "tasks": { "total": list.len(), "counts": counts, "open": open },
+        "tasks": { "total": list.len(), "counts": counts, "open": open, "for_people": for_people },
         "agents": agents.collect::<Vec<_>>(),
         "delegations": super::delegation::metrics(home),
         "spent": spent::json(&overview.spending().total()),

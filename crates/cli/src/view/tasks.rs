@@ -6,6 +6,7 @@ use std::path::Path;
 use domain::agent;
 use domain::event::Event;
 use domain::id::{AgentId, TaskId, Time};
+use domain::plan::HELD_BY;
 use domain::state::{Requester, State};
 use domain::task::{End, Mark, Spec};
 use domain::waits::{Cycle, would_close};
@@ -173,6 +174,53 @@ impl Tasks {
         self.list.iter().filter(move |task| task.spec.depends_on.contains(id))
     }
 
+    /// Tasks that only a person can do, and that can be done now: nothing is before them and no part of them is open.
+    pub fn for_people(&self) -> impl Iterator<Item = usize> {
+        let is_due = |index: &usize| {
+            let task = &self.list[*index];
+            let is_theirs = task.spec.assignee.as_ref().is_some_and(|agent| agent.as_str() == PERSON);
+            is_theirs
+                && !task.mark.is_ended()
+                && self.open_dependencies(task).next().is_none()
+                && self.children(*index).all(|part| part.mark.is_ended())
+        };
+        (0..self.list.len()).filter(is_due)
+    }
+
+    /// Tasks of a plan that begins when this one is done.
+    pub fn held_by<'a>(&'a self, task: &'a Task) -> impl Iterator<Item = &'a Task> {
+        let id = task.id();
+        self.list.iter().filter(move |held| {
+            id.is_some() && held.property(HELD_BY) == id && held.spec.depends_on.contains(&task.spec.id)
+        })
+    }
+
+    /// What a person does about a task that is for them.
+    pub fn how_to_answer(&self, task: &Task) -> String {
+        let place = format!("in {}:{}", task.spec.file, task.line);
+        match self.held_by(task).next() {
+            Some(_) => format!("{place}, [x] lets the plan begin and [-] cancels it"),
+            None => format!("{place}, mark it [x] when it is done, or [-] if it will not be"),
+        }
+    }
+
+    /// Whether a task waits for another, by what it depends on and by its parts, however far.
+    pub fn waits_for(&self, index: usize, other: usize) -> bool {
+        let mut seen = vec![false; self.list.len()];
+        let mut next = vec![index];
+        while let Some(at) = next.pop() {
+            if std::mem::replace(&mut seen[at], true) || self.list[at].mark.is_ended() {
+                continue;
+            }
+            if at == other {
+                return true;
+            }
+            let on = self.list[at].spec.depends_on.iter().filter_map(|id| self.by_id.get(id));
+            next.extend(on.chain(&self.children[at]));
+        }
+        false
+    }
+
     /// Every task below the one it is a part of, with its depth; those that `shown` refuses are left out and
     /// their parts move up.
     pub fn tree(&self, shown: impl Fn(&Task) -> bool) -> Vec<(usize, usize)> {
@@ -240,7 +288,10 @@ impl Tasks {
         }
         match &task.spec.assignee {
             None => Some("nobody is assigned".to_owned()),
-            Some(agent) if agent.as_str() == PERSON => Some("is for a person to do".to_owned()),
+            Some(agent) if agent.as_str() == PERSON => match self.held_by(task).next() {
+                Some(_) => Some("waits for you to say yes".to_owned()),
+                None => Some("is for a person to do".to_owned()),
+            },
             Some(agent) if !around.has(agent) => Some(format!("agent {agent} does not exist")),
             Some(_) if around.is_running => {
                 Some(around.told(task).unwrap_or_else(|| "ready, waits for a free slot".to_owned()))

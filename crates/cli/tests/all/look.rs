@@ -15,8 +15,9 @@ fn status_says_what_waits_what_runs_and_why_the_rest_does_not() {
         "\
 No daemon runs; `synod up` starts one.
 
-Waits for you: 1 approval (`synod inbox` shows all of it)
+Waits for you: 1 approval and 1 task (`synod inbox` shows all of it)
   approval-0001  MEDIUM  executor-001 for task-002: df -h /backup && echo done
+  task-006  task  Buy a disk
 
 8 tasks: 5 open, 1 running, 1 asking, 1 done
        TASK      AGENT          TITLE
@@ -128,7 +129,11 @@ approval-0001  MEDIUM
   risk:
     runs a command that policy/commands.yaml does not list
 
-1 approval waits for you. To answer:
+task-006  task
+  Buy a disk
+  in tasks/disk.task.md:22, mark it [x] when it is done, or [-] if it will not be
+
+1 approval and 1 task wait for you. To answer the approval:
   synod approve approval-0001
   synod reject approval-0001 --reason \"…\"
 or in tasks/approvals.task.md: [x] approves, [-] rejects;
