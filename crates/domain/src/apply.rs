@@ -207,6 +207,7 @@ impl State {
         let task = Task {
             spec: spec.clone(),
             by: by.clone(),
+            cause: self.cause_of(by),
             label,
             stage: TaskStage::Open,
             result: String::new(),

@@ -473,6 +473,17 @@ impl Ledger {
         !self.held.is_empty()
     }
 
+    /// Whether anything was counted in a node.
+    pub(crate) fn counts(&self, name: &str) -> bool {
+        self.meters.contains_key(name)
+    }
+
+    /// Nothing was spent in a node, and nobody was asked about it.
+    pub(crate) fn count_anew(&mut self, name: &str) {
+        self.meters.remove(name);
+        self.questions.forget(name);
+    }
+
     /// All meters that ever counted, by the name of their node.
     pub fn meters(&self) -> impl Iterator<Item = (&String, &Meter)> {
         self.meters.iter()

@@ -183,6 +183,9 @@ pub struct Task {
     pub spec: task::Spec,
     /// Who asked for it.
     pub by: Requester,
+    /// The conversation for whose request another agent asked for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cause: Option<SessionId>,
     /// How far it is.
     pub stage: TaskStage,
     /// What came of it, cut to a bound; the whole text is in the session.

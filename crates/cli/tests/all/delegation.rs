@@ -152,6 +152,41 @@ fn cancelling_the_root_of_a_chain_leaves_no_model_call_and_no_process() {
 }
 
 #[test]
+fn cancelling_a_task_ends_what_went_on_by_message() {
+    let sleep = format!("sleep {}", 300_000 + std::process::id());
+    for wait in ["", ", wait_ms: 60000"] {
+        let team = Team::scripted(&format!(
+            "rules:\n  - agent: asker-1\n    once: true\n    calls: [{{tool: send_message, arguments: {{to: worker-1, content: Count{wait}}}}}]\n  \
+             - agent: asker-1\n    text: I wait for the answer\n  \
+             - agent: worker-1\n    calls: [{{tool: execute_command, arguments: {{command: {sleep}}}}}]\n"
+        ));
+        for agent in ["asker-1", "worker-1"] {
+            team.write(
+                &format!("agents/{agent}.agent.yaml"),
+                format!("id: {agent}\ntype: executor\nmodel: m\n"),
+            );
+        }
+        team.write(
+            "policy/commands.yaml",
+            format!("commands:\n  {sleep}: {{verdict: allow, effect: read}}\n"),
+        );
+        let up = team.up();
+        team.fine(&["task", "add", "Is the disk fine?", "--to", "asker-1"]);
+        until_so("it counts", || processes(&sleep) == 1);
+        until_so("who asked waits", || {
+            let status: serde_json::Value = serde_json::from_str(&team.fine(&["status", "--json"])).unwrap();
+            status["daemon"]["working"].as_array().is_some_and(|working| working.len() == 1)
+        });
+        assert_eq!(team.mark(TASKS, "task-001"), Some(Mark::Running), "not done before the answer is there");
+        team.fine(&["cancel", "task-001"]);
+        until_so("no process is left", || processes(&sleep) == 0);
+        let status: serde_json::Value = serde_json::from_str(&team.fine(&["status", "--json"])).unwrap();
+        assert_eq!(status["daemon"]["working"], serde_json::json!([]));
+        up.stop();
+    }
+}
+
+#[test]
 fn cancelling_a_run_ends_the_tasks_of_a_conversation_too() {
     let sleep = format!("sleep {}", 200_000 + std::process::id());
     let team = chain(3, "    calls: [{tool: execute_command, arguments: {command: touch done}}]\n");

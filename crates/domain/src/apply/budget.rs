@@ -10,7 +10,7 @@ use crate::lifecycle::Lifecycle;
 use crate::session::Message;
 use crate::settings::Settings;
 use crate::spawn;
-use crate::state::{Deadline, Halt, Parked, Session, Stage, State, Step, Work};
+use crate::state::{Deadline, Halt, Parked, Requester, Session, Stage, State, Step, Work};
 use crate::usage::Usage;
 
 /// What is sent beside the conversation: tools, who the agent is, what files say; put right when a request is built.
@@ -72,25 +72,65 @@ impl State {
         }
     }
 
-    /// The request that a session works for: the topmost task, through whoever asked for it, or the session itself.
+    /// The request that a session works for: the topmost task, through whoever asked for it or wrote for it, or the
+    /// conversation in which a person asked.
     pub(crate) fn run_of(&self, id: &SessionId, task: Option<&crate::id::TaskId>) -> String {
         let (mut session, mut task) = (id, task);
         for _ in 0..crate::state::TASK_DEPTH_MAX {
-            let Some(root) = task.map(|task| self.root_of(task)) else { break };
-            task = Some(root);
-            let Some(crate::state::Requester::Session { session: asker }) =
-                self.tasks.get(root).map(|t| &t.by)
-            else {
-                break;
+            let above = match task.map(|task| self.root_of(task)) {
+                Some(root) => {
+                    task = Some(root);
+                    self.asked_for_by(root)
+                }
+                None => self.sessions.get(session).and_then(|session| session.cause.as_ref()),
             };
-            let Some((asker, found)) = self.sessions.get_key_value(asker) else { break };
-            if found.task.as_ref().is_some_and(|above| self.root_of(above) == root) {
+            let above = above.filter(|above| *above != session);
+            let Some((id, found)) = above.and_then(|above| self.sessions.get_key_value(above)) else { break };
+            let from_task = task.is_some();
+            (session, task) = (id, found.task.as_ref());
+            // Whom a conversation works for now says nothing of what was asked for in it before.
+            if from_task && task.is_none() {
                 break;
             }
-            session = asker;
-            task = found.task.as_ref();
         }
         task.map_or_else(|| session.to_string(), ToString::to_string)
+    }
+
+    /// The conversation for which a topmost task was asked for, if that belongs to another request.
+    fn asked_for_by(&self, root: &crate::id::TaskId) -> Option<&SessionId> {
+        let task = self.tasks.get(root)?;
+        let Requester::Session { session } = &task.by else { return None };
+        let asker = self.sessions.get(session)?;
+        match &asker.task {
+            Some(above) => (self.root_of(above) != root).then_some(session),
+            None => Some(task.cause.as_ref().unwrap_or(session)),
+        }
+    }
+
+    /// The conversation for whose request a conversation about no task asks for one.
+    pub(super) fn cause_of(&self, by: &Requester) -> Option<SessionId> {
+        let Requester::Session { session } = by else { return None };
+        self.sessions.get(session).filter(|asker| asker.task.is_none())?.cause.clone()
+    }
+
+    /// A person speaks in a conversation that rests, and all that followed from what was said before has ended: a new
+    /// request begins, whose cost is counted anew.
+    pub(super) fn begin_run(&mut self, id: &SessionId) {
+        let name = format!("budgets.run of {id}");
+        let rests = self.sessions.get(id).is_some_and(|session| session.task.is_none() && session.rests());
+        if !rests || !self.ledger.counts(&name) {
+            return;
+        }
+        let mut open = self.tasks.iter().filter(|(_, task)| !task.is_ended());
+        let mut at_work = self.agents.values().flat_map(|agent| &agent.sessions).filter_map(|other| {
+            let session = self.sessions.get(other)?;
+            (!session.rests()).then_some((other, session))
+        });
+        let goes_on = open.any(|(task, _)| self.run_of_task(task) == id.as_str())
+            || at_work.any(|(other, session)| self.run_of(other, session.task.as_ref()) == id.as_str());
+        if !goes_on {
+            self.ledger.count_anew(&name);
+        }
     }
 
     /// The same for a task, also one that nobody has begun.

@@ -28,6 +28,11 @@ fn notified_by(message: &Message) -> Option<AgentId> {
 }
 
 impl Session {
+    /// Whether there is nothing to do in it until somebody speaks.
+    pub(crate) fn rests(&self) -> bool {
+        self.stage == Stage::Resting && !self.unread
+    }
+
     /// Agents that told it something which its model has not answered, and want no answer.
     pub(crate) fn not_read(&self) -> impl Iterator<Item = &AgentId> {
         self.unheard.union(&self.hearing)
@@ -45,10 +50,13 @@ impl State {
     pub(super) fn hear(&mut self, id: &SessionId, message: &Message, asker: Option<&SessionId>) {
         let cause = message.envelope.as_ref().and_then(|envelope| envelope.cause.as_ref());
         self.catch_up(id);
+        if message.from.starts_with("person:") {
+            self.begin_run(id);
+        }
         self.change_session(id, |session| {
             session.next_message = session.next_message.max(number_in(message.id.as_str()).saturating_add(1));
             session.expects = session.expects.saturating_add(expected(message));
-            let has_rest = session.stage == Stage::Resting && !session.unread;
+            let has_rest = session.rests();
             session.urgency =
                 if session.unread { session.urgency.max(urgency(message)) } else { urgency(message) };
             session.unread = true;
@@ -82,7 +90,7 @@ impl State {
     fn catch_up(&mut self, id: &SessionId) {
         let Some(session) = self.sessions.get_mut(id) else { return };
         let goes_on = |task| self.tasks.get(task).is_some_and(|task: &crate::state::Task| !task.is_ended());
-        if session.stage == Stage::Resting && !session.unread && !session.task.as_ref().is_some_and(goes_on) {
+        if session.rests() && !session.task.as_ref().is_some_and(goes_on) {
             session.version = self.agents.get(&session.agent).map_or(0, |agent| agent.version);
             session.edition = self.edition;
         }

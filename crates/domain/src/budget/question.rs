@@ -39,6 +39,12 @@ pub(crate) enum Due<'a> {
 }
 
 impl Questions {
+    /// What people said about a node no longer counts.
+    pub(super) fn forget(&mut self, name: &str) {
+        self.refused.remove(name);
+        self.raised.remove(name);
+    }
+
     /// Whether nobody was ever asked.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()

@@ -48,8 +48,16 @@ pub(super) fn run_wanted(state: &State, at: Time, run: &str, by: &str) -> Result
     is_run(state, run)?;
     let is_open = |(id, task): &(&TaskId, &Task)| !task.is_ended() && state.run_of_task(id) == run;
     let open: Vec<&TaskId> = state.tasks.iter().filter(is_open).map(|(id, _)| id).collect();
-    let is_there = |(id, session): &(&SessionId, &Session)| {
+    let is_in = |id: &SessionId, session: &Session| {
         session.lifecycle != Lifecycle::Complete && state.run_of(id, session.task.as_ref()) == run
+    };
+    let hears = |id: &SessionId| {
+        state.sessions.get(id).is_some_and(|s| s.lifecycle != Lifecycle::Complete && !is_in(id, s))
+    };
+    let is_there = |(id, session): &(&SessionId, &Session)| {
+        // Who only answers in it goes on for others, and stays for them.
+        let answers = session.task.is_none() && session.cause.is_some();
+        is_in(id, session) && !(answers && (session.rests() || session.askers.iter().any(hears)))
     };
     let there: Vec<(&SessionId, &Session)> = state.sessions.iter().filter(is_there).collect();
     if open.is_empty() && there.is_empty() {

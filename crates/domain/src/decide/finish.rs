@@ -33,13 +33,18 @@ pub(super) fn conclude(state: &State, at: Time, id: &SessionId, session: &Sessio
         events.extend(moves(id, session, Lifecycle::Waiting, false, "it has said what it had to say"));
         return events;
     };
-    if task.session() != Some(id) {
+    let is_its = task.session() == Some(id);
+    let mut open: Vec<String> = Vec::new();
+    if is_its {
+        open.extend(state.open_children(task).map(ToString::to_string));
+    }
+    open.extend(messages::owed(session).map(|name| format!("the answer to {name}")));
+    if !is_its && open.is_empty() {
         let mut events = tell_askers(state, at, (id, session), &BTreeSet::new(), (&Finish::Done, text));
         let reason = if task.is_ended() { "its task has ended" } else { "its task is worked on elsewhere" };
         events.extend(moves(id, session, Lifecycle::Complete, false, reason));
         return events;
     }
-    let open: Vec<&str> = state.open_children(task).map(TaskId::as_str).collect();
     if !open.is_empty() {
         if let Some(notice) = locks::must_not_rest(state, at, id, session) {
             return vec![notice];
@@ -152,9 +157,10 @@ pub(super) fn fail(state: &State, at: Time, id: &SessionId, session: &Session, r
 pub(super) fn tell_left_behind(
     state: &State,
     at: Time,
-    mut events: Vec<Event>,
+    events: Vec<Event>,
     acting: Option<&SessionId>,
 ) -> Vec<Event> {
+    let mut events = messages::stop_asked(state, at, events, acting);
     let mut stopped = BTreeMap::new();
     let mut spoken_to: BTreeSet<SessionId> = BTreeSet::new();
     for event in &events {
@@ -397,8 +403,7 @@ pub(super) fn missed_parents(state: &State, at: Time) -> Vec<Event> {
         let Some((id, session)) = task.session().and_then(|s| state.sessions.get_key_value(s)) else {
             continue;
         };
-        let waits =
-            session.lifecycle == Lifecycle::Waiting && session.stage == Stage::Resting && !session.unread;
+        let waits = session.lifecycle == Lifecycle::Waiting && session.rests();
         if waits && !task.children.is_empty() && state.open_children(task).next().is_none() {
             let parts: Vec<&Task> = task.children.iter().filter_map(|id| state.tasks.get(id)).collect();
             let message = said(at, "synod", brief::parts(&parts), label_of(&parts));

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::decide::intake::conversation_with;
 use crate::decide::turn::result;
-use crate::decide::{intake, said};
+use crate::decide::{delegate, finish, intake, said, spawn};
 use crate::event::{Event, Finish};
 use crate::id::{AgentId, CallId, SessionId, Time};
 use crate::label::Label;
@@ -12,7 +12,8 @@ use crate::lifecycle::Lifecycle;
 use crate::message::{self, BROADCAST, CHANNEL_SIGN, Envelope, Kind, OPEN_MAX, Urgency};
 use crate::refused::Refused;
 use crate::session::Message;
-use crate::state::{Agent, Session, State, Step};
+use crate::state::{Agent, Requester, Session, State, Step, Task};
+use crate::task::End;
 use crate::tool::{Act, Call};
 use crate::waits::{self, Node};
 
@@ -71,6 +72,75 @@ pub(super) fn wait(
     let (session, call) = (sender.0.clone(), call.id.clone());
     events.push(Event::CallAwaited { session, call, correlation, due });
     Some((events, reason))
+}
+
+/// Requests to one agent that have no answer yet: a task is not done before they have. Who asked many is not held up by
+/// them.
+pub(super) fn owed(session: &Session) -> impl Iterator<Item = &String> {
+    session.asked.iter().filter(|(_, asked)| asked.len() == 1).map(|(name, _)| name)
+}
+
+/// What was asked by those whom these events stop is given up too, with all that was made for it, unless somebody else
+/// wants to hear of it.
+pub(super) fn stop_asked(
+    state: &State,
+    at: Time,
+    mut events: Vec<Event>,
+    acting: Option<&SessionId>,
+) -> Vec<Event> {
+    let mut seen: BTreeSet<SessionId> = acting.into_iter().cloned().collect();
+    loop {
+        let stopped = spawn::stopped_by(&events);
+        let asked = stopped.iter().filter_map(|id| state.sessions.get(id)).flat_map(|session| {
+            session.asked.values().flat_map(|asked| asked.values().map(|id| (id, &session.agent)))
+        });
+        let hears = |asker: &SessionId| {
+            let is_over = |asker: &Session| asker.lifecycle == Lifecycle::Complete;
+            !stopped.contains(asker) && state.sessions.get(asker).is_some_and(|asker| !is_over(asker))
+        };
+        let mut more = Vec::new();
+        for (id, asker) in asked {
+            let Some(session) = state.sessions.get(id).filter(|session| works_for_others(state, id, session))
+            else {
+                continue;
+            };
+            if stopped.contains(id) || session.askers.iter().any(hears) || !seen.insert(id.clone()) {
+                continue;
+            }
+            let reason = format!("{asker}, who asked, was stopped");
+            more.extend(delegate::give_up(state, at, session, &reason));
+            let is_for_it = |task: &&Task| {
+                !task.is_ended()
+                    && task.cause == session.cause
+                    && matches!(&task.by, Requester::Session { session } if session == id)
+            };
+            for task in state.tasks.values().filter(is_for_it) {
+                let by = format!("agent:{}", session.agent);
+                more.extend(finish::end_parts_too(
+                    state,
+                    at,
+                    &task.spec.id,
+                    End::Cancelled,
+                    &reason,
+                    &by,
+                    Some(id),
+                ));
+            }
+            more.extend(finish::stop_session(state, at, id, &reason, false));
+        }
+        if more.is_empty() {
+            return events;
+        }
+        events.extend(more);
+        events = spawn::once(events);
+    }
+}
+
+/// Whether all that a conversation does now is to answer other agents.
+fn works_for_others(state: &State, id: &SessionId, session: &Session) -> bool {
+    let task = session.task.as_ref().and_then(|task| state.tasks.get(task));
+    let has_own = task.is_some_and(|task| task.session() == Some(id) && !task.is_ended());
+    !session.rests() && !has_own && session.cause.is_some()
 }
 
 /// Whether a call stands still until an answer is there.

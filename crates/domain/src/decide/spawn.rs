@@ -267,7 +267,8 @@ pub(super) fn cleaned_up(state: &State, at: Time, agent: &AgentId, kept: &[Strin
     events
 }
 
-fn stopped_by(events: &[Event]) -> BTreeSet<SessionId> {
+/// The conversations that are over by these events.
+pub(super) fn stopped_by(events: &[Event]) -> BTreeSet<SessionId> {
     let stopped = events.iter().filter_map(|event| match event {
         Event::Moved { session, to: Lifecycle::Complete, .. } => Some(session.clone()),
         _ => None,

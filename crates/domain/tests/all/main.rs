@@ -5,6 +5,7 @@
 mod evidence;
 mod home;
 
+mod answers;
 mod approvals;
 mod budgets;
 mod bus;

@@ -226,7 +226,7 @@ impl Ledger {
         };
         let concludes =
             matches!(session.stage, Stage::Concluding { .. }) && session.lifecycle == Lifecycle::Working;
-        if concludes && self.unheard.contains(id) && session.turns < before.settings.limits.turns_max {
+        if concludes && self.unheard.contains(id) && session.turns < before.terms(session).limits.turns_max {
             return Err(Broken(format!("{id} ended its task without hearing what was said last")));
         }
         Ok(())
@@ -371,7 +371,13 @@ impl Ledger {
             let parked =
                 task.session().and_then(|s| state.sessions.get(s)).is_some_and(|s| s.parked.is_some());
             let waits_to_begin = task.place().is_some_and(|place| place.parked.is_some());
-            if !(nobody || blocked || waits || cut || parked || waits_to_begin) {
+            // Whoever was asked and has not answered has something to do.
+            let asked = task.session().and_then(|s| state.sessions.get(s)).map(|session| &session.asked);
+            let asked = asked.into_iter().flatten().flat_map(|(_, asked)| asked.values());
+            let has_to_answer =
+                |session: &Session| session.unread || !matches!(session.stage, Stage::Resting | Stage::Over);
+            let awaits = asked.filter_map(|id| state.sessions.get(id)).any(has_to_answer);
+            if !(nobody || blocked || waits || cut || parked || waits_to_begin || awaits) {
                 return Err(Broken(format!("{id} hangs in {:?} although nothing is in its way", task.stage)));
             }
         }
