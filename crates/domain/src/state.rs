@@ -358,6 +358,11 @@ impl Parked {
     pub fn is_brief(&self) -> bool {
         self.until.is_some() && self.limit.starts_with("providers.")
     }
+
+    /// Whether a person may help: a budget is used up, and not only reserved by others.
+    pub fn is_for_people(&self) -> bool {
+        !self.held && self.limit.starts_with("budgets.")
+    }
 }
 
 /// What a budget keeps from going on.
@@ -712,7 +717,7 @@ impl State {
         match &task.stage {
             TaskStage::Open => Mark::Open,
             TaskStage::Running { session } => match self.sessions.get(session) {
-                Some(session) if session.lifecycle == Lifecycle::Blocked && !session.waits_for_agents() => {
+                Some(session) if session.lifecycle == Lifecycle::Blocked && session.waits_for_people() => {
                     Mark::Asking
                 }
                 _ => Mark::Running,
@@ -745,6 +750,11 @@ impl Session {
                     | Step::Locking { .. }
             )
         }) && !any(|step| matches!(step, Step::Asking { .. }))
+    }
+
+    /// Whether a person is asked, or could help.
+    fn waits_for_people(&self) -> bool {
+        !self.waits_for_agents() && self.parked.as_ref().is_none_or(Parked::is_for_people)
     }
 
     /// The call that waits for the answer to a request.

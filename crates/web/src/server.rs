@@ -1,5 +1,6 @@
 //! The server's side of the socket.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::pin::Pin;
 use std::sync::Arc;
@@ -304,15 +305,26 @@ pub fn live(state: &State) -> Live {
             _ => vec!["model".to_owned()],
         },
     });
-    let parked = state
-        .parked()
-        .filter_map(|halt| Some(Waiting { task: halt.task?.to_string(), why: halt.parked.reason.clone() }));
-    let held_back = state.held_back().map(|(task, why)| Waiting { task: task.to_string(), why });
     Live {
         pid: std::process::id(),
         seq: state.seq.0,
         idle: state.is_idle(),
         working: working.collect(),
-        waiting: parked.chain(held_back).take(WAITING_MAX).collect(),
+        waiting: waiting(state),
     }
+}
+
+/// Why tasks do not go on, if it is for a reason that no file tells.
+pub fn waiting(state: &State) -> Vec<Waiting> {
+    let asked: BTreeMap<&str, &ApprovalId> = state.ledger.questions().collect();
+    let parked = state.parked().filter_map(|halt| {
+        let reason = &halt.parked.reason;
+        let why = match asked.get(halt.parked.limit.as_str()) {
+            Some(approval) if halt.parked.is_for_people() => format!("{reason}; {approval} asks you"),
+            Some(_) | None => reason.clone(),
+        };
+        Some(Waiting { task: halt.task?.to_string(), why })
+    });
+    let held_back = state.held_back().map(|(task, why)| Waiting { task: task.to_string(), why });
+    parked.chain(held_back).take(WAITING_MAX).collect()
 }

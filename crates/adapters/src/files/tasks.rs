@@ -116,6 +116,16 @@ impl Desk {
                 self.note_mark(task);
                 Some((file, TaskOp::Mark { id: task.clone(), mark }))
             }
+            Event::Parked { session, parked, .. } => {
+                let task = self.state.sessions.get(session)?.task.clone()?;
+                let known =
+                    self.state.tasks.get(&task).filter(|t| matches!(t.stage, TaskStage::Running { .. }))?;
+                let file = known.spec.file.clone();
+                // It was told that the session stands still, and only this tells whether a person is asked.
+                let mark = if parked.is_for_people() { Mark::Asking } else { Mark::Running };
+                self.note_mark(&task);
+                Some((file, TaskOp::Mark { id: task, mark }))
+            }
             Event::TaskEnded { task, end, result, .. } => {
                 self.note_mark(task);
                 let op = TaskOp::End { id: task.clone(), mark: end.mark(), result: result.clone(), at };

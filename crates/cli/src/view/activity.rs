@@ -7,6 +7,7 @@ use domain::agent;
 use domain::id::AgentId;
 use domain::lifecycle::Lifecycle;
 use domain::session::Status;
+use domain::state::State;
 use domain::task::Mark;
 use web::api::{Live, Request, Response};
 use web::client::{self, ClientError};
@@ -31,6 +32,8 @@ pub struct Overview {
     // Not every command asks for sessions, and there may be many.
     sessions: OnceCell<Vec<Session>>,
     spending: OnceCell<Spending>,
+    known: OnceCell<State>,
+    waiting: OnceCell<Vec<web::api::Waiting>>,
 }
 
 /// The process that works in the home.
@@ -64,6 +67,8 @@ impl Overview {
             home: home.to_owned(),
             sessions: OnceCell::new(),
             spending: OnceCell::new(),
+            known: OnceCell::new(),
+            waiting: OnceCell::new(),
         }
     }
 
@@ -74,14 +79,35 @@ impl Overview {
 
     /// What was spent so far.
     pub fn spending(&self) -> &Spending {
-        self.spending.get_or_init(|| Spending::read(&self.home))
+        self.spending.get_or_init(|| Spending::of(self.known()))
+    }
+
+    /// What the journal says.
+    fn known(&self) -> &State {
+        self.known.get_or_init(|| super::spent::known(&self.home))
+    }
+
+    /// Why tasks do not go on, as far as no file tells: the daemon says it, or the journal if there is none.
+    fn waiting(&self) -> &[web::api::Waiting] {
+        match &self.daemon {
+            Daemon::Live(live) => &live.waiting,
+            Daemon::Mute(_) => &[],
+            Daemon::Absent => self.waiting.get_or_init(|| {
+                let is_open = self.tasks.list.iter().any(|task| !task.mark.is_ended());
+                if is_open { web::server::waiting(self.known()) } else { Vec::new() }
+            }),
+        }
     }
 
     /// What tasks are judged by.
     pub fn around(&self) -> Around<'_> {
         let is_running = !matches!(self.daemon, Daemon::Absent);
-        let waiting: &[_] = if let Daemon::Live(live) = &self.daemon { &live.waiting } else { &[] };
-        Around { agents: &self.agents, approvals: &self.approvals.waiting, is_running, waiting }
+        Around {
+            agents: &self.agents,
+            approvals: &self.approvals.waiting,
+            is_running,
+            waiting: self.waiting(),
+        }
     }
 
     /// What an agent is doing. One that does several things shows the liveliest.
@@ -116,6 +142,7 @@ impl Overview {
             Status::Sleeping => Lifecycle::Waiting,
             Status::Active if self.approvals.waiting.iter().any(asks) => Lifecycle::Blocked,
             Status::Active if task.is_some_and(|t| t.mark == Mark::Asking) => Lifecycle::Blocked,
+            Status::Active if task.is_some_and(|t| self.around().told(t).is_some()) => Lifecycle::Blocked,
             Status::Active => Lifecycle::Working,
         }
     }

@@ -21,7 +21,11 @@ pub struct Spending {
 impl Spending {
     /// Reads the journal, also while another process works in the home.
     pub fn read(home: &Path) -> Self {
-        let state = known(home);
+        Self::of(&known(home))
+    }
+
+    /// What a state says.
+    pub fn of(state: &State) -> Self {
         let sessions = state.sessions.iter().filter(|(_, session)| !session.spent.is_nothing());
         let known = sessions.map(|(id, session)| (id, session.spent));
         let unknown = state.ledger.unclaimed().iter().map(|(id, spent)| (id, *spent));

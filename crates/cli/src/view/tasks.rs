@@ -272,7 +272,10 @@ impl Tasks {
                 }
                 let open = self.children(index).filter(|child| !child.mark.is_ended());
                 let open: Vec<&str> = open.filter_map(Task::id).collect();
-                (!open.is_empty()).then(|| format!("waits for {}", open.join(", ")))
+                match open.is_empty() {
+                    true => around.told(task),
+                    false => Some(format!("waits for {}", open.join(", "))),
+                }
             }
         }
     }
@@ -293,10 +296,10 @@ impl Tasks {
                 None => Some("is for a person to do".to_owned()),
             },
             Some(agent) if !around.has(agent) => Some(format!("agent {agent} does not exist")),
-            Some(_) if around.is_running => {
-                Some(around.told(task).unwrap_or_else(|| "ready, waits for a free slot".to_owned()))
-            }
-            Some(_) => Some("ready".to_owned()),
+            Some(_) => around.told(task).or_else(|| {
+                let ready = if around.is_running { "ready, waits for a free slot" } else { "ready" };
+                Some(ready.to_owned())
+            }),
         }
     }
 
@@ -337,7 +340,7 @@ pub struct Around<'a> {
 }
 
 impl Around<'_> {
-    fn told(&self, task: &Task) -> Option<String> {
+    pub fn told(&self, task: &Task) -> Option<String> {
         let told = self.waiting.iter().find(|waiting| waiting.task == task.spec.id.as_str());
         told.map(|waiting| waiting.why.clone())
     }

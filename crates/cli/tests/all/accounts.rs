@@ -119,3 +119,30 @@ fn who_is_told_to_wait_makes_all_wait_who_have_the_same_account() {
     up.stop();
     assert_eq!(server.count(), 3);
 }
+
+#[test]
+fn a_wait_for_the_next_minute_is_told_and_asks_nobody() {
+    let rules = "rules:\n  - tool_result: list_directory\n    text: Done.\n  - text: I look.\n    calls:\n      - tool: list_directory\n        arguments: {path: memory}\n";
+    let script = formats::script::read("s.yaml", rules).value.unwrap();
+    let server = Provider::start(Arc::new(Scripted::new("s.yaml", script)));
+    let team = team(&server.url(), "{requests_per_minute: 1}", "");
+    team.write("memory/notes.md", "nothing\n");
+    add(&team, 1);
+    let up = team.up();
+    until_so("it waits for its second turn", || {
+        shown(&team)["parked"]
+            .as_array()
+            .is_some_and(|all| all.iter().any(|halt| halt["session"].is_string()))
+    });
+    // A good stop leaves nothing that is not in the files.
+    up.stop();
+    assert_eq!(team.mark(TASKS, "task-001"), Some(Mark::Running));
+    let status: Value = serde_json::from_str(&team.fine(&["status", "--json"])).unwrap();
+    assert_eq!(status["tasks"]["counts"]["asking"], 0, "{status}");
+    let why = status["tasks"]["open"][0]["why"].as_str().unwrap_or_default();
+    assert!(why.starts_with("providers.p.limits: of 1 requests, "), "{status}");
+    assert!(team.fine(&["task", "show", "task-001"]).contains("providers.p.limits: of 1 requests, "));
+    assert_eq!(team.fine(&["inbox"]), "Nothing waits for you.\n");
+    team.edit("synod.yaml", "requests_per_minute: 1", "requests_per_minute: 100");
+    assert_eq!((team.pump(), done(&team)), (0, 1));
+}

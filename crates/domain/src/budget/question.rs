@@ -142,8 +142,13 @@ impl Ledger {
         self.questions.stopped.get(name).into_iter().flatten()
     }
 
+    /// The questions about budgets that wait for an answer, by the budget's name.
+    pub fn questions(&self) -> impl Iterator<Item = (&str, &ApprovalId)> {
+        self.questions.asked.iter().map(|(name, approval)| (name.as_str(), approval))
+    }
+
     pub(crate) fn stop(&mut self, parked: &Parked, who: Work) {
-        if !parked.held && parked.limit.starts_with("budgets.") {
+        if parked.is_for_people() {
             self.questions.stopped.entry(parked.limit.clone()).or_default().insert(who);
         }
     }

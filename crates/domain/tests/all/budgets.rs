@@ -272,6 +272,16 @@ fn a_summary_is_a_request_of_its_own() {
 }
 
 #[test]
+fn a_wait_for_a_providers_minute_does_not_look_like_a_question() {
+    let mut home = requests_per_minute(1);
+    let task = home.task("look", "executor-001");
+    home.wants("executor-001", &[read("notes.md")]);
+    home.tool_ends("executor-001", true, "nothing");
+    assert_eq!(parked(&home, "executor-001").limit, "providers.p.limits");
+    assert_eq!(home.state.mark_of(home.get(&task)), Mark::Running);
+}
+
+#[test]
 fn a_provider_is_asked_as_often_as_its_account_allows_by_all_agents_together() {
     let limits = Rate { requests_per_minute: Some(2), tokens_per_minute: None };
     let mut home = limited(limits);
