@@ -53,7 +53,7 @@ pub enum Why {
     Dependency,
     /// A task ends when its parts have.
     Part,
-    /// A call goes on when a person has decided.
+    /// A call goes on when a person has decided, or a budget may be passed then.
     Approval,
     /// A conversation rests, or stands still, until another has answered.
     Answer,
@@ -101,9 +101,16 @@ pub fn edges(state: &State) -> Vec<Wait> {
         let mut add = |to: Node, why: Why| found.push(Wait { from: from.clone(), to, why });
         state.open_dependencies(task).for_each(|on| add(Node::Task(on.clone()), Why::Dependency));
         state.open_children(task).for_each(|part| add(Node::Task(part.clone()), Why::Part));
-        if let Some(place) = &task.queued {
-            add(Node::Slot(place.agent.clone()), Why::Slot);
+        match task.queued.as_ref().map(|place| (&place.agent, &place.parked)) {
+            // It keeps its place in the queue, but a slot would not help it.
+            Some((_, Some(parked))) => add(Node::Window(parked.limit.clone()), Why::Window),
+            Some((agent, None)) => add(Node::Slot(agent.clone()), Why::Slot),
+            None => {}
         }
+    }
+    for (limit, approval) in state.ledger.questions() {
+        let (from, to) = (Node::Window(limit.to_owned()), Node::Approval(approval.clone()));
+        found.push(Wait { from, to, why: Why::Approval });
     }
     let open = state.agents.values().flat_map(|agent| &agent.sessions);
     for (id, session) in open.filter_map(|id| state.sessions.get_key_value(id)) {

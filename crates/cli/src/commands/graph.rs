@@ -183,6 +183,11 @@ impl Graph {
             let held = self.waits.iter().find(|(from, _, why)| *from == lock && *why == "held");
             held.map_or_else(String::new, |(_, to, _)| format!(", which {} has", self.boxes[*to].id))
         };
+        let asked = |window: usize| {
+            let asked = self.waits.iter().find(|(from, _, why)| *from == window && *why == "approval");
+            asked
+                .map_or_else(String::new, |(_, to, _)| format!(", for which {} asks you", self.boxes[*to].id))
+        };
         let of = self.waits.iter().filter(|(from, ..)| from == own);
         of.filter_map(|(_, to, why)| {
             let name = &self.boxes[*to].id;
@@ -190,7 +195,7 @@ impl Graph {
                 "lock" => Some(format!("waits for {name}{}", holder(*to))),
                 "delegation" => Some(format!("waits for {name}, which it handed on")),
                 "answer" => Some(format!("waits for an answer of {name}")),
-                "window" => Some(format!("waits for {name} to have room")),
+                "window" => Some(format!("waits for {name} to have room{}", asked(*to))),
                 "retry" => Some(format!("asks its model again at {name}")),
                 _ => None,
             }

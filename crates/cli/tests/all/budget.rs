@@ -77,7 +77,7 @@ const QUEUE: &str = "tasks/approvals.task.md";
 const FIRST: &str = "approvals/pending/approval-0001.approval.md";
 
 /// A team whose two tasks wait for a budget that has no room for either.
-fn waiting() -> Team {
+pub fn waiting() -> Team {
     let team = Team::nothing();
     team.write(
         "synod.yaml",

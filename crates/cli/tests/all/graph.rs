@@ -1,5 +1,6 @@
 //! Waits as people meet them: tasks that wait for each other in files, while the team runs and while it does not.
 
+use crate::budget;
 use crate::home::Home;
 use crate::team::{Team, until_so};
 
@@ -91,4 +92,43 @@ fn titles_do_not_break_the_dot_file_or_the_picture_and_boxes_do_not_overlap() {
             assert!(apart, "{a:?} {b:?}");
         }
     }
+}
+
+/// Who waits for what, as `from why to`.
+fn waits(team: &Team) -> Vec<String> {
+    let value: serde_json::Value = serde_json::from_str(&team.fine(&["graph", "--json"])).unwrap();
+    let word = |wait: &serde_json::Value, key: &str| wait[key].as_str().unwrap().to_owned();
+    let all = value["waits"].as_array().unwrap().iter();
+    all.map(|w| format!("{} {} {}", word(w, "from"), word(w, "why"), word(w, "to"))).collect()
+}
+
+/// What must be seen of two tasks that wait for a budget, and of the question about it.
+fn budget_is_drawn(team: &Team) {
+    let all =
+        ["task-001 window budgets.day", "task-002 window budgets.day", "budgets.day approval approval-0001"];
+    let drawn = waits(team);
+    assert_eq!(drawn.len(), all.len(), "{drawn:?}");
+    all.iter().for_each(|wait| assert!(drawn.contains(&(*wait).to_owned()), "{wait}: {drawn:?}"));
+    let text = team.fine(&["graph"]);
+    assert!(text.contains("waits for budgets.day to have room, for which approval-0001 asks you"), "{text}");
+    assert!(!text.contains("ready") && !text.contains("slot"), "{text}");
+    assert!(team.fine(&["graph", "--format", "dot"]).contains("\"budgets.day\" -> \"approval-0001\""));
+    for args in [&["status", "--json"][..], &["task", "list", "--json"], &["task", "show", "task-001"]] {
+        let said = team.fine(args);
+        assert!(
+            said.contains("budgets.day: of 2400 tokens") && said.contains("; approval-0001 asks you"),
+            "{said}"
+        );
+        assert!(!said.contains("ready"), "{said}");
+    }
+}
+
+#[test]
+fn a_wait_for_a_budget_and_for_the_answer_about_it_are_drawn_with_and_without_a_daemon() {
+    let team = budget::waiting();
+    budget_is_drawn(&team);
+    let up = team.up();
+    until_so("it has looked", || team.fine(&["status"]).contains("with nothing to do"));
+    budget_is_drawn(&team);
+    up.stop();
 }

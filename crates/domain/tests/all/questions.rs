@@ -101,6 +101,20 @@ fn tasks_that_are_parked_at_once_are_told_of_together() {
 }
 
 #[test]
+fn what_waits_for_a_budget_waits_for_the_answer_about_it_and_for_no_slot() {
+    let (mut home, _) = exhausted(2);
+    let name = |node: &domain::waits::Node| node.to_string();
+    let waits = |home: &Home| -> Vec<(String, String)> {
+        domain::waits::edges(&home.state).iter().map(|wait| (name(&wait.from), name(&wait.to))).collect()
+    };
+    let pair = |from: &str, to: &str| (from.to_owned(), to.to_owned());
+    let (one, two) = (pair("task-002", "budgets.day"), pair("task-003", "budgets.day"));
+    assert_eq!(waits(&home), [one.clone(), two.clone(), pair("budgets.day", "approval-0001")]);
+    home.answer("approval-0001", no());
+    assert_eq!(waits(&home), [one, two], "an answer is no longer waited for");
+}
+
+#[test]
 fn a_yes_lets_what_waits_go_on_once_and_until_the_window_ends() {
     let (mut home, tasks) = exhausted(2);
     let events = home.answer("approval-0001", Answer::Approved);
@@ -180,6 +194,7 @@ fn a_session_that_has_begun_is_asked_for_like_a_task_that_has_not() {
     assert!(request.why.starts_with(&format!("budgets.run of {task}: ")), "{}", request.why);
     let told = now(&home, &format!("budgets.run of {task}"));
     assert!(told.ends_with(&format!(". 1 waits: {task}")), "{told}");
+    assert_eq!(home.state.mark_of(home.get(&task)), Mark::Asking);
     home.answer("approval-0001", Answer::Approved);
     let hold: &Hold = &home.state.ledger.held(&session, "").expect("it goes on").hold;
     assert!(hold.tokens_in + hold.tokens_out > 3_000);
