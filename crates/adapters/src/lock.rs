@@ -5,8 +5,8 @@ use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use tokio::sync::watch;
@@ -48,32 +48,33 @@ pub struct HomeLock {
 }
 
 /// Whether to wait for whoever has the lock.
-#[derive(Clone, Copy, PartialEq, Eq)]
 enum Wait {
     Never,
-    ForEver,
+    /// For as long as anybody wants it.
+    While(Weak<()>),
 }
 
 impl HomeLock {
     /// Takes the lock of a home, or says who has it. Never waits.
     pub fn take(home: &Path) -> Result<Self, LockError> {
-        Self::acquire(home, Wait::Never)
+        Self::acquire(home, &Wait::Never)
     }
 
     /// Begins to wait for the lock of a home.
     pub fn wait(home: &Path) -> Waiting {
         // With one place, the thread is rid of the lock whether or not anybody still wants it.
         let (sender, taken) = sync_channel(1);
-        let place = home.to_owned();
+        let wanted = Arc::new(());
+        let (place, wait) = (home.to_owned(), Wait::While(Arc::downgrade(&wanted)));
         let spawned = std::thread::Builder::new().name("synod-lock".to_owned()).spawn(move || {
-            _ = sender.send(Self::acquire(&place, Wait::ForEver));
+            _ = sender.send(Self::acquire(&place, &wait));
         });
         // Without a thread nobody sends, and the first look finds that out.
         drop(spawned);
-        Waiting { home: home.to_owned(), taken }
+        Waiting { home: home.to_owned(), taken, _wanted: wanted }
     }
 
-    fn acquire(home: &Path, wait: Wait) -> Result<Self, LockError> {
+    fn acquire(home: &Path, wait: &Wait) -> Result<Self, LockError> {
         let path = home.join(LOCK_FILE);
         let storage = |source| LockError::Storage { path: path.clone(), source };
         // First, and before anything is made: a folder stays the same however often `.synod/` is deleted.
@@ -123,6 +124,8 @@ impl HomeLock {
 pub struct Waiting {
     home: PathBuf,
     taken: Receiver<Result<HomeLock, LockError>>,
+    // The thread makes nothing in the home once this is gone.
+    _wanted: Arc<()>,
 }
 
 impl Waiting {
@@ -185,10 +188,14 @@ fn identity(metadata: &fs::Metadata) -> (u64, u64) {
     (metadata.dev(), metadata.ino())
 }
 
-fn lock(file: &File, wait: Wait) -> Result<(), TryLockError> {
+fn lock(file: &File, wait: &Wait) -> Result<(), TryLockError> {
     match wait {
         Wait::Never => file.try_lock(),
-        Wait::ForEver => file.lock().map_err(TryLockError::Error),
+        Wait::While(wanted) => {
+            let locked = file.lock().map_err(TryLockError::Error);
+            // It may have come too late.
+            if wanted.strong_count() == 0 { Err(TryLockError::WouldBlock) } else { locked }
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
 
 use adapters::audit::{self, Audit, Both};
 use adapters::clock::SystemClock;
@@ -78,14 +79,63 @@ pub fn is_running(home: &Path) -> bool {
     std::os::unix::net::UnixStream::connect(socket(home)).is_ok()
 }
 
-/// Opens a home: takes the lock, rebuilds the state, finds what people changed meanwhile.
-pub async fn open(home: &Path, does: Does) -> anyhow::Result<Running> {
-    let lock = HomeLock::take(home).map_err(|error| match error {
+/// How long a command waits for another that has the home and cannot be spoken to: it begins, ends, or is short too.
+const LOCK_WAIT: Duration = Duration::from_secs(5);
+/// How long for many of them, one after the other.
+const LOCK_WAIT_MAX: Duration = Duration::from_secs(60);
+/// How often it looks meanwhile whether the other can be spoken to by now.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
+/// How often a command begins anew because whom it spoke to has ended without taking anything.
+pub const TRIES: u32 = 3;
+
+/// Who works in a home.
+pub enum Worker {
+    /// Another process, which can be spoken to.
+    Other,
+    /// This one.
+    Me(HomeLock),
+}
+
+/// Finds out who works in a home; waits a moment for who can only be waited for.
+pub fn worker(home: &Path) -> anyhow::Result<Worker> {
+    if is_running(home) {
+        return Ok(Worker::Other);
+    }
+    let waiting = HomeLock::wait(home);
+    let began = Instant::now();
+    let (mut owner, mut since) = (None, began);
+    loop {
+        match waiting.within(LOOK_EVERY) {
+            Ok(lock) => return Ok(Worker::Me(lock)),
+            Err(LockError::Held { .. }) if is_running(home) => return Ok(Worker::Other),
+            Err(LockError::Held { pid, .. }) if pid != owner && began.elapsed() < LOCK_WAIT_MAX => {
+                (owner, since) = (pid, Instant::now());
+            }
+            Err(LockError::Held { .. }) if since.elapsed() < LOCK_WAIT => {}
+            Err(error) => return Err(unlocked(error)),
+        }
+    }
+}
+
+/// The right to work in a home, for who has no use for another that does.
+pub fn own(home: &Path) -> anyhow::Result<HomeLock> {
+    match worker(home)? {
+        Worker::Me(lock) => Ok(lock),
+        Worker::Other => HomeLock::take(home).map_err(unlocked),
+    }
+}
+
+fn unlocked(error: LockError) -> anyhow::Error {
+    match error {
         LockError::Held { .. } => {
             fail(Exit::Failed, error.to_string(), "use the one that runs, or stop it first")
         }
-        other => other.into(),
-    })?;
+        LockError::Storage { .. } => error.into(),
+    }
+}
+
+/// Opens a home that this process has the lock of: rebuilds the state, finds what people changed meanwhile.
+pub async fn open(home: &Path, lock: HomeLock, does: Does) -> anyhow::Result<Running> {
     let journal = Sqlite::open(&home.join(JOURNAL)).map_err(|error| unopened(&error))?;
     let claim = lock.claim(&[JOURNAL]).with_context(|| format!("cannot work in {}", home.display()))?;
     let journal = journal.claimed(claim.clone());

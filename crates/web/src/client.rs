@@ -1,6 +1,6 @@
 //! The client's side of the socket; blocking, for commands that do one thing and exit.
 
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, ErrorKind, Write};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::Duration;
@@ -13,7 +13,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// Why there was no answer.
 #[derive(Debug, thiserror::Error)]
 pub enum ClientError {
-    /// Nobody listens.
+    /// Nobody listens, or who did has hung up before reading the request: it was certainly not taken.
     #[error("no daemon answers at {path}: {source}")]
     Unreachable {
         /// The socket.
@@ -21,6 +21,17 @@ pub enum ClientError {
         /// In the words of the system.
         source: std::io::Error,
     },
+    /// The request was sent, and no answer came in time. Whether it was taken is not known.
+    #[error("the daemon at {path} does not answer: {source}")]
+    Silent {
+        /// The socket.
+        path: String,
+        /// In the words of the system.
+        source: std::io::Error,
+    },
+    /// The daemon ended with the request in its hands. Whether it was taken is not known.
+    #[error("the daemon ended before it answered")]
+    Ended,
     /// What came is no answer.
     #[error("the daemon's answer is not understood: {0}")]
     Garbled(String),
@@ -41,6 +52,12 @@ pub fn ask_within(socket: &Path, request: &Request, patience: Duration) -> Resul
     text.push('\n');
     stream.write_all(text.as_bytes()).map_err(unreachable)?;
     let mut line = String::new();
-    BufReader::new(stream).read_line(&mut line).map_err(unreachable)?;
+    match BufReader::new(stream).read_line(&mut line) {
+        Ok(0) => return Err(ClientError::Ended),
+        Ok(_) => {}
+        // The system says so only if not all of the request was read, and what is not whole is not taken.
+        Err(error) if error.kind() == ErrorKind::ConnectionReset => return Err(unreachable(error)),
+        Err(source) => return Err(ClientError::Silent { path: socket.display().to_string(), source }),
+    }
     serde_json::from_str(&line).map_err(|error| ClientError::Garbled(error.to_string()))
 }

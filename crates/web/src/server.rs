@@ -14,7 +14,7 @@ use domain::state::{Stage, State, Step};
 use engine::Handle;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{UnixListener, UnixStream};
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, watch};
 
 use crate::api::{Live, Lock, Queued, Request, Response, Talk, TaskView, Waiting, Waits, Working};
 
@@ -29,6 +29,8 @@ const SILENCE: Duration = Duration::from_secs(30);
 
 /// How long an answer waits for the files to say the same.
 const PRINT_WAIT: Duration = Duration::from_secs(2);
+/// How long a server that closes waits for its last answers; longer than an answer waits for the files.
+const LAST_WORDS: Duration = Duration::from_secs(5);
 
 /// Ends when all that was decided so far stands in the files.
 pub type Printed = Arc<dyn Fn() -> Pin<Box<dyn Future<Output = ()> + Send>> + Send + Sync>;
@@ -59,18 +61,35 @@ impl Server {
         self
     }
 
-    /// Serves until the task is dropped.
-    pub async fn serve(self, handle: Handle) {
+    /// Serves until it is closed.
+    pub fn spawn(self, handle: Handle) -> Serving {
+        let (closing, closed) = watch::channel(false);
+        let task = tokio::spawn(self.serve(handle, Closed(closed)));
+        Serving { closing, task }
+    }
+
+    async fn serve(self, handle: Handle, mut closed: Closed) {
         let room = Arc::new(Semaphore::new(CONNECTIONS_MAX));
         let mut connections = tokio::task::JoinSet::new();
         loop {
             while connections.try_join_next().is_some() {}
-            let Ok(permit) = room.clone().acquire_owned().await else { return };
-            match self.listener.accept().await {
+            let next = async {
+                let permit = room.clone().acquire_owned().await.ok()?;
+                Some((self.listener.accept().await, permit))
+            };
+            let (accepted, permit) = tokio::select! {
+                biased;
+                () = closed.wait() => break,
+                next = next => match next {
+                    Some(next) => next,
+                    None => break,
+                },
+            };
+            match accepted {
                 Ok((stream, _)) => {
-                    let (handle, printed) = (handle.clone(), self.printed.clone());
+                    let (handle, printed, closed) = (handle.clone(), self.printed.clone(), closed.clone());
                     connections.spawn(async move {
-                        _ = talk(stream, handle, printed).await;
+                        _ = talk(stream, handle, printed, closed).await;
                         drop(permit);
                     });
                 }
@@ -78,6 +97,37 @@ impl Server {
                 Err(_) => tokio::time::sleep(Duration::from_millis(50)).await,
             }
         }
+        // Whoever comes now finds nobody, and whoever was not read yet is hung up on: both know that nothing was taken.
+        drop(self);
+        while connections.join_next().await.is_some() {}
+    }
+}
+
+/// A socket that is served.
+pub struct Serving {
+    closing: watch::Sender<bool>,
+    task: tokio::task::JoinHandle<()>,
+}
+
+impl Serving {
+    /// Takes no more requests and answers those that were taken. To be called while the loop still goes.
+    pub async fn close(mut self) {
+        self.closing.send_replace(true);
+        if tokio::time::timeout(LAST_WORDS, &mut self.task).await.is_err() {
+            self.task.abort();
+        }
+    }
+}
+
+/// Tells connections that the server closes.
+#[derive(Clone)]
+struct Closed(watch::Receiver<bool>);
+
+impl Closed {
+    /// Ends when it does.
+    async fn wait(&mut self) {
+        // An error means that whoever could close it is gone.
+        _ = self.0.wait_for(|closing| *closing).await;
     }
 }
 
@@ -87,20 +137,31 @@ impl Drop for Server {
     }
 }
 
-async fn talk(stream: UnixStream, handle: Handle, printed: Option<Printed>) -> std::io::Result<()> {
+async fn talk(
+    stream: UnixStream,
+    handle: Handle,
+    printed: Option<Printed>,
+    mut closed: Closed,
+) -> std::io::Result<()> {
     let (read, mut write) = stream.into_split();
     let mut read = BufReader::new(read);
     loop {
         let mut line = String::new();
         let mut limited = (&mut read).take(REQUEST_BYTES_MAX);
-        match tokio::time::timeout(SILENCE, limited.read_line(&mut line)).await {
+        let read = tokio::select! {
+            // What was read whole is taken, and answered.
+            biased;
+            read = tokio::time::timeout(SILENCE, limited.read_line(&mut line)) => read,
+            () = closed.wait() => return Ok(()),
+        };
+        match read {
             Ok(Ok(0)) | Err(_) => return Ok(()),
             Ok(Ok(_)) => {}
             Ok(Err(error)) => return Err(error),
         }
         let response = if line.ends_with('\n') {
             match serde_json::from_str::<Request>(&line) {
-                Ok(request) => answer(&handle, request).await,
+                Ok(request) => answer(&handle, request, &mut closed).await,
                 Err(error) => Response::Bad { reason: format!("not a request: {error}") },
             }
         } else {
@@ -122,7 +183,7 @@ async fn talk(stream: UnixStream, handle: Handle, printed: Option<Printed>) -> s
     }
 }
 
-async fn answer(handle: &Handle, request: Request) -> Response {
+async fn answer(handle: &Handle, request: Request, closed: &mut Closed) -> Response {
     match request {
         Request::Live => match handle.look(live).await {
             Ok(live) => Response::Live(live),
@@ -164,7 +225,7 @@ async fn answer(handle: &Handle, request: Request) -> Response {
         },
         Request::Free { lock, by } => submit(handle, Input::LockFreed { name: lock, by }).await,
         Request::Vouch { path, digest, by } => submit(handle, Input::FileTrusted { path, digest, by }).await,
-        Request::Await { task, ms_max } => wait(handle, task.map(TaskId::new), ms_max).await,
+        Request::Await { task, ms_max } => wait(handle, task.map(TaskId::new), ms_max, closed).await,
         Request::Stop => {
             handle.stop().await;
             Response::Done { seq: handle.pulse().borrow().seq.0, task: None, agent: None }
@@ -173,7 +234,7 @@ async fn answer(handle: &Handle, request: Request) -> Response {
 }
 
 /// Waits for a task, or for the loop to have nothing to do; looks again whenever the loop has moved.
-async fn wait(handle: &Handle, task: Option<TaskId>, ms_max: u64) -> Response {
+async fn wait(handle: &Handle, task: Option<TaskId>, ms_max: u64, closed: &mut Closed) -> Response {
     let mut pulse = handle.pulse();
     let over = tokio::time::sleep(Duration::from_millis(ms_max.min(AWAIT_MS_MAX)));
     tokio::pin!(over);
@@ -193,6 +254,7 @@ async fn wait(handle: &Handle, task: Option<TaskId>, ms_max: u64) -> Response {
         }
         tokio::select! {
             () = &mut over => timed_out = true,
+            () = closed.wait() => return Response::Refused { reason: engine::Closed.to_string() },
             changed = pulse.changed() => if changed.is_err() {
                 return Response::Refused { reason: engine::Closed.to_string() };
             },

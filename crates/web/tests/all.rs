@@ -17,13 +17,14 @@ use testkit::journal::Disk;
 use testkit::printer::Paper;
 use web::api::{Request, Response};
 use web::client::{ClientError, ask};
-use web::server::Server;
+use web::server::{Server, Serving};
 
 /// A home with one agent and its socket; the folder goes with the test.
 struct Home {
     _folder: tempfile::TempDir,
     socket: PathBuf,
-    _runtime: tokio::runtime::Runtime,
+    serving: Serving,
+    runtime: tokio::runtime::Runtime,
 }
 
 impl Home {
@@ -41,13 +42,12 @@ impl Home {
             })
         };
         let (handle, _thread) = engine::spawn(engine, make).unwrap();
-        runtime.block_on(async {
+        let serving = runtime.block_on(async {
             let spec = agent::Spec::new(AgentId::new("executor-001"), "executor", "m");
             handle.submit(Input::AgentRead(Box::new(spec))).await.unwrap().unwrap();
-            let server = Server::bind(&socket).unwrap();
-            tokio::spawn(server.serve(handle));
+            Server::bind(&socket).unwrap().spawn(handle)
         });
-        Self { _folder: folder, socket, _runtime: runtime }
+        Self { _folder: folder, socket, serving, runtime }
     }
 }
 
@@ -160,4 +160,64 @@ fn waiting_ends_when_there_is_nothing_to_wait_for_or_the_time_is_over() {
         panic!("the time is not over")
     };
     assert!(task.is_some_and(|task| task.mark == "open" && !task.ended));
+}
+
+#[test]
+fn a_server_that_closes_answers_what_it_took_and_takes_nothing_more() {
+    let home = Home::new();
+    ask(&home.socket, &add("Look", "executor-001")).unwrap();
+    // This home was not started: the task never begins, and whoever waits for it waits long. Both lines are read at once,
+    // so with the first answer the second is taken.
+    let mut waiting = UnixStream::connect(&home.socket).unwrap();
+    let request = Request::Await { task: Some("task-001".to_owned()), ms_max: 600_000 };
+    let lines = [Request::Live, request].map(|request| serde_json::to_string(&request).unwrap() + "\n");
+    waiting.write_all(lines.concat().as_bytes()).unwrap();
+    let mut waiting = BufReader::new(waiting);
+    waiting.read_line(&mut String::new()).unwrap();
+    let silent: Vec<UnixStream> = (0..63).map(|_| UnixStream::connect(&home.socket).unwrap()).collect();
+    // No place is left: this one is not read.
+    let mut unread = UnixStream::connect(&home.socket).unwrap();
+    unread
+        .write_all(format!("{}\n", serde_json::to_string(&add("More", "executor-001")).unwrap()).as_bytes())
+        .unwrap();
+    home.runtime.block_on(home.serving.close());
+    assert!(!home.socket.exists());
+    let mut answer = String::new();
+    waiting.read_line(&mut answer).unwrap();
+    let answer: Response = serde_json::from_str(&answer).unwrap();
+    assert_eq!(answer, Response::Refused { reason: engine::Closed.to_string() });
+    let hung_up = BufReader::new(unread).read_line(&mut String::new()).unwrap_err();
+    assert_eq!(
+        hung_up.kind(),
+        std::io::ErrorKind::ConnectionReset,
+        "who sent it knows that it was not taken"
+    );
+    drop(silent);
+    assert!(matches!(ask(&home.socket, &Request::Live), Err(ClientError::Unreachable { .. })));
+}
+
+/// A daemon that reads so much of a request and ends.
+fn ends_after(bytes: usize) -> Result<Response, ClientError> {
+    let folder = tempfile::tempdir().unwrap();
+    let socket = folder.path().join("socket");
+    let listener = std::os::unix::net::UnixListener::bind(&socket).unwrap();
+    let daemon = std::thread::spawn(move || {
+        use std::io::Read;
+        let (mut stream, _) = listener.accept().unwrap();
+        let mut line = String::new();
+        match bytes {
+            usize::MAX => _ = BufReader::new(&stream).read_line(&mut line).unwrap(),
+            // Not before there is more than that.
+            bytes => stream.read_exact(&mut vec![0; bytes]).unwrap(),
+        }
+    });
+    let answer = ask(&socket, &Request::Live);
+    daemon.join().unwrap();
+    answer
+}
+
+#[test]
+fn whether_a_request_was_taken_by_a_daemon_that_ends_is_told_apart() {
+    assert!(matches!(ends_after(1), Err(ClientError::Unreachable { .. })), "it was not read");
+    assert!(matches!(ends_after(usize::MAX), Err(ClientError::Ended)), "it was read, and who knows");
 }

@@ -34,8 +34,9 @@ pub fn run(given: Option<&Path>, yes: bool, git: init::Git, out: &Out) -> anyhow
     if !out.json {
         introduce(&home, yes, out);
     }
+    let lock = wire::own(&home)?;
     up::runtime()?.block_on(async {
-        let mut running = wire::open(&home, Does::Work).await?;
+        let mut running = wire::open(&home, lock, Does::Work).await?;
         let mut interrupt = up::Interrupt::listen()?;
         let server = up::serve(&home, &running)?;
         let mut events = running.handle.listen();
@@ -76,7 +77,7 @@ pub fn run(given: Option<&Path>, yes: bool, git: init::Git, out: &Out) -> anyhow
             }
         };
         let ending = running.handle.look(Ending::of).await?;
-        server.abort();
+        server.close().await;
         running.close().await?;
         if exit == Exit::Ok {
             conclude(&home, &ending, out);

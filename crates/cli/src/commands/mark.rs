@@ -3,6 +3,7 @@
 
 use std::path::Path;
 
+use adapters::lock::HomeLock;
 use domain::approval::Answer;
 use domain::event::Event;
 use domain::id::{AgentId, ApprovalId, SessionId, TaskId};
@@ -12,12 +13,13 @@ use domain::spawn::Order;
 use domain::task::{Priority, Spec};
 use serde_json::json;
 use web::api::{Request, Response};
+use web::client::ClientError;
 
 use crate::args::{AgentCommand, TaskCommand};
 use crate::failure::{Exit, fail};
 use crate::home::person;
 use crate::out::Out;
-use crate::wire::{self, Does};
+use crate::wire::{self, Does, Worker};
 
 pub fn approve(home: &Path, approval: Option<&str>, out: &Out) -> anyhow::Result<Exit> {
     let which = match approval {
@@ -206,25 +208,35 @@ pub(super) fn leave(
     input: Input,
     help: &str,
 ) -> anyhow::Result<Option<String>> {
-    if wire::is_running(home) {
-        return match web::client::ask(&wire::socket(home), request) {
-            Ok(Response::Done { task, agent, .. }) => Ok(task.or(agent)),
-            Ok(Response::Refused { reason }) if reason == engine::Closed.to_string() => {
-                let help = "what it said last tells why; `synod up` starts it again";
-                Err(fail(Exit::Unreachable, reason, help))
-            }
-            Ok(Response::Refused { reason } | Response::Bad { reason }) => {
-                Err(fail(Exit::Failed, reason, help))
-            }
-            Ok(Response::Live(_) | Response::Waits(_) | Response::Awaited { .. }) => {
-                Err(super::pump::odd_answer())
-            }
-            Err(error) => Err(super::pump::unreachable(&error)),
-        };
+    for _ in 0..wire::TRIES {
+        match wire::worker(home)? {
+            Worker::Me(lock) => return alone(home, lock, input, help),
+            Worker::Other => match web::client::ask(&wire::socket(home), request) {
+                Ok(Response::Done { task, agent, .. }) => return Ok(task.or(agent)),
+                Ok(Response::Refused { reason }) if reason == engine::Closed.to_string() => {
+                    let help = "what it said last tells why; `synod up` starts it again";
+                    return Err(fail(Exit::Unreachable, reason, help));
+                }
+                Ok(Response::Refused { reason } | Response::Bad { reason }) => {
+                    return Err(fail(Exit::Failed, reason, help));
+                }
+                Ok(Response::Live(_) | Response::Waits(_) | Response::Awaited { .. }) => {
+                    return Err(super::pump::odd_answer());
+                }
+                // It has just ended, and took nothing.
+                Err(ClientError::Unreachable { .. }) => {}
+                Err(error) => return Err(super::pump::unreachable(&error)),
+            },
+        }
     }
+    Err(super::pump::ended())
+}
+
+/// Leaves it in a home in which nobody works.
+fn alone(home: &Path, lock: HomeLock, input: Input, help: &str) -> anyhow::Result<Option<String>> {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
     runtime.block_on(async {
-        let running = wire::open(home, Does::Mark).await?;
+        let running = wire::open(home, lock, Does::Mark).await?;
         let mut events = running.handle.listen();
         let answer = running.handle.submit(input).await;
         let mut added = None;

@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
+use adapters::lock::HomeLock;
 use ports::printer::Recorded;
 use serde_json::json;
 use tokio::sync::broadcast;
@@ -15,32 +16,49 @@ use crate::failure::{Exit, fail};
 use crate::out::Out;
 use crate::view::tasks::Tasks;
 use crate::view::{self, text};
-use crate::wire::{self, Does, Running};
+use crate::wire::{self, Does, Running, Worker};
 
 pub fn run(home: &Path, timeout: u64, out: &Out) -> anyhow::Result<Exit> {
-    if wire::is_running(home) {
-        return with_daemon(home, timeout, out);
+    for _ in 0..wire::TRIES {
+        match wire::worker(home)? {
+            Worker::Me(lock) => return alone(home, lock, timeout, out),
+            Worker::Other => {
+                // The daemon does the work; this waits until it has done all it can.
+                if let Some(awaited) = await_daemon(home, None, timeout)? {
+                    return Ok(report(home, awaited.exit, awaited.approvals, timeout, out));
+                }
+            }
+        }
     }
+    Err(ended())
+}
+
+fn alone(home: &Path, lock: HomeLock, timeout: u64, out: &Out) -> anyhow::Result<Exit> {
     up::runtime()?.block_on(async {
-        let mut running = wire::open(home, Does::Work).await?;
-        let worked = work(&mut running, home, timeout, out).await;
+        let mut running = wire::open(home, lock, Does::Work).await?;
+        let mut interrupt = up::Interrupt::listen()?;
+        let server = up::serve(home, &running)?;
+        let worked = work(&mut running, &mut interrupt, home, timeout, out).await;
         let approvals = running.handle.pulse().borrow().approvals;
+        server.close().await;
         // If it could not go on, whoever ends it knows why.
         up::finish(running, out).await?;
         Ok(report(home, worked?, approvals, timeout, out))
     })
 }
 
-async fn work(running: &mut Running, home: &Path, timeout: u64, out: &Out) -> anyhow::Result<Exit> {
-    let mut interrupt = up::Interrupt::listen()?;
-    let server = up::serve(home, running)?;
+async fn work(
+    running: &mut Running,
+    interrupt: &mut up::Interrupt,
+    home: &Path,
+    timeout: u64,
+    out: &Out,
+) -> anyhow::Result<Exit> {
     let mut events = running.handle.listen();
     let mut story = Story::of(&running.handle).await?;
     running.start().await?;
     up::tell_unknown(running, out);
-    let exit = until_idle(running, &mut interrupt, &mut events, &mut story, home, timeout, out).await;
-    server.abort();
-    exit
+    until_idle(running, interrupt, &mut events, &mut story, home, timeout, out).await
 }
 
 /// Tells how it ended; that a person has something to do stands in the files alone.
@@ -100,12 +118,6 @@ pub fn what_waits(tasks: &Tasks, due: &[usize]) -> String {
     )
 }
 
-/// The daemon does the work; this waits until it has done all it can.
-fn with_daemon(home: &Path, timeout: u64, out: &Out) -> anyhow::Result<Exit> {
-    let awaited = await_daemon(home, None, timeout)?;
-    Ok(report(home, awaited.exit, awaited.approvals, timeout, out))
-}
-
 /// What the daemon said when there was nothing more to wait for.
 pub struct Awaited {
     /// Where the task stands, if one was named.
@@ -116,20 +128,22 @@ pub struct Awaited {
     pub exit: Exit,
 }
 
-/// Waits, through the socket, for a task or for the loop to have nothing to do.
-pub fn await_daemon(home: &Path, task: Option<&str>, timeout: u64) -> anyhow::Result<Awaited> {
+/// Waits, through the socket, for a task or for the loop to have nothing to do; nothing if the daemon ended meanwhile.
+pub fn await_daemon(home: &Path, task: Option<&str>, timeout: u64) -> anyhow::Result<Option<Awaited>> {
     let request = Request::Await { task: task.map(str::to_owned), ms_max: timeout.saturating_mul(1000) };
     let patience = Duration::from_secs(timeout.saturating_add(10));
     match web::client::ask_within(&wire::socket(home), &request, patience) {
         Ok(Response::Awaited { task, approvals, parked, timed_out }) => {
             let exit = if timed_out { Exit::TimedOut } else { left(approvals, parked) };
-            Ok(Awaited { task, approvals, exit })
+            Ok(Some(Awaited { task, approvals, exit }))
         }
+        Ok(Response::Refused { reason }) if reason == engine::Closed.to_string() => Ok(None),
+        Err(ClientError::Unreachable { .. } | ClientError::Ended) => Ok(None),
         Ok(Response::Refused { reason } | Response::Bad { reason }) => {
             Err(fail(Exit::Failed, reason, "start it again with `synod up`"))
         }
         Ok(Response::Done { .. } | Response::Live(_) | Response::Waits(_)) => Err(odd_answer()),
-        Err(error) => Err(unreachable(&error)),
+        Err(error @ (ClientError::Silent { .. } | ClientError::Garbled(_))) => Err(unreachable(&error)),
     }
 }
 
@@ -149,7 +163,18 @@ pub fn odd_answer() -> anyhow::Error {
 
 /// The daemon was there a moment ago.
 pub fn unreachable(error: &ClientError) -> anyhow::Error {
-    fail(Exit::Unreachable, error.to_string(), "is `synod up` still running in this home?")
+    let help = match error {
+        ClientError::Unreachable { .. } => "is `synod up` still running in this home?",
+        ClientError::Silent { .. } | ClientError::Ended | ClientError::Garbled(_) => {
+            "it may have been done or not: look with `synod status` before you give it again"
+        }
+    };
+    fail(Exit::Unreachable, error.to_string(), help)
+}
+
+/// One after the other began, and ended before it could be spoken to.
+pub fn ended() -> anyhow::Error {
+    fail(Exit::Unreachable, "whoever works in this home ends before it answers", "try again in a moment")
 }
 
 /// Works and tells until nothing more can be done without somebody outside.

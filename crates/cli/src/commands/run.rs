@@ -2,13 +2,17 @@
 
 use std::path::Path;
 
+use adapters::lock::HomeLock;
+use domain::event::Event;
 use domain::id::{AgentId, TaskId};
 use domain::input::Input;
 use domain::label::Label;
 use domain::state::TaskStage;
 use domain::task::{End, Spec};
+use engine::Handle;
 use serde_json::{Value, json};
 use web::api::{Request, Response};
+use web::client::ClientError;
 
 use super::pump;
 use super::story::Story;
@@ -19,7 +23,7 @@ use crate::out::Out;
 use crate::view;
 use crate::view::activity::Overview;
 use crate::view::tasks::Tasks;
-use crate::wire::{self, Does, Running};
+use crate::wire::{self, Does, Running, Worker};
 
 pub fn run(home: &Path, request: &str, to: Option<&str>, timeout: u64, out: &Out) -> anyhow::Result<Exit> {
     if request.trim().is_empty() {
@@ -32,12 +36,32 @@ pub fn run(home: &Path, request: &str, to: Option<&str>, timeout: u64, out: &Out
         spec.text = request.trim().to_owned();
     }
     spec.assignee = to.map(AgentId::new);
-    if wire::is_running(home) {
-        return with_daemon(home, spec, timeout, out);
+    let mut wanted = Wanted::New(Box::new(spec));
+    for _ in 0..wire::TRIES {
+        match wire::worker(home)? {
+            Worker::Me(lock) => return alone(home, lock, wanted, timeout, out),
+            Worker::Other => match with_daemon(home, wanted, timeout, out)? {
+                Ok(exit) => return Ok(exit),
+                Err(still) => wanted = still,
+            },
+        }
     }
+    Err(pump::ended())
+}
+
+/// A request, or the task that it became with a daemon that has ended since.
+enum Wanted {
+    New(Box<Spec>),
+    Taken(TaskId),
+}
+
+fn alone(home: &Path, lock: HomeLock, wanted: Wanted, timeout: u64, out: &Out) -> anyhow::Result<Exit> {
     up::runtime()?.block_on(async {
-        let mut running = wire::open(home, Does::Work).await?;
-        let worked = work(&mut running, home, spec, timeout, out).await;
+        let mut running = wire::open(home, lock, Does::Work).await?;
+        let mut interrupt = up::Interrupt::listen()?;
+        let server = up::serve(home, &running)?;
+        let worked = work(&mut running, &mut interrupt, home, wanted, timeout, out).await;
+        server.close().await;
         // If it could not go on, whoever ends it knows why.
         running.close().await?;
         let (id, ended, exit) = worked?;
@@ -47,53 +71,73 @@ pub fn run(home: &Path, request: &str, to: Option<&str>, timeout: u64, out: &Out
 
 async fn work(
     running: &mut Running,
+    interrupt: &mut up::Interrupt,
     home: &Path,
-    spec: Spec,
+    wanted: Wanted,
     timeout: u64,
     out: &Out,
 ) -> anyhow::Result<(TaskId, Option<Ended>, Exit)> {
-    let mut interrupt = up::Interrupt::listen()?;
-    let server = up::serve(home, running)?;
     let mut events = running.handle.listen();
     let mut story = Story::of(&running.handle).await?;
     running.start().await?;
     up::tell_unknown(running, out);
-    let id = running.handle.look(|state| TaskId::new(format!("task-{:03}", state.next_task))).await?;
-    let added = running.handle.submit(Input::TaskWanted { spec: Box::new(spec), by: person() }).await?;
-    if let Err(refused) = added {
-        server.abort();
-        return Err(fail(Exit::Failed, refused.to_string(), "`synod agent list` shows who there is"));
-    }
-    let exit = pump::until_idle(running, &mut interrupt, &mut events, &mut story, home, timeout, out).await?;
+    let id = match wanted {
+        Wanted::New(spec) => add(&running.handle, spec).await?,
+        Wanted::Taken(id) => id,
+    };
+    let exit = pump::until_idle(running, interrupt, &mut events, &mut story, home, timeout, out).await?;
     let task = id.clone();
     let ended = running.handle.look(move |state| {
         let task = state.tasks.get(&task)?;
         Some(Ended { stage: task.stage.clone(), result: task.result.clone(), label: task.label.clone() })
     });
-    let ended = ended.await?;
-    server.abort();
-    Ok((id, ended, exit))
+    Ok((id, ended.await?, exit))
 }
 
-/// The daemon does the work; this gives it the request and waits for the answer.
-fn with_daemon(home: &Path, spec: Spec, timeout: u64, out: &Out) -> anyhow::Result<Exit> {
-    let request = Request::Add { task: Box::new(spec), by: person() };
-    let id = match web::client::ask(&wire::socket(home), &request) {
-        Ok(Response::Done { task: Some(id), .. }) => TaskId::new(id),
-        Ok(Response::Refused { reason } | Response::Bad { reason }) => {
-            return Err(fail(Exit::Failed, reason, "`synod agent list` shows who there is"));
+async fn add(handle: &Handle, spec: Box<Spec>) -> anyhow::Result<TaskId> {
+    let (title, file) = (spec.title.clone(), spec.file.clone());
+    let mut events = handle.listen();
+    let added = handle.submit(Input::TaskWanted { spec, by: person() }).await?;
+    if let Err(refused) = added {
+        return Err(fail(Exit::Failed, refused.to_string(), "`synod agent list` shows who there is"));
+    }
+    while let Ok(recorded) = events.try_recv() {
+        // Others may add tasks in the same moment.
+        if let Event::TaskAdded { spec, in_file: false, .. } = recorded.event
+            && (&spec.title, &spec.file) == (&title, &file)
+        {
+            return Ok(spec.id);
         }
-        Ok(
-            Response::Done { task: None, .. }
-            | Response::Live(_)
-            | Response::Waits(_)
-            | Response::Awaited { .. },
-        ) => {
-            return Err(pump::odd_answer());
+    }
+    Err(anyhow::anyhow!("the request was taken, and what it became is in {file}"))
+}
+
+/// The daemon does the work; this gives it the request and waits for the answer. Gives back what is still wanted if the
+/// daemon ended meanwhile.
+fn with_daemon(home: &Path, wanted: Wanted, timeout: u64, out: &Out) -> anyhow::Result<Result<Exit, Wanted>> {
+    let id = match wanted {
+        Wanted::Taken(id) => id,
+        Wanted::New(spec) => {
+            let request = Request::Add { task: spec.clone(), by: person() };
+            match web::client::ask(&wire::socket(home), &request) {
+                Ok(Response::Done { task: Some(id), .. }) => TaskId::new(id),
+                Ok(Response::Refused { reason } | Response::Bad { reason }) => {
+                    return Err(fail(Exit::Failed, reason, "`synod agent list` shows who there is"));
+                }
+                Ok(
+                    Response::Done { task: None, .. }
+                    | Response::Live(_)
+                    | Response::Waits(_)
+                    | Response::Awaited { .. },
+                ) => return Err(pump::odd_answer()),
+                Err(ClientError::Unreachable { .. }) => return Ok(Err(Wanted::New(spec))),
+                Err(error) => return Err(pump::unreachable(&error)),
+            }
         }
-        Err(error) => return Err(pump::unreachable(&error)),
     };
-    let awaited = pump::await_daemon(home, Some(id.as_str()), timeout)?;
+    let Some(awaited) = pump::await_daemon(home, Some(id.as_str()), timeout)? else {
+        return Ok(Err(Wanted::Taken(id)));
+    };
     let ended = awaited.task.map(|task| {
         let end = match task.mark.as_str() {
             "done" => Some(End::Done),
@@ -104,7 +148,7 @@ fn with_daemon(home: &Path, spec: Spec, timeout: u64, out: &Out) -> anyhow::Resu
         let stage = end.map_or(TaskStage::Open, |end| TaskStage::Ended { end });
         Ended { stage, result: task.result, label: task.label }
     });
-    Ok(answer(home, &id, ended, awaited.exit, timeout, out))
+    Ok(Ok(answer(home, &id, ended, awaited.exit, timeout, out)))
 }
 
 /// What became of the request.

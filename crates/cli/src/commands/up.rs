@@ -15,9 +15,13 @@ use crate::out::Out;
 use crate::wire::{self, Does, Running};
 
 pub fn run(home: &Path, out: &Out) -> anyhow::Result<Exit> {
+    let lock = wire::own(home)?;
     runtime()?.block_on(async {
-        let mut running = wire::open(home, Does::Work).await?;
-        let worked = work(&mut running, home, out).await;
+        let mut running = wire::open(home, lock, Does::Work).await?;
+        let mut interrupt = Interrupt::listen()?;
+        let server = serve(home, &running)?;
+        let worked = work(&mut running, &mut interrupt, home, out).await;
+        server.close().await;
         // If it could not go on, whoever ends it knows why.
         finish(running, out).await?;
         worked?;
@@ -25,9 +29,12 @@ pub fn run(home: &Path, out: &Out) -> anyhow::Result<Exit> {
     })
 }
 
-async fn work(running: &mut Running, home: &Path, out: &Out) -> anyhow::Result<()> {
-    let mut interrupt = Interrupt::listen()?;
-    let server = serve(home, running)?;
+async fn work(
+    running: &mut Running,
+    interrupt: &mut Interrupt,
+    home: &Path,
+    out: &Out,
+) -> anyhow::Result<()> {
     let mut events = running.handle.listen();
     let mut story = Story::of(&running.handle).await?;
     running.start().await?;
@@ -49,7 +56,6 @@ async fn work(running: &mut Running, home: &Path, out: &Out) -> anyhow::Result<(
     if !out.json && claim.lost().is_none() {
         out.say("winding down: nothing new begins, tools may finish");
     }
-    server.abort();
     Ok(())
 }
 
@@ -60,14 +66,14 @@ pub fn runtime() -> anyhow::Result<tokio::runtime::Runtime> {
 }
 
 /// Serves the home's socket.
-pub fn serve(home: &Path, running: &Running) -> anyhow::Result<tokio::task::JoinHandle<()>> {
+pub fn serve(home: &Path, running: &Running) -> anyhow::Result<web::server::Serving> {
     let server = web::server::Server::bind(&wire::socket(home))?;
     let files = running.files();
     let server = server.after(Arc::new(move || {
         let files = files.clone();
         Box::pin(async move { files.settled().await })
     }));
-    Ok(tokio::spawn(server.serve(running.handle.clone())))
+    Ok(server.spawn(running.handle.clone()))
 }
 
 /// A person presses Ctrl-C or closes the terminal, or the system asks to stop.

@@ -171,9 +171,9 @@ fn ask(home: &Path) -> Daemon {
         }
         Err(error @ ClientError::Garbled(_)) => Daemon::Mute(error.to_string()),
         // Between the connection and the answer it may have ended; if not, it is there and slow.
-        Err(error @ ClientError::Unreachable { .. }) if wire::is_running(home) => {
-            Daemon::Mute(error.to_string())
+        Err(error) if wire::is_running(home) => Daemon::Mute(error.to_string()),
+        Err(ClientError::Unreachable { .. } | ClientError::Silent { .. } | ClientError::Ended) => {
+            Daemon::Absent
         }
-        Err(ClientError::Unreachable { .. }) => Daemon::Absent,
     }
 }

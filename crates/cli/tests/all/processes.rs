@@ -201,6 +201,80 @@ fn two_daemons_never_run_a_home_even_if_its_journal_is_deleted() {
 }
 
 #[test]
+fn commands_at_once_wait_for_each_other_when_no_daemon_runs() {
+    let team = Team::scripted(SCRIPT);
+    let adds: Vec<_> = (0..12).map(|n| team.start(&["task", "add", &format!("Say {n}")])).collect();
+    let mut said: Vec<String> = Vec::new();
+    for add in adds {
+        let ended = add.wait();
+        assert_eq!((ended.code, ended.stderr.as_str()), (0, ""));
+        said.push(ended.stdout);
+    }
+    said.sort();
+    let each: Vec<String> = (1..=12).map(|n| format!("task-{n:03} is added\n")).collect();
+    assert_eq!(said, each);
+    let mut titles: Vec<String> = team.tasks(TASKS).into_iter().map(|task| task.title).collect();
+    titles.sort();
+    let mut given: Vec<String> = (0..12).map(|n| format!("Say {n}")).collect();
+    given.sort();
+    assert_eq!(titles, given, "each once");
+}
+
+#[test]
+fn requests_at_once_are_all_answered_once_whoever_works() {
+    let team = Team::scripted(SCRIPT);
+    for round in 0..4 {
+        let runs: Vec<_> = (0..3).map(|n| team.start(&["run", &format!("Say {round}-{n}")])).collect();
+        let pumps: Vec<_> = (0..3).map(|_| team.start(&["pump"])).collect();
+        let add = team.start(&["task", "add", &format!("Say {round}-3")]);
+        for ended in runs.into_iter().chain(pumps).chain([add]).map(crate::team::Process::wait) {
+            assert_eq!((ended.code, ended.stderr.as_str()), (0, ""), "{}", ended.stdout);
+        }
+    }
+    assert_eq!(team.pump(), 0);
+    let mut titles: Vec<String> = team.tasks(TASKS).into_iter().map(|task| task.title).collect();
+    titles.sort();
+    let given: Vec<String> =
+        (0..4).flat_map(|round| (0..4).map(move |n| format!("Say {round}-{n}"))).collect();
+    assert_eq!(titles, given, "each once");
+    assert!(team.tasks(TASKS).iter().all(|t| t.mark == Mark::Done), "{}", team.read(TASKS));
+    assert_eq!(team.sessions("worker-1").len(), 16);
+    team.is_in_order();
+}
+
+#[test]
+fn whoever_waits_for_a_daemon_that_stops_goes_on_alone() {
+    let team = Team::scripted(SCRIPT);
+    let up = team.up();
+    let run = team.start(&["run", "Something slow"]);
+    let pump = team.start(&["pump"]);
+    until_so("it is begun", || team.mark(TASKS, "task-001") == Some(Mark::Running));
+    team.write("models/s.yaml", SCRIPT.replace(SLOW, ""));
+    up.stop();
+    let ended = run.wait();
+    assert_eq!((ended.code, ended.stderr.as_str()), (0, ""), "{}", ended.stdout);
+    assert!(ended.stdout.contains("task-001 is done: That took a while."), "{}", ended.stdout);
+    let ended = pump.wait();
+    assert_eq!((ended.code, ended.stderr.as_str()), (0, ""), "{}", ended.stdout);
+    assert_eq!((team.tasks(TASKS).len(), team.sessions("worker-1").len()), (1, 1), "nothing is done twice");
+}
+
+#[test]
+fn whoever_has_the_home_and_never_answers_is_named_after_a_moment() {
+    let team = Team::scripted(SCRIPT);
+    let home = std::fs::File::open(team.path()).unwrap();
+    home.lock().unwrap();
+    let commands = [&["task", "add", "More"][..], &["pump"], &["up"]].map(|args| team.start(args));
+    for ran in commands.map(crate::team::Process::wait) {
+        assert_eq!((ran.code, ran.stdout.as_str()), (1, ""));
+        let named = format!("is run by process {}", std::process::id());
+        assert!(ran.stderr.contains(&named) && ran.stderr.contains("help: "), "{}", ran.stderr);
+    }
+    home.unlock().unwrap();
+    team.fine(&["task", "add", "More"]);
+}
+
+#[test]
 fn a_damaged_journal_is_told_with_what_to_do_and_the_files_are_enough() {
     let team = Team::scripted(SCRIPT);
     for _ in 0..3 {
