@@ -261,6 +261,7 @@ pub enum BudgetCommand {
     Show,
     /// Set a budget in synod.yaml; all else in the file stays as it is. A daemon that runs follows.
     #[command(
+        group = clap::ArgGroup::new("amount").args(["tokens", "money"]).required(true).multiple(true),
         after_help = "Example: synod budget set day --money 5\n         synod budget set month --agent coder-001 --tokens 5000000\n         synod budget set run --money none"
     )]
     Set {
@@ -270,10 +271,10 @@ pub enum BudgetCommand {
         /// Only for this agent.
         #[arg(long, value_name = "AGENT")]
         agent: Option<String>,
-        /// The most tokens; `none` for no cap.
-        #[arg(long, value_name = "NUMBER", required_unless_present = "money")]
+        /// The most tokens; 0 for none at all, `none` for no cap.
+        #[arg(long, value_name = "NUMBER")]
         tokens: Option<String>,
-        /// The most money, in the currency of `prices`; `none` for no cap.
+        /// The most money, in the currency of `prices`; 0 for none at all, `none` for no cap.
         #[arg(long, value_name = "AMOUNT")]
         money: Option<String>,
     },

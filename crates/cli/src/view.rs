@@ -40,8 +40,12 @@ pub fn agents(home: &Path) -> Vec<agent::Spec> {
 
 /// `synod.yaml`, or the defaults if it cannot be read.
 pub fn settings(home: &Path) -> Settings {
-    let text = files::read(home, "synod.yaml").ok();
-    text.and_then(|text| formats::settings::read("synod.yaml", &text).value).unwrap_or_default()
+    settings_read(home).unwrap_or_default()
+}
+
+/// `synod.yaml`, if it can be read.
+pub fn settings_read(home: &Path) -> Option<Settings> {
+    formats::settings::read("synod.yaml", &files::read(home, "synod.yaml").ok()?).value
 }
 
 /// All roles of a home.

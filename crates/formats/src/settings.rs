@@ -47,8 +47,8 @@ const RATE: Shape = Shape::Record(&[
     may("tokens_per_minute", AMOUNT, "tokens in and out in a minute of the clock"),
 ]);
 const CAP: Shape = Shape::Record(&[
-    may("tokens", AMOUNT, "tokens in and out, cached ones included"),
-    may("money", Shape::Number(0.000_001, 1_000_000_000.0), "in the currency of `prices`"),
+    may("tokens", Shape::Int(0, INT_MAX), "tokens in and out, cached ones included; 0: none at all"),
+    may("money", Shape::Number(0.0, 1_000_000_000.0), "in the currency of `prices`; 0: none at all"),
 ]);
 const BUDGETS: Shape = Shape::Record(&[
     may("day", CAP, "all agents together, a day of UTC"),

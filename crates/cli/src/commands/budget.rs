@@ -18,16 +18,28 @@ use crate::view::spent::known;
 
 /// The runs that are shown: those that have not ended, and at most so many.
 const RUNS_MAX: usize = 20;
+/// What every run may take, as long as it has no row of its own.
+const EACH_RUN: &str = "budgets.run";
 
 struct Row {
     node: Node,
     cap: Cap,
     requests: Option<u64>,
+    /// Whether it is what each run may take, and nothing of its own is counted.
+    each: bool,
+}
+
+/// The settings that hold: what the file says, or, while it does not read, what was read last.
+fn in_force(home: &Path, state: &State) -> (Settings, bool) {
+    match view::settings_read(home) {
+        Some(settings) => (settings, true),
+        None => (state.settings.clone(), false),
+    }
 }
 
 pub fn show(home: &Path, out: &Out) -> anyhow::Result<Exit> {
-    let settings = view::settings(home);
     let state = known(home);
+    let (settings, is_read) = in_force(home, &state);
     let at = view::now();
     let rows = rows(&settings, &state);
     let parked: Vec<Value> = state
@@ -57,14 +69,17 @@ pub fn show(home: &Path, out: &Out) -> anyhow::Result<Exit> {
                         "money": row.cap.money.map(money),
                     },
                     "raised": raised_json(&state, &row.node, at),
-                    "spent": amount(meter.spent),
-                    "reserved": amount(meter.reserved),
+                    "spent": (!row.each).then(|| amount(meter.spent)),
+                    "reserved": (!row.each).then(|| amount(meter.reserved)),
                     "opens": row.node.window.opens(at).map(formats::time::print),
                 })
             })
             .collect();
-        out.value(json!({ "budgets": budgets, "parked": parked }));
+        out.value(json!({ "budgets": budgets, "parked": parked, "settings_read": is_read }));
         return Ok(Exit::Ok);
+    }
+    if !is_read {
+        out.say("synod.yaml does not read (`synod check` says where); what it said last holds, and is shown");
     }
     if rows.is_empty() {
         out.line("no budget is set; `synod budget set day --money 5` sets one");
@@ -114,7 +129,8 @@ fn rows(settings: &Settings, state: &State) -> Vec<Row> {
     let mut rows = Vec::new();
     let mut add = |node: Option<Node>, cap: Cap, requests: Option<u64>| {
         if let Some(node) = node.filter(|_| !cap.is_none() || requests.is_some()) {
-            rows.push(Row { node, cap, requests });
+            let each = node.name == EACH_RUN;
+            rows.push(Row { node, cap, requests, each });
         }
     };
     let home = payer(&nobody, "", None);
@@ -125,6 +141,9 @@ fn rows(settings: &Settings, state: &State) -> Vec<Row> {
         add(find(&payer, &format!("budgets.agents.{agent}.day")), share.day, None);
         add(find(&payer, &format!("budgets.agents.{agent}.month")), share.month, None);
     }
+    let mut each = find(&home, "budgets.run of ");
+    each.iter_mut().for_each(|node| node.name = EACH_RUN.to_owned());
+    add(each, budgets.run, None);
     let open = state.tasks.iter().filter(|(_, task)| !task.is_ended() && task.spec.parent.is_none());
     for (task, _) in open.take(RUNS_MAX) {
         let payer = payer(&nobody, task.as_str(), None);
@@ -151,7 +170,11 @@ fn lines(state: &State, row: &Row, at: domain::id::Time) -> Vec<Vec<String>> {
         }
     };
     let line = |unit: &str, cap: String, spent: String, reserved: String| {
-        vec![row.node.name.clone(), unit.to_owned(), cap, spent, reserved, opens.clone()]
+        let (name, unit) = (row.node.name.clone(), unit.to_owned());
+        match row.each {
+            true => vec![format!("{name} (each)"), unit, cap, "-".to_owned(), "-".to_owned(), opens.clone()],
+            false => vec![name, unit, cap, spent, reserved, opens.clone()],
+        }
     };
     let (spent, reserved) = (meter.spent, meter.reserved);
     let number = |n: u64| n.to_string();

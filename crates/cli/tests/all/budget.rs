@@ -73,6 +73,57 @@ fn a_budget_that_is_none_or_for_nobody_is_refused_and_changes_nothing() {
     assert!(home.run(&["budget", "show"]).stdout.starts_with("no budget is set"));
 }
 
+#[test]
+fn what_each_run_may_take_is_shown_also_when_no_run_is_open() {
+    let home = team();
+    let ran = home.run(&["budget", "set", "run", "--tokens", "5000"]);
+    let row = ran.stdout.lines().nth(1).unwrap_or_default();
+    assert_eq!(
+        row.split_whitespace().collect::<Vec<_>>(),
+        ["budgets.run", "(each)", "tokens", "5000", "-", "-", "-"]
+    );
+    let shown = json(&home, &["budget", "show", "--json"]);
+    assert_eq!(
+        (&shown["budgets"][0]["name"], &shown["budgets"][0]["spent"]),
+        (&json!("budgets.run"), &Value::Null)
+    );
+    assert_eq!(home.run(&["run", "look"]).code, 0);
+    assert_eq!(home.run(&["budget", "show"]).stdout, ran.stdout, "a run that is over is not shown");
+}
+
+#[test]
+fn the_budgets_in_force_are_shown_while_the_file_does_not_read() {
+    let home = team();
+    assert_eq!(home.run(&["budget", "set", "day", "--tokens", "7000"]).code, 0);
+    assert_eq!(home.run(&["run", "look"]).code, 0);
+    let text = std::fs::read_to_string(home.path().join("synod.yaml")).unwrap();
+    home.put("synod.yaml", format!("{text}routnig: {{}}\n"));
+    let ran = home.run(&["budget", "show"]);
+    assert!(ran.stdout.contains("budgets.day") && ran.stdout.contains("7000"), "{}", ran.stdout);
+    assert!(ran.stderr.contains("synod.yaml does not read"), "{}", ran.stderr);
+    assert_eq!(json(&home, &["budget", "show", "--json"])["settings_read"], false);
+}
+
+#[test]
+fn a_cap_of_nothing_stops_all_and_asks_nobody() {
+    for (unit, cap) in [
+        ("tokens", json!({"requests": null, "tokens": 0, "money": null})),
+        ("money", json!({"requests": null, "tokens": null, "money": "0.00"})),
+    ] {
+        let home = team();
+        assert_eq!(home.run(&["budget", "set", "day", &format!("--{unit}"), "0"]).code, 0);
+        assert_eq!(json(&home, &["budget", "show", "--json"])["budgets"][0]["cap"], cap);
+        assert_eq!(home.run(&["check"]).code, 0);
+        if unit == "tokens" {
+            assert_eq!(home.run(&["run", "look"]).code, 5);
+            assert_eq!(home.run(&["inbox"]).stdout, "Nothing waits for you.\n");
+        }
+    }
+    let ran = team().run(&["budget", "set", "day"]);
+    assert_eq!(ran.code, 2);
+    assert!(ran.stderr.contains("<--tokens <NUMBER>|--money <AMOUNT>>"), "{}", ran.stderr);
+}
+
 const QUEUE: &str = "tasks/approvals.task.md";
 const FIRST: &str = "approvals/pending/approval-0001.approval.md";
 
