@@ -182,6 +182,17 @@ pub enum Rejected {
         /// The aliases of the settings.
         known: Vec<String>,
     },
+    /// The settings have no such alias.
+    #[error("there is no model {model}; there are: {}", .known.join(", "))]
+    UnknownModel {
+        /// Which.
+        model: String,
+        /// The aliases of the settings.
+        known: Vec<String>,
+    },
+    /// A pattern that no tag can fit.
+    #[error("a responsibility is a tag or a pattern of tags on one line, such as code:*, and not `{0}`")]
+    BadResponsibility(String),
     /// A name of several lines, or an empty one.
     #[error("the name must be one line that is not empty, of at most {NAME_CHARS_MAX} characters")]
     BadName,
@@ -215,6 +226,8 @@ impl Rejected {
             Self::TooDeep { .. } => "limits.spawn_depth_max",
             Self::TooMany { .. } => "limits.spawned_max",
             Self::NoModel { .. } => "spawn: a model is known",
+            Self::UnknownModel { .. } => "spawn: the model exists",
+            Self::BadResponsibility(_) => "spawn: a responsibility is a pattern of tags",
             Self::BadName => "spawn: a name is one line",
             Self::NoAgent(_) | Self::Terminated(_) => "terminate: the agent is there",
             Self::NotSpawned(_) => "terminate: only spawned agents",
@@ -237,6 +250,16 @@ pub fn check_new(state: &State, order: &Order, origin: &Origin) -> Result<(), Re
     };
     if order.name.as_ref().is_some_and(|name| !is_name(name)) {
         return Err(Rejected::BadName);
+    }
+    let models = &state.settings.models;
+    // An agent's order does not say which: the new one has its parent's.
+    let model = order.model.as_ref().filter(|_| origin.parent().is_none());
+    if let Some(model) = model.filter(|model| !models.contains_key(*model)) {
+        return Err(Rejected::UnknownModel { model: model.clone(), known: models.keys().cloned().collect() });
+    }
+    let is_pattern = |text: &&String| !text.trim().is_empty() && !text.chars().any(char::is_control);
+    if let Some(bad) = order.responsibilities.iter().find(|text| !is_pattern(text)) {
+        return Err(Rejected::BadResponsibility(bad.clone()));
     }
     let limits = &state.settings.limits;
     if let Some(parent) = origin.parent()

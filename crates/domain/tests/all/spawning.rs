@@ -250,6 +250,24 @@ fn a_person_makes_an_agent_with_the_rights_of_its_role() {
 }
 
 #[test]
+fn an_order_with_a_model_or_a_responsibility_that_cannot_be_is_refused() {
+    let mut home = team();
+    let order = |model: Option<&str>, responsibility: &str| {
+        let responsibilities = vec![responsibility.to_owned()];
+        let (role, model) = ("executor".to_owned(), model.map(str::to_owned));
+        Box::new(Order { role, model, responsibilities, ..Order::default() })
+    };
+    let by = "dana".to_owned();
+    let why = home.refusal(Input::SpawnWanted { order: order(Some("nope"), "ops:*"), by: by.clone() });
+    assert_eq!(why, "there is no model nope; there are: ");
+    for bad in ["", "  ", "ops:*\nx"] {
+        let why = home.refusal(Input::SpawnWanted { order: order(None, bad), by: by.clone() });
+        assert!(why.starts_with("a responsibility is a tag or a pattern of tags on one line"), "{why}");
+    }
+    home.give(Input::SpawnWanted { order: order(None, "ops:*"), by });
+}
+
+#[test]
 fn nothing_of_a_terminated_agent_is_left_and_who_waits_is_told() {
     let mut home = at_work();
     let child = spawned(&mut home, "boss-001", "boss");
