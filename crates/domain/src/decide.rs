@@ -179,7 +179,14 @@ pub fn play(
             state.apply(at, &event);
             record(state, event);
         }
-        if !proceed || state.is_settled() {
+        if !proceed {
+            for event in question::after_an_end(state, input) {
+                state.apply(at, &event);
+                record(state, event);
+            }
+            return Ok(());
+        }
+        if state.is_settled() {
             return Ok(());
         }
         events = decide(state, at, &Input::Proceed)?;

@@ -199,6 +199,17 @@ fn a_no_in_the_file_leaves_the_work_parked_and_a_raised_budget_takes_the_questio
 }
 
 #[test]
+fn what_is_cancelled_takes_its_question_along_also_without_a_daemon() {
+    let team = waiting();
+    team.fine(&["cancel", "task-001"]);
+    assert_eq!(team.names("approvals/pending").len(), 1, "another waits");
+    team.fine(&["cancel", "task-002"]);
+    assert_eq!(team.fine(&["inbox"]), "Nothing waits for you.\n");
+    assert_eq!(team.names("approvals/pending").len(), 0);
+    assert_eq!(team.pump(), 0);
+}
+
+#[test]
 fn what_was_asked_is_asked_anew_when_the_journal_is_gone() {
     let team = waiting();
     std::fs::remove_dir_all(team.at(".synod")).unwrap();

@@ -13,6 +13,9 @@ use crate::state::{Parked, State, Work};
 /// So many of those that wait are named.
 const NAMED_MAX: usize = 5;
 
+/// Why a question is taken back that nobody needs.
+pub(crate) const NOTHING_WAITS: &str = "nothing waits for this budget any more";
+
 /// What people are asked about budgets, and what they said.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
@@ -170,7 +173,7 @@ impl Ledger {
                 return Some(Due::Withdraw(approval, "the budgets were changed"));
             }
             if !stopped.contains_key(name) {
-                return Some(Due::Withdraw(approval, "nothing waits for this budget any more"));
+                return Some(Due::Withdraw(approval, NOTHING_WAITS));
             }
         }
         let is_open = |name: &&String| {

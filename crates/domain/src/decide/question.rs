@@ -1,10 +1,11 @@
 //! A budget that is used up asks a person whether it may be passed once.
 
 use crate::approval::{Answer, Outcome, Request, Risk};
-use crate::budget::question::{Due, named};
+use crate::budget::question::{Due, NOTHING_WAITS, named};
 use crate::budget::{Cap, Node, Window, units_of};
 use crate::event::Event;
 use crate::id::{AgentId, ApprovalId, CallId, SessionId, Time};
+use crate::input::Input;
 use crate::label::Label;
 use crate::state::State;
 use crate::tool::{Act, Permit};
@@ -23,6 +24,22 @@ pub(super) fn settle(state: &State, at: Time) -> Vec<Event> {
         }
         None => Vec::new(),
     }
+}
+
+/// While nobody works, what a person ends takes back what was asked for its sake: nobody should answer for nothing. All else
+/// waits for the start.
+pub(super) fn after_an_end(state: &State, input: &Input) -> Vec<Event> {
+    let ends = matches!(
+        input,
+        Input::CancelWanted { .. } | Input::CancelRunWanted { .. } | Input::TerminateWanted { .. }
+    );
+    let idle =
+        state.ledger.questions().filter(|(name, _)| ends && state.ledger.stopped(name).next().is_none());
+    idle.map(|(_, approval)| Event::ApprovalEnded {
+        approval: approval.clone(),
+        outcome: Outcome::Withdrawn { reason: NOTHING_WAITS.to_owned() },
+    })
+    .collect()
 }
 
 fn ask(state: &State, at: Time, node: &Node) -> Option<Request> {
