@@ -19,7 +19,7 @@ use serde_json::json;
 
 use crate::args::AuditFilter;
 use crate::failure::{Exit, fail};
-use crate::out::Out;
+use crate::out::{Out, SCHEMA_VERSION};
 use crate::view::text;
 use crate::wire;
 
@@ -30,7 +30,7 @@ const SHOWN_MAX: usize = 200;
 pub fn log(home: &Path, filter: &AuditFilter, out: &Out) -> anyhow::Result<Exit> {
     let wanted = Filter::new(filter)?;
     let most = filter.limit.unwrap_or(if out.json { usize::MAX } else { SHOWN_MAX });
-    let mut shown: VecDeque<(String, Line)> = VecDeque::new();
+    let mut shown: VecDeque<(Vec<u8>, Line)> = VecDeque::new();
     let (mut more, mut unread) = (0_usize, 0_usize);
     each_line(home, |bytes| {
         let Some(line) = Line::parse(bytes) else {
@@ -42,10 +42,10 @@ pub fn log(home: &Path, filter: &AuditFilter, out: &Out) -> anyhow::Result<Exit>
         }
         // Without a limit a stream is not kept: a program may read millions.
         if most == usize::MAX {
-            out.line(String::from_utf8_lossy(bytes));
+            print(bytes, out);
             return;
         }
-        shown.push_back((String::from_utf8_lossy(bytes).into_owned(), line));
+        shown.push_back((bytes.to_owned(), line));
         if shown.len() > most {
             shown.pop_front();
             more += 1;
@@ -55,7 +55,7 @@ pub fn log(home: &Path, filter: &AuditFilter, out: &Out) -> anyhow::Result<Exit>
         out.say(format!("{unread} lines of {LOG} cannot be read; `synod audit verify` names the first"));
     }
     if out.json {
-        shown.iter().for_each(|(bytes, _)| out.line(bytes));
+        shown.iter().for_each(|(bytes, _)| print(bytes, out));
         return Ok(Exit::Ok);
     }
     if shown.is_empty() {
@@ -69,6 +69,13 @@ pub fn log(home: &Path, filter: &AuditFilter, out: &Out) -> anyhow::Result<Exit>
         out.say(format!("{more} earlier ones are not shown; --limit shows more, --since fewer"));
     }
     Ok(Exit::Ok)
+}
+
+/// A line for programs: as it stands in the log, behind the version of what is printed.
+fn print(bytes: &[u8], out: &Out) {
+    let line = String::from_utf8_lossy(bytes);
+    let rest = line.trim_start().strip_prefix('{').unwrap_or_default();
+    out.line(format!("{{\"schema_version\":{SCHEMA_VERSION},{rest}"));
 }
 
 fn row(line: &Line) -> Vec<String> {

@@ -36,6 +36,9 @@ fn every_decision_is_told_and_the_log_checks() {
     let team = working();
     let ran = team.synod(&["audit", "log", "--json", "--kind", "gate"]);
     let lines: Vec<Value> = ran.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert!(lines.iter().all(|line| line["schema_version"] == 1), "{}", ran.stdout);
+    let last = team.fine(&["audit", "log", "--json", "--limit", "1"]);
+    assert_eq!(serde_json::from_str::<Value>(&last).unwrap()["schema_version"], 1);
     let told: Vec<(&str, &str)> =
         lines.iter().map(|l| (l["action"].as_str().unwrap(), l["outcome"].as_str().unwrap())).collect();
     assert_eq!(told, [("read_file", "allow"), ("read_file", "allow")]);
