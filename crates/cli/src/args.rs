@@ -117,25 +117,25 @@ pub enum Command {
         run: Option<String>,
     },
     /// See what agents handed on to each other.
-    #[command(subcommand)]
+    #[command(subcommand, after_help = "Example: synod delegation list")]
     Delegation(DelegationCommand),
     /// See whose work was looked at by whom, and what came of it.
-    #[command(subcommand)]
+    #[command(subcommand, after_help = "Example: synod review show review-0001")]
     Review(ReviewCommand),
     /// See who has which lock, and take one away.
-    #[command(subcommand)]
+    #[command(subcommand, after_help = "Example: synod lock list")]
     Lock(LockCommand),
     /// See and add tasks.
-    #[command(subcommand)]
+    #[command(subcommand, after_help = "Example: synod task add \"Look at the logs\" --to executor-001")]
     Task(TaskCommand),
     /// See agents.
-    #[command(subcommand)]
+    #[command(subcommand, after_help = "Example: synod agent show executor-001 --why")]
     Agent(AgentCommand),
     /// See conversations and speak in them.
-    #[command(subcommand)]
+    #[command(subcommand, after_help = "Example: synod session show planner-001-3f9a2c")]
     Session(SessionCommand),
     /// See what agents and people say to each other, and say something.
-    #[command(subcommand)]
+    #[command(subcommand, after_help = "Example: synod message send planner-001 \"How far are you?\"")]
     Message(MessageCommand),
     /// Show what changed in the home, who did it and why, newest first.
     #[command(
@@ -188,16 +188,16 @@ pub enum Command {
         explain: bool,
     },
     /// See which files are not to be trusted, and vouch for one.
-    #[command(subcommand)]
+    #[command(subcommand, after_help = "Example: synod trust list")]
     Trust(TrustCommand),
     /// See shared contexts and who may see what of them; grant and revoke.
-    #[command(subcommand)]
+    #[command(subcommand, after_help = "Example: synod context grant customers coder-001 --until 7d")]
     Context(ContextCommand),
     /// Ask the command policy before anything runs.
-    #[command(subcommand)]
+    #[command(subcommand, after_help = "Example: synod policy check -- 'git log'")]
     Policy(PolicyCommand),
     /// See what was decided and done, and check that the record is as it was written.
-    #[command(subcommand)]
+    #[command(subcommand, after_help = "Example: synod audit log --since 24h")]
     Audit(AuditCommand),
     /// Show what was spent.
     #[command(after_help = "Example: synod cost --by model --since 7d")]
@@ -210,7 +210,7 @@ pub enum Command {
         since: Option<String>,
     },
     /// See and set what may be spent.
-    #[command(subcommand)]
+    #[command(subcommand, after_help = "Example: synod budget set day --money 5")]
     Budget(BudgetCommand),
     /// Read every file of the home and tell what is wrong with it.
     #[command(after_help = "Example: synod check --home my-team")]
@@ -386,7 +386,7 @@ pub enum ContextCommand {
         /// A field that is not shown, such as customer.email, in every item of a list; may be given again.
         #[arg(long, value_name = "FIELD")]
         redact: Vec<String>,
-        /// When it ends: a time (2026-01-31T12:00:00Z), or how long it lasts (7d).
+        /// When it ends: with a day (2026-01-31), at a time (2026-01-31T12:00:00Z), or after so long (7d).
         #[arg(long, value_name = "TIME")]
         until: Option<String>,
     },

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use adapters::tools::contexts::{Grants, Store, view};
 use domain::agent::Spec;
-use domain::context::{Access, Acl, Asker, Grant, Grantee, acl_path, is_name};
+use domain::context::{Access, Acl, Asker, Denied, Grant, Grantee, acl_path, is_name};
 use domain::id::{AgentId, Time};
 use domain::role;
 use formats::acl::{self, Unchanged};
@@ -160,7 +160,14 @@ fn show(home: &Path, store: &Store, name: &str, by: Option<&str>, out: &Out) -> 
             let acl = grants?.map(|grants| grants.acl).unwrap_or_default();
             let asker = Asker::of(&agent);
             let granted = acl.judge(asker, name, Access::Read, home_view::now()).map_err(|denied| {
-                let help = format!("`synod context grant {name} {}` lets it see the context", agent.id);
+                let help = match &denied {
+                    Denied::Closed => {
+                        format!("no grant opens that: take the line out of the file of {}", agent.id)
+                    }
+                    Denied::NoGrant | Denied::Ended(_) | Denied::ReadOnly | Denied::Above(_) => {
+                        format!("`synod context grant {name} {}` lets it see the context", agent.id)
+                    }
+                };
                 fail(Exit::Denied, denied.rule(&agent.id, name), help)
             })?;
             view(&granted, &content).map_err(|error| fail(Exit::Denied, error, mend))?
@@ -282,11 +289,13 @@ fn grantee(home: &Path, agent: Option<String>, role: Option<String>) -> anyhow::
 fn end(text: &str) -> anyhow::Result<Time> {
     let now = home_view::now();
     let from_now = || Some(Time(now.0.saturating_add(i64::try_from(time::parse_duration(text)?).ok()?)));
-    match time::parse(text).or_else(from_now) {
+    // A day is meant with all of its hours.
+    let day = || time::parse(&format!("{}T23:59:59.999Z", Some(text).filter(|text| text.len() == 10)?));
+    match time::parse(text).or_else(day).or_else(from_now) {
         Some(end) if end > now => Ok(end),
         Some(_) => Err(fail(Exit::Usage, format!("{text} is over"), "give a time to come")),
         None => {
-            let help = "write 2026-01-31T12:00:00Z, or how long: 30m, 24h, 7d";
+            let help = "write 2026-01-31, 2026-01-31T12:00:00Z, or how long: 30m, 24h, 7d";
             Err(fail(Exit::Usage, format!("{} is no time", text::line(text)), help))
         }
     }

@@ -45,8 +45,16 @@ fn each_agent_gets_what_is_granted_and_what_is_hidden_survives() {
     team.fine(&[&["context", "grant", "customers", "worker-2"][..], &redact[..]].concat());
     let write = ["context", "grant", "customers", "worker-3", "--access", "read_write", "--until", "7d"];
     team.fine(&[&write[..], &redact[..]].concat());
-    team.fine(&["context", "grant", "customers", "worker-4"]);
+    team.fine(&["context", "grant", "customers", "worker-4", "--until", "2999-01-31"]);
+    assert!(team.read("contexts/customers.acl.yaml").contains("2999-01-31T23:59:59.999Z"));
     team.is_in_order();
+    let ran = team.synod(&["context", "show", "customers", "--as", "worker-4"]);
+    assert_eq!(ran.code, 6);
+    assert!(
+        ran.stderr.contains("no grant opens that") && !ran.stderr.contains("lets it see"),
+        "{}",
+        ran.stderr
+    );
     let task = |agent: &str, words: &str| {
         let number = agent.trim_start_matches("worker-");
         format!("- [ ] @{agent} \"{words}\"\n  id: task-00{number}\n")
