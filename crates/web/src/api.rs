@@ -121,6 +121,9 @@ pub enum Response {
         /// The agent that was made, if one was.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         agent: Option<String>,
+        /// The conversations in which somebody was spoken to.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        sessions: Vec<String>,
     },
     /// It was refused by a rule.
     Refused {

@@ -10,6 +10,7 @@ use domain::approval::Answer;
 use domain::event::Event;
 use domain::id::{AgentId, ApprovalId, SessionId, TaskId};
 use domain::input::Input;
+use domain::redact::redact;
 use domain::state::{Stage, State, Step};
 use engine::Handle;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
@@ -199,18 +200,8 @@ async fn answer(handle: &Handle, request: Request, closed: &mut Closed) -> Respo
         }
         Request::Say { session, agent, text, urgency, by } => {
             let session = session.map(SessionId::new);
-            submit(
-                handle,
-                Input::MessageWritten {
-                    session,
-                    agent: AgentId::new(agent),
-                    text,
-                    urgency,
-                    by,
-                    in_file: false,
-                },
-            )
-            .await
+            let agent = AgentId::new(agent);
+            say(handle, Input::MessageWritten { session, agent, text, urgency, by, in_file: false }).await
         }
         Request::Add { task, by } => add(handle, task, by).await,
         Request::Cancel { what, by } => submit(handle, Input::CancelWanted { what, by }).await,
@@ -228,7 +219,12 @@ async fn answer(handle: &Handle, request: Request, closed: &mut Closed) -> Respo
         Request::Await { task, ms_max } => wait(handle, task.map(TaskId::new), ms_max, closed).await,
         Request::Stop => {
             handle.stop().await;
-            Response::Done { seq: handle.pulse().borrow().seq.0, task: None, agent: None }
+            Response::Done {
+                seq: handle.pulse().borrow().seq.0,
+                task: None,
+                agent: None,
+                sessions: Vec::new(),
+            }
         }
     }
 }
@@ -273,10 +269,32 @@ fn view(state: &State, task: &domain::state::Task) -> TaskView {
 
 async fn submit(handle: &Handle, input: Input) -> Response {
     match handle.submit(input).await {
-        Ok(Ok(seq)) => Response::Done { seq: seq.0, task: None, agent: None },
+        Ok(Ok(seq)) => Response::Done { seq: seq.0, task: None, agent: None, sessions: Vec::new() },
         Ok(Err(refused)) => Response::Refused { reason: refused.to_string() },
         Err(closed) => Response::Refused { reason: closed.to_string() },
     }
+}
+
+/// Speaks to somebody, and says in which conversations that was.
+async fn say(handle: &Handle, input: Input) -> Response {
+    let mut events = handle.listen();
+    let said = match &input {
+        // As it is taken in.
+        Input::MessageWritten { text, by, .. } => (redact(text).into_owned(), format!("person:{by}")),
+        _ => return Response::Bad { reason: "nothing is said".to_owned() },
+    };
+    let response = submit(handle, input).await;
+    let Response::Done { seq, task, agent, .. } = response else { return response };
+    let mut sessions = Vec::new();
+    while let Ok(recorded) = events.try_recv() {
+        if let Event::MessageAdded { session, message, .. } = recorded.event
+            && message.from == said.1
+            && message.content == said.0
+        {
+            sessions.push(session.to_string());
+        }
+    }
+    Response::Done { seq, task, agent, sessions }
 }
 
 async fn add(handle: &Handle, task: Box<domain::task::Spec>, by: String) -> Response {
@@ -293,7 +311,7 @@ async fn add(handle: &Handle, task: Box<domain::task::Spec>, by: String) -> Resp
             added = Some(spec.id);
         }
     }
-    Response::Done { seq, task: added.map(|id| id.to_string()), agent: None }
+    Response::Done { seq, task: added.map(|id| id.to_string()), agent: None, sessions: Vec::new() }
 }
 
 /// Who waits for what, and who has which lock.
@@ -346,7 +364,7 @@ async fn spawn(handle: &Handle, order: Box<domain::spawn::Order>, by: String) ->
             made = Some(spec.id.to_string());
         }
     }
-    Response::Done { seq, task, agent: made }
+    Response::Done { seq, task, agent: made, sessions: Vec::new() }
 }
 
 /// Of so many tasks it is told why they do not go on.

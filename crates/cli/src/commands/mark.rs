@@ -11,6 +11,7 @@ use domain::input::Input;
 use domain::message::Urgency;
 use domain::spawn::Order;
 use domain::task::{Priority, Spec};
+use formats::did_you_mean;
 use serde_json::json;
 use web::api::{Request, Response};
 use web::client::ClientError;
@@ -19,6 +20,7 @@ use crate::args::{AgentCommand, TaskCommand};
 use crate::failure::{Exit, fail};
 use crate::home::person;
 use crate::out::Out;
+use crate::view::sessions::session_of;
 use crate::wire::{self, Does, Worker};
 
 pub fn approve(home: &Path, approval: Option<&str>, out: &Out) -> anyhow::Result<Exit> {
@@ -54,6 +56,7 @@ pub fn cancel(home: &Path, what: &str, run: Option<&str>, out: &Out) -> anyhow::
     if let Some(run) = run {
         return cancel_run(home, what, run, out);
     }
+    let what = session_of(what);
     let request = Request::Cancel { what: what.to_owned(), by: person() };
     let input = Input::CancelWanted { what: what.to_owned(), by: person() };
     leave(home, &request, input, "`synod task list --open` shows what has not ended")?;
@@ -70,6 +73,7 @@ fn cancel_run(home: &Path, what: &str, run: &str, out: &Out) -> anyhow::Result<E
         let message = format!("{what} {run}: one thing is cancelled at a time");
         return Err(fail(Exit::Usage, message, "give one id, or `run` and the id of what it began with"));
     }
+    let run = session_of(run);
     let request = Request::CancelRun { run: run.to_owned(), by: person() };
     let input = Input::CancelRunWanted { run: run.to_owned(), by: person() };
     leave(home, &request, input, "`synod task list --open` shows what has not ended")?;
@@ -95,6 +99,7 @@ pub fn say(home: &Path, to: &str, text: &str, priority: &str, out: &Out) -> anyh
         let help = format!("there are: {}", Urgency::ALL.map(Urgency::as_str).join(", "));
         return Err(fail(Exit::Usage, format!("{priority} is no priority"), help));
     };
+    let to = session_of(to);
     let file = home.join(format!("sessions/{to}.session.yaml"));
     let (session, agent) = if file.is_file() {
         let agent = to.rsplit_once('-').map_or(to, |(agent, _)| agent);
@@ -117,11 +122,14 @@ pub fn say(home: &Path, to: &str, text: &str, priority: &str, out: &Out) -> anyh
         by: person(),
         in_file: false,
     };
-    leave(home, &request, input, "`synod session list` and `synod agent list` show whom you can speak to")?;
+    let help = "`synod session list` and `synod agent list` show whom you can speak to";
+    let sessions = leave(home, &request, input, help)?.sessions;
     if out.json {
-        out.value(json!({ "sent": to }));
-    } else {
+        out.value(json!({ "sent": to, "sessions": sessions }));
+    } else if sessions.is_empty() || sessions == [to] {
         out.line(format!("sent to {to}"));
+    } else {
+        out.line(format!("sent to {to}, in {}", sessions.join(", ")));
     }
     Ok(Exit::Ok)
 }
@@ -130,11 +138,19 @@ pub fn spawn(home: &Path, spawn: AgentCommand, out: &Out) -> anyhow::Result<Exit
     let AgentCommand::Spawn { role, name, goal, model, responsibility } = spawn else {
         return Ok(Exit::Usage);
     };
+    let wanted = model.clone();
     let order = Box::new(Order { role, name, goal, responsibilities: responsibility, model });
     let request = Request::Spawn { order: order.clone(), by: person() };
     let input = Input::SpawnWanted { order, by: person() };
-    let help = "`synod agent spawn --help` says what can be given";
-    let id = leave(home, &request, input, help)?.unwrap_or_default();
+    let models = crate::view::settings(home).models;
+    let near = wanted.filter(|model| !models.contains_key(model));
+    let near =
+        near.and_then(|model| did_you_mean(&model, models.keys().map(String::as_str)).map(str::to_owned));
+    let help = match near {
+        Some(near) => format!("did you mean {near}?"),
+        None => "`synod agent spawn --help` says what can be given".to_owned(),
+    };
+    let id = leave(home, &request, input, &help)?.id;
     if out.json {
         out.value(json!({ "agent": id }));
     } else {
@@ -192,7 +208,7 @@ pub fn add_task(home: &Path, add: TaskCommand, out: &Out) -> anyhow::Result<Exit
     let request = Request::Add { task: Box::new(spec.clone()), by: person() };
     let input = Input::TaskWanted { spec: Box::new(spec), by: person() };
     let help = "`synod task list` and `synod agent list` show what there is";
-    let id = leave(home, &request, input, help)?.unwrap_or_default();
+    let id = leave(home, &request, input, help)?.id;
     if out.json {
         out.value(json!({ "task": id }));
     } else {
@@ -201,18 +217,24 @@ pub fn add_task(home: &Path, add: TaskCommand, out: &Out) -> anyhow::Result<Exit
     Ok(Exit::Ok)
 }
 
-/// Leaves one mark, through the daemon if there is one. Gives the id of a task or an agent that was added.
-pub(super) fn leave(
-    home: &Path,
-    request: &Request,
-    input: Input,
-    help: &str,
-) -> anyhow::Result<Option<String>> {
+/// What came of a mark.
+#[derive(Default)]
+pub(super) struct Left {
+    /// The id of a task or an agent that was added; empty if none was.
+    id: String,
+    /// The conversations in which somebody was spoken to.
+    sessions: Vec<String>,
+}
+
+/// Leaves one mark, through the daemon if there is one.
+pub(super) fn leave(home: &Path, request: &Request, input: Input, help: &str) -> anyhow::Result<Left> {
     for _ in 0..wire::TRIES {
         match wire::worker(home)? {
             Worker::Me(lock) => return alone(home, lock, input, help),
             Worker::Other => match web::client::ask(&wire::socket(home), request) {
-                Ok(Response::Done { task, agent, .. }) => return Ok(task.or(agent)),
+                Ok(Response::Done { task, agent, sessions, .. }) => {
+                    return Ok(Left { id: task.or(agent).unwrap_or_default(), sessions });
+                }
                 Ok(Response::Refused { reason }) if reason == engine::Closed.to_string() => {
                     let help = "what it said last tells why; `synod up` starts it again";
                     return Err(fail(Exit::Unreachable, reason, help));
@@ -233,24 +255,25 @@ pub(super) fn leave(
 }
 
 /// Leaves it in a home in which nobody works.
-fn alone(home: &Path, lock: HomeLock, input: Input, help: &str) -> anyhow::Result<Option<String>> {
+fn alone(home: &Path, lock: HomeLock, input: Input, help: &str) -> anyhow::Result<Left> {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
     runtime.block_on(async {
         let running = wire::open(home, lock, Does::Mark).await?;
         let mut events = running.handle.listen();
         let answer = running.handle.submit(input).await;
-        let mut added = None;
+        let mut left = Left::default();
         while let Ok(recorded) = events.try_recv() {
             match recorded.event {
-                Event::TaskAdded { spec, .. } => added = Some(spec.id.to_string()),
-                Event::AgentSpawned { spec, .. } => added = Some(spec.id.to_string()),
+                Event::TaskAdded { spec, .. } => left.id = spec.id.to_string(),
+                Event::AgentSpawned { spec, .. } => left.id = spec.id.to_string(),
+                Event::MessageAdded { session, .. } => left.sessions.push(session.to_string()),
                 _ => {}
             }
         }
         // If it could not be taken, whoever ends it knows why.
         running.close().await?;
         match answer? {
-            Ok(_) => Ok(added),
+            Ok(_) => Ok(left),
             Err(refused) => Err(fail(Exit::Failed, refused.to_string(), help)),
         }
     })

@@ -8,16 +8,17 @@ use adapters::journal::Sqlite;
 use adapters::journal::follow::Changes;
 use domain::event::Event;
 use domain::id::{AgentId, Seq, SessionId, Time};
-use domain::message::{CHANNEL_SIGN, Channel, Envelope};
+use domain::message::{CHANNEL_SIGN, Channel, Envelope, Kind};
 use domain::session::{Head, Message, Speaker};
-use formats::session::MessageItem;
+use domain::tool::Call;
+use formats::session::{MessageItem, RawCall};
 use ports::journal::{Entry, Journal};
 use serde_json::{Value, json};
 
 use crate::args::MessageFilter;
 use crate::failure::{Exit, fail};
 use crate::out::Out;
-use crate::view::{files, sessions, text};
+use crate::view::{self, files, sessions, text};
 
 /// How soon `tail` looks again at a journal that could not be read, such as one that is only being made.
 const LOOK_AGAIN: Duration = Duration::from_millis(500);
@@ -32,8 +33,8 @@ struct Letter {
     id: String,
     at: Option<Time>,
     from: String,
-    /// Who got it; nobody does if a conversation only moved.
-    to: Option<AgentId>,
+    /// Who got it: an agent, or a person who is answered. Nobody does if a conversation only moved.
+    to: Option<String>,
     channel: String,
     envelope: Envelope,
     content: String,
@@ -41,7 +42,7 @@ struct Letter {
 
 impl Letter {
     fn whom(&self) -> &str {
-        self.to.as_ref().map_or(&self.channel, AgentId::as_str)
+        self.to.as_ref().unwrap_or(&self.channel)
     }
 
     fn json(&self) -> Value {
@@ -84,6 +85,10 @@ impl Letter {
             self.id
         );
         out.line(out.dim(&text::line(&title)));
+        let Envelope { correlation_id, in_reply_to, .. } = &self.envelope;
+        for (word, id) in [("correlation", correlation_id), ("in reply to", in_reply_to)] {
+            id.iter().for_each(|id| out.line(out.dim(&format!("   {word} {}", text::line(id)))));
+        }
         out.line(text::visible(self.content.trim_end()));
     }
 
@@ -92,8 +97,43 @@ impl Letter {
         let is = |wanted: &Option<String>, fits: &dyn Fn(&str) -> bool| wanted.as_deref().is_none_or(fits);
         is(&filter.agent, &|agent| agent == self.whom() || agent == from)
             && is(&filter.from, &|who| who == from || who == self.from)
-            && filter.channel.as_deref().map_or(self.to.is_some(), |channel| channel == self.channel)
+            && filter.channel().map_or(self.to.is_some(), |channel| channel == self.channel)
             && is(&filter.correlation, &|id| self.envelope.correlation_id.as_deref() == Some(id))
+    }
+}
+
+/// A conversation, as far as it is followed.
+struct Talk {
+    head: Head,
+    /// The message of a person that has no answer yet, and whose it is.
+    asked: Option<(String, String)>,
+}
+
+impl Talk {
+    /// The next message, if it was sent: to the agent, or by it to a person who said something before.
+    fn next(&mut self, item: &MessageItem) -> Option<Letter> {
+        if let Some(letter) = letter(&self.head, item) {
+            // What a task begins with is answered by the task's result.
+            if letter.from.starts_with("person") && letter.channel != Channel::Task.as_str() {
+                self.asked = Some((format!("{}/{}", letter.session, letter.id), letter.from.clone()));
+            }
+            return Some(letter);
+        }
+        let is_last = item.speaker == Speaker::Assistant && item.calls.is_empty();
+        if !is_last || item.content.trim().is_empty() {
+            return None;
+        }
+        let (asked, person) = self.asked.take()?;
+        Some(Letter {
+            session: self.head.session.clone(),
+            id: item.id.as_ref().map_or_else(String::new, ToString::to_string),
+            at: item.at,
+            from: format!("agent:{}", self.head.agent),
+            to: Some(person),
+            channel: Channel::Direct.as_str().to_owned(),
+            envelope: Envelope { kind: Kind::Response, in_reply_to: Some(asked), ..Envelope::default() },
+            content: item.content.clone(),
+        })
     }
 }
 
@@ -113,7 +153,7 @@ fn letter(head: &Head, item: &MessageItem) -> Option<Letter> {
         id: item.id.as_ref().map_or_else(String::new, ToString::to_string),
         at: item.at,
         from: item.from.clone(),
-        to: Some(head.agent.clone()),
+        to: Some(head.agent.to_string()),
         channel: named.unwrap_or_else(|| channel.as_str().to_owned()),
         envelope: item.envelope.as_deref().cloned().unwrap_or_default(),
         content: item.content.clone(),
@@ -128,14 +168,14 @@ fn moves(home: &Path, filter: &MessageFilter) -> anyhow::Result<Vec<Letter>> {
         return Ok(Vec::new());
     }
     let mut journal = Sqlite::open_read_only(&path)?;
-    let mut heads = BTreeMap::new();
+    let mut talks = BTreeMap::new();
     let mut at = Seq(0);
     loop {
         let entries = journal.read(at, EVENTS_AT_ONCE)?;
         let Some(last) = entries.last() else { break };
         at = last.seq;
         for entry in &entries {
-            let told = sent(home, entry, &mut heads)?;
+            let told = sent(home, entry, &mut talks)?;
             newest.extend(told.filter(|letter| letter.fits(filter)));
             if newest.len() > filter.limit {
                 newest.pop_front();
@@ -147,7 +187,7 @@ fn moves(home: &Path, filter: &MessageFilter) -> anyhow::Result<Vec<Letter>> {
 
 pub fn list(home: &Path, filter: &MessageFilter, out: &Out) -> anyhow::Result<Exit> {
     check(home, filter)?;
-    if filter.channel.as_deref() == Some(Channel::State.as_str()) {
+    if filter.channel() == Some(Channel::State.as_str()) {
         let moves = moves(home, filter)?;
         if out.json {
             let messages: Vec<Value> = moves.iter().map(Letter::json).collect();
@@ -166,10 +206,9 @@ pub fn list(home: &Path, filter: &MessageFilter, out: &Out) -> anyhow::Result<Ex
             broken.push(path);
             continue;
         };
+        let mut talk = Talk { head: file.head().clone(), asked: None };
         for (number, item) in file.messages().iter().enumerate() {
-            let Some(letter) = letter(file.head(), item).filter(|letter| letter.fits(filter)) else {
-                continue;
-            };
+            let Some(letter) = talk.next(item).filter(|letter| letter.fits(filter)) else { continue };
             newest.insert((letter.at, path.clone(), number), letter);
             if newest.len() > filter.limit {
                 newest.pop_first();
@@ -192,12 +231,28 @@ pub fn list(home: &Path, filter: &MessageFilter, out: &Out) -> anyhow::Result<Ex
 fn check(home: &Path, filter: &MessageFilter) -> anyhow::Result<()> {
     let mut known: Vec<String> = Channel::ALL.map(|channel| channel.as_str().to_owned()).into();
     known.extend(listened(home));
-    match filter.channel.as_ref().filter(|channel| !known.contains(channel)) {
-        Some(other) => {
-            let help = format!("there are: {}", known.join(", "));
-            Err(fail(Exit::Usage, format!("there is no channel {}", text::line(other)), help))
-        }
-        None => Ok(()),
+    if let Some(other) = filter.channel().filter(|channel| !known.iter().any(|known| known == channel)) {
+        let help = format!("there are: {}", known.join(", "));
+        return Err(fail(Exit::Usage, format!("there is no channel {}", text::line(other)), help));
+    }
+    let Some(agent) = &filter.agent else { return Ok(()) };
+    let agents: Vec<AgentId> = view::agents(home).into_iter().map(|agent| agent.id).collect();
+    // One that is over may have said something.
+    let has_spoken = || {
+        let all = files::list(home, "sessions", ".session.yaml");
+        all.iter()
+            .any(|path| sessions::session_of(path).rsplit_once('-').is_some_and(|(own, _)| own == agent))
+    };
+    if agents.iter().any(|known| known.as_str() == agent) || has_spoken() {
+        return Ok(());
+    }
+    Err(view::unknown("agent", agent, agents.iter().map(AgentId::as_str)))
+}
+
+impl MessageFilter {
+    /// The channel, with or without the sign that it is sent to by.
+    fn channel(&self) -> Option<&str> {
+        self.channel.as_deref().map(|name| name.strip_prefix(CHANNEL_SIGN).unwrap_or(name))
     }
 }
 
@@ -213,7 +268,7 @@ pub fn tail(home: &Path, filter: &MessageFilter, all: bool, out: &Out) -> anyhow
     check(home, filter)?;
     let path = home.join(".synod/journal.db");
     let mut changes = Changes::of(home)?;
-    let mut follower = Follower { home, filter, heads: BTreeMap::new(), after: None, shown: 0 };
+    let mut follower = Follower { home, filter, talks: BTreeMap::new(), after: None, shown: 0 };
     loop {
         let is_there = path.exists();
         let journal = is_there.then(|| Sqlite::open_read_only(&path).ok()).flatten();
@@ -234,7 +289,7 @@ pub fn tail(home: &Path, filter: &MessageFilter, all: bool, out: &Out) -> anyhow
 struct Follower<'a> {
     home: &'a Path,
     filter: &'a MessageFilter,
-    heads: BTreeMap<SessionId, Head>,
+    talks: BTreeMap<SessionId, Talk>,
     after: Option<Seq>,
     shown: usize,
 }
@@ -255,7 +310,7 @@ impl Follower<'_> {
             let Some(end) = entries.last() else { break };
             at = end.seq;
             for entry in &entries {
-                let told = sent(self.home, entry, &mut self.heads)?;
+                let told = sent(self.home, entry, &mut self.talks)?;
                 let Some(letter) = told.filter(|letter| letter.fits(self.filter)) else { continue };
                 if out.json {
                     out.value(letter.json())
@@ -273,30 +328,37 @@ impl Follower<'_> {
     }
 }
 
-/// Whose conversation it is.
-fn head_of(home: &Path, session: &SessionId, heads: &mut BTreeMap<SessionId, Head>) -> Option<Head> {
-    if let Some(head) = heads.get(session) {
-        return Some(head.clone());
+/// The conversation, as its file tells it if nothing of it was seen yet.
+fn talk_of<'a>(
+    home: &Path,
+    session: &SessionId,
+    talks: &'a mut BTreeMap<SessionId, Talk>,
+) -> Option<&'a mut Talk> {
+    if !talks.contains_key(session) {
+        let (file, _) = sessions::read(home, &format!("sessions/{session}.session.yaml")).ok()?;
+        let mut talk = Talk { head: file.head().clone(), asked: None };
+        file.messages().iter().for_each(|item| _ = talk.next(item));
+        talks.insert(session.clone(), talk);
     }
-    let (file, _) = sessions::read(home, &format!("sessions/{session}.session.yaml")).ok()?;
-    heads.insert(session.clone(), file.head().clone());
-    Some(file.head().clone())
+    talks.get_mut(session)
 }
 
 /// The message that an event delivers, or the move that it is.
-fn sent(home: &Path, entry: &Entry, heads: &mut BTreeMap<SessionId, Head>) -> anyhow::Result<Option<Letter>> {
+fn sent(home: &Path, entry: &Entry, talks: &mut BTreeMap<SessionId, Talk>) -> anyhow::Result<Option<Letter>> {
     Ok(match engine::decode(entry)? {
         Event::SessionOpened { head } | Event::SessionAdopted { head, .. } => {
-            heads.insert(head.session.clone(), *head);
+            talks.insert(head.session.clone(), Talk { head: *head, asked: None });
             None
         }
-        Event::MessageAdded { session, message, .. } | Event::CallFinished { session, message, .. } => {
-            head_of(home, &session, heads).and_then(|head| letter(&head, &item(message)))
+        Event::MessageAdded { session, message, .. }
+        | Event::CallFinished { session, message, .. }
+        | Event::Replied { session, message, .. } => {
+            talk_of(home, &session, talks).and_then(|talk| talk.next(&item(message)))
         }
-        Event::Moved { session, to, reason, .. } => head_of(home, &session, heads).map(|head| Letter {
+        Event::Moved { session, to, reason, .. } => talk_of(home, &session, talks).map(|talk| Letter {
             id: format!("e-{}", entry.seq.0),
             at: Some(entry.at),
-            from: format!("agent:{}", head.agent),
+            from: format!("agent:{}", talk.head.agent),
             to: None,
             channel: Channel::State.as_str().to_owned(),
             envelope: Envelope::default(),
@@ -307,6 +369,11 @@ fn sent(home: &Path, entry: &Entry, heads: &mut BTreeMap<SessionId, Head>) -> an
     })
 }
 
+/// Only that there is a call counts here.
+fn raw(call: Call) -> RawCall {
+    RawCall { id: call.id, name: String::new(), arguments: String::new() }
+}
+
 fn item(message: Message) -> MessageItem {
     MessageItem {
         id: Some(message.id),
@@ -315,7 +382,7 @@ fn item(message: Message) -> MessageItem {
         from: message.from,
         label: message.label,
         content: message.content,
-        calls: Vec::new(),
+        calls: message.calls.into_iter().map(raw).collect(),
         call: message.call,
         summary_through: None,
         envelope: message.envelope,

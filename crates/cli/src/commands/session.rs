@@ -63,7 +63,7 @@ pub fn list(home: &Path, out: &Out) -> anyhow::Result<Exit> {
 }
 
 pub fn show(home: &Path, id: &str, out: &Out) -> anyhow::Result<Exit> {
-    let path = find(home, id)?;
+    let path = find(home, sessions::session_of(id))?;
     let (session, tail) = sessions::read(home, &path)
         .map_err(|error| fail(Exit::Failed, error, "`synod check` shows all that is wrong with the file"))?;
     let spent = Spending::read(home).session(&session.head().session);

@@ -28,6 +28,12 @@ pub struct Session {
     messages: Option<usize>,
 }
 
+/// The session of a file, if that is what is named; else the name as it is.
+pub fn session_of(name: &str) -> &str {
+    let inside = name.strip_prefix("./").unwrap_or(name).strip_prefix("sessions/");
+    inside.and_then(|file| file.strip_suffix(".session.yaml")).unwrap_or(name)
+}
+
 /// The sessions whose heads can be read, sorted by file, and the files of the others.
 pub fn list(home: &Path) -> (Vec<Session>, Vec<String>) {
     let mut found = Vec::new();

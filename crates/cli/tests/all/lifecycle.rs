@@ -245,3 +245,37 @@ fn a_kill_around_a_spawn_or_an_end_leaves_no_half_agent() {
     assert_eq!((audit(&team, "spawned").len(), audit(&team, "terminated").len()), (2, 2));
     team.is_in_order();
 }
+
+#[test]
+fn an_agent_with_an_unknown_model_or_an_empty_responsibility_is_not_made() {
+    let team = Team::scripted("rules:\n  - text: Fine.\n");
+    team.edit("synod.yaml", "models: {m:", "models: {small: {provider: script, model: m}, m:");
+    for (args, why) in [
+        (["--model", "smal"], "there is no model smal; there are: m, small\nhelp: did you mean small?\n"),
+        (
+            ["--responsibility", ""],
+            "a responsibility is a tag or a pattern of tags on one line, such as code:*, and not ``",
+        ),
+    ] {
+        let ran = team.synod(&[&["agent", "spawn", "executor"][..], &args[..]].concat());
+        assert_eq!(ran.code, 1, "{}", ran.stdout);
+        assert!(ran.stderr.contains(why), "{}", ran.stderr);
+    }
+    assert_eq!(team.names("agents"), ["worker-1.agent.yaml"]);
+    team.fine(&["agent", "spawn", "executor", "--model", "small"]);
+    team.is_in_order();
+}
+
+#[test]
+fn a_conversation_is_named_by_its_file_too() {
+    let team = Team::scripted("rules:\n  - matches: \"*later*\"\n    text: Yes.\n  - text: Fine.\n");
+    team.fine(&["message", "send", "worker-1", "hello"]);
+    assert_eq!(team.pump(), 0);
+    let path = &team.sessions("worker-1")[0];
+    assert!(team.fine(&["session", "show", path]).contains("Fine."));
+    team.fine(&["session", "send", path, "and later?"]);
+    assert_eq!(team.pump(), 0);
+    assert_eq!(team.talk("worker-1").last().unwrap().content, "Yes.");
+    team.fine(&["cancel", path]);
+    assert!(team.read(path).contains("status: completed"), "{}", team.read(path));
+}

@@ -43,7 +43,9 @@ fn contents(messages: &[Value]) -> Vec<&str> {
 fn a_request_and_its_answer_are_seen_with_all_that_stands_on_them() {
     let team = team(0);
     assert_eq!(team.fine(&["message", "list"]), "No messages.\n");
-    assert_eq!(team.fine(&["message", "send", "worker-1", "ASK it"]), "sent to worker-1\n");
+    let sent = team.fine(&["message", "send", "worker-1", "ASK it"]);
+    let session = sent.trim_end().strip_prefix("sent to worker-1, in ").unwrap_or_else(|| panic!("{sent}"));
+    assert_eq!(team.sessions("worker-1"), [format!("sessions/{session}.session.yaml")]);
     team.to_the_end();
     assert_eq!(team.talk("worker-1").last().unwrap().content, "It says: 92 %");
     let about = list(&team, &["--agent", "worker-2"]);
@@ -61,7 +63,18 @@ fn a_request_and_its_answer_are_seen_with_all_that_stands_on_them() {
     );
     assert_eq!(list(&team, &["--correlation", name]).len(), 2);
     assert_eq!(contents(&list(&team, &["--from", "person:tess"])), ["ASK it"]);
-    assert_eq!(contents(&list(&team, &["--limit", "1"])), ["92 %"]);
+    let newest = list(&team, &["--limit", "1"]);
+    assert_eq!(contents(&newest), ["It says: 92 %"], "a person's answer is a message too");
+    assert_eq!(
+        ["from", "to", "type", "in_reply_to"].map(|key| field(&newest[0], key)),
+        ["agent:worker-1", "person:tess", "response", &format!("{session}/m-0001")]
+    );
+    let shown = team.fine(&["message", "list", "--correlation", name]);
+    assert!(shown.contains(&format!("\n   correlation {name}\nhow full is the disk?\n")), "{shown}");
+    assert!(shown.contains(&format!("\n   in reply to {name}\n92 %\n")), "{shown}");
+    let ran = team.synod(&["message", "list", "--agent", "worker-9"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (1, ""));
+    assert!(ran.stderr.contains("there is no agent worker-9\nhelp: did you mean worker-"), "{}", ran.stderr);
     assert_eq!(list(&team, &["--channel", "task"]).len(), 0);
     let ran = team.synod(&["message", "list", "--channel", "smoke"]);
     assert_eq!(
@@ -70,9 +83,9 @@ fn a_request_and_its_answer_are_seen_with_all_that_stands_on_them() {
         "{}",
         ran.stderr
     );
-    let tail = team.fine(&["message", "tail", "--all", "--limit", "3", "--json"]);
+    let tail = team.fine(&["message", "tail", "--all", "--limit", "4", "--json"]);
     let told: Vec<Value> = tail.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    assert_eq!(contents(&told), ["ASK it", "how full is the disk?", "92 %"]);
+    assert_eq!(contents(&told), ["ASK it", "how full is the disk?", "92 %", "It says: 92 %"]);
     team.is_in_order();
 }
 
@@ -115,7 +128,8 @@ fn a_channel_reaches_who_listens_and_nobody_else() {
     assert!(team.sessions("worker-1").is_empty() && team.sessions("worker-4").is_empty());
     team.fine(&["message", "send", "#night", "Good night."]);
     team.to_the_end();
-    let told = list(&team, &["--channel", "night"]);
+    let told = list(&team, &["--channel", "#night"]);
+    assert_eq!(told, list(&team, &["--channel", "night"]));
     let whom: Vec<&str> = told.iter().map(|told| told["receiver"].as_str().unwrap()).collect();
     assert_eq!((whom, &told[0]["to"]), (vec!["worker-3", "worker-4"], &Value::from("#night")));
     assert!(team.talk("worker-4")[1].content.starts_with("Heard: [request of person:tess, to #night]\n"));
@@ -137,7 +151,8 @@ fn a_person_reaches_all_agents_and_an_unknown_one_is_an_error() {
     let team = team(0);
     let up = team.up();
     let tail = team.start(&["message", "tail", "--all", "--limit", "2", "--json"]);
-    team.fine(&["message", "send", "broadcast", "We stop at five.", "--priority", "critical"]);
+    let sent = team.fine(&["message", "send", "broadcast", "We stop at five.", "--priority", "critical"]);
+    assert!(sent.starts_with("sent to broadcast, in worker-1-") && sent.contains(", worker-2-"), "{sent}");
     let told = tail.wait();
     assert_eq!((told.code, told.stdout.lines().count()), (0, 2), "{}", told.stderr);
     for agent in ["worker-1", "worker-2"] {
@@ -189,7 +204,7 @@ fn a_kill_between_request_and_answer_loses_and_doubles_nothing() {
 #[test]
 fn tail_follows_whoever_writes_also_a_home_that_never_ran_and_a_journal_that_begins_anew() {
     let team = team(0);
-    let tail = team.start(&["message", "tail", "--limit", "3", "--json"]);
+    let tail = team.start(&["message", "tail", "--from", "person:tess", "--limit", "3", "--json"]);
     // Nobody works there: commands write the journal themselves.
     team.fine(&["message", "send", "worker-1", "one"]);
     tail.says("\"content\":\"one\"");
