@@ -10,6 +10,7 @@ mod desk;
 pub mod disk;
 mod flush;
 mod fresh;
+mod hold;
 mod ids;
 mod inbox;
 mod labels;
@@ -17,6 +18,7 @@ mod owned;
 mod places;
 mod problems;
 mod recent;
+mod scan;
 mod sessions;
 mod stamps;
 mod statuses;
@@ -41,6 +43,7 @@ use tokio::sync::{mpsc, oneshot};
 
 pub(crate) use approvals::QUEUE;
 pub use desk::DEBOUNCE;
+pub use hold::Held;
 pub use recent::STALE_SAVE;
 pub(crate) use sessions::path_of as path_of_session;
 pub use usage::found as usage_found;
@@ -99,6 +102,7 @@ pub struct Files {
     problems: mpsc::Sender<Problem>,
     fresh: Fresh,
     home: Arc<Path>,
+    held: Held,
 }
 
 /// What the desk needs.
@@ -127,17 +131,19 @@ pub fn spawn(setup: Setup) -> std::io::Result<(Files, mpsc::Receiver<Problem>, J
     let (problems, problem_receiver) = mpsc::channel(PROBLEMS_MAX);
     let printed = Arc::new(AtomicU64::new(setup.printed.0));
     let fresh = Fresh::default();
+    let (hold, held) = hold::Hold::new(&setup.state.settings);
     let files = Files {
         jobs: jobs.clone(),
         printed: printed.clone(),
         problems: problems.clone(),
         fresh: fresh.clone(),
         home: setup.home.as_path().into(),
+        held,
     };
     let watcher = if setup.watch { Some(watch::start(&setup.home, jobs)?) } else { None };
     let history = History::spawn(&setup.home, problems.clone())?;
     let flusher = flush::Flusher::spawn(&setup.home, printed.clone(), history)?;
-    let desk = desk::Desk::new(setup, printed, problems, flusher, fresh);
+    let desk = desk::Desk::new(setup, printed, problems, flusher, fresh, hold);
     let thread = std::thread::Builder::new().name("synod-files".to_owned()).spawn(move || {
         yield_to_others();
         desk.run(&receiver);
@@ -207,6 +213,11 @@ impl Files {
         let diagnostic = problems::of_file(path, message);
         // Nobody may listen any more, or not fast enough.
         _ = self.problems.try_send(Problem { diagnostic });
+    }
+
+    /// What keeps work from beginning, after a scan and from then on: settings that do not read, and none that ever did.
+    pub fn held(&self) -> Held {
+        self.held.clone()
     }
 
     /// Ends the desk once everything given so far is done.

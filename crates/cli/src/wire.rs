@@ -21,6 +21,7 @@ use domain::id::Seq;
 use domain::input::Input;
 use domain::state::State;
 use engine::{Engine, Handle, Parts, Stopped};
+use formats::diagnostic::Diagnostic;
 use ports::clock::Clock as _;
 use ports::hands::Hands;
 use ports::journal::JournalError;
@@ -275,6 +276,12 @@ fn unopened(error: &JournalError) -> anyhow::Error {
     fail(Exit::Failed, error.to_string(), help)
 }
 
+/// What work waits for, in one line.
+pub fn held(wrong: &Diagnostic) -> String {
+    let Diagnostic { path, line, column, message, .. } = wrong;
+    format!("{path}:{line}:{column}: {message}; all work waits for it")
+}
+
 /// The home was taken from under this process.
 fn lost(path: &str) -> anyhow::Error {
     fail(
@@ -292,8 +299,16 @@ impl Running {
         self.files.clone()
     }
 
+    /// Refuses what would begin, or be given to somebody, under settings that do not read where none ever did.
+    pub fn may_begin(&self) -> anyhow::Result<()> {
+        let wrong = self.files.held().borrow().as_ref().map(held);
+        let help = "mend it and give the command again; `synod check` shows all that is wrong";
+        wrong.map_or(Ok(()), |wrong| Err(fail(Exit::Failed, wrong, help)))
+    }
+
     /// Begins to work: takes up what was under way and starts what is ready.
     pub async fn start(&self) -> anyhow::Result<()> {
+        self.may_begin()?;
         self.handle.submit(Input::Started).await?.context("the home was not started")?;
         Ok(())
     }

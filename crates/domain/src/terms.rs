@@ -34,7 +34,9 @@ impl State {
             *terms = terms.kept(now);
         }
         let terms = self.settings.kept(now);
-        if used.contains(&self.edition) && terms != *now {
+        // What was found in the files before any settings were read has no terms of its own.
+        let are_terms = self.settings != Settings::default() && terms != *now;
+        if used.contains(&self.edition) && are_terms {
             self.terms.insert(self.edition, terms);
             self.edition += 1;
         }

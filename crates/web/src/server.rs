@@ -36,11 +36,15 @@ const LAST_WORDS: Duration = Duration::from_secs(5);
 /// Ends when all that was decided so far stands in the files.
 pub type Printed = Arc<dyn Fn() -> Pin<Box<dyn Future<Output = ()> + Send>> + Send + Sync>;
 
+/// Why nothing is taken and nothing begins, if that is so.
+pub type Held = Arc<dyn Fn() -> Option<String> + Send + Sync>;
+
 /// A bound socket; its file goes when it is dropped.
 pub struct Server {
     listener: UnixListener,
     path: PathBuf,
     printed: Option<Printed>,
+    held: Option<Held>,
 }
 
 impl Server {
@@ -53,12 +57,18 @@ impl Server {
         let listener = UnixListener::bind(path)?;
         use std::os::unix::fs::PermissionsExt;
         std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600))?;
-        Ok(Self { listener, path: path.to_owned(), printed: None })
+        Ok(Self { listener, path: path.to_owned(), printed: None, held: None })
     }
 
     /// Lets answers wait for the files: whoever reads them next finds what the answer says.
     pub fn after(mut self, printed: Printed) -> Self {
         self.printed = Some(printed);
+        self
+    }
+
+    /// Refuses all but looks while there is a reason to.
+    pub fn unless(mut self, held: Held) -> Self {
+        self.held = Some(held);
         self
     }
 
@@ -87,10 +97,13 @@ impl Server {
                 },
             };
             match accepted {
+                // The place became free because the server closes, and this task has not been woken for it yet.
+                Ok(_) if closed.is_so() => break,
                 Ok((stream, _)) => {
-                    let (handle, printed, closed) = (handle.clone(), self.printed.clone(), closed.clone());
+                    let (handle, closed) = (handle.clone(), closed.clone());
+                    let (printed, held) = (self.printed.clone(), self.held.clone());
                     connections.spawn(async move {
-                        _ = talk(stream, handle, printed, closed).await;
+                        _ = talk(stream, handle, (printed, held), closed).await;
                         drop(permit);
                     });
                 }
@@ -125,6 +138,10 @@ impl Serving {
 struct Closed(watch::Receiver<bool>);
 
 impl Closed {
+    fn is_so(&self) -> bool {
+        *self.0.borrow()
+    }
+
     /// Ends when it does.
     async fn wait(&mut self) {
         // An error means that whoever could close it is gone.
@@ -141,7 +158,7 @@ impl Drop for Server {
 async fn talk(
     stream: UnixStream,
     handle: Handle,
-    printed: Option<Printed>,
+    (printed, held): (Option<Printed>, Option<Held>),
     mut closed: Closed,
 ) -> std::io::Result<()> {
     let (read, mut write) = stream.into_split();
@@ -162,7 +179,10 @@ async fn talk(
         }
         let response = if line.ends_with('\n') {
             match serde_json::from_str::<Request>(&line) {
-                Ok(request) => answer(&handle, request, &mut closed).await,
+                Ok(request) => match held.as_ref().and_then(|held| held()) {
+                    Some(reason) if !goes_always(&request) => Response::Refused { reason },
+                    Some(_) | None => answer(&handle, request, &mut closed).await,
+                },
                 Err(error) => Response::Bad { reason: format!("not a request: {error}") },
             }
         } else {
@@ -182,6 +202,11 @@ async fn talk(
             return Ok(());
         }
     }
+}
+
+/// Whether a request only looks, or ends everything.
+fn goes_always(request: &Request) -> bool {
+    matches!(request, Request::Live | Request::Waits | Request::Stop)
 }
 
 async fn answer(handle: &Handle, request: Request, closed: &mut Closed) -> Response {

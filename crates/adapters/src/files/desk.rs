@@ -7,9 +7,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
-use domain::id::{AgentId, ApprovalId, MessageId, Seq, SessionId};
+use domain::id::{AgentId, ApprovalId, MessageId, Seq, SessionId, TaskId};
 use domain::input::Input;
 use domain::state::State;
+use domain::task::Spec;
 use formats::diagnostic::Diagnostic;
 use ports::inputs::{Inputs, NotTaken};
 use ports::printer::Recorded;
@@ -21,6 +22,7 @@ use super::approvals::{ApprovalOp, QUEUE};
 use super::disk::{self, Displaced, Flush, Found, Known, Replaced, Stamp};
 use super::flush::Flusher;
 use super::fresh::Fresh;
+use super::hold::Hold;
 use super::places::{is_ours, session_of};
 use super::recent::{Recent, STALE_SAVE};
 use super::sessions::{SessionOp, asked_by, path_of};
@@ -66,13 +68,15 @@ pub(super) struct Desk {
     /// What each file was when it was last read or written.
     pub(super) known: BTreeMap<String, Known>,
     /// What the files were that this process never had to read.
-    stamps: BTreeMap<String, Stamp>,
+    pub(super) stamps: BTreeMap<String, Stamp>,
     /// Files with additions that are not durable yet.
     pub(super) touched: BTreeSet<String>,
     pub(super) agent_files: BTreeMap<String, AgentId>,
     pub(super) lines_given: BTreeMap<String, u64>,
     /// By file and title: how many tasks without an id the engine is asked to name. Messages below.
     pub(super) adopting_tasks: BTreeMap<(String, String), usize>,
+    /// Tasks with names that the engine was told of and has not taken yet.
+    pub(super) reading_tasks: BTreeMap<TaskId, Spec>,
     /// While all files are looked at: those with tasks to be named, once every name that is taken is known.
     pub(super) to_name: Option<BTreeSet<String>>,
     pub(super) adopting_messages: BTreeSet<(SessionId, String)>,
@@ -120,6 +124,7 @@ pub(super) struct Desk {
     /// The last of those, which are not told again when they are printed again.
     uncommitted_last: Seq,
     claim: Claim,
+    pub(super) hold: Hold,
 }
 
 /// A file to look at.
@@ -147,8 +152,10 @@ impl Desk {
         tell: mpsc::Sender<Problem>,
         flusher: Flusher,
         fresh: Fresh,
+        hold: Hold,
     ) -> Self {
         Self {
+            hold,
             label_lines: String::new(),
             usage: Usage::default(),
             labelled: setup.state.files.keys().cloned().collect(),
@@ -171,6 +178,7 @@ impl Desk {
             agent_files: BTreeMap::new(),
             lines_given: BTreeMap::new(),
             adopting_tasks: BTreeMap::new(),
+            reading_tasks: BTreeMap::new(),
             to_name: None,
             adopting_messages: BTreeSet::new(),
             cutting: BTreeSet::new(),
@@ -231,6 +239,7 @@ impl Desk {
             self.serve_parked();
             self.look_at_late_saves();
             self.look_at_due();
+            self.look_at_put_off();
             self.settle();
             self.serve_parked();
             self.fresh.rest(lull);
@@ -266,27 +275,7 @@ impl Desk {
                     self.find_questions();
                 }
                 self.count_approvals();
-                let stamps = stamps::take(&self.home);
-                self.to_name = Some(BTreeSet::new());
-                for path in self.all_files() {
-                    let place = self.home.join(&path);
-                    if stamps.get(&path).is_some_and(|stamp| Stamp::of(&place).as_ref() == Some(stamp)) {
-                        // Nobody touched it since it was last printed or read; what it says is in the journal.
-                        self.stamps.insert(path.clone(), stamps[&path].clone());
-                        continue;
-                    }
-                    if let Err(error) = disk::recover(&self.home.join(&path)) {
-                        self.note(&path, Err(error));
-                    }
-                    self.look(&path, true);
-                    self.settle();
-                }
-                self.find_usage();
-                for path in self.to_name.take().unwrap_or_default() {
-                    self.look(&path, true);
-                }
-                self.settle();
-                self.miss_agents();
+                self.look_at_all();
                 for recorded in std::mem::take(&mut self.uncommitted) {
                     self.notes.reasons.extend(self.reasons.take(&self.state, &recorded));
                 }
@@ -372,7 +361,7 @@ impl Desk {
     }
 
     /// Makes all edits, and has said how far they reach as soon as they are durable.
-    fn settle(&mut self) {
+    pub(super) fn settle(&mut self) {
         let todo = std::mem::take(&mut self.todo);
         let reached = self.taken;
         let mut held = None;
@@ -600,7 +589,7 @@ impl Desk {
     }
 
     /// Looks at one file and gives what people did to it as inputs.
-    fn look(&mut self, path: &str, forced: bool) {
+    pub(super) fn look(&mut self, path: &str, forced: bool) {
         let looked = self.try_look(path, forced);
         if !self.note(path, looked) {
             self.look_again(path);
@@ -609,6 +598,9 @@ impl Desk {
     }
 
     fn try_look(&mut self, path: &str, forced: bool) -> std::io::Result<()> {
+        if self.hold.puts_off(path) {
+            return Ok(());
+        }
         let found = self.read_whole(path)?;
         let signature = found.as_ref().map(|f| f.known.signature());
         let doubted = self.doubts.remove(path);
@@ -733,6 +725,7 @@ impl Desk {
         if !self.outbox.is_empty() {
             return;
         }
+        self.hold.tell();
         // A burst of messages is taken in parts; it is looked at again for the rest.
         let rest = self.looks.iter().any(|(path, look)| look.forced && path.starts_with("inbox/"));
         let doubtful = rest || !self.doubts.is_empty();

@@ -9,7 +9,7 @@ use super::disk::Found;
 
 impl Desk {
     pub(super) fn look_at_settings(&mut self, path: &str, found: Option<&Found>) {
-        let Some(found) = found else { return };
+        let Some(found) = found else { return self.hold.note(&[]) };
         if let Some(settings) = self.take(path, formats::settings::read(path, &found.text)) {
             self.say(Input::SettingsRead(Box::new(settings)));
         }

@@ -4,6 +4,7 @@ use formats::diagnostic::{Diagnostic, Severity};
 
 use super::Problem;
 use super::desk::Desk;
+use super::hold::SETTINGS;
 
 /// Something that is wrong with a file as a whole.
 pub(super) fn of_file(path: &str, message: String) -> Diagnostic {
@@ -21,6 +22,9 @@ pub(super) fn of_file(path: &str, message: String) -> Diagnostic {
 impl Desk {
     /// Tells what is wrong with a file, once.
     pub(super) fn complain(&mut self, path: &str, diagnostics: Vec<Diagnostic>) {
+        if path == SETTINGS {
+            self.hold.note(&diagnostics);
+        }
         if diagnostics.is_empty() {
             self.problems.remove(path);
             return;

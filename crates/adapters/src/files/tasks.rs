@@ -83,6 +83,7 @@ impl Desk {
         match event {
             Event::TaskAdded { spec, in_file, .. } => {
                 self.recent.task(&spec.id);
+                self.reading_tasks.remove(&spec.id);
                 let op = if *in_file {
                     self.adopted(&spec.file, &spec.title);
                     TaskOp::GiveId { id: spec.id.clone(), title: spec.title.clone() }
@@ -160,7 +161,9 @@ impl Desk {
         let mut lost = false;
         self.rewrite(path, forced, |desk, text, fresh| {
             let (mut file, diagnostics) = TaskFile::parse(path, text.unwrap_or_default());
-            let broken = diagnostics.iter().any(|d| d.severity == Severity::Error);
+            // Nothing follows from a file that does not read, nor from any while nobody knows who takes what.
+            let broken =
+                desk.hold.puts_off(path) || diagnostics.iter().any(|d| d.severity == Severity::Error);
             let mut repairs = Vec::new();
             if fresh {
                 desk.complain(path, diagnostics);
@@ -217,7 +220,9 @@ impl Desk {
             };
             let Some(theirs) = file_spec(file, index) else { continue };
             let Some(known) = self.state.tasks.get(id) else {
-                if !broken {
+                // Said once: by now it may be somebody's, and the file does not know yet.
+                if !broken && self.reading_tasks.get(id) != Some(&theirs) {
+                    self.reading_tasks.insert(id.clone(), theirs.clone());
                     said.push(Input::TaskRead {
                         spec: Box::new(theirs),
                         mark: item.mark,

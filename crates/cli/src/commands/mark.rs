@@ -259,6 +259,10 @@ fn alone(home: &Path, lock: HomeLock, input: Input, help: &str) -> anyhow::Resul
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
     runtime.block_on(async {
         let running = wire::open(home, lock, Does::Mark).await?;
+        if let Err(held) = running.may_begin() {
+            running.close().await?;
+            return Err(held);
+        }
         let mut events = running.handle.listen();
         let answer = running.handle.submit(input).await;
         let mut left = Left::default();

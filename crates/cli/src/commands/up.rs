@@ -37,6 +37,9 @@ async fn work(
 ) -> anyhow::Result<()> {
     let mut events = running.handle.listen();
     let mut story = Story::of(&running.handle).await?;
+    if !until_mended(running, interrupt, home, out).await {
+        return Ok(());
+    }
     running.start().await?;
     if !out.json {
         out.say(format!("synod works in {} (Ctrl-C stops it)", home.display()));
@@ -59,6 +62,30 @@ async fn work(
     Ok(())
 }
 
+/// Waits while settings keep everything from beginning; says whether to go on.
+async fn until_mended(running: &mut Running, interrupt: &mut Interrupt, home: &Path, out: &Out) -> bool {
+    let mut held = running.files().held();
+    let claim = running.claim.clone();
+    loop {
+        let wrong = held.borrow_and_update().as_ref().map(wire::held);
+        let Some(wrong) = wrong else { return true };
+        if !out.json {
+            out.say(format!("{wrong}, and goes on by itself when it is mended (Ctrl-C stops it)"));
+        }
+        loop {
+            tokio::select! {
+                () = claim.until_lost() => return false,
+                () = interrupt.wait() => return false,
+                Some(problem) = running.problems.recv() => tell_problem(home, &problem, out),
+                changed = held.changed() => match changed {
+                    Ok(()) => break,
+                    Err(_) => return false,
+                },
+            }
+        }
+    }
+}
+
 /// A runtime for commands that work.
 pub fn runtime() -> anyhow::Result<tokio::runtime::Runtime> {
     adapters::hands::allow_many_files();
@@ -73,6 +100,8 @@ pub fn serve(home: &Path, running: &Running) -> anyhow::Result<web::server::Serv
         let files = files.clone();
         Box::pin(async move { files.settled().await })
     }));
+    let held = running.files().held();
+    let server = server.unless(Arc::new(move || held.borrow().as_ref().map(wire::held)));
     Ok(server.spawn(running.handle.clone()))
 }
 

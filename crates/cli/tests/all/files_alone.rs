@@ -128,3 +128,12 @@ fn a_task_without_a_name_gets_one_that_no_other_file_has() {
     let kept: Vec<_> = team.tasks("tasks/b.task.md").iter().map(|t| t.id.clone().unwrap()).collect();
     assert_eq!(kept.iter().map(|id| id.as_str()).collect::<Vec<_>>(), ["task-001", "task-007"]);
 }
+
+#[test]
+fn a_task_with_a_name_beside_one_without_is_begun_too() {
+    let team = Team::scripted("rules: [{text: done}]\n");
+    team.write("tasks/work.task.md", "- [ ] One\n  id: task-001\n- [ ] Two\n");
+    assert_eq!(team.pump(), 0);
+    let tasks = team.tasks("tasks/work.task.md");
+    assert!(tasks.iter().all(|task| task.mark == Mark::Done), "{}", team.read("tasks/work.task.md"));
+}

@@ -185,3 +185,81 @@ fn a_policy_that_is_tightened_holds_at_once_for_what_is_under_way() {
     let said: Vec<String> = team.talk("worker-1").into_iter().map(|m| m.content).collect();
     assert!(said.iter().any(|text| text.contains("denied by the rule")), "{said:?}");
 }
+
+/// A home whose settings do not read, without a journal that knows better.
+fn broken() -> Team {
+    let team = team();
+    team.write(AGENT, agent("m", 5));
+    // Who takes the first stands only in the settings; the second has no name yet either.
+    team.append(TASKS, "- [ ] look\n  id: task-001\n- [ ] look again\n");
+    team.append("synod.yaml", "nonsense: 1\n");
+    team
+}
+
+/// Where it does not read.
+fn place(team: &Team) -> String {
+    format!("synod.yaml:{}:1", team.read("synod.yaml").lines().count())
+}
+
+fn marks(team: &Team) -> Vec<Mark> {
+    team.tasks(TASKS).iter().map(|task| task.mark).collect()
+}
+
+#[test]
+fn settings_that_never_read_hold_all_work_back_and_fail_nothing() {
+    let team = broken();
+    for args in [&["pump"][..], &["run", "three"], &["pump", "--json"]] {
+        let ran = team.synod(args);
+        assert_eq!(ran.code, 1, "{args:?}: {} {}", ran.stdout, ran.stderr);
+        let told = ran.stdout + &ran.stderr;
+        assert!(told.contains(&place(&team)) && told.contains("all work waits for it"), "{told}");
+        assert_eq!(marks(&team), [Mark::Open, Mark::Open], "{}", team.read(TASKS));
+    }
+    assert!(!team.at("tasks/requests.task.md").exists(), "the request was not taken");
+    assert!(team.sessions("worker-1").is_empty());
+    // Nor is anything else taken: its name might be that of a task that nobody read.
+    let add = team.synod(&["task", "add", "three", "--to", "worker-1"]);
+    assert_eq!((add.code, add.stderr.contains(&place(&team))), (1, true), "{}", add.stderr);
+    team.edit("synod.yaml", "nonsense: 1\n", "");
+    assert_eq!(team.pump(), 0);
+    assert_eq!(marks(&team), [Mark::Done, Mark::Done], "{}", team.read(TASKS));
+}
+
+#[test]
+fn a_daemon_without_settings_that_read_goes_on_when_they_are_mended() {
+    let team = broken();
+    let up = team.start(&["up"]);
+    up.tells("goes on by itself when it is mended");
+    assert!(up.stderr().contains(&place(&team)), "{}", up.stderr());
+    let pump = team.synod(&["pump"]);
+    assert_eq!(pump.code, 1, "{} {}", pump.stdout, pump.stderr);
+    assert!(pump.stderr.contains(&place(&team)), "{}", pump.stderr);
+    for args in [&["run", "three"][..], &["task", "add", "three"]] {
+        let ran = team.synod(args);
+        assert_eq!((ran.code, ran.stderr.contains(&place(&team))), (1, true), "{}", ran.stderr);
+    }
+    assert!(team.fine(&["status"]).contains("The daemon runs"));
+    assert_eq!(marks(&team), [Mark::Open, Mark::Open]);
+    // Another mistake is told too.
+    team.edit("synod.yaml", "nonsense: 1\n", "nonsens: 1\n");
+    up.tells("nonsens`");
+    team.edit("synod.yaml", "nonsens: 1\n", "");
+    up.tells("synod works in");
+    until_so("all is done", || marks(&team) == [Mark::Done, Mark::Done]);
+    team.fine(&["run", "three"]);
+    up.stop();
+    // From now on there is a last good version.
+    team.append("synod.yaml", "nonsense: 1\n");
+    add(&team, "task-004", "look");
+    assert_eq!(team.pump(), 0);
+    assert_eq!(team.mark(TASKS, "task-004"), Some(Mark::Done));
+}
+
+#[test]
+fn a_daemon_that_waits_for_settings_ends_well() {
+    let team = broken();
+    let up = team.start(&["up"]);
+    up.tells("goes on by itself when it is mended");
+    up.stop();
+    assert_eq!(marks(&team), [Mark::Open, Mark::Open]);
+}

@@ -217,3 +217,15 @@ fn what_is_taken_from_a_role_is_taken_at_once_and_what_is_given_is_for_new_tasks
     home.task("look again", "executor-001");
     assert_eq!(line(&home.wants("executor-001", &[run("df -h")])), "replied call_cleared");
 }
+
+#[test]
+fn what_is_there_before_any_settings_were_read_goes_by_the_first_that_are() {
+    let mut home = Home::with(&["executor-001"], |settings| *settings = Settings::default(), |_| {});
+    home.task("look", "executor-001");
+    settle(&mut home, |settings| {
+        settled(settings);
+        settings.roles.insert("own".to_owned(), Role { permissions: [].into(), tools: vec![] });
+        settings.limits.turns_max += 10;
+    });
+    assert_eq!(*terms(&home), home.state.settings);
+}
