@@ -14,6 +14,7 @@ use domain::id::{AgentId, SessionId, Ticket};
 use domain::input::{Failure, Input};
 use domain::label::Label;
 use domain::lock::Grant;
+use domain::lock::workspace::Hold;
 use domain::review;
 use domain::session::Message;
 use domain::settings::{Provider, Settings};
@@ -173,7 +174,7 @@ impl LocalHands {
         session: SessionId,
         agent: &agent::Spec,
         call: Call,
-        (permit, lock): (Permit, Option<Grant>),
+        (permit, lock, hold): (Permit, Option<Grant>, Option<Hold>),
     ) {
         let tools = self.tools.clone();
         let limits = &state.terms_of(&session).limits;
@@ -198,6 +199,7 @@ impl LocalHands {
                         seen,
                         permit,
                         lock,
+                        hold,
                         ms_max,
                         output_bytes_max,
                         review,
@@ -262,6 +264,7 @@ impl LocalHands {
                 seen: None,
                 permit: Permit::NONE,
                 lock: None,
+                hold: None,
                 ms_max: limits.tool_ms_max,
                 output_bytes_max: limits.output_bytes_max,
                 review: None,
@@ -321,11 +324,11 @@ impl Hands for LocalHands {
             {
                 self.extract(state, ticket, session, &agent, call);
             }
-            Effect::RunTool { ticket, session, agent, call, permit, lock } => {
+            Effect::RunTool { ticket, session, agent, call, permit, lock, hold } => {
                 let spec = state.agents.get(&agent).map(|a| a.spec.clone());
                 let spec = spec.unwrap_or_else(|| agent::Spec::new(agent, "", ""));
                 self.tools.settle(&state.settings);
-                self.run_tool(state, ticket, session, &spec, call, (permit, lock));
+                self.run_tool(state, ticket, session, &spec, call, (permit, lock, hold));
             }
             Effect::Fence(grant) => self.tools.fence(&grant),
             Effect::CleanUp { agent, workspace } => self.clean_up(agent, workspace),

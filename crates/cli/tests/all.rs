@@ -77,3 +77,5 @@ mod sandbox;
 mod sent;
 #[path = "all/team.rs"]
 mod team;
+#[path = "all/workspaces.rs"]
+mod workspaces;

@@ -280,7 +280,8 @@ impl State {
         if let Some(worker) = task.session().and_then(|id| self.sessions.get(id)) {
             task.label.join(&worker.label);
         }
-        let dependents = task.dependents.clone();
+        let (dependents, worker) = (task.dependents.clone(), task.session().cloned());
+        worker.iter().for_each(|worker| self.leave_workspace(worker));
         self.end_review(id);
         self.set_stage(id, TaskStage::Ended { end });
         for dependent in dependents {
@@ -491,8 +492,10 @@ impl State {
         if answers {
             self.forget_askers(id);
         }
-        if to == Lifecycle::Complete {
-            self.end_locks(id);
+        match to {
+            Lifecycle::Complete => self.end_locks(id),
+            Lifecycle::Waiting => self.leave_workspace(id),
+            Lifecycle::Idle | Lifecycle::Working | Lifecycle::Blocked => {}
         }
         self.refresh_session(id);
         self.refresh_agent(&agent_id);

@@ -3,6 +3,7 @@
 use crate::agent;
 use crate::id::{AgentId, SessionId, Ticket};
 use crate::lock::Grant;
+use crate::lock::workspace::Hold;
 use crate::tool::{Call, Permit};
 
 /// One deed. Its outcome is an input.
@@ -36,6 +37,8 @@ pub enum Effect {
         permit: Permit,
         /// The lock that it has on what it changes.
         lock: Option<Grant>,
+        /// Its hold on the agent's workspace, if it works there.
+        hold: Option<Hold>,
     },
     /// From now on, whoever had this lock before changes nothing any more. Has no outcome.
     Fence(Grant),

@@ -1,7 +1,10 @@
 //! Locks: who may change a thing that several want, and who is next. A state machine over names; time and numbers come in.
 //!
 //! An owner is a conversation. It keeps a lock that it asked for (`kept`) until it gives it back, ends or lets its lease
-//! run out; a tool call takes the lock of what it changes by itself and has it only while it runs.
+//! run out; a tool call takes the lock of what it changes by itself and has it only while it runs. That of a workspace
+//! (`workspace`) is taken by a call and kept by its conversation.
+
+pub mod workspace;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -11,6 +14,7 @@ use crate::gate::{folded, hidden_character};
 use crate::id::{AgentId, CallId, LockName, SessionId, Time};
 use crate::state::State;
 use crate::tool::Act;
+use workspace::is_workspace;
 
 /// The longest name of a lock.
 pub const NAME_CHARS_MAX: usize = 200;
@@ -18,6 +22,9 @@ pub const NAME_CHARS_MAX: usize = 200;
 pub const FILE: &str = "file:";
 /// The names of locks on repositories begin so.
 pub const REPOSITORY: &str = "git:";
+
+/// The end of a wait that has none.
+pub const NEVER: Time = Time(i64::MAX);
 
 /// A lock that was given, by the number that tells it from every other grant of its name.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -36,6 +43,9 @@ pub struct Locks {
     by_name: BTreeMap<LockName, Lock>,
     by_owner: BTreeMap<SessionId, BTreeSet<LockName>>,
     ready: BTreeSet<LockName>,
+    /// Whose work was the last in each workspace.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    last: BTreeMap<LockName, SessionId>,
     /// The last number that was given.
     fence: u64,
 }
@@ -62,8 +72,11 @@ pub struct Holder {
     pub kept: u32,
     /// The tool call that has it while it runs.
     pub call: Option<CallId>,
-    /// When it lapses unless it is used; never while a call has it.
+    /// When it lapses unless it is used; never while a call has it, and never a workspace.
     pub until: Option<Time>,
+    /// Of a workspace: whose work was there before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after: Option<SessionId>,
 }
 
 /// Who waits for a lock.
@@ -77,7 +90,7 @@ pub struct Waiter {
     pub kept: bool,
     /// Since when.
     pub since: Time,
-    /// Until when.
+    /// Until when; `NEVER` if as long as it takes.
     pub due: Time,
 }
 
@@ -150,9 +163,9 @@ impl Locks {
         lock.next().map(|index| (name, &lock.queue[index]))
     }
 
-    /// Whether somebody waits; that ends by itself, since every wait has a limit.
+    /// Whether somebody waits whose wait ends by itself, since it has a limit.
     pub fn is_waited_for(&self) -> bool {
-        self.by_name.values().any(|lock| !lock.queue.is_empty())
+        self.by_name.values().flat_map(|lock| &lock.queue).any(|waiter| waiter.due != NEVER)
     }
 
     /// Whether nobody can be given a lock now.
@@ -179,6 +192,7 @@ impl Locks {
         let lock = self.by_name.entry(grant.name.clone()).or_default();
         let place = lock.queue.iter().position(|w| w.session == *session && w.call == *call);
         let due = place.and_then(|place| lock.queue.remove(place)).map(|waiter| waiter.due);
+        let last = self.last.get(&grant.name).filter(|last| *last != session).cloned();
         let holder = lock.holder.get_or_insert_with(|| Holder {
             session: session.clone(),
             fence: grant.fence,
@@ -186,13 +200,19 @@ impl Locks {
             kept: 0,
             call: None,
             until: None,
+            after: last,
         });
-        if kept {
+        let is_workspace = is_workspace(&grant.name);
+        if is_workspace {
+            // However many calls of its conversation waited for it: it is one hold.
+            holder.kept = 1;
+            self.last.insert(grant.name.clone(), session.clone());
+        } else if kept {
             holder.kept = holder.kept.saturating_add(1);
         } else {
             holder.call = Some(call.clone());
         }
-        holder.until = holder.call.is_none().then(|| at.plus_ms(lease_ms));
+        holder.until = (holder.call.is_none() && !is_workspace).then(|| at.plus_ms(lease_ms));
         self.by_owner.entry(session.clone()).or_default().insert(grant.name.clone());
         self.refresh(&grant.name);
         due
@@ -201,7 +221,7 @@ impl Locks {
     /// The lease of a holder begins anew, unless a call has the lock.
     pub(crate) fn renew(&mut self, name: &LockName, until: Time) {
         if let Some(holder) = self.by_name.get_mut(name).and_then(|lock| lock.holder.as_mut()) {
-            holder.until = holder.call.is_none().then_some(until);
+            holder.until = (holder.call.is_none() && !is_workspace(name)).then_some(until);
         }
     }
 

@@ -5,7 +5,9 @@ use crate::effect::Effect;
 use crate::event::Event;
 use crate::id::{AgentId, CallId, SessionId};
 use crate::lifecycle::Lifecycle;
+use crate::lock::workspace;
 use crate::state::{Session, Stage, State, Step};
+use crate::tool::Want;
 
 /// The effects of `event`, given the state right after it.
 pub fn react(state: &State, event: &Event) -> Option<Effect> {
@@ -104,6 +106,10 @@ fn model_call(state: &State, id: &SessionId, session: &Session) -> Option<Effect
 fn tool_call(state: &State, id: &SessionId, session: &Session, call: &CallId) -> Option<Effect> {
     let pending = session.pending(call)?;
     let Step::Running { ticket, permit, .. } = pending.step else { return None };
+    let works = match &pending.call.want {
+        Want::Act(act) => workspace::needed(state, session, act),
+        Want::Invalid { .. } => None,
+    };
     Some(Effect::RunTool {
         ticket,
         session: id.clone(),
@@ -111,5 +117,6 @@ fn tool_call(state: &State, id: &SessionId, session: &Session, call: &CallId) ->
         call: pending.call.clone(),
         permit,
         lock: state.locks.of_call(id, call),
+        hold: works.and_then(|_| workspace::hold(state, id, session)),
     })
 }

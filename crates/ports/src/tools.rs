@@ -4,6 +4,7 @@ use async_trait::async_trait;
 use domain::context::Link;
 use domain::id::{AgentId, Ticket};
 use domain::lock::Grant;
+use domain::lock::workspace::Hold;
 use domain::review::{Finding, Review};
 use domain::settings::Settings;
 use domain::tool::{Act, Call, Permit, Seen};
@@ -29,6 +30,8 @@ pub struct Order {
     pub permit: Permit,
     /// The lock that it has on what it changes; if somebody else has it by then, nothing is changed.
     pub lock: Option<Grant>,
+    /// Its hold on the agent's workspace, if it works there: what stands there is then its own work and no other.
+    pub hold: Option<Hold>,
     /// How long it may take.
     pub ms_max: u64,
     /// How much of its output is kept.

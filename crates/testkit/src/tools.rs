@@ -222,6 +222,7 @@ pub fn order(effect: u64, agent: &str, act: Act) -> Order {
         seen: None,
         permit: Permit { writes: true, network: false },
         lock: None,
+        hold: None,
         ms_max: 10_000,
         output_bytes_max: 32_768,
         review: None,

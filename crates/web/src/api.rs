@@ -247,8 +247,8 @@ pub struct Queued {
     pub session: String,
     /// Since when.
     pub since: i64,
-    /// Until when.
-    pub until: i64,
+    /// Until when; absent: as long as it takes.
+    pub until: Option<i64>,
 }
 
 /// A session in which something happens.

@@ -354,7 +354,7 @@ pub fn waits(state: &State) -> Waits {
             agent: agent(&waiter.session),
             session: waiter.session.to_string(),
             since: waiter.since.0,
-            until: waiter.due.0,
+            until: (waiter.due != domain::lock::NEVER).then_some(waiter.due.0),
         });
         Some(Lock {
             name: name.to_string(),

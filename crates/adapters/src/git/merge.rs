@@ -13,7 +13,7 @@ use super::commit::{self, Change, Held};
 use super::review::{between, find, shared};
 use super::update::contains;
 use super::working::Working;
-use super::workspace::{Workspace, checked_out_at};
+use super::workspace::{Workspace, checked_out_at, work};
 use super::{NOWHERE, history, message};
 
 /// How far back a merge is looked for that a crash kept from being told of.
@@ -53,7 +53,7 @@ pub(crate) fn merge(
             );
             return Ok((said, Finding::Merged { commit, merge: since.to_string() }));
         }
-        let theirs = approved(&repo, review)?;
+        let theirs = approved(&repo, workspace, review)?;
         let mut merged = repo.merge_commits(&ours, &theirs, None).map_err(words)?;
         if merged.has_conflicts() {
             let files = conflicts(&merged)?;
@@ -69,6 +69,7 @@ pub(crate) fn merge(
         let found =
             Merge { repo: &repo, review, by, target: &target, ours: &ours, theirs: &theirs, tree: &tree };
         if let Some(made) = found.put(workspace)? {
+            work::forget_merged(&repo, &review.author, made);
             let said = format!("merged {branch} at {} into {}: {made}", short(&commit), place.target);
             return Ok((said, Finding::Merged { commit, merge: made.to_string() }));
         }
@@ -76,11 +77,18 @@ pub(crate) fn merge(
     Err(format!("not merged: {} keeps moving; try again", place.target))
 }
 
-/// The approved commit, if the branch is still at it: what came after it was looked at by nobody.
-fn approved<'r>(repo: &'r Repository, review: &Review) -> Result<Commit<'r>, String> {
+/// The approved commit, if the branch is still at it: else its author has gone on with what nobody has looked at. Where other
+/// work of the author stands by now, it is enough that the commit is not given up.
+fn approved<'r>(repo: &'r Repository, workspace: &Workspace, review: &Review) -> Result<Commit<'r>, String> {
     let place = &review.place;
     let tip = repo.refname_to_id(&format!("refs/heads/{}", place.branch));
     let tip = tip.map_err(|_| format!("not merged: the branch {} is gone", place.branch))?;
+    let own = review.about.as_ref().map_or_else(|| review.session.to_string(), ToString::to_string);
+    let is_over = work::standing(workspace).is_some_and(|work| work != own);
+    let is_kept = |id: Oid| contains(repo, tip, id) || work::keeps(repo, &review.author, id);
+    if is_over && Oid::from_str(&place.commit).is_ok_and(is_kept) {
+        return find(repo, &place.commit);
+    }
     if tip.to_string() != place.commit {
         return Err(format!(
             "not merged: {} moved to {} since {} was approved; {} must ask for a review of that",

@@ -152,7 +152,7 @@ fn noted(place: &Path) -> Result<Option<Oid>, String> {
     id.map(Some).map_err(|_| format!("{} names no single commit; a person must look at it", place.display()))
 }
 
-fn over(git_dir: &Path) -> Result<(), String> {
+pub(super) fn over(git_dir: &Path) -> Result<(), String> {
     // The note last: as long as it is there, all this is not over.
     for name in [MERGE_HEAD, MERGE_MSG, HALFWAY] {
         match fs::remove_file(git_dir.join(name)) {

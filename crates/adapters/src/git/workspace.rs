@@ -4,6 +4,7 @@
 
 mod end;
 mod left;
+pub(super) mod work;
 
 pub use end::clean_up;
 
@@ -15,20 +16,23 @@ use std::sync::{Mutex, PoisonError};
 
 use domain::agent;
 use domain::id::AgentId;
+use domain::lock::workspace::Hold;
 use git2::build::CheckoutBuilder;
 use git2::{Branch, ErrorCode, Repository, RepositoryOpenFlags};
 use sha2::{Digest, Sha256};
 
 use super::{init, plain, update};
 use crate::files::disk::{self, Stamp};
+use crate::tools::until::Until;
 
 /// Stands in the folder that git keeps of a worktree until all its files are there.
 const UNFINISHED: &str = "synod-unfinished";
 /// Files of a repository that are read, and must be files.
-const READ: [&str; 11] = [
+const READ: [&str; 12] = [
     "HEAD",
     update::MERGE_HEAD,
     update::HALFWAY,
+    work::NOTE,
     "config",
     "index",
     "packed-refs",
@@ -83,6 +87,20 @@ impl Workspaces {
         let place = ensure(&self.home, agent, spec.as_ref(), !seen.contains(agent))?;
         seen.insert(agent.clone());
         Ok(place)
+    }
+
+    /// Makes the agent's workspace that of the work which has it, if it `may` still. Blocks.
+    pub(crate) fn begin(
+        &self,
+        agent: &AgentId,
+        hold: &Hold,
+        until: &Until,
+        may: impl FnOnce() -> Result<(), String>,
+    ) -> Result<(), String> {
+        let place = self.ensure(agent)?;
+        let _one = self.making.lock().unwrap_or_else(PoisonError::into_inner);
+        may()?;
+        work::begin(&place, agent, hold, until)
     }
 
     /// What the agent's file says of its workspace; while it does not read, what it said before.

@@ -20,7 +20,7 @@ pub(super) struct Fences(Mutex<BTreeMap<LockName, Last>>);
 
 /// What one order must show before it changes anything.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Pass(Option<(Grant, Last)>);
+pub(super) struct Pass(Vec<(Grant, Last)>);
 
 impl Fences {
     /// From now on, nothing passes with a smaller number. Waits for what is passing, which takes a moment.
@@ -31,8 +31,8 @@ impl Fences {
     }
 
     /// The pass of an order.
-    pub(super) fn pass(&self, grant: Option<&Grant>) -> Pass {
-        Pass(grant.map(|grant| (grant.clone(), self.last(&grant.name))))
+    pub(super) fn pass<'a>(&self, grants: impl IntoIterator<Item = &'a Grant>) -> Pass {
+        Pass(grants.into_iter().map(|grant| (grant.clone(), self.last(&grant.name))).collect())
     }
 
     fn last(&self, name: &LockName) -> Last {
@@ -46,21 +46,24 @@ impl Fences {
 }
 
 impl Pass {
-    /// Does `deed` if the lock is still that of the order; nobody else gets through meanwhile, so it must be short.
+    /// Does `deed` if the locks are still those of the order; nobody else gets through meanwhile, so it must be short.
     pub(super) fn through<T>(&self, deed: impl FnOnce() -> std::io::Result<T>) -> std::io::Result<T> {
-        let Some((grant, last)) = &self.0 else { return deed() };
-        let last = lock(last);
-        if *last > grant.fence {
-            let why = format!(
-                "the lock {} was lost: it was given to another with the number {}, after {}",
-                grant.name, *last, grant.fence
-            );
-            return Err(std::io::Error::other(why));
+        let mut passing = Vec::with_capacity(self.0.len());
+        for (grant, last) in &self.0 {
+            let last = lock(last);
+            if *last > grant.fence {
+                let why = format!(
+                    "the lock {} was lost: it was given to another with the number {}, after {}",
+                    grant.name, *last, grant.fence
+                );
+                return Err(std::io::Error::other(why));
+            }
+            passing.push(last);
         }
         deed()
     }
 
-    /// Whether the lock is still that of the order.
+    /// Whether the locks are still those of the order.
     pub(super) fn check(&self) -> Result<(), String> {
         self.through(|| Ok(())).map_err(|error| error.to_string())
     }

@@ -29,6 +29,7 @@ use async_trait::async_trait;
 use domain::context::Asker;
 use domain::id::AgentId;
 use domain::lock::Grant;
+use domain::lock::workspace::Hold;
 use domain::settings::Settings;
 use domain::tool::{Act, Call, Permit, Seen};
 use ports::clock::Clock;
@@ -90,6 +91,13 @@ impl Toolbox {
     pub async fn workspace(&self, agent: &AgentId) -> Result<Workspace, String> {
         let (workspaces, agent) = (Arc::clone(&self.workspaces), agent.clone());
         blocking(move || workspaces.ensure(&agent)).await
+    }
+
+    /// Makes the agent's workspace that of the work which holds it.
+    async fn begin(&self, order: &Order, hold: Hold) -> Result<(), String> {
+        let (workspaces, agent) = (Arc::clone(&self.workspaces), order.agent.clone());
+        let (until, pass) = (Until::ms(order.ms_max), self.fences.pass([&hold.grant]));
+        blocking(move || workspaces.begin(&agent, &hold, &until, || pass.check())).await
     }
 
     async fn command(&self, order: &Order, command: &str, permit: Permit) -> Outcome {
@@ -321,12 +329,15 @@ impl Tools for Toolbox {
         if let Some(review) = order.review.clone() {
             return reviews::run(self, order, *review).await;
         }
-        if uses_workspace(&order)
-            && let Err(error) = self.workspace(&order.agent).await
-        {
+        let ready = match &order.hold {
+            Some(hold) => self.begin(&order, hold.clone()).await,
+            None if uses_workspace(&order) => self.workspace(&order.agent).await.map(|_| ()),
+            None => Ok(()),
+        };
+        if let Err(error) = ready {
             return Outcome::failed(error);
         }
-        let pass = self.fences.pass(order.lock.as_ref());
+        let pass = self.fences.pass(order.lock.iter().chain(order.hold.iter().map(|hold| &hold.grant)));
         let answer = match order.act.clone() {
             Act::ReadFile { .. }
             | Act::ListDirectory { .. }

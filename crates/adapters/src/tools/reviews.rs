@@ -119,7 +119,7 @@ async fn checkout(
 async fn merge(toolbox: &Toolbox, order: &Order, review: Review) -> Outcome {
     let (workspaces, agent) = (Arc::clone(&toolbox.workspaces), order.agent.clone());
     let (merging, author) = (Arc::clone(&toolbox.reviews.merging), format!("workspaces/{}", review.author));
-    let pass = toolbox.fences.pass(order.lock.as_ref());
+    let pass = toolbox.fences.pass(&order.lock);
     let work = move || {
         // The lock guards no data that a panic could leave half changed.
         let _one = merging.lock().unwrap_or_else(PoisonError::into_inner);

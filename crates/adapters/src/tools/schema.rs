@@ -159,7 +159,7 @@ pub(super) const TABLE: [Described; 33] = [
     },
     Described {
         name: "merge_branch",
-        description: "Merge work that a review approved: exactly the commit that was approved, with a merge commit. If the branch has moved since, it is not merged. If both sides changed the same lines, the author gets it back.",
+        description: "Merge work that a review approved: exactly the commit that was approved, with a merge commit. If its author has moved the branch on since, it is not merged. If both sides changed the same lines, the author gets it back.",
         schema: r#"{
             "type": "object",
             "properties": {

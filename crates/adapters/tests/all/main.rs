@@ -26,4 +26,5 @@ mod slack;
 mod storm;
 mod tasks_sql;
 mod usage;
+mod works;
 mod workspaces;

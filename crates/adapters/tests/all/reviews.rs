@@ -36,7 +36,7 @@ fn team() -> (Home, PathBuf) {
     (home, place)
 }
 
-fn commit_all(folder: &Path, text: &str) -> Oid {
+pub fn commit_all(folder: &Path, text: &str) -> Oid {
     let repo = Repository::open(folder).unwrap();
     let mut index = repo.index().unwrap();
     index.add_all(["."], git2::IndexAddOption::DEFAULT, None).unwrap();

@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
-use domain::id::Time;
+use domain::id::{LockName, Time};
 use domain::input::Input;
+use domain::lock::workspace::is_workspace;
 use serde_json::{Value, json};
 use web::api::{Lock, Queued, Request};
 
@@ -29,6 +30,9 @@ pub fn list(home: &Path, out: &Out) -> anyhow::Result<Exit> {
         let about = lock.task.as_ref().map_or_else(|| lock.session.clone(), Clone::clone);
         let lapses = match lock.until {
             Some(until) => format!("in {}", text::duration(Time(until).ms_since(now))),
+            None if lock.kept > 0 && is_workspace(&LockName::new(lock.name.as_str())) => {
+                "when its work ends".to_owned()
+            }
             None => "while it runs".to_owned(),
         };
         let queue: Vec<&str> = lock.queue.iter().map(|waiting| waiting.agent.as_str()).collect();
@@ -51,7 +55,7 @@ pub fn list(home: &Path, out: &Out) -> anyhow::Result<Exit> {
 
 fn value(lock: &Lock) -> Value {
     let time = |ms: i64| formats::time::print(Time(ms));
-    let waiting = |w: &Queued| json!({ "agent": w.agent, "session": w.session, "since": time(w.since), "until": time(w.until) });
+    let waiting = |w: &Queued| json!({ "agent": w.agent, "session": w.session, "since": time(w.since), "until": w.until.map(time) });
     json!({
         "name": lock.name, "agent": lock.agent, "session": lock.session, "task": lock.task, "since": time(lock.since),
         "lease_until": lock.until.map(time), "fence": lock.fence, "kept": lock.kept,

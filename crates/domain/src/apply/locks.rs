@@ -3,7 +3,8 @@
 
 use crate::event::Event;
 use crate::id::{CallId, LockName, SessionId, Time};
-use crate::lock::{Freed, Locks, Waiter};
+use crate::lock::workspace::is_workspace;
+use crate::lock::{Freed, Lock, Locks, NEVER, Waiter};
 use crate::state::{Deadline, State, Step};
 
 impl State {
@@ -12,7 +13,9 @@ impl State {
         match event {
             Event::LockAwaited { name, session, call, kept, due } => {
                 let (session, call) = (session.clone(), call.clone());
-                self.deadlines.insert((*due, Deadline::Lock(session.clone(), call.clone())));
+                if *due != NEVER {
+                    self.deadlines.insert((*due, Deadline::Lock(session.clone(), call.clone())));
+                }
                 self.step_to_lock(&session, &call, name);
                 let waiter = Waiter { session, call, kept: *kept, since: at, due: *due };
                 self.locks.wait(name, waiter);
@@ -25,7 +28,7 @@ impl State {
                 if let Some(due) = due {
                     self.deadlines.remove(&(due, Deadline::Lock(session.clone(), call.clone())));
                 }
-                self.step_with_lock(session, call, *kept);
+                self.step_with_lock(session, call, *kept && !is_workspace(&grant.name));
             }
             Event::LockFreed { name, why, .. } => {
                 self.with_leases(std::slice::from_ref(name), |locks| match why {
@@ -40,10 +43,7 @@ impl State {
     /// A call that must wait for its lock remembers whether a person said yes to it.
     fn step_to_lock(&mut self, session: &SessionId, call: &CallId, name: &LockName) {
         let step = self.sessions.get(session).and_then(|s| s.pending(call)).map(|pending| &pending.step);
-        let approved = match step {
-            Some(Step::Approved { approval, permit }) => Some((approval.clone(), *permit)),
-            _ => None,
-        };
+        let approved = step.and_then(Step::approval).map(|(approval, permit)| (approval.clone(), permit));
         self.step(session, call.as_str(), Step::Locking { name: name.clone(), approved });
     }
 
@@ -96,6 +96,16 @@ impl State {
         }
         self.drop_waits(&names, |waiter| waiter.session == *session);
         self.with_leases(&names, |locks| locks.end(session));
+    }
+
+    /// The work of a conversation in its agent's workspace has ended, or rests until others have done theirs.
+    pub(super) fn leave_workspace(&mut self, session: &SessionId) {
+        let held = |(name, lock): (&LockName, &Lock)| {
+            let is_own = lock.holder.as_ref().is_some_and(|holder| holder.session == *session);
+            (is_own && is_workspace(name)).then(|| name.clone())
+        };
+        let name = self.locks.of(session).find_map(held);
+        name.iter().for_each(|name| self.locks.free(name));
     }
 
     /// Time during which nothing ran does not count.

@@ -6,6 +6,7 @@ use crate::event::{Event, Finish};
 use crate::id::{CallId, LockName, SessionId, Time};
 use crate::label::Label;
 use crate::lifecycle::Lifecycle;
+use crate::lock::workspace::{self, is_workspace};
 use crate::lock::{self, Freed, Grant, Holder, Waiter};
 use crate::message::{Envelope, Kind};
 use crate::refused::Refused;
@@ -40,6 +41,9 @@ pub(super) fn perform(
     let plain = |why: String| (why, Label::owner());
     let done = match act {
         Act::Lock { name, wait_ms } => lock::name(name).map_err(plain).and_then(|name| {
+            if is_workspace(&name) {
+                return Err(plain(format!("{name} is taken by the first call that works there; just begin")));
+            }
             let wait_ms = wait_ms.unwrap_or(state.settings.limits.locks.wait_ms);
             match ask(state, at, id, &call.id, &name, true, wait_ms) {
                 Asked::Granted(grant) => {
@@ -72,8 +76,9 @@ pub(super) fn perform(
     })
 }
 
-/// Takes the lock of what a call changes, before it runs: the events so far with the grant, or all events if it cannot
-/// run now. A call that had to wait has its lock already when it comes here again.
+/// Takes the locks of what a call works with, before it runs: the events so far with the grants, or all events if it cannot
+/// run now. A call that had to wait has its lock already when it comes here again. The workspace comes first: whoever waits
+/// for that has nothing that others need for a moment.
 pub(super) fn guard<'a>(
     state: &State,
     at: Time,
@@ -83,27 +88,30 @@ pub(super) fn guard<'a>(
     mut events: Vec<Event>,
 ) -> Result<Vec<Event>, Vec<Event>> {
     let Want::Act(act) = &pending.call.want else { return Ok(events) };
-    let Some(name) = lock::of_act(state, &session.agent, act) else { return Ok(events) };
     let call = &pending.call.id;
-    if state.locks.of_call(id, call).is_some() {
-        return Ok(events);
+    let holds = |name: &LockName| {
+        let holder = state.locks.get(name).and_then(|lock| lock.holder.as_ref());
+        holder.is_some_and(|holder| holder.session == *id)
+    };
+    let place = workspace::needed(state, session, act).filter(|name| !holds(name));
+    let thing = lock::of_act(state, &session.agent, act).filter(|_| state.locks.of_call(id, call).is_none());
+    let wait_ms = state.settings.limits.locks.wait_ms;
+    for (name, kept) in place.map(|name| (name, true)).into_iter().chain(thing.map(|name| (name, false))) {
+        match ask(state, at, id, call, &name, kept, wait_ms) {
+            Asked::Granted(grant) => events.push(granted(id, call, grant, kept)),
+            Asked::Waits(event, reason) => {
+                events.push(*event);
+                return Err(settle(events, id, session, others, Some(reason)));
+            }
+            Asked::Refused(why, label) => {
+                let finish = Finish::Refused { rule: RULE.to_owned() };
+                let text = format!("not carried out: {why}");
+                events.push(finished(at, id, call, finish, (text, label)));
+                return Err(settle(events, id, session, others, None));
+            }
+        }
     }
-    match ask(state, at, id, call, &name, false, state.settings.limits.locks.wait_ms) {
-        Asked::Granted(grant) => {
-            events.push(granted(id, call, grant, false));
-            Ok(events)
-        }
-        Asked::Waits(event, reason) => {
-            events.push(*event);
-            Err(settle(events, id, session, others, Some(reason)))
-        }
-        Asked::Refused(why, label) => {
-            let finish = Finish::Refused { rule: RULE.to_owned() };
-            let text = format!("not carried out: {why}");
-            events.push(finished(at, id, call, finish, (text, label)));
-            Err(settle(events, id, session, others, None))
-        }
-    }
+    Ok(events)
 }
 
 fn ask(
@@ -119,11 +127,13 @@ fn ask(
         return Asked::Granted(Grant { name: name.clone(), fence });
     }
     let held = held_by(state, at, name);
-    if wait_ms == 0 {
+    // Work of the same agent comes one after the other, however long one takes; its tasks are bounded elsewhere.
+    let is_bounded = !is_workspace(name);
+    if is_bounded && wait_ms == 0 {
         return Asked::Refused(held, Label::owner());
     }
     let most = state.settings.limits.locks.queue_max as usize;
-    if state.locks.get(name).is_some_and(|lock| lock.queue.len() >= most) {
+    if is_bounded && state.locks.get(name).is_some_and(|lock| lock.queue.len() >= most) {
         let why = format!("limits.lock_queue_max: {held}, and {most} wait for it already");
         return Asked::Refused(why, Label::owner());
     }
@@ -133,7 +143,10 @@ fn ask(
         );
         return Asked::Refused(why, label_of(state, &cycle));
     }
-    let due = at.plus_ms(wait_ms.min(crate::message::WAIT_MS_MAX));
+    let due = match is_bounded {
+        true => at.plus_ms(wait_ms.min(crate::message::WAIT_MS_MAX)),
+        false => lock::NEVER,
+    };
     let (session, call) = (id.clone(), call.clone());
     let event = Event::LockAwaited { name: name.clone(), session, call, kept, due };
     Asked::Waits(Box::new(event), waits_for(name))
@@ -196,7 +209,8 @@ pub(super) fn hand_over(state: &State, at: Time, name: &LockName, waiter: &Waite
     let grant = Grant { name: name.clone(), fence };
     let text = granted_text(state, &grant);
     let mut events = vec![granted(session, call, grant, *kept)];
-    if *kept {
+    // Who asked for a workspace did not ask for a lock: its call goes on.
+    if *kept && !is_workspace(name) {
         events.push(finished(at, session, call, Finish::Done, (text, Label::owner())));
     }
     events
@@ -263,7 +277,8 @@ pub(super) fn must_not_rest(state: &State, at: Time, id: &SessionId, session: &S
     let is_wanted = |lock: &lock::Lock| {
         lock.holder.as_ref().is_some_and(|h| h.session == *id && h.kept > 0) && !lock.queue.is_empty()
     };
-    state.locks.of(id).find(|(_, lock)| is_wanted(lock))?;
+    // A workspace is free as soon as it rests.
+    state.locks.of(id).find(|(name, lock)| !is_workspace(name) && is_wanted(lock))?;
     let on: Vec<Node> = waits::while_resting(state, id, session);
     let cycle = waits::would_stand_still(state, id, on)?;
     let text = format!("you wait for who waits for you: {cycle}; give the lock back with unlock first");

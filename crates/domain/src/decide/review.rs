@@ -12,6 +12,7 @@ use crate::event::{Event, Finish};
 use crate::gate::{self, Asker, Ruling, Verdict};
 use crate::id::{AgentId, ReviewId, SessionId, Time};
 use crate::label::Label;
+use crate::lock::workspace;
 use crate::message::{Envelope, Kind};
 use crate::review::{self, Finding, Move, Place, Review, Stage, short, written};
 use crate::role::Permission;
@@ -490,6 +491,7 @@ fn send_back(
     spec.assignee = Some(review.author.clone());
     spec.parent.clone_from(&session.task);
     spec.properties.insert("requested_by".to_owned(), id.to_string());
+    spec.properties.insert(workspace::CONTINUES.to_owned(), review.id.to_string());
     if session.label.counts() {
         spec.properties.insert("label".to_owned(), session.label.to_string());
     }

@@ -33,3 +33,4 @@ mod summaries;
 mod tables;
 mod trust;
 mod waits;
+mod workspaces;

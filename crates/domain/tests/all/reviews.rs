@@ -37,7 +37,7 @@ fn place(commit: &str) -> Place {
 
 impl Home {
     /// The first of the agent's tools comes to its end, and this was found out.
-    fn finds(&mut self, agent: &str, ok: bool, finding: Finding) -> Vec<Event> {
+    pub fn finds(&mut self, agent: &str, ok: bool, finding: Finding) -> Vec<Event> {
         let (session, call, ticket) = self.calls_to_tools(agent).remove(0);
         let text = format!("{finding:?}");
         let (read, wrote) = (Vec::new(), Vec::new());
@@ -58,13 +58,13 @@ impl Home {
     }
 
     /// The coder asks for a review of `commit`.
-    fn submits(&mut self, commit: &str) -> Vec<Event> {
+    pub fn submits(&mut self, commit: &str) -> Vec<Event> {
         self.wants("coder-001", &[ask()]);
         self.finds("coder-001", true, Finding::Submitted(place(commit)))
     }
 
     /// The reviewer runs its checks on `commit`.
-    fn checks(&mut self, commit: &str, results: &[(Check, bool)]) {
+    pub fn checks(&mut self, commit: &str, results: &[(Check, bool)]) {
         for (check, passed) in results {
             let act = if *check == Check::Lint { Act::Lint {} } else { Act::RunTests {} };
             self.wants("reviewer-001", &[act]);

@@ -48,6 +48,7 @@ pub fn look(session: &SessionId) -> Effect {
         call,
         permit: Permit::NONE,
         lock: None,
+        hold: None,
     }
 }
 

@@ -1,0 +1,116 @@
+//! The lock on the workspace of an agent: whose work stands there. Only agents with a worktree of a repository have one; whoever
+//! has a folder of its own shares it among its conversations.
+//!
+//! A call that works in it takes it, and its conversation keeps it while it waits too, without a lease: until its task
+//! has ended, or, if it is about none, until it rests.
+
+use super::{Grant, folded, plain};
+use crate::evidence::Evidence;
+use crate::id::{AgentId, LockName, ReviewId, SessionId};
+use crate::state::{Session, State, Task, TaskStage};
+use crate::task::End;
+use crate::tool::Act;
+
+/// The names of locks on workspaces begin so; the rest is the agent.
+pub const WORKSPACE: &str = "workspace:";
+/// The property of a task that brings work of another into line: its review.
+pub const CONTINUES: &str = "continues";
+
+/// A conversation's hold on its agent's workspace, for whoever carries out its calls.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Hold {
+    /// The grant.
+    pub grant: Grant,
+    /// Whose work it is: the task, or the conversation if it is about none. The same work has the same name in every session.
+    pub work: String,
+    /// The work of which it is a part, and that of its parts: where one of these stands, it goes on as it is.
+    pub shares: Vec<String>,
+    /// Other work on which it builds, if that stands there or was kept, the nearest first.
+    pub onto: Vec<String>,
+    /// The work that was there before, if it is finished and goes on in what comes after it.
+    pub after: Option<String>,
+}
+
+/// How a call uses its agent's workspace.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Use {
+    Looks,
+    Changes,
+}
+
+/// Whether a lock is one on a workspace.
+pub fn is_workspace(name: &LockName) -> bool {
+    name.as_str().starts_with(WORKSPACE)
+}
+
+/// The lock on the workspace that a call needs. Who looks before it writes has to look at its own work, so a task takes the lock
+/// to look too; who only talks may look at whatever is there. A review has a checkout of its own making.
+pub fn needed(state: &State, session: &Session, act: &Act) -> Option<LockName> {
+    let usage = usage(&session.agent, act)?;
+    let workspace = state.agents.get(&session.agent)?.spec.workspace.as_ref()?;
+    workspace.repo.as_ref()?;
+    let reviews = session.task.as_ref().is_some_and(|task| state.reviews.by_task.contains_key(task));
+    let counts = usage == Use::Changes || session.task.is_some();
+    (counts && !reviews).then(|| LockName::new(format!("{WORKSPACE}{}", session.agent)))
+}
+
+fn usage(agent: &AgentId, act: &Act) -> Option<Use> {
+    let own = folded(&format!("workspaces/{agent}"));
+    let is_own = |path: &str| {
+        let rest = plain(path).and_then(|path| path.strip_prefix(&own).map(str::to_owned));
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    };
+    match act {
+        Act::ExecuteCommand { .. }
+        | Act::GitCommit { .. }
+        | Act::GitUpdate { .. }
+        | Act::RunTests {}
+        | Act::Lint {}
+        | Act::RequestReview { .. }
+        | Act::Check { evidence: Evidence::Command(_), .. } => Some(Use::Changes),
+        Act::WriteFile { path, .. } | Act::CreateDirectory { path } => is_own(path).then_some(Use::Changes),
+        Act::GitDiff { .. } | Act::SearchFiles { path: None, .. } => Some(Use::Looks),
+        Act::ReadFile { path, .. }
+        | Act::ListDirectory { path }
+        | Act::SearchFiles { path: Some(path), .. }
+        | Act::Extract { path, .. }
+        | Act::Check { evidence: Evidence::File(path) | Evidence::Schema { file: path, .. }, .. } => {
+            is_own(path).then_some(Use::Looks)
+        }
+        _ => None,
+    }
+}
+
+/// The hold that a conversation has on its agent's workspace.
+pub fn hold(state: &State, id: &SessionId, session: &Session) -> Option<Hold> {
+    let name = LockName::new(format!("{WORKSPACE}{}", session.agent));
+    let holder = state.locks.get(&name)?.holder.as_ref().filter(|holder| holder.session == *id)?;
+    let grant = Grant { name, fence: holder.fence };
+    let task = session.task.as_ref().and_then(|task| state.tasks.get(task));
+    let family = task.into_iter().flat_map(|task| task.spec.parent.iter().chain(&task.children));
+    let shares = family.map(ToString::to_string).collect();
+    let before = holder.after.as_ref().and_then(|id| state.sessions.get_key_value(id));
+    let before = before.filter(|(_, session)| is_finished(state, session)).map(|(id, s)| work_of(id, s));
+    let onto = task.map(|task| needs(state, task)).unwrap_or_default();
+    Some(Hold { grant, work: work_of(id, session), shares, onto, after: before })
+}
+
+fn work_of(id: &SessionId, session: &Session) -> String {
+    session.task.as_ref().map_or_else(|| id.to_string(), ToString::to_string)
+}
+
+/// The tasks on whose work a task builds: the one that it brings into line, and those that it comes after.
+fn needs(state: &State, task: &Task) -> Vec<String> {
+    let continued = task.spec.properties.get(CONTINUES).map(|id| ReviewId::new(id.as_str()));
+    let continued = continued.and_then(|id| state.reviews.by_id.get(&id)?.about.as_ref());
+    let before = task.spec.depends_on.iter().rev();
+    continued.into_iter().chain(before).map(ToString::to_string).collect()
+}
+
+/// Whether what comes next goes on from the work of a session as it stands: it is done, and nobody was asked to look at it.
+/// What waits for a review or a merge, or was given up, stands for itself.
+fn is_finished(state: &State, session: &Session) -> bool {
+    let task = session.task.as_ref().and_then(|task| state.tasks.get(task));
+    let is_done = task.is_none_or(|task| task.stage == TaskStage::Ended { end: End::Done });
+    is_done && state.reviews.open_of(&session.agent, session.task.as_ref()).is_none()
+}
