@@ -26,6 +26,8 @@ const LOOK_AGAIN: Duration = Duration::from_millis(500);
 const EVENTS_AT_ONCE: usize = 1_000;
 /// `type:` of what stands on the channel `state`.
 const STATE_CHANGE: &str = "state_change";
+/// `type:` of what stands on the channel `task`.
+const TASK: &str = "task";
 
 /// A message with all that stands on its envelope.
 struct Letter {
@@ -45,8 +47,16 @@ impl Letter {
         self.to.as_ref().unwrap_or(&self.channel)
     }
 
+    fn kind(&self) -> &'static str {
+        match &self.to {
+            None => STATE_CHANGE,
+            Some(_) if self.channel == Channel::Task.as_str() => TASK,
+            Some(_) => self.envelope.kind.as_str(),
+        }
+    }
+
     fn json(&self) -> Value {
-        let Envelope { kind, broadcast, priority, correlation_id, in_reply_to, approved, issues, .. } =
+        let Envelope { broadcast, priority, correlation_id, in_reply_to, approved, issues, .. } =
             &self.envelope;
         json!({
             "id": format!("{}/{}", self.session, self.id),
@@ -59,7 +69,7 @@ impl Letter {
             "receiver": self.to,
             "session": self.session,
             "channel": self.channel,
-            "type": if self.to.is_some() { kind.as_str() } else { STATE_CHANGE },
+            "type": self.kind(),
             "content": self.content,
             "correlation_id": correlation_id,
             "in_reply_to": in_reply_to,
@@ -80,7 +90,7 @@ impl Letter {
             "── {} → {}  {}{urgent}  {}/{}{at}",
             self.from,
             self.whom(),
-            if self.to.is_some() { self.envelope.kind.as_str() } else { STATE_CHANGE },
+            self.kind(),
             self.session,
             self.id
         );

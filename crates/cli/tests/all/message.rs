@@ -90,6 +90,18 @@ fn a_request_and_its_answer_are_seen_with_all_that_stands_on_them() {
 }
 
 #[test]
+fn what_a_task_is_stands_on_the_channel_task() {
+    let team = team(0);
+    team.fine(&["task", "add", "Look around"]);
+    team.to_the_end();
+    let told = list(&team, &["--channel", "task"]);
+    let words: Vec<&str> = told.iter().map(|told| told["type"].as_str().unwrap()).collect();
+    assert_eq!(words, ["task"]);
+    assert!(contents(&told)[0].contains("Look around"), "{told:?}");
+    assert!(team.fine(&["message", "list"]).contains(" task worker-"));
+}
+
+#[test]
 fn what_conversations_do_stands_on_the_channel_state_with_the_reason() {
     let team = team(0);
     assert_eq!(list(&team, &["--channel", "state"]).len(), 0, "nothing has run");
