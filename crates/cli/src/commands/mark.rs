@@ -37,7 +37,11 @@ pub fn approve(home: &Path, approval: Option<&str>, out: &Out) -> anyhow::Result
     if out.json {
         out.value(json!({ "approved": which }));
     } else if which.is_empty() {
-        out.line("nothing waits for a decision");
+        let more = match crate::view::tasks::read(home).for_people().count() {
+            0 => String::new(),
+            n => format!("; {} for you (`synod inbox`)", super::inbox::waits(0, n)),
+        };
+        out.line(format!("nothing waits for a decision{more}"));
     }
     Ok(Exit::Ok)
 }
@@ -91,7 +95,12 @@ fn decide(home: &Path, approval: &str, approve: bool, reason: &str) -> anyhow::R
     let answer = if approve { Answer::Approved } else { Answer::Rejected { reason: reason.to_owned() } };
     let input =
         Input::Answered { approval: ApprovalId::new(approval), answer, by: person(), via: "cli".to_owned() };
-    leave(home, &request, input, "`synod inbox` shows what waits").map(|_| ())
+    // Plans and tasks stand beside approvals in the inbox, so they are taken for some.
+    let tasks = crate::view::tasks::read(home);
+    let chore = tasks.for_people().map(|index| &tasks.list[index]).find(|task| task.id() == Some(approval));
+    let help = chore.map(|task| format!("{approval} is a task: {}", tasks.how_to_answer(task)));
+    let help = help.unwrap_or_else(|| "`synod inbox` shows what waits".to_owned());
+    leave(home, &request, input, &help).map(|_| ())
 }
 
 pub fn say(home: &Path, to: &str, text: &str, priority: &str, out: &Out) -> anyhow::Result<Exit> {

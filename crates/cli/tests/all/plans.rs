@@ -50,6 +50,12 @@ fn a_plan_on_hold_is_in_the_inbox_and_in_the_status_with_how_to_answer() {
         (&inbox["tasks"][0]["id"], &inbox["tasks"][0]["kind"], &inbox["tasks"][0]["holds"]),
         (&"task-003".into(), &"plan".into(), &serde_json::json!(["task-004"]))
     );
+    let ran = team.synod(&["approve", "task-003"]);
+    assert_eq!(ran.code, 1);
+    let help = "help: task-003 is a task: in tasks/plan-task-002.task.md:3, [x] lets the plan begin";
+    assert!(ran.stderr.contains(help), "{}", ran.stderr);
+    let said = team.fine(&["approve", "--all"]);
+    assert_eq!(said, "nothing waits for a decision; 1 task waits for you (`synod inbox`)\n");
     let status = team.fine(&["status"]);
     assert!(
         status.contains("Waits for you: 1 task (`synod inbox` shows all of it)\n  task-003  plan  Say yes"),
