@@ -19,9 +19,18 @@ const FORGET_EVERY: Duration = Duration::from_secs(1);
 pub(super) struct Recent {
     marks: BTreeMap<TaskId, VecDeque<(Instant, Mark)>>,
     specs: BTreeMap<TaskId, VecDeque<(Instant, Spec)>>,
-    added: BTreeMap<TaskId, Instant>,
+    added: BTreeMap<TaskId, Added>,
     messages: BTreeMap<SessionId, VecDeque<(Instant, Message)>>,
     forgot: Option<Instant>,
+}
+
+/// A task that Synod prints.
+struct Added {
+    at: Instant,
+    /// Whether it stood in its file.
+    stood: bool,
+    /// What a file said, in short, from which it was gone before it was put back.
+    gone_from: Option<u64>,
 }
 
 impl Recent {
@@ -37,7 +46,28 @@ impl Recent {
 
     /// A task that is printed for the first time.
     pub(super) fn task(&mut self, task: &TaskId) {
-        self.added.insert(task.clone(), Instant::now());
+        self.added.insert(task.clone(), Added { at: Instant::now(), stood: false, gone_from: None });
+    }
+
+    /// It stands in its file now.
+    pub(super) fn stands(&mut self, task: &TaskId) {
+        if let Some(added) = self.added.get_mut(task) {
+            added.stood = true;
+        }
+    }
+
+    /// It was gone from a file that said `wording`, and stands there again: the window begins anew. Says whether it stood
+    /// there before.
+    pub(super) fn put_back(&mut self, task: &TaskId, wording: u64) -> bool {
+        let Some(added) = self.added.get_mut(task) else { return false };
+        (added.at, added.gone_from) = (Instant::now(), Some(wording));
+        std::mem::replace(&mut added.stood, true)
+    }
+
+    /// Whether it was put back into a file that said exactly this. An editor with an old copy in which somebody goes on
+    /// to write says something else by now; who takes out the same once more means it.
+    pub(super) fn was_put_back(&self, task: &TaskId, wording: u64) -> bool {
+        self.added.get(task).is_some_and(|added| added.stood && added.gone_from == Some(wording))
     }
 
     /// A message that is printed now.
@@ -67,7 +97,7 @@ impl Recent {
     }
 
     pub(super) fn was_added(&self, task: &TaskId) -> bool {
-        self.added.get(task).is_some_and(|at| is_recent(*at))
+        self.added.get(task).is_some_and(|added| is_recent(added.at))
     }
 
     /// Messages printed into a session within the window, oldest first.
@@ -94,7 +124,7 @@ impl Recent {
             return;
         }
         self.forgot = Some(Instant::now());
-        self.added.retain(|_, at| is_recent(*at));
+        self.added.retain(|_, added| is_recent(added.at));
         forget(&mut self.marks);
         forget(&mut self.specs);
         forget(&mut self.messages);

@@ -1,6 +1,7 @@
 //! Task files: printing marks, results and new tasks, and telling a person's edits from old saves.
 
 use std::collections::{BTreeMap, HashSet, VecDeque};
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 use domain::event::Event;
 use domain::id::{SessionId, TaskId, Time};
@@ -8,9 +9,10 @@ use domain::input::Input;
 use domain::lifecycle::Lifecycle;
 use domain::state::TaskStage;
 use domain::task::{Change, Mark, Spec};
-use formats::diagnostic::Severity;
+use formats::diagnostic::{Diagnostic, Severity};
 use formats::task::{New, TaskFile};
 
+use super::Problem;
 use super::desk::Desk;
 
 /// Properties that Synod prints from the journal; a person's change of them is overwritten at the next print.
@@ -158,7 +160,7 @@ impl Desk {
 
     /// Carries out edits on one task file; notices what a person did to it on the way.
     pub(super) fn settle_tasks(&mut self, path: &str, ops: &[TaskOp], forced: bool) -> std::io::Result<()> {
-        let mut lost = false;
+        let (mut lost, mut back) = (false, Back::default());
         self.rewrite(path, forced, |desk, text, fresh| {
             let (mut file, diagnostics) = TaskFile::parse(path, text.unwrap_or_default());
             // Nothing follows from a file that does not read, nor from any while nobody knows who takes what.
@@ -173,16 +175,51 @@ impl Desk {
                 }
                 repairs = desk.compare_tasks(path, &file, text.is_some(), broken);
             }
+            let wording = if repairs.is_empty() { 0 } else { wording(text.unwrap_or_default()) };
             carry_out_all(&mut file, ops.iter().chain(&repairs));
+            back = Back::of(&file, &repairs, wording);
             let is_gone = |op: &TaskOp| matches!(op, TaskOp::GiveId { id, .. } if file.find(id).is_none());
             lost = ops.iter().any(is_gone);
             Some(file.text().to_owned())
         })?;
+        self.tell_put_back(path, back);
+        for op in ops {
+            match op {
+                TaskOp::Add { spec, .. } => self.recent.stands(&spec.id),
+                TaskOp::GiveId { id, .. } => self.recent.stands(id),
+                _ => {}
+            }
+        }
         if lost {
             // Something took it away before it had its name: it is printed again by who compares.
             self.look_again(path);
         }
         Ok(())
+    }
+
+    /// Tells people that what they may have taken out stands there again.
+    fn tell_put_back(&mut self, path: &str, back: Back) {
+        for (id, line) in back.tasks {
+            // What was never printed before is news and nothing that anybody took out.
+            if !self.recent.put_back(&id, back.wording) {
+                continue;
+            }
+            let is_open = self.state.tasks.get(&id).is_some_and(|task| task.stage == TaskStage::Open);
+            let help = match is_open {
+                true => "if you meant to remove it, take it out once more, or mark it [-]",
+                false => "if you meant to end it, mark it [-]",
+            };
+            let message =
+                format!("{id} stands here again: the file was saved from a copy that is older than it");
+            let diagnostic = Diagnostic {
+                severity: Severity::Warning,
+                line,
+                help: Some(help.to_owned()),
+                ..super::problems::of_file(path, message)
+            };
+            // Nobody may listen, or not fast enough.
+            _ = self.tell.try_send(Problem { diagnostic });
+        }
     }
 
     /// What a file says beyond what was printed: inputs for what people did, repairs for what an old save undid.
@@ -317,12 +354,11 @@ impl Desk {
             .collect();
         let mut repairs = Vec::new();
         let mut doubtful = false;
+        let wording = if missing.is_empty() { 0 } else { wording(file.text()) };
         for id in missing {
-            if self.recent.was_added(&id) {
-                self.recent.task(&id);
-            }
             let Some(task) = self.state.tasks.get(&id) else { continue };
-            if self.recent.was_added(&id) {
+            let is_meant = task.stage == TaskStage::Open && self.recent.was_put_back(&id, wording);
+            if self.recent.was_added(&id) && !is_meant {
                 repairs.push(TaskOp::Add {
                     spec: Box::new(task.spec.clone()),
                     mark: self.state.mark_of(task),
@@ -338,6 +374,7 @@ impl Desk {
                 }
             } else if !task.is_ended() {
                 if self.is_confirmed(path) {
+                    self.recent.forget_task(&id);
                     said.push(Input::TaskGone { task: id });
                 } else {
                     doubtful = true;
@@ -350,6 +387,41 @@ impl Desk {
         }
         repairs
     }
+}
+
+/// Tasks that a file lacked and has again, with the lines at which they stand.
+#[derive(Default)]
+struct Back {
+    tasks: Vec<(TaskId, usize)>,
+    /// What the file said without them.
+    wording: u64,
+}
+
+impl Back {
+    fn of(file: &TaskFile, repairs: &[TaskOp], wording: u64) -> Self {
+        let added = repairs.iter().filter_map(|op| match op {
+            TaskOp::Add { spec, .. } => Some((spec.id.clone(), file.tasks().get(file.find(&spec.id)?)?.line)),
+            _ => None,
+        });
+        Self { tasks: added.collect(), wording }
+    }
+}
+
+/// What a person wrote in a file, in short. Neither marks nor what Synod prints counts, which change meanwhile, nor space
+/// between lines, of which some may stay behind where a task was.
+fn wording(text: &str) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    for line in text.lines().filter(|line| !line.trim().is_empty()) {
+        let words = line.trim();
+        let is_printed = |key: &&str| words.strip_prefix(*key).is_some_and(|rest| rest.starts_with(':'));
+        let is_task = words.starts_with("- [");
+        match words.get(5..).filter(|_| is_task) {
+            Some(rest) => rest.hash(&mut hasher),
+            None if PRINTED.iter().any(is_printed) => {}
+            None => line.trim_end().hash(&mut hasher),
+        }
+    }
+    hasher.finish()
 }
 
 /// The change that undoes `change` on top of `now`: the same field with the present value.

@@ -390,3 +390,40 @@ fn a_torn_line_waits_nonsense_is_skipped_and_a_shorter_file_is_told() {
     let told = &team.messages(&team.sessions("worker-1")[0])[0].content;
     assert!(!told.contains("It came from"), "the line does not say from whom: {told}");
 }
+
+#[test]
+fn a_task_that_is_put_back_is_told_of_and_taking_it_out_again_is_meant() {
+    const FILE: &str = "tasks/requests.task.md";
+    let team = Team::scripted("rules: [{text: never, delay_ms: 600000}]\n");
+    let up = team.up();
+    team.fine(&["task", "add", "First"]);
+    team.fine(&["task", "add", "Second", "--after", "task-001"]);
+    let without = |text: &str| {
+        let (before, task) = text.split_at(text.rfind("- [").unwrap());
+        let rest = task.lines().skip(1).skip_while(|line| line.starts_with("  "));
+        rest.fold(before.to_owned(), |text, line| text + line + "\n")
+    };
+    let line = |text: &str| text.lines().position(|line| line.contains("Second")).unwrap() + 1;
+    until_so("the first is begun", || team.mark(FILE, "task-001") == Some(Mark::Running));
+    let whole = team.read(FILE);
+    let told = || up.stderr().matches("task-002 stands here again").count();
+    team.write(FILE, without(&whole));
+    until_so("it is put back", || team.mark(FILE, "task-002") == Some(Mark::Open));
+    until_so("that is told", || told() == 1);
+    let place = format!("{FILE}:{}:1", line(&team.read(FILE)));
+    assert!(up.stderr().contains(&place) && up.stderr().contains("help: if you meant"), "{}", up.stderr());
+    // An old copy in which somebody wrote on is still an old copy.
+    team.write(FILE, without(&whole) + "<!-- a note -->\n");
+    until_so("it is put back again", || told() == 2 && team.mark(FILE, "task-002") == Some(Mark::Open));
+    team.write(FILE, without(&team.read(FILE)));
+    up.says("cancels task-002: it was taken out of its file");
+    assert_eq!(team.mark(FILE, "task-002"), None, "{}", team.read(FILE));
+    assert_eq!(told(), 2);
+    // What has begun is never ended by that.
+    team.write(FILE, "");
+    until_so("it is put back", || team.mark(FILE, "task-001") == Some(Mark::Running));
+    until_so("that is told", || up.stderr().contains("if you meant to end it, mark it [-]"));
+    team.write(FILE, "");
+    until_so("it is put back", || team.mark(FILE, "task-001") == Some(Mark::Running));
+    up.stop();
+}
