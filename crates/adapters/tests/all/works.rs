@@ -12,7 +12,7 @@ use git2::{Oid, Repository};
 use ports::tools::{Order, Outcome, Tools as _};
 use testkit::tools::order;
 
-use crate::home::{Home, write};
+use crate::home::{Home, command, write};
 use crate::reviews::commit_all;
 
 /// A coder with a worktree of a repository that has one file.
@@ -237,4 +237,21 @@ async fn who_lost_the_workspace_writes_nothing_there_any_more() {
     let late = run(&home, &alpha, 1, write("workspaces/coder-001/late", "x")).await;
     assert!(!late.ok && late.text.contains("the lock workspace:coder-001 was lost"), "{}", late.text);
     assert_eq!(files(&home), ["b", "old"]);
+}
+
+#[tokio::test]
+async fn what_a_command_deletes_is_removed_by_the_commit_and_by_the_merge() {
+    let (home, repo) = coder();
+    let alpha = of("alpha");
+    let ran = run(&home, &alpha, 1, command("rm old")).await;
+    assert!(ran.ok && ran.text.starts_with("exit code: 0"), "{}", ran.text);
+    put(&home, &alpha, "new", "new").await;
+    let act = Act::GitCommit { message: "remove it".to_owned(), paths: vec!["old".to_owned()] };
+    let said = run(&home, &alpha, 2, act).await.text;
+    assert!(said.ends_with(" on agent/coder-001:\nremoved old"), "{said}");
+    commit(&home, &alpha).await;
+    let place = submit(&home, &alpha).await;
+    assert!(merge(&home, "review-0001", "alpha", &place).await.ok);
+    assert_eq!(on(&repo, "main"), ["new"]);
+    assert!(!repo.join("old").exists(), "in the owner's own checkout too");
 }
