@@ -139,6 +139,9 @@ pub(super) fn member(rng: &mut Rng, n: u64) -> agent::Spec {
     let mut spec = agent::Spec::new(agent_id(n), role, "m");
     spec.priority = 1 + number(rng, 10);
     spec.responsibilities = vec![if rng.chance(5, 6) { "*".to_owned() } else { format!("{}:*", word(rng)) }];
+    // Half of them work in a worktree, which is that of one task at a time.
+    spec.workspace =
+        n.is_multiple_of(2).then(|| agent::Workspace { repo: Some("repo".to_owned()), ..Default::default() });
     spec.model.max_tokens = Some(500);
     spec.model.fallback = rng.chance(1, 3).then(|| "spare".to_owned());
     spec.permissions.concurrency.max_parallel_tasks = 1 + number(rng, 5);

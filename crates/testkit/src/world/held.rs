@@ -180,7 +180,7 @@ fn check_session(state: &State, id: &SessionId, session: &Session) -> Result<(),
 
 /// What may still be there when all has ended, by where it stands in the state; `*` is any name. Everything else that has
 /// content is held by something: whatever is added to the state is held until it is named here.
-const KEPT: [&str; 58] = [
+const KEPT: [&str; 59] = [
     "seq",
     "at",
     "settings",
@@ -196,6 +196,7 @@ const KEPT: [&str; 58] = [
     "dangling",
     "startable/passed",
     "locks/fence",
+    "locks/last",
     "reviews/by_id",
     "reviews/by_task",
     "agents/*/terminated",

@@ -4,11 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use domain::effect::Effect;
 use domain::event::{Event, Finish, Tail};
-use domain::id::{CallId, MessageId, Seq, SessionId, TaskId, Ticket, Time};
+use domain::id::{CallId, LockName, MessageId, Seq, SessionId, TaskId, Ticket, Time};
 use domain::lifecycle::Lifecycle;
+use domain::lock::Holder;
+use domain::lock::workspace::WORKSPACE;
 use domain::review::Review;
 use domain::state::{Requester, Session, Stage, State, Step};
 use domain::tool::{Nature, Want};
+use domain::waits::{Node, would_stand_still};
 
 use super::bonds::Bonds;
 use super::held;
@@ -377,7 +380,9 @@ impl Ledger {
             let has_to_answer =
                 |session: &Session| session.unread || !matches!(session.stage, Stage::Resting | Stage::Over);
             let awaits = asked.filter_map(|id| state.sessions.get(id)).any(has_to_answer);
-            if !(nobody || blocked || waits || cut || parked || waits_to_begin || awaits) {
+            // Work of the same agent is before it, and does not wait for it in turn.
+            let after = task.session().is_some_and(|session| waits_for_workspace(state, session));
+            if !(nobody || blocked || waits || cut || parked || waits_to_begin || awaits || after) {
                 return Err(Broken(format!("{id} hangs in {:?} although nothing is in its way", task.stage)));
             }
         }
@@ -470,6 +475,9 @@ fn check_locks(state: &State) -> Result<(), Broken> {
         if over(&holder.session) {
             return Err(Broken(format!("{} has ended and has {name}", holder.session)));
         }
+        if name.as_str().starts_with(WORKSPACE) {
+            check_workspace(state, name, holder)?;
+        }
         for waiter in &lock.queue {
             let pending = state.sessions.get(&waiter.session).and_then(|s| s.pending(&waiter.call));
             if !pending.is_some_and(|p| matches!(&p.step, Step::Locking { name: of, .. } if of == name)) {
@@ -481,6 +489,24 @@ fn check_locks(state: &State) -> Result<(), Broken> {
         }
     }
     Ok(())
+}
+
+fn waits_for_workspace(state: &State, id: &SessionId) -> bool {
+    let mut waits = state.locks.of(id).filter(|(name, lock)| {
+        name.as_str().starts_with(WORKSPACE) && lock.queue.iter().any(|waiter| waiter.session == *id)
+    });
+    waits.any(|(name, _)| would_stand_still(state, id, vec![Node::Lock(name.clone())]).is_none())
+}
+
+/// In a workspace stands the work of one who is at it, or waits for somebody with it.
+fn check_workspace(state: &State, name: &LockName, holder: &Holder) -> Result<(), Broken> {
+    let session = &state.sessions[&holder.session];
+    let is_own = name.as_str() == format!("{WORKSPACE}{}", session.agent);
+    let is_at_it = matches!(session.lifecycle, Lifecycle::Working | Lifecycle::Blocked);
+    match is_own && is_at_it && holder.until.is_none() {
+        true => Ok(()),
+        false => Err(Broken(format!("{} rests and has {name}", holder.session))),
+    }
 }
 
 fn check_approvals(state: &State) -> Result<(), Broken> {

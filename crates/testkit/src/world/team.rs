@@ -44,6 +44,9 @@ pub(super) fn opening(rng: &mut Rng) -> Vec<Input> {
         let mut spec = agent::Spec::new(agent_id(n), role, "m");
         spec.priority = 1 + number(rng, 10);
         spec.responsibilities = vec![format!("{}:*", word(rng))];
+        spec.workspace = n
+            .is_multiple_of(2)
+            .then(|| agent::Workspace { repo: Some("repo".to_owned()), ..Default::default() });
         spec.permissions.concurrency.max_parallel_tasks = 1 + number(rng, 3);
         spec.permissions.concurrency.task_timeout_ms = 5_000 + rng.below(60_000);
         if rng.chance(1, 4) {
