@@ -99,6 +99,9 @@ pub enum Channel {
     Task,
     /// From one to another, or to all.
     Direct,
+    /// What Synod tells an agent of the rules: a lock that was taken away, words that were never read, what was kept of an
+    /// agent that is over.
+    Control,
     /// What conversations do: begin, wait, end. Told to people only: two agents that heard of each other's moves would keep
     /// each other awake for ever.
     State,
@@ -106,13 +109,14 @@ pub enum Channel {
 
 impl Channel {
     /// All of them.
-    pub const ALL: [Self; 3] = [Self::Task, Self::Direct, Self::State];
+    pub const ALL: [Self; 4] = [Self::Task, Self::Direct, Self::Control, Self::State];
 
     /// The word in files.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Task => "task",
             Self::Direct => "direct",
+            Self::Control => "control",
             Self::State => "state",
         }
     }

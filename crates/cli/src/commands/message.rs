@@ -26,6 +26,8 @@ const LOOK_AGAIN: Duration = Duration::from_millis(500);
 const EVENTS_AT_ONCE: usize = 1_000;
 /// `type:` of what stands on the channel `state`.
 const STATE_CHANGE: &str = "state_change";
+/// Who tells agents what became of tasks, and what the rules did.
+const SYNOD: &str = "synod";
 /// `type:` of what stands on the channel `task`.
 const TASK: &str = "task";
 
@@ -153,10 +155,14 @@ fn letter(head: &Head, item: &MessageItem) -> Option<Letter> {
     if !is_sent {
         return None;
     }
-    let is_task = item.envelope.is_none() && !item.from.starts_with("agent:") && head.task.is_some();
+    let is_task = !item.from.starts_with("agent:") && head.task.is_some();
     let begins = item.id.as_ref().is_some_and(|id| id.as_str() == "m-0001");
     let person = item.from.starts_with("person");
-    let channel = if is_task && (begins || !person) { Channel::Task } else { Channel::Direct };
+    let channel = match &item.envelope {
+        Some(_) if item.from == SYNOD => Channel::Control,
+        None if item.from == SYNOD || (is_task && (begins || !person)) => Channel::Task,
+        Some(_) | None => Channel::Direct,
+    };
     let named = item.envelope.as_ref().and_then(|envelope| envelope.channel.clone());
     Some(Letter {
         session: head.session.clone(),

@@ -129,6 +129,11 @@ fn a_write_waits_for_who_has_the_file_until_a_person_takes_the_lock_away() {
     until_so("the first ends", || team.mark(TASKS, "task-001") == Some(Mark::Done));
     let told = team.talk("worker-1");
     assert!(told.iter().any(|m| m.content.contains("took the lock file:memory/notes.md away")), "{told:?}");
+    let listed = team.fine(&["message", "list", "--channel", "control"]);
+    assert!(
+        listed.contains(" notification ") && listed.contains("took the lock file:memory/notes.md away"),
+        "{listed}"
+    );
     up.stop();
     team.is_in_order();
     let log = team.read("log/audit.jsonl");

@@ -78,7 +78,7 @@ fn a_request_and_its_answer_are_seen_with_all_that_stands_on_them() {
     assert_eq!(list(&team, &["--channel", "task"]).len(), 0);
     let ran = team.synod(&["message", "list", "--channel", "smoke"]);
     assert_eq!(
-        (ran.code, ran.stderr.contains("there are: task, direct, state")),
+        (ran.code, ran.stderr.contains("there are: task, direct, control, state")),
         (2, true),
         "{}",
         ran.stderr

@@ -10,7 +10,9 @@ use crate::event::{Event, Finish};
 use crate::id::{AgentId, ApprovalId, CallId, SessionId, TaskId, Time};
 use crate::label::Label;
 use crate::lifecycle::Lifecycle;
+use crate::message::{Envelope, Kind};
 use crate::refused::Refused;
+use crate::session::Message;
 use crate::spawn::{self, MADE_IN, Order, Origin, Rejected};
 use crate::state::{Agent, Session, State};
 use crate::task::End;
@@ -247,7 +249,7 @@ fn give_back(state: &State, at: Time, gone: &BTreeSet<&AgentId>, why: &str) -> V
     let tell = |(sender, whom): (&Agent, BTreeSet<&AgentId>)| {
         let whom: Vec<&str> = whom.into_iter().map(AgentId::as_str).collect();
         let text = format!("{} has not read what you wrote: {why}", whom.join(", "));
-        intake::tell_agent(state, at, sender, None, said(at, "synod", text, Label::team()), None)
+        intake::tell_agent(state, at, sender, None, notice(at, text), None)
     };
     told.flat_map(tell).collect()
 }
@@ -261,10 +263,15 @@ pub(super) fn cleaned_up(state: &State, at: Time, agent: &AgentId, kept: &[Strin
         .filter(|id| state.sessions.get(*id).is_some_and(|session| session.lifecycle != Lifecycle::Complete));
     if let Some(session) = open.filter(|_| !kept.is_empty()).cloned() {
         let text = format!("of what {agent} did, something is kept: {}", kept.join("; "));
-        let message = said(at, "synod", text, Label::team());
+        let message = notice(at, text);
         events.push(Event::MessageAdded { session, message, asker: None, in_file: false });
     }
     events
+}
+
+fn notice(at: Time, text: String) -> Message {
+    let envelope = Envelope { kind: Kind::Notification, ..Envelope::default() };
+    Message { envelope: Some(Box::new(envelope)), ..said(at, "synod", text, Label::team()) }
 }
 
 /// The conversations that are over by these events.
