@@ -318,7 +318,8 @@ impl World {
         if self.scene == Scene::Home {
             return Ok(Next::Over);
         }
-        if !self.eased {
+        // A disk that broke may have taken the change along; a file is read again.
+        if !self.eased || !state.settings.budgets.is_none() {
             self.eased = true;
             let mut settings = state.settings.clone();
             settings.budgets = Default::default();
