@@ -383,9 +383,13 @@ pub fn line(state: &State, id: &SessionId) -> Vec<Link> {
 
 /// The delegation that a conversation is the work of.
 fn under_way<'a>(state: &'a State, id: &SessionId) -> Option<&'a Delegation> {
-    let task = state.sessions.get(id)?.task.as_ref()?;
+    let session = state.sessions.get(id)?;
+    let task = session.task.as_ref()?;
     let is_its = state.tasks.get(task).is_some_and(|task| task.session() == Some(id));
-    state.delegations.of_task(task).filter(|delegation| is_its && !delegation.status.is_over())
+    // Who was given the work since then was not trusted with what went along.
+    let is_meant = |delegation: &&Delegation| delegation.target == session.agent;
+    let found = state.delegations.of_task(task).filter(is_meant);
+    found.filter(|delegation| is_its && !delegation.status.is_over())
 }
 
 /// The names in a chain as it stands in files.

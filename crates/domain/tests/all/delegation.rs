@@ -640,6 +640,18 @@ fn a_context_goes_along_to_who_got_the_work_and_is_gone_however_that_ends() {
 }
 
 #[test]
+fn who_is_given_delegated_work_later_gets_nothing_along() {
+    let mut home = team();
+    home.task("is the disk fine?", "executor-001");
+    home.wants("executor-001", &[with_context("executor-002", "plan")]);
+    let mut spec = home.get(&id("task-002")).spec.clone();
+    spec.assignee = Some(AgentId::new("executor-003"));
+    home.give(Input::TaskRead { spec: Box::new(spec), mark: Mark::Running, result: String::new() });
+    assert_eq!(home.calls_to_model("executor-003").len(), 1, "it goes on with the other");
+    assert_eq!(gone_along(&home, "task-002"), Vec::<String>::new());
+}
+
+#[test]
 fn what_is_made_for_delegated_work_gets_nothing_along_and_each_hand_names_anew() {
     let mut home = team();
     home.task("is the disk fine?", "executor-001");
