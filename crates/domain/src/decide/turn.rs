@@ -133,6 +133,10 @@ fn gate_call(
             let (more, waits) =
                 carry_out(state, at, (id, session), (&pending.call, index), act, &came_through);
             events.extend(more);
+            // Who ends what it works for itself has ended with it.
+            if spawn::stopped_by(&events).contains(id) {
+                return events;
+            }
             settle(events, id, session, rest, waits)
         }
         (Verdict::Allow, None) | (Verdict::Allow | Verdict::Ask { .. }, Some(_)) => {
@@ -220,8 +224,10 @@ fn carry_out(
         Act::TerminateAgent { .. } => spawn::end_asked(state, at, (id, session), act),
         act => inside::perform(state, at, id, session, act),
     };
-    let message = result(at, &call.id, text);
-    events.push(Event::CallFinished { session: id.clone(), finish, message, wrote: Vec::new() });
+    if !spawn::stopped_by(&events).contains(id) {
+        let message = result(at, &call.id, text);
+        events.push(Event::CallFinished { session: id.clone(), finish, message, wrote: Vec::new() });
+    }
     (events, None)
 }
 

@@ -79,6 +79,21 @@ fn at_work() -> Home {
 }
 
 #[test]
+fn who_terminates_the_agent_that_it_works_for_ends_with_that_work() {
+    let mut home = at_work();
+    let child = spawned(&mut home, "boss-001", "boss");
+    home.says("boss-001", "done");
+    home.write(&child, "look");
+    home.wants(&child, &[delegate("boss-001", "look")]);
+    home.wants("boss-001", &[read("a"), terminate(&child)]);
+    let gone = &home.state.agents[&AgentId::new(child)];
+    assert!(gone.terminated.is_some() && gone.sessions.is_empty());
+    assert_eq!(home.end(&TaskId::new("task-002")), Some(End::Cancelled));
+    assert!(home.state.sessions.values().all(|session| session.lifecycle == Lifecycle::Complete));
+    assert!(home.calls_to_tools("boss-001").is_empty());
+}
+
+#[test]
 fn an_agent_makes_another_that_works_for_it() {
     let mut home = at_work();
     let child = spawned(&mut home, "boss-001", "executor");
