@@ -30,10 +30,17 @@ pub(super) struct Bonds {
     checks: BTreeMap<ReviewId, BTreeMap<Check, bool>>,
     /// Commits that somebody approved, and who.
     approved: BTreeMap<(ReviewId, String), AgentId>,
+    /// Steps of plans that a person opened again, which is a yes to them.
+    let_go: BTreeSet<TaskId>,
 }
 
 impl Bonds {
     pub(super) fn saw(&mut self, before: &State, event: &Event) -> Result<(), Broken> {
+        if let Event::TaskReopened { task, by } = event
+            && by.starts_with("person:")
+        {
+            self.let_go.insert(task.clone());
+        }
         self.saw_team(before, event)?;
         self.saw_review(before, event)?;
         self.saw_act(before, event)
@@ -77,7 +84,9 @@ impl Bonds {
                 None
             }
             Event::TaskStarted { task, .. } => {
-                begins(before, task)?;
+                if !self.let_go.contains(task) {
+                    begins(before, task)?;
+                }
                 before.tasks.get(task).and_then(|task| task.spec.assignee.clone())
             }
             _ => None,

@@ -29,8 +29,8 @@ pub(super) struct Outside {
     grants: BTreeMap<&'static str, Acl>,
     /// What each try was begun with.
     begun: BTreeMap<Ticket, Review>,
-    /// Through whose hands the work went that each look at a context is a part of.
-    lines: BTreeMap<Ticket, Vec<Link>>,
+    /// Through whose hands the work went that each look at a context is a part of. After a crash numbers are given again.
+    lines: BTreeMap<(Ticket, AgentId), Vec<Link>>,
 }
 
 /// What came of a tool.
@@ -63,9 +63,9 @@ impl Outside {
 
     /// A try begins: hands look up the review that it is about, and what went along with the work.
     pub(super) fn begin(&mut self, state: &State, effect: &Effect) -> Option<&Review> {
-        let Effect::RunTool { ticket, session, call, .. } = effect else { return None };
+        let Effect::RunTool { ticket, session, agent, call, .. } = effect else { return None };
         if let Want::Act(Act::ContextGet { .. } | Act::ContextPut { .. }) = &call.want {
-            self.lines.insert(*ticket, delegation::line(state, session));
+            self.lines.insert((*ticket, agent.clone()), delegation::line(state, session));
         }
         let review = of_call(state, session, call)?.clone();
         let review = self.begun.entry(*ticket).or_insert(review);
@@ -90,7 +90,7 @@ impl Outside {
                 let writes = matches!(act, Act::ContextPut { .. });
                 let wanted = if writes { Access::ReadWrite } else { Access::Read };
                 let acl = self.grants.get(context.as_str()).cloned().unwrap_or_default();
-                let line = self.lines.get(&ticket).map_or(&[][..], Vec::as_slice);
+                let line = self.lines.get(&(ticket, agent.id.clone())).map_or(&[][..], Vec::as_slice);
                 let asker = Asker { line, ..Asker::of(agent) };
                 let ok = ok && acl.judge(asker, context, wanted, now).is_ok();
                 let none = Vec::new();
@@ -128,7 +128,7 @@ impl Outside {
         let made = agent.spawned_by.as_ref().is_some_and(|origin| !origin.agents().is_empty());
         let closed = agent.permissions.can_access_context == Some(false);
         let role = (!made).then_some(agent.role.as_str());
-        let line = self.lines.get(&ticket).map_or(&[][..], Vec::as_slice);
+        let line = self.lines.get(&(ticket, agent.id.clone())).map_or(&[][..], Vec::as_slice);
         let mut above = None;
         for link in line {
             let passes = link.passed.iter().any(|pass| pass.context == name);
@@ -136,8 +136,10 @@ impl Outside {
                 link.role.as_deref().is_some_and(|role| self.granted(name, &link.agent, Some(role), now));
             above = Some(above.is_none_or(|above| above) && (own || (passes && above == Some(true))));
         }
-        let came_along = line.last().is_some_and(|own| own.agent == agent.id) && above == Some(true);
-        !closed && (self.granted(name, &agent.id, role, now) || came_along)
+        // What came along was looked up when the call began.
+        let is_open = |own: &Link| own.agent == agent.id && own.role.is_some();
+        let came_along = line.last().is_some_and(is_open) && above == Some(true);
+        (!closed && self.granted(name, &agent.id, role, now)) || came_along
     }
 
     fn granted(&self, name: &str, agent: &AgentId, role: Option<&str>, now: Time) -> bool {
