@@ -85,12 +85,17 @@ fn who_terminates_the_agent_that_it_works_for_ends_with_that_work() {
     home.says("boss-001", "done");
     home.write(&child, "look");
     home.wants(&child, &[delegate("boss-001", "look")]);
-    home.wants("boss-001", &[read("a"), terminate(&child)]);
+    let (own, _) = home.thinking("boss-001");
+    let events = home.wants("boss-001", &[delegate("executor-001", "look"), terminate(&child)]);
+    let results =
+        events.iter().filter(|event| matches!(event, Event::CallFinished { session, .. } if *session == own));
+    assert_eq!(results.count(), 2, "one for each call");
     let gone = &home.state.agents[&AgentId::new(child)];
     assert!(gone.terminated.is_some() && gone.sessions.is_empty());
-    assert_eq!(home.end(&TaskId::new("task-002")), Some(End::Cancelled));
+    for task in ["task-002", "task-003"] {
+        assert_eq!(home.end(&TaskId::new(task)), Some(End::Cancelled));
+    }
     assert!(home.state.sessions.values().all(|session| session.lifecycle == Lifecycle::Complete));
-    assert!(home.calls_to_tools("boss-001").is_empty());
 }
 
 #[test]
