@@ -88,8 +88,8 @@ pub enum Command {
     /// Show what waits for you: approvals, plans on hold, tasks for `human`.
     #[command(after_help = "Example: synod inbox")]
     Inbox,
-    /// Approve what an agent asked for.
-    #[command(after_help = "Example: synod approve approval-0001")]
+    /// Approve what an agent asked for, or let a plan on hold begin.
+    #[command(after_help = "Example: synod approve approval-0001\n         synod approve task-003")]
     Approve {
         /// Which; see `synod inbox`.
         #[arg(required_unless_present = "all", conflicts_with = "all")]
@@ -98,7 +98,7 @@ pub enum Command {
         #[arg(long)]
         all: bool,
     },
-    /// Reject what an agent asked for.
+    /// Reject what an agent asked for, or cancel a plan on hold.
     #[command(after_help = "Example: synod reject approval-0001 --reason \"use the staging database\"")]
     Reject {
         /// Which; see `synod inbox`.
@@ -451,6 +451,18 @@ pub enum TaskCommand {
         /// Ask a person before each act with an effect.
         #[arg(long)]
         approval_required: bool,
+    },
+    /// Mark a task, as in its file: what is done or cancelled ends, what is opened begins again.
+    #[command(after_help = "Example: synod task mark task-005 done --why \"the new key is in the safe\"")]
+    Mark {
+        /// Which.
+        id: String,
+        /// done, failed, cancelled or open.
+        #[arg(value_parser = ["done", "failed", "cancelled", "open"])]
+        mark: String,
+        /// Why; whoever waits for it is told.
+        #[arg(long, default_value = "", hide_default_value = true)]
+        why: String,
     },
     /// Ask with SQL, read-only: tables tasks, properties, depends.
     #[command(after_help = "Example: synod task query \"SELECT id, title FROM tasks WHERE mark = 'open'\"")]

@@ -101,7 +101,7 @@ fn follow(state: &State, at: Time, input: &Input) -> Result<Vec<Event>, Refused>
             Ok(intake::line(state, source, *line, from, channel.as_deref(), text))
         }
         Input::TaskRead { spec, mark, result } => intake::task_read(state, at, spec, *mark, result),
-        Input::TaskMarked { task, mark, by } => intake::task_marked(state, at, task, *mark, by),
+        Input::TaskMarked { task, mark, why, by } => intake::task_marked(state, at, task, *mark, why, by),
         Input::TaskGone { task } => finish::gone(state, at, task),
         Input::CancelWanted { what, by } => cancel::wanted(state, at, what, by),
         Input::CancelRunWanted { run, by } => cancel::run_wanted(state, at, run, by),

@@ -62,6 +62,8 @@ pub enum Input {
         task: TaskId,
         /// The new mark.
         mark: Mark,
+        /// Why, if they say so.
+        why: String,
         /// Who.
         by: String,
     },

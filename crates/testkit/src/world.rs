@@ -337,7 +337,7 @@ impl World {
             let held: BTreeSet<TaskId> = held.map(|id| TaskId::new(id.as_str())).collect();
             for task in held.into_iter().filter(|id| state.tasks.get(id).is_some_and(|t| !t.is_ended())) {
                 let mark = if self.rng.chance(2, 3) { Mark::Done } else { Mark::Cancelled };
-                inputs.push(Input::TaskMarked { task, mark, by: "dana".to_owned() });
+                inputs.push(Input::TaskMarked { task, mark, why: String::new(), by: "dana".to_owned() });
             }
             return Ok(Next::Inputs(inputs));
         }

@@ -46,6 +46,18 @@ pub enum Request {
         /// Who adds it.
         by: String,
     },
+    /// Mark a task, as a person can do in its file.
+    Mark {
+        /// Which.
+        task: String,
+        /// How.
+        mark: domain::task::Mark,
+        /// Why.
+        #[serde(default)]
+        why: String,
+        /// Who.
+        by: String,
+    },
     /// End a task, a delegation or a session, with all that is below it.
     Cancel {
         /// Its id.

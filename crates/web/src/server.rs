@@ -33,18 +33,28 @@ const PRINT_WAIT: Duration = Duration::from_secs(2);
 /// How long a server that closes waits for its last answers; longer than an answer waits for the files.
 const LAST_WORDS: Duration = Duration::from_secs(5);
 
-/// Ends when all that was decided so far stands in the files.
-pub type Printed = Arc<dyn Fn() -> Pin<Box<dyn Future<Output = ()> + Send>> + Send + Sync>;
+/// Something about the files that takes a while.
+pub type Deed = Arc<dyn Fn() -> Pin<Box<dyn Future<Output = ()> + Send>> + Send + Sync>;
 
 /// Why nothing is taken and nothing begins, if that is so.
 pub type Held = Arc<dyn Fn() -> Option<String> + Send + Sync>;
+
+/// The files of the home, as far as the server needs them.
+#[derive(Clone)]
+pub struct Files {
+    /// Ends when all that people wrote so far was read.
+    pub read: Deed,
+    /// Ends when all that was decided so far stands there: whoever reads them next finds what the answer says.
+    pub printed: Deed,
+    /// All but looks is refused while there is a reason to.
+    pub held: Held,
+}
 
 /// A bound socket; its file goes when it is dropped.
 pub struct Server {
     listener: UnixListener,
     path: PathBuf,
-    printed: Option<Printed>,
-    held: Option<Held>,
+    files: Option<Files>,
 }
 
 impl Server {
@@ -57,18 +67,12 @@ impl Server {
         let listener = UnixListener::bind(path)?;
         use std::os::unix::fs::PermissionsExt;
         std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600))?;
-        Ok(Self { listener, path: path.to_owned(), printed: None, held: None })
+        Ok(Self { listener, path: path.to_owned(), files: None })
     }
 
-    /// Lets answers wait for the files: whoever reads them next finds what the answer says.
-    pub fn after(mut self, printed: Printed) -> Self {
-        self.printed = Some(printed);
-        self
-    }
-
-    /// Refuses all but looks while there is a reason to.
-    pub fn unless(mut self, held: Held) -> Self {
-        self.held = Some(held);
+    /// Keeps in step with the files.
+    pub fn beside(mut self, files: Files) -> Self {
+        self.files = Some(files);
         self
     }
 
@@ -101,9 +105,9 @@ impl Server {
                 Ok(_) if closed.is_so() => break,
                 Ok((stream, _)) => {
                     let (handle, closed) = (handle.clone(), closed.clone());
-                    let (printed, held) = (self.printed.clone(), self.held.clone());
+                    let files = self.files.clone();
                     connections.spawn(async move {
-                        _ = talk(stream, handle, (printed, held), closed).await;
+                        _ = talk(stream, handle, files, closed).await;
                         drop(permit);
                     });
                 }
@@ -158,7 +162,7 @@ impl Drop for Server {
 async fn talk(
     stream: UnixStream,
     handle: Handle,
-    (printed, held): (Option<Printed>, Option<Held>),
+    files: Option<Files>,
     mut closed: Closed,
 ) -> std::io::Result<()> {
     let (read, mut write) = stream.into_split();
@@ -179,9 +183,15 @@ async fn talk(
         }
         let response = if line.ends_with('\n') {
             match serde_json::from_str::<Request>(&line) {
-                Ok(request) => match held.as_ref().and_then(|held| held()) {
+                Ok(request) => match files.as_ref().and_then(|files| (files.held)()) {
                     Some(reason) if !goes_always(&request) => Response::Refused { reason },
-                    Some(_) | None => answer(&handle, request, &mut closed).await,
+                    Some(_) | None => {
+                        if let (Some(files), Request::Mark { .. }) = (&files, &request) {
+                            // A person says it of what stands there now: a plan, say, that they have just changed.
+                            (files.read)().await;
+                        }
+                        answer(&handle, request, &mut closed).await
+                    }
                 },
                 Err(error) => Response::Bad { reason: format!("not a request: {error}") },
             }
@@ -189,11 +199,11 @@ async fn talk(
             Response::Bad { reason: format!("a request is one line of at most {REQUEST_BYTES_MAX} bytes") }
         };
         let bad = matches!(response, Response::Bad { .. });
-        if let Some(printed) = &printed
+        if let Some(files) = &files
             && matches!(response, Response::Done { .. } | Response::Awaited { .. })
         {
             // A desk that has much to do, or a file that cannot be written, must not hold up the answer.
-            _ = tokio::time::timeout(PRINT_WAIT, printed()).await;
+            _ = tokio::time::timeout(PRINT_WAIT, (files.printed)()).await;
         }
         let mut text = serde_json::to_string(&response).unwrap_or_default();
         text.push('\n');
@@ -229,6 +239,9 @@ async fn answer(handle: &Handle, request: Request, closed: &mut Closed) -> Respo
             say(handle, Input::MessageWritten { session, agent, text, urgency, by, in_file: false }).await
         }
         Request::Add { task, by } => add(handle, task, by).await,
+        Request::Mark { task, mark, why, by } => {
+            submit(handle, Input::TaskMarked { task: TaskId::new(task), mark, why, by }).await
+        }
         Request::Cancel { what, by } => submit(handle, Input::CancelWanted { what, by }).await,
         Request::CancelRun { run, by } => submit(handle, Input::CancelRunWanted { run, by }).await,
         Request::Spawn { order, by } => spawn(handle, order, by).await,

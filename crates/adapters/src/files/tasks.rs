@@ -294,7 +294,12 @@ impl Desk {
                 && matches!(item.mark, Mark::Open | Mark::Done | Mark::Failed | Mark::Cancelled);
             let meaningful = item.mark != Mark::Open || known.is_ended();
             if by_person && meaningful && !broken {
-                marked.push(Input::TaskMarked { task: id.clone(), mark: item.mark, by: "person".to_owned() });
+                marked.push(Input::TaskMarked {
+                    task: id.clone(),
+                    mark: item.mark,
+                    why: String::new(),
+                    by: "person".to_owned(),
+                });
             } else {
                 self.recent.mark(id, item.mark);
                 repairs.push(TaskOp::Mark { id: id.clone(), mark: ours });

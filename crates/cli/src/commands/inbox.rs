@@ -67,9 +67,14 @@ pub fn run(home: &Path, out: &Out) -> anyhow::Result<Exit> {
     Ok(Exit::Ok)
 }
 
-/// The ids of all approvals that wait, sorted.
-pub fn waiting(home: &Path) -> anyhow::Result<Vec<String>> {
-    Ok(view::approvals(home).waiting.into_iter().map(|w| w.request.id.to_string()).collect())
+/// The ids of all that a yes or a no is waited for: approvals, and plans on hold.
+pub fn to_decide(home: &Path) -> anyhow::Result<Vec<String>> {
+    let tasks = view::tasks::read(home);
+    let people = tasks.for_people().map(|index| &tasks.list[index]);
+    let plans = people.filter(|task| tasks.held_by(task).next().is_some());
+    let plans = plans.filter_map(|task| task.id().map(str::to_owned));
+    let approvals = view::approvals(home).waiting.into_iter().map(|waiting| waiting.request.id.to_string());
+    Ok(approvals.chain(plans).collect())
 }
 
 /// For each question about a budget, how that stands by now: the question itself says only what does not change.

@@ -10,7 +10,7 @@ use domain::id::{AgentId, ApprovalId, SessionId, TaskId};
 use domain::input::Input;
 use domain::message::Urgency;
 use domain::spawn::Order;
-use domain::task::{Priority, Spec};
+use domain::task::{Mark, Priority, Spec};
 use formats::did_you_mean;
 use serde_json::json;
 use web::api::{Request, Response};
@@ -26,7 +26,7 @@ use crate::wire::{self, Does, Worker};
 pub fn approve(home: &Path, approval: Option<&str>, out: &Out) -> anyhow::Result<Exit> {
     let which = match approval {
         Some(id) => vec![id.to_owned()],
-        None => super::inbox::waiting(home)?,
+        None => super::inbox::to_decide(home)?,
     };
     for id in &which {
         decide(home, id, true, "")?;
@@ -95,12 +95,37 @@ fn decide(home: &Path, approval: &str, approve: bool, reason: &str) -> anyhow::R
     let answer = if approve { Answer::Approved } else { Answer::Rejected { reason: reason.to_owned() } };
     let input =
         Input::Answered { approval: ApprovalId::new(approval), answer, by: person(), via: "cli".to_owned() };
-    // Plans and tasks stand beside approvals in the inbox, so they are taken for some.
+    // Plans and tasks stand beside approvals in the inbox.
     let tasks = crate::view::tasks::read(home);
     let chore = tasks.for_people().map(|index| &tasks.list[index]).find(|task| task.id() == Some(approval));
+    if chore.is_some_and(|task| tasks.held_by(task).next().is_some()) {
+        return mark(home, approval, if approve { Mark::Done } else { Mark::Cancelled }, reason);
+    }
     let help = chore.map(|task| format!("{approval} is a task: {}", tasks.how_to_answer(task)));
     let help = help.unwrap_or_else(|| "`synod inbox` shows what waits".to_owned());
     leave(home, &request, input, &help).map(|_| ())
+}
+
+pub fn mark_task(home: &Path, id: &str, word: &str, why: &str, out: &Out) -> anyhow::Result<Exit> {
+    let wanted = Mark::ALL.into_iter().find(|mark| mark.as_str() == word);
+    let Some(wanted) = wanted else {
+        let help = "give done, failed, cancelled or open";
+        return Err(fail(Exit::Usage, format!("{word} is no mark of a person"), help));
+    };
+    mark(home, id, wanted, why)?;
+    if out.json {
+        out.value(json!({ "marked": id, "mark": word }));
+    } else {
+        out.line(format!("{id} is {word}"));
+    }
+    Ok(Exit::Ok)
+}
+
+fn mark(home: &Path, task: &str, mark: Mark, why: &str) -> anyhow::Result<()> {
+    let (why, by) = (why.to_owned(), person());
+    let request = Request::Mark { task: task.to_owned(), mark, why: why.clone(), by: by.clone() };
+    let input = Input::TaskMarked { task: TaskId::new(task), mark, why, by };
+    leave(home, &request, input, "`synod task list` shows what there is").map(|_| ())
 }
 
 pub fn say(home: &Path, to: &str, text: &str, priority: &str, out: &Out) -> anyhow::Result<Exit> {

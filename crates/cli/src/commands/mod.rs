@@ -72,6 +72,9 @@ pub fn run(args: Args, out: &Out) -> anyhow::Result<Exit> {
         Command::Task(TaskCommand::List { open }) => task::list(&home::find(given)?, open, out),
         Command::Task(TaskCommand::Show { id }) => task::show(&home::find(given)?, &id, out),
         Command::Task(TaskCommand::Query { sql }) => task::query(&home::find(given)?, &sql, out),
+        Command::Task(TaskCommand::Mark { id, mark, why }) => {
+            mark::mark_task(&home::find(given)?, &id, &mark, &why, out)
+        }
         Command::Task(add @ TaskCommand::Add { .. }) => mark::add_task(&home::find(given)?, add, out),
         Command::Agent(AgentCommand::List) => agent::list(&home::find(given)?, out),
         Command::Agent(AgentCommand::Show { id, why }) => agent::show(&home::find(given)?, &id, why, out),

@@ -95,14 +95,19 @@ pub fn runtime() -> anyhow::Result<tokio::runtime::Runtime> {
 /// Serves the home's socket.
 pub fn serve(home: &Path, running: &Running) -> anyhow::Result<web::server::Serving> {
     let server = web::server::Server::bind(&wire::socket(home))?;
-    let files = running.files();
-    let server = server.after(Arc::new(move || {
-        let files = files.clone();
-        Box::pin(async move { files.settled().await })
-    }));
-    let held = running.files().held();
-    let server = server.unless(Arc::new(move || held.borrow().as_ref().map(wire::held)));
-    Ok(server.spawn(running.handle.clone()))
+    let (desk, reading, held) = (running.files(), running.files(), running.files().held());
+    let files = web::server::Files {
+        read: Arc::new(move || {
+            let files = reading.clone();
+            Box::pin(async move { files.scan().await })
+        }),
+        printed: Arc::new(move || {
+            let files = desk.clone();
+            Box::pin(async move { files.settled().await })
+        }),
+        held: Arc::new(move || held.borrow().as_ref().map(wire::held)),
+    };
+    Ok(server.beside(files).spawn(running.handle.clone()))
 }
 
 /// A person presses Ctrl-C or closes the terminal, or the system asks to stop.

@@ -197,10 +197,14 @@ impl Tasks {
 
     /// What a person does about a task that is for them.
     pub fn how_to_answer(&self, task: &Task) -> String {
-        let place = format!("in {}:{}", task.spec.file, task.line);
+        let (id, place) = (task.id().unwrap_or("-"), format!("in {}:{}", task.spec.file, task.line));
         match self.held_by(task).next() {
-            Some(_) => format!("{place}, [x] lets the plan begin and [-] cancels it"),
-            None => format!("{place}, mark it [x] when it is done, or [-] if it will not be"),
+            Some(_) => format!(
+                "`synod approve {id}` lets the plan begin and `synod reject {id}` cancels it, as [x] and [-] do {place}"
+            ),
+            None => format!(
+                "`synod task mark {id} done` when it is, or mark it [x] {place}; [-] if it will not be"
+            ),
         }
     }
 

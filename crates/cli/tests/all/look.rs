@@ -131,7 +131,7 @@ approval-0001  MEDIUM
 
 task-006  task
   Buy a disk
-  in tasks/disk.task.md:22, mark it [x] when it is done, or [-] if it will not be
+  `synod task mark task-006 done` when it is, or mark it [x] in tasks/disk.task.md:22; [-] if it will not be
 
 1 approval and 1 task wait for you. To answer the approval:
   synod approve approval-0001

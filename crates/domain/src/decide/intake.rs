@@ -129,6 +129,7 @@ pub(super) fn task_marked(
     at: Time,
     id: &TaskId,
     mark: Mark,
+    why: &str,
     by: &str,
 ) -> Result<Vec<Event>, Refused> {
     let task = state.tasks.get(id).ok_or_else(|| Refused::NoTask(id.clone()))?;
@@ -148,10 +149,11 @@ pub(super) fn task_marked(
         }
         false => finish::end(state, at, id, end, &result, &person),
     };
+    let why = if why.trim().is_empty() { String::new() } else { format!(": {}", why.trim()) };
     match mark {
-        Mark::Done => Ok(end(End::Done, format!("marked done by {by}"))),
-        Mark::Failed => Ok(end(End::Failed, format!("marked failed by {by}"))),
-        Mark::Cancelled => Ok(end(End::Cancelled, format!("cancelled by {by}"))),
+        Mark::Done => Ok(end(End::Done, format!("marked done by {by}{why}"))),
+        Mark::Failed => Ok(end(End::Failed, format!("marked failed by {by}{why}"))),
+        Mark::Cancelled => Ok(end(End::Cancelled, format!("cancelled by {by}{why}"))),
         Mark::Open if task.is_ended() => Ok(vec![Event::TaskReopened { task: id.clone(), by: person }]),
         Mark::Open | Mark::Running | Mark::Asking => Err(Refused::MarkNotACommand { task: id.clone(), mark }),
     }

@@ -342,7 +342,7 @@ pub fn no() -> Answer {
 
 /// A person's mark.
 pub fn marked(task: &TaskId, mark: Mark) -> Input {
-    Input::TaskMarked { task: task.clone(), mark, by: "dana".to_owned() }
+    Input::TaskMarked { task: task.clone(), mark, why: String::new(), by: "dana".to_owned() }
 }
 
 /// A person's words.

@@ -171,7 +171,12 @@ fn a_part_that_is_given_up_is_marked_too_and_a_failure_as_well() {
     home.says("coordinator-001", "I wait");
     home.wants("executor-001", &[read("inbox/mail.jsonl")]);
     ends(&mut home, "executor-001", true, &["inbox/mail.jsonl"], &[]);
-    home.give(Input::TaskMarked { task, mark: domain::task::Mark::Failed, by: "dana".to_owned() });
+    home.give(Input::TaskMarked {
+        task,
+        mark: domain::task::Mark::Failed,
+        why: String::new(),
+        by: "dana".to_owned(),
+    });
     let part = marked(&home, &TaskId::new("task-002"));
     assert_eq!(part.0.as_deref(), Some("outside from inbox/mail.jsonl"));
 }

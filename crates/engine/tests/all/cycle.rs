@@ -65,7 +65,12 @@ fn a_cycle_without_events_writes_nothing() {
 fn a_refused_input_leaves_nothing_and_keeps_nobody_else_back() {
     let (_, mut engine) = at_work();
     let nothing = TaskId::new("task-099");
-    let refused = Input::TaskMarked { task: nothing.clone(), mark: Mark::Done, by: "dana".to_owned() };
+    let refused = Input::TaskMarked {
+        task: nothing.clone(),
+        mark: Mark::Done,
+        why: String::new(),
+        by: "dana".to_owned(),
+    };
     let cycle = engine.cycle(NOW, &[wanted(), refused, wanted()]).unwrap();
     assert_eq!(cycle.answers, [Ok(()), Err(Refused::NoTask(nothing)), Ok(())]);
     assert_eq!(engine.state().tasks.len(), 3);
@@ -97,7 +102,8 @@ fn while_it_winds_down_nothing_new_begins_and_time_stands_still() {
 fn what_is_due_happens_before_what_comes_in() {
     let (_, mut engine) = at_work();
     let task = TaskId::new("task-001");
-    let done = Input::TaskMarked { task: task.clone(), mark: Mark::Done, by: "dana".to_owned() };
+    let done =
+        Input::TaskMarked { task: task.clone(), mark: Mark::Done, why: String::new(), by: "dana".to_owned() };
     engine.cycle(NOW.plus_ms(60_000), &[done]).unwrap();
     let kept: Vec<&str> = engine.state().tasks[&task].result.split(':').collect();
     assert_eq!(kept[0], "marked done by dana", "first it failed by its time, then a person corrected it");

@@ -350,6 +350,7 @@ pub(super) fn meddle(rng: &mut Rng, state: &State) -> Input {
         18 => Input::TaskMarked {
             task: some_task(rng, state).unwrap_or_else(|| TaskId::new("task-001")),
             mark: rng.pick(&super::COMMANDS).copied().unwrap_or(Mark::Done),
+            why: String::new(),
             by,
         },
         19 | 20 => {

@@ -138,6 +138,7 @@ pub(super) fn meddle(rng: &mut Rng, state: &State) -> Input {
         4 => Input::TaskMarked {
             task: task_id(rng),
             mark: rng.pick(&COMMANDS).copied().unwrap_or(domain::task::Mark::Done),
+            why: String::new(),
             by: "dana".to_owned(),
         },
         5 => Input::TaskGone { task: task_id(rng) },
