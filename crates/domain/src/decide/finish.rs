@@ -284,7 +284,7 @@ pub(super) fn end_parts_too(
     events.extend(stop_worker(state, at, task, acting, &format!("{id} is {}", end.mark().as_str())));
     events.extend(mark_origin(state, task));
     events.push(Event::TaskEnded { task: id.clone(), end, result: result.to_owned(), by: by.to_owned() });
-    events.extend(tell_requester(after.as_ref().unwrap_or(state), at, task, end, result, acting));
+    events.extend(tell_requester(after.as_deref().unwrap_or(state), at, task, end, result, acting));
     events
 }
 

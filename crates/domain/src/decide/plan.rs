@@ -1,5 +1,6 @@
 //! Making a plan: a task for each step, in a file of its own that a person can edit before and while it runs.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use crate::decide::{finish, intake};
@@ -125,13 +126,13 @@ pub(super) fn joined(state: &State, spec: &task::Spec) -> Vec<Event> {
 
 /// A plan does not get its yes: what waits for it never begins. Also what is so by then. Who planned is told once for all of
 /// it, by the last; if `hold` itself ends only now, by that.
-pub(super) fn turned_down(
-    state: &State,
+pub(super) fn turned_down<'a>(
+    state: &'a State,
     at: Time,
     hold: &Task,
     by: &str,
     acting: Option<&SessionId>,
-) -> (Vec<Event>, State) {
+) -> (Vec<Event>, Cow<'a, State>) {
     let id = &hold.spec.id;
     let held = |task: &&Task| !task.is_ended() && plan::hold_of(task).as_ref() == Some(id);
     let held: Vec<&TaskId> = state.tasks.values().filter(held).map(|task| &task.spec.id).collect();
@@ -139,13 +140,13 @@ pub(super) fn turned_down(
     let planner = finish::asker_of(state, hold);
     let is_for_planner =
         |event: &Event| matches!(event, Event::MessageAdded { session, .. } if Some(session) == planner);
-    let mut after = state.clone();
+    let mut after = Cow::Borrowed(state);
     let mut events = Vec::new();
     for (place, task) in held.iter().enumerate() {
         let mut ended = finish::end_parts_too(&after, at, task, End::Cancelled, &reason, by, acting);
         let is_told = place + 1 == held.len() && hold.is_ended();
         ended.retain(|event| is_told || !is_for_planner(event));
-        ended.iter().for_each(|event| after.apply(at, event));
+        ended.iter().for_each(|event| after.to_mut().apply(at, event));
         events.extend(ended);
     }
     (events, after)
