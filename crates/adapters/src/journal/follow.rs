@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::Duration;
 
+use notify::event::ModifyKind;
 use notify::{Config, Event, EventKind, PollWatcher, RecursiveMode, Watcher};
 
 /// How often to look where the system says nothing (a network file system, or too many watches).
@@ -74,6 +75,8 @@ fn handler(folder: PathBuf, wake: SyncSender<()>) -> impl FnMut(notify::Result<E
 /// Whether there may be more to read. Reading makes files beside the journal and takes them away: that is nothing new.
 fn concerns(folder: &Path, event: &Event) -> bool {
     let (made, written) = match event.kind {
+        // SQLite gives the files that it opens to whom the journal belongs, if it runs as root: whoever reads, too.
+        EventKind::Modify(ModifyKind::Metadata(_)) => (false, false),
         EventKind::Create(_) | EventKind::Remove(_) => (true, false),
         EventKind::Modify(_) => (true, true),
         EventKind::Any | EventKind::Access(_) | EventKind::Other => (false, false),
@@ -88,9 +91,10 @@ fn concerns(folder: &Path, event: &Event) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use notify::event::{AccessKind, CreateKind, ModifyKind, RemoveKind};
+    use notify::event::{AccessKind, CreateKind, MetadataKind, RemoveKind};
 
     use super::*;
+    use crate::journal::Sqlite;
 
     #[test]
     fn what_reading_leaves_behind_is_no_change() {
@@ -98,7 +102,8 @@ mod tests {
         let concerns = |kind, path: &str| concerns(folder, &Event::new(kind).add_path(folder.join(path)));
         let (created, removed) = (EventKind::Create(CreateKind::File), EventKind::Remove(RemoveKind::File));
         let (written, read) = (EventKind::Modify(ModifyKind::Any), EventKind::Access(AccessKind::Any));
-        for kind in [created, removed, read] {
+        let owned = EventKind::Modify(ModifyKind::Metadata(MetadataKind::Any));
+        for kind in [created, removed, read, owned] {
             assert!(!concerns(kind, "journal.db-wal"), "{kind:?}");
         }
         for kind in [created, removed, written, read] {
@@ -107,5 +112,22 @@ mod tests {
         assert!(concerns(written, "journal.db-wal") && concerns(written, "journal.db"));
         assert!(concerns(created, "journal.db") && concerns(created, "") && concerns(removed, ""));
         assert!(!concerns(read, "journal.db"));
+    }
+
+    #[test]
+    fn who_reads_does_not_wake_itself() {
+        let home = tempfile::tempdir().unwrap();
+        std::fs::create_dir(home.path().join(".synod")).unwrap();
+        let path = home.path().join(".synod/journal.db");
+        // It goes away without closing, as one that is killed, and its files beside the journal stay.
+        std::mem::forget(Sqlite::open(&path).unwrap());
+        let mut changes = Changes::of(home.path()).unwrap();
+        for _ in 0..10 {
+            drop(Sqlite::open_read_only(&path).unwrap());
+            if !changes.wait(Some(Duration::from_millis(100))) {
+                return;
+            }
+        }
+        panic!("it reads again and again what it has read");
     }
 }
