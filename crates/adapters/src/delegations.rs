@@ -11,12 +11,10 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use domain::context::Pass;
-use domain::delegation::{Delegation, Delegations, Status};
+use domain::delegation::{Delegation, Delegations};
 use domain::event::Event;
-use domain::id::{DelegationId, Seq, TaskId, Time};
+use domain::id::{DelegationId, Seq, TaskId};
 use domain::state::State;
-use domain::task::End;
-use domain::{RESULT_BYTES_MAX, cut};
 use ports::printer::{Printer, Recorded};
 use rusqlite::{Connection, ErrorCode, OpenFlags, Result, params};
 
@@ -227,8 +225,9 @@ impl Writer {
     }
 
     fn take(&mut self, batch: &[Recorded]) {
-        let changed: Vec<DelegationId> =
-            batch.iter().filter_map(|recorded| self.follow(recorded.at, &recorded.event)).collect();
+        let follow =
+            |recorded: &Recorded| self.all.follow(recorded.at, &recorded.event).map(|known| known.id.clone());
+        let changed: Vec<DelegationId> = batch.iter().filter_map(follow).collect();
         match self.behind {
             Some(due) if due > Instant::now() => {}
             Some(_) => self.catch_up(),
@@ -274,55 +273,6 @@ impl Writer {
                 }
             }
         }
-    }
-
-    /// What an event makes of a delegation, as `apply` does it; which one it is.
-    fn follow(&mut self, at: Time, event: &Event) -> Option<DelegationId> {
-        let known = match event {
-            Event::Delegated { delegation } => {
-                let id = delegation.id.clone();
-                self.all.by_task.insert(delegation.task.clone(), id.clone());
-                self.all.by_id.insert(id.clone(), (**delegation).clone());
-                return Some(id);
-            }
-            Event::TaskStarted { task, .. } => {
-                let known = self.going(task)?;
-                (known.status, known.started) = (Status::Running, Some(at));
-                known
-            }
-            Event::DelegationCrashed { delegation, reason, retried } => {
-                let known = self.all.by_id.get_mut(delegation)?;
-                known.error = Some(reason.clone());
-                if !retried {
-                    (known.status, known.completed) = (Status::Crashed, Some(at));
-                }
-                known
-            }
-            Event::TaskReopened { task, .. } => {
-                let known = self.going(task)?;
-                known.status = Status::Pending;
-                known
-            }
-            Event::TaskEnded { task, end, result, .. } => {
-                let known = self.going(task)?;
-                let why = || Some(cut(result, RESULT_BYTES_MAX).to_owned());
-                (known.status, known.error) = match end {
-                    End::Done => (Status::Success, None),
-                    End::Failed => (Status::Failed, why()),
-                    End::Cancelled => (Status::Cancelled, why()),
-                };
-                known.completed = Some(at);
-                known
-            }
-            _ => return None,
-        };
-        Some(known.id.clone())
-    }
-
-    /// The delegation that a task was made of, unless it is over.
-    fn going(&mut self, task: &TaskId) -> Option<&mut Delegation> {
-        let id = self.all.by_task.get(task)?;
-        self.all.by_id.get_mut(id).filter(|known| !known.status.is_over())
     }
 }
 

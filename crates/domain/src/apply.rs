@@ -49,15 +49,15 @@ impl State {
             Event::TaskEdited { task, change, in_file: _ } => self.edit_task(task, change),
             Event::TaskStarted { task, session } => {
                 self.start_task(task, session);
-                self.begin_delegation(at, task);
+                self.hand_on(at, event);
             }
             Event::TaskEnded { task, end, result, by: _ } => {
-                self.end_delegation(at, task, *end, result);
+                self.hand_on(at, event);
                 self.end_task(task, *end, result);
             }
             Event::TaskVerified { .. } | Event::MessageEdited { .. } | Event::CleaningResumed { .. } => {}
             Event::TaskReopened { task, by: _ } => {
-                self.requeue_delegation(task);
+                self.hand_on(at, event);
                 self.reopen_task(task);
             }
             Event::SessionOpened { head } => self.open_session(head),

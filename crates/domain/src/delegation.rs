@@ -6,12 +6,15 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::agent;
+use crate::apply::{RESULT_BYTES_MAX, cut};
 use crate::context::{Link, Pass};
+use crate::event::Event;
 use crate::id::{AgentId, CallId, DelegationId, SessionId, TaskId, Time};
 use crate::role::{Role, glob};
 use crate::settings::WhenFull;
 use crate::spawn;
 use crate::state::{Agent, Requester, Session, State, TASK_DEPTH_MAX};
+use crate::task::End;
 
 /// The tool by which work is handed on.
 pub const TOOL: &str = "delegate";
@@ -143,6 +146,56 @@ impl Delegations {
     /// The one that a task was made of.
     pub fn of_task(&self, task: &TaskId) -> Option<&Delegation> {
         self.by_task.get(task).and_then(|id| self.by_id.get(id))
+    }
+
+    /// What an event makes of one of them; which one it is, if any. A record follows the task that was made of it, for
+    /// the state and for whoever keeps a table of them.
+    pub fn follow(&mut self, at: Time, event: &Event) -> Option<&Delegation> {
+        match event {
+            Event::Delegated { delegation } => {
+                let id = delegation.id.clone();
+                self.by_task.insert(delegation.task.clone(), id.clone());
+                self.by_id.insert(id.clone(), (**delegation).clone());
+                self.by_id.get(&id)
+            }
+            Event::DelegationCrashed { delegation, reason, retried } => {
+                let known = self.by_id.get_mut(delegation)?;
+                known.error = Some(reason.clone());
+                if !retried {
+                    (known.status, known.completed) = (Status::Crashed, Some(at));
+                }
+                Some(known)
+            }
+            Event::TaskStarted { task, .. } => {
+                let known = self.going(task)?;
+                (known.status, known.started) = (Status::Running, Some(at));
+                Some(known)
+            }
+            // The work goes to somebody else, or begins once more.
+            Event::TaskReopened { task, .. } => {
+                let known = self.going(task)?;
+                known.status = Status::Pending;
+                Some(known)
+            }
+            Event::TaskEnded { task, end, result, .. } => {
+                let known = self.going(task)?;
+                let why = || Some(cut(result, RESULT_BYTES_MAX).to_owned());
+                (known.status, known.error) = match end {
+                    End::Done => (Status::Success, None),
+                    End::Failed => (Status::Failed, why()),
+                    End::Cancelled => (Status::Cancelled, why()),
+                };
+                known.completed = Some(at);
+                Some(known)
+            }
+            _ => None,
+        }
+    }
+
+    /// The one that a task was made of, unless it is over.
+    fn going(&mut self, task: &TaskId) -> Option<&mut Delegation> {
+        let id = self.by_task.get(task)?;
+        self.by_id.get_mut(id).filter(|known| !known.status.is_over())
     }
 
     /// How long a conversation about `task` may work, if it is an agent's.

@@ -75,7 +75,6 @@ pub fn builtin() -> BTreeMap<String, Role> {
             &[ReadFiles, ExecuteTools, SpawnAgents, ApproveWork],
             &[
                 "search_files",
-                "summarize",
                 "list_sessions",
                 "read_session",
                 "slack_read",
