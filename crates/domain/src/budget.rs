@@ -6,21 +6,20 @@
 
 pub mod charge;
 pub mod question;
+pub(crate) mod waiters;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
 use self::charge::Charge;
-use crate::id::{AgentId, Seq, SessionId, TaskId, Time};
+use self::waiters::Waiters;
+use crate::id::{AgentId, SessionId, TaskId, Time};
 use crate::settings::{Provider, Settings};
-use crate::state::Work;
 use crate::usage::{self, Spent, Usage};
 
 /// An answer of which nobody said how long it may be is reserved, and asked for, with so many tokens.
 pub const ANSWER_TOKENS: u64 = 4_096;
-/// So many that wait for what others have reserved look again when some of it is free.
-const WOKEN_MAX: usize = 8;
 /// Providers that record others are followed so far.
 const RECORDS_MAX: usize = 8;
 
@@ -367,8 +366,9 @@ pub struct Ledger {
     meters: BTreeMap<String, Meter>,
     /// By conversation, then by call; the turn itself has no name.
     held: BTreeMap<SessionId, BTreeMap<String, Held>>,
-    /// By name of the node: who waits until others give back what they reserved there, longest first.
-    waiting: BTreeMap<String, BTreeSet<(Seq, Work)>>,
+    /// Who waits until others give back what they reserved.
+    #[serde(default, skip_serializing_if = "Waiters::is_empty")]
+    pub(crate) waiters: Waiters,
     /// Sessions that a budget keeps from going on.
     #[serde(default)]
     pub(crate) parked: BTreeSet<SessionId>,
@@ -553,7 +553,7 @@ impl Ledger {
 
     /// Reserves; what was reserved under the same name is given back, because nothing was sent for it.
     pub(crate) fn reserve(&mut self, settings: &Settings, at: Time, id: &SessionId, call: &str, hold: &Hold) {
-        _ = self.give_back(settings, id, call, Sent::No);
+        self.give_back(settings, id, call, Sent::No);
         self.now = self.now.max(at);
         let held = Held { hold: hold.clone(), at: self.now, left: hold.amount() };
         self.change(settings, &hold.payer, held.at, |_, meter| {
@@ -582,20 +582,14 @@ impl Ledger {
         });
     }
 
-    /// Gives back what is reserved and not used, and says who may look again.
-    pub(crate) fn give_back(
-        &mut self,
-        settings: &Settings,
-        id: &SessionId,
-        call: &str,
-        sent: Sent,
-    ) -> Vec<Work> {
-        let Some(calls) = self.held.get_mut(id) else { return Vec::new() };
+    /// Gives back what is reserved and not used, so that those may look again who wait for it.
+    pub(crate) fn give_back(&mut self, settings: &Settings, id: &SessionId, call: &str, sent: Sent) {
+        let Some(calls) = self.held.get_mut(id) else { return };
         let held = calls.remove(call);
         if calls.is_empty() {
             self.held.remove(id);
         }
-        let Some(held) = held else { return Vec::new() };
+        let Some(held) = held else { return };
         let mut names = Vec::new();
         self.change(settings, &held.hold.payer, held.at, |node, meter| {
             meter.reserved = meter.reserved.less(held.left);
@@ -605,9 +599,7 @@ impl Ledger {
             }
             names.push(node.name.clone());
         });
-        let waiting = names.iter().filter_map(|name| self.waiting.get(name)).flatten();
-        let oldest: BTreeSet<&(Seq, Work)> = waiting.collect();
-        oldest.into_iter().take(WOKEN_MAX).map(|(_, who)| who.clone()).collect()
+        names.iter().for_each(|name| self.waiters.open(name));
     }
 
     fn change(
@@ -631,19 +623,6 @@ impl Ledger {
     /// Names of sessions whose reservations are no longer needed, by what they are for.
     pub(crate) fn names(&self, id: &SessionId) -> Vec<String> {
         self.held.get(id).map(|calls| calls.keys().cloned().collect()).unwrap_or_default()
-    }
-
-    pub(crate) fn wait(&mut self, limit: &str, since: Seq, who: Work) {
-        self.waiting.entry(limit.to_owned()).or_default().insert((since, who));
-    }
-
-    pub(crate) fn wait_no_more(&mut self, limit: &str, since: Seq, who: Work) {
-        if let Some(all) = self.waiting.get_mut(limit) {
-            all.remove(&(since, who));
-            if all.is_empty() {
-                self.waiting.remove(limit);
-            }
-        }
     }
 
     /// Adds an answer to the day's list.

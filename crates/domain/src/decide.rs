@@ -213,8 +213,12 @@ fn proceed(state: &State, at: Time) -> Vec<Event> {
         return turn::attend(state, at, id, session);
     }
     if !state.can_start() {
-        // Last, so that one question tells of all that was parked.
-        return question::settle(state, at);
+        return match state.next_to_look() {
+            Some(Work::Session(id)) => vec![Event::Resumed { session: id.clone() }],
+            Some(Work::Task(id)) => vec![Event::TaskResumed { task: id.clone() }],
+            // Last, so that one question tells of all that was parked.
+            None => question::settle(state, at),
+        };
     }
     match state.next_work() {
         Some(Work::Session(id)) => turn::wake(state, at, id),

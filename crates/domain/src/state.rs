@@ -561,7 +561,8 @@ impl State {
     /// Whether the domain has nothing to do until something comes from outside: an outcome, a person, a deadline.
     pub fn is_settled(&self) -> bool {
         let is_asked = self.question_due().is_none();
-        is_asked && self.agenda.is_empty() && self.locks.is_settled() && !self.can_start()
+        let can_go_on = self.can_start() || self.next_to_look().is_some();
+        is_asked && self.agenda.is_empty() && self.locks.is_settled() && !can_go_on
     }
 
     /// What is to be asked about a budget that is used up, or to be taken back.

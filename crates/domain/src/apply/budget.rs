@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::budget::charge::{Charge, Raise, Sum};
+use crate::budget::waiters::Waiters;
 use crate::budget::{Hold, Ledger, Payer, Sent, account};
 use crate::event::{Bill, Event};
 use crate::id::{AgentId, CallId, SessionId, Time};
@@ -45,7 +46,7 @@ pub(super) fn drop_parking(
         deadlines.remove(&(until, Deadline::Window(id.clone())));
     }
     if let Some(since) = session.parked_since {
-        ledger.wait_no_more(&parked.limit, since, Work::Session(id.clone()));
+        ledger.waiters.leave(&parked.limit, &session.agent, since, Work::Session(id.clone()));
     }
 }
 
@@ -261,11 +262,10 @@ impl State {
 
     fn park(&mut self, id: &SessionId, parked: &Parked, expects: u64) {
         let seq = self.seq;
-        // It was found too large before it was sent, or what was sent is booked by itself.
-        self.give_back(id, "", Sent::No);
         let Some(session) = self.sessions.get_mut(id) else { return };
         drop_parking(session, id, &mut self.deadlines, &mut self.ledger);
         if session.lifecycle != Lifecycle::Blocked {
+            self.ledger.give_back(&self.settings, id, "", Sent::No);
             return;
         }
         let since = *session.parked_since.get_or_insert(seq);
@@ -289,8 +289,11 @@ impl State {
             self.deadlines.insert((until, Deadline::Window(id.clone())));
         }
         if parked.held {
-            self.ledger.wait(&parked.limit, since, Work::Session(id.clone()));
+            self.ledger.waiters.stop(&parked.limit, &session.agent, since, Work::Session(id.clone()));
         }
+        // It was found too large before it was sent, or what was sent is booked by itself. Given back last: it may be
+        // room for others that wait where this one stops.
+        self.ledger.give_back(&self.settings, id, "", Sent::No);
         self.refresh_session(id);
     }
 
@@ -299,12 +302,6 @@ impl State {
         let Some(session) = self.sessions.get_mut(id) else { return };
         drop_parking(session, id, &mut self.deadlines, &mut self.ledger);
         self.refresh_session(id);
-    }
-
-    /// Gives back what is reserved, and lets those look again who wait for it.
-    fn give_back(&mut self, id: &SessionId, call: &str, sent: Sent) {
-        let woken = self.ledger.give_back(&self.settings, id, call, sent);
-        self.wake_all(woken);
     }
 
     fn wake_all(&mut self, all: Vec<Work>) {
@@ -316,7 +313,7 @@ impl State {
         }
     }
 
-    /// Says once more who is stopped at which budget, from who is parked.
+    /// Says once more who is stopped at which budget, from who is parked; who waits for others looks again.
     pub(super) fn stop_parked(&mut self) {
         let who = |halt: &Halt<'_>| {
             let session = halt.session.cloned().map(Work::Session);
@@ -324,6 +321,27 @@ impl State {
         };
         let all = self.parked().filter_map(|halt| who(&halt)).collect();
         self.ledger.stop_all(all);
+        self.list_waiters();
+    }
+
+    /// Says once more who waits for others: snapshots may be from before they were listed so.
+    fn list_waiters(&mut self) {
+        let sessions = self.ledger.parked.iter().filter_map(|id| {
+            let session = self.sessions.get(id)?;
+            let parked = session.parked.as_ref().filter(|parked| parked.held)?;
+            Some((&parked.limit, &session.agent, session.parked_since?, Work::Session(id.clone())))
+        });
+        let tasks = self.ledger.parked_tasks.iter().filter_map(|id| {
+            let place = self.tasks.get(id)?.queued.as_ref()?;
+            let parked = place.parked.as_ref().filter(|parked| parked.held)?;
+            Some((&parked.limit, &place.agent, place.rank.since, Work::Task(id.clone())))
+        });
+        let mut waiters = Waiters::default();
+        for (node, agent, since, who) in sessions.chain(tasks) {
+            waiters.stop(node, agent, since, who);
+        }
+        waiters.open_all();
+        self.ledger.waiters = waiters;
     }
 
     /// Gives back what is reserved for calls that are no longer under way, and lets those look again who wait for it.
@@ -340,7 +358,7 @@ impl State {
         };
         let idle: Vec<String> = self.ledger.names(id).into_iter().filter(is_idle).collect();
         for name in idle {
-            self.give_back(id, &name, Sent::Perhaps);
+            self.ledger.give_back(&self.settings, id, &name, Sent::Perhaps);
         }
     }
 }

@@ -10,6 +10,13 @@ use crate::task::Priority;
 
 use super::messages;
 
+impl Agent {
+    /// Whether it may do one thing more at a time.
+    pub(crate) fn has_slot(&self) -> bool {
+        self.busy < self.spec.permissions.concurrency.max_parallel_tasks
+    }
+}
+
 impl State {
     /// Puts a session where it belongs: on the agenda, in its agent's queue, or neither.
     pub(super) fn place_session(&mut self, id: &SessionId, change: impl FnOnce(&mut Session)) {
@@ -154,6 +161,7 @@ impl State {
 
     /// A budget keeps a task from beginning: it keeps its place, and others have their turn. It does not wait for a slot then.
     pub(super) fn park_task(&mut self, id: &TaskId, parked: &Parked) {
+        self.drop_task_parking(id);
         let Some(place) = self.tasks.get_mut(id).and_then(|task| task.queued.as_mut()) else { return };
         if !place.admitted {
             return;
@@ -172,7 +180,7 @@ impl State {
             self.deadlines.insert((until, Deadline::Begin(id.clone())));
         }
         if parked.held {
-            self.ledger.wait(&parked.limit, rank.since, Work::Task(id.clone()));
+            self.ledger.waiters.stop(&parked.limit, &agent_id, rank.since, Work::Task(id.clone()));
         }
         self.refresh_agent(&agent_id);
     }
@@ -200,7 +208,7 @@ impl State {
         let Some(parked) = place.parked.take() else { return false };
         self.ledger.parked_tasks.remove(id);
         self.ledger.stop_no_more(&parked.limit, &Work::Task(id.clone()));
-        self.ledger.wait_no_more(&parked.limit, place.rank.since, Work::Task(id.clone()));
+        self.ledger.waiters.leave(&parked.limit, &place.agent, place.rank.since, Work::Task(id.clone()));
         if let Some(until) = parked.until {
             self.deadlines.remove(&(until, Deadline::Begin(id.clone())));
         }
@@ -258,7 +266,7 @@ impl State {
     /// Keeps `startable` true for one agent.
     pub(crate) fn refresh_agent(&mut self, id: &AgentId) {
         let Some(agent) = self.agents.get_mut(id) else { return };
-        let free = agent.busy < agent.spec.permissions.concurrency.max_parallel_tasks;
+        let free = agent.has_slot();
         let ends = agent.queue.best().zip(agent.queue.oldest());
         // It stands there for its best, so that nobody urgent waits behind the turn of who waits longest.
         let head = ends.filter(|_| free).map(|((rank, _), (since, _))| (*rank, *since));

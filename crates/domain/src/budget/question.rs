@@ -207,8 +207,7 @@ impl Ledger {
         let before = self.raised(&node, at);
         let window = self.window_of(&node, at);
         self.questions.raised.insert(name.to_owned(), (window, before.plus(by)));
-        let held = self.waiting.get(name).into_iter().flatten().map(|(_, who)| who);
-        self.stopped(name).chain(held).cloned().collect()
+        self.stopped(name).chain(self.waiters.at(name)).cloned().collect()
     }
 
     /// The budgets were changed: what was asked and refused was about other ones.

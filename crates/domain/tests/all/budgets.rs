@@ -434,7 +434,9 @@ fn follow(home: &mut Home, deed: &Deed, number: usize) {
     let asked = (!calls.is_empty()).then(|| calls[number % calls.len()].clone());
     let input = match (deed, asked) {
         (Deed::Want, _) => {
-            home.task("look", agent);
+            let open = home.state.tasks.iter().find(|(_, task)| !task.is_ended());
+            let parent = open.map(|(id, _)| id.clone()).filter(|_| number % 3 == 0);
+            home.task_with("look", agent, |spec| spec.parent = parent);
             return;
         }
         (Deed::Reply(share, more), Some((session, ticket))) => {
@@ -492,6 +494,30 @@ fn follow(home: &mut Home, deed: &Deed, number: usize) {
     home.give(input);
 }
 
+/// A node with room for all that wait there for others, though they could go on at once: somebody has to find none.
+fn left_behind(home: &Home) -> Option<String> {
+    let provider = Some("p".to_owned());
+    let payer = Payer { agent: AgentId::new("a"), makers: Vec::new(), run: String::new(), provider };
+    let limits = nodes(&home.state.settings, &payer).pop().unwrap();
+    let has_slot = |agent: &AgentId| home.state.agents[agent].busy < 3;
+    let mut has_room: BTreeMap<&str, bool> = BTreeMap::new();
+    for halt in home.state.parked().filter(|halt| halt.parked.held && has_slot(halt.agent)) {
+        let Parked { limit, reason, .. } = halt.parked;
+        let node = domain::budget::question::named(&home.state.settings, limit);
+        let meter = home.state.ledger.meter(node.as_ref().unwrap_or(&limits), home.at);
+        // `… of 5000 tokens, 0 are spent and 2516 reserved, and this call may take 2523; …`
+        let numbers = reason.split_once(": of ").unwrap().1.split([' ', ';']);
+        let numbers: Vec<u64> = numbers.filter_map(|word| word.parse().ok()).collect();
+        let used = match reason.contains(" requests, ") {
+            true => meter.spent.requests + meter.reserved.requests,
+            false => meter.spent.tokens + meter.reserved.tokens,
+        };
+        *has_room.entry(limit).or_insert(true) &= used + numbers[3] <= numbers[0];
+    }
+    let is_full = home.state.busy >= home.state.settings.limits.parallel_max;
+    has_room.into_iter().find(|(_, has_room)| *has_room && !is_full).map(|(limit, _)| limit.to_owned())
+}
+
 proptest! {
     #[test]
     fn spent_and_reserved_never_pass_a_cap_and_nothing_stays_reserved(
@@ -523,6 +549,7 @@ proptest! {
         for (deed, number) in &deeds {
             follow(&mut home, deed, *number);
             assert!(home.state.agents.values().all(|agent| agent.waiting() <= places), "after {deed:?}");
+            assert_eq!(left_behind(&home), None, "after {deed:?}");
             for (name, (tokens, requests)) in sums(&home.state, home.at) {
                 if name == "providers.p.limits" {
                     assert!(requests <= limits.0, "{requests} requests of {} after {deed:?}", limits.0);
@@ -665,4 +692,52 @@ fn a_node_says_its_name_and_how_long_it_counts() {
         ("providers.p.limits", Window::Minute),
     ];
     assert_eq!(named, expected.map(|(name, window)| (name.to_owned(), window)));
+}
+
+/// Agents that may do several things at a time.
+fn wide(budgets: Budgets) -> Home {
+    Home::with(
+        &TEAM,
+        |settings| settings.budgets = budgets,
+        |agent| {
+            agent.model.max_tokens = Some(1_000);
+            agent.permissions.concurrency.max_parallel_tasks = 3;
+            agent.permissions.concurrency.task_timeout_ms = 10 * DAY_MS;
+        },
+    )
+}
+
+#[test]
+fn who_waits_behind_many_that_stop_elsewhere_is_not_forgotten() {
+    let share = Share { day: tokens(4_000), month: Cap::default() };
+    let agents = [(AgentId::new("executor-001"), share)].into();
+    let mut home = wide(Budgets { run: tokens(5_000), agents, ..Budgets::default() });
+    home.task("look", "executor-001");
+    used(&mut home, "executor-001", "done", Usage::of(2_900, 100));
+    let all = home.task("all of it", "planner-001");
+    for _ in 0..12 {
+        home.task_with("look", "executor-001", |spec| spec.parent = Some(all.clone()));
+    }
+    let last = home.task_with("plan", "planner-001", |spec| spec.parent = Some(all.clone()));
+    let at_run = home.state.parked().filter(|halt| halt.parked.held && halt.parked.until.is_none());
+    assert_eq!(at_run.count(), 13, "all wait for what the first has reserved");
+    used(&mut home, "planner-001", "done", Usage::of(100, 10));
+    assert!(home.get(&last).session().is_some(), "there is room for it");
+    let at_day = home.state.parked().filter(|halt| halt.parked.limit == "budgets.agents.executor-001.day");
+    assert_eq!((at_day.count(), home.state.parked().count()), (12, 12));
+}
+
+#[test]
+fn who_stays_behind_a_larger_one_goes_on_when_that_one_is_cancelled() {
+    let mut home = wide(Budgets { month: tokens(7_000), ..Budgets::default() });
+    home.task("one", "executor-001");
+    home.task("two", "executor-001");
+    let larger = home.task(&"three ".repeat(600), "executor-001");
+    let last = home.task("four", "planner-001");
+    let held = |home: &Home| home.state.parked().filter(|halt| halt.parked.held).count();
+    assert_eq!(held(&home), 2);
+    used(&mut home, "executor-001", "done", Usage::of(1_800, 100));
+    assert_eq!(held(&home), 2, "nobody overtakes who waits longer");
+    home.mark(&larger, Mark::Cancelled);
+    assert!(home.get(&last).session().is_some(), "there was room for it all the time");
 }
