@@ -40,14 +40,16 @@ pub fn decide(state: &State, at: Time, input: &Input) -> Result<Vec<Event>, Refu
     Ok(events)
 }
 
-/// Words that an agent may not see do not reach it, whichever way they were to come. Done here and nowhere else,
-/// because there are many ways.
+/// Words that an agent may not see do not reach it, whichever way they were to come: as a message, or as the result of
+/// a call that waits for them. Done here and nowhere else, because there are many ways.
 fn withhold(state: &State, events: &mut [Event]) {
     let mut opened: Vec<(SessionId, AgentId)> = Vec::new();
     for event in events {
         match event {
             Event::SessionOpened { head } => opened.push((head.session.clone(), head.agent.clone())),
-            Event::MessageAdded { session, message, .. } if message.label.readers != Readers::Home => {
+            Event::MessageAdded { session, message, .. } | Event::CallFinished { session, message, .. }
+                if message.label.readers != Readers::Home =>
+            {
                 let new = opened.iter().find(|(id, _)| id == session).map(|(_, agent)| agent);
                 let agent = new.or_else(|| state.sessions.get(session).map(|s| &s.agent));
                 if agent.is_some_and(|agent| !message.label.readers.include(agent)) {

@@ -182,11 +182,6 @@ pub(super) fn answer(state: &State, at: Time, task: &Task, end: End, result_text
     }
     let label = finish::label_of_result(state, task);
     let (finish, text) = words(&delegation.target, &task.spec.id, end, result_text);
-    let (text, label) = if label.readers.include(&session.agent) {
-        (text, label)
-    } else {
-        (format!("withheld: these words are for others to see ({label})"), crate::label::Label::team())
-    };
     let message = Message { label, ..result(at, &delegation.call, text) };
     Some(Event::CallFinished { session: delegation.session.clone(), finish, message, wrote: Vec::new() })
 }

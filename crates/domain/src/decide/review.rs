@@ -226,11 +226,6 @@ pub(super) fn answer(state: &State, at: Time, task: &Task, end: End, text: &str)
         End::Cancelled => (Finish::Failed, format!("{} was cancelled: {text}", review.id)),
     };
     let label = finish::label_of_result(state, task);
-    let (text, label) = if label.readers.include(&session.agent) {
-        (text, label)
-    } else {
-        (format!("withheld: these words are for others to see ({label})"), Label::team())
-    };
     let said = result(at, &review.call, text);
     let message = Message { label, from: format!("agent:{}", review.reviewer), ..said };
     Some(Event::CallFinished { session: review.session.clone(), finish, message, wrote: Vec::new() })

@@ -297,15 +297,50 @@ fn a_yes_to_the_exact_bytes_makes_a_file_better_and_nothing_else_does() {
     assert_eq!(of(&home), Integrity::Team);
 }
 
+/// A home in which only finance-001 may see the pay.
+fn secretive() -> Home {
+    let secret = BTreeMap::from([("memory/pay/*".to_owned(), vec![AgentId::new("finance-001")])]);
+    Home::with(
+        &["finance-001", "executor-001"],
+        |settings| settings.trust.secret = secret,
+        |spec| {
+            spec.role = "executor".to_owned();
+            spec.responsibilities = vec!["ops:*".to_owned()];
+            spec.permissions.delegation.can_delegate = true;
+        },
+    )
+}
+
+#[test]
+fn what_only_some_may_see_is_no_answer_to_others_however_they_ask() {
+    let awaited = match tell("finance-001", "how much was june?") {
+        Act::SendMessage { to, content, kind, priority, reply_to, approved, issues, .. } => {
+            let wait_ms = Some(60_000);
+            Act::SendMessage { to, content, kind, priority, reply_to, wait_ms, approved, issues }
+        }
+        other => other,
+    };
+    let asked = tell("finance-001", "how much was june?");
+    for ask in [asked, awaited, crate::delegation::delegate("finance-001", "how much was june?")] {
+        let mut home = secretive();
+        home.task("pry", "executor-001");
+        home.wants("executor-001", std::slice::from_ref(&ask));
+        home.wants("finance-001", &[read("memory/pay/june.md")]);
+        ends(&mut home, "finance-001", true, &["memory/pay/june.md"], &[]);
+        assert_eq!(home.results("finance-001"), ["what was found"], "who may see it does");
+        let events = home.says("finance-001", "june was 100");
+        let got: Vec<String> = [home.heard("executor-001"), home.results("executor-001")].concat();
+        assert!(got.iter().all(|text| !text.contains("100")), "{ask:?}: {got:?}");
+        let told = got.iter().filter(|text| text.contains("withheld: these words are for others to see"));
+        assert_eq!(told.count(), 1, "{ask:?}: {got:?} {}", line(&events));
+        let (_, session) = home.session_of("executor-001");
+        assert!(session.label.readers.include(&session.agent), "it has read nothing that it may not");
+    }
+}
+
 #[test]
 fn what_only_some_may_see_reaches_nobody_else() {
-    let agents = ["finance-001", "executor-001"];
-    let secret = BTreeMap::from([("memory/pay/*".to_owned(), vec![AgentId::new("finance-001")])]);
-    let mut home = Home::with(
-        &agents,
-        |settings| settings.trust.secret = secret,
-        |spec| spec.role = "executor".to_owned(),
-    );
+    let mut home = secretive();
     home.task("sum up", "finance-001");
     home.wants("finance-001", &[read("memory/pay/june.md")]);
     ends(&mut home, "finance-001", true, &["memory/pay/june.md"], &[]);
