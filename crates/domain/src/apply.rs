@@ -44,6 +44,7 @@ impl State {
             | Event::AgentSpawned { .. }
             | Event::AgentTerminated { .. }
             | Event::WorkspaceCleaned { .. } => self.change_team(event),
+            Event::DeadlineDropped { due, what } => _ = self.deadlines.remove(&(*due, what.clone())),
             Event::LineTaken { source, line } => self.take_line(source, *line),
             Event::TaskAdded { spec, by, in_file } => self.add_task(spec, by, *in_file),
             Event::TaskEdited { task, change, in_file: _ } => self.edit_task(task, change),

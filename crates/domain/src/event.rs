@@ -18,7 +18,7 @@ use crate::lock::{Freed, Grant};
 use crate::review::{Move, Review};
 use crate::session::{Head, Message};
 use crate::settings::{Policy, Settings};
-use crate::state::{Parked, Requester};
+use crate::state::{Deadline, Parked, Requester};
 use crate::task;
 use crate::tool::{Nature, Permit};
 
@@ -83,6 +83,13 @@ pub enum Event {
     CleaningResumed {
         /// Whose workspace.
         agent: AgentId,
+    },
+    /// What was due led to nothing: what it was about is over.
+    DeadlineDropped {
+        /// When it was due.
+        due: Time,
+        /// What.
+        what: Deadline,
     },
     /// A line of an inbox file was taken.
     LineTaken {
@@ -592,6 +599,7 @@ impl Event {
             Self::AgentTerminated { .. } => "agent_terminated",
             Self::WorkspaceCleaned { .. } => "workspace_cleaned",
             Self::CleaningResumed { .. } => "cleaning_resumed",
+            Self::DeadlineDropped { .. } => "deadline_dropped",
             Self::LineTaken { .. } => "line_taken",
             Self::TaskAdded { .. } => "task_added",
             Self::TaskEdited { .. } => "task_edited",

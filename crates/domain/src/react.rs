@@ -48,6 +48,7 @@ pub fn react(state: &State, event: &Event) -> Option<Effect> {
         | Event::SessionReopened { .. }
         | Event::MessageAdded { .. }
         | Event::MessageEdited { .. }
+        | Event::DeadlineDropped { .. }
         | Event::Moved { .. }
         | Event::TurnFailed { .. }
         | Event::Replied { .. }

@@ -137,8 +137,7 @@ impl Trail {
             }
             Event::TaskVerified { task, evidence } => vec![verified(&new, task, evidence)],
             Event::TurnFailed { session, reason, .. } => {
-                let note = brief(reason, TEXT_BYTES_MAX);
-                vec![Line { note, ..self.of(new(Kind::Model, "failed"), session) }]
+                vec![self.unanswered(new(Kind::Model, "failed"), session, reason)]
             }
             Event::CallCleared { session, call, rule, .. } => {
                 let line = self.about(new(Kind::Gate, "allow"), session, call);
@@ -184,6 +183,7 @@ impl Trail {
             | Event::MessageAdded { .. }
             | Event::CallAwaited { .. }
             | Event::MessageEdited { .. }
+            | Event::DeadlineDropped { .. }
             | Event::Moved { .. }
             | Event::TurnBegun { .. }
             | Event::TurnRetried { .. } => Vec::new(),
@@ -194,6 +194,10 @@ impl Trail {
     fn model(&self, line: Line, session: &SessionId, (tokens_in, tokens_out): (u64, u64)) -> Line {
         let note = format!("{tokens_in} tokens in, {tokens_out} out");
         Line { note, ..self.of(line, session) }
+    }
+
+    fn unanswered(&self, line: Line, session: &SessionId, reason: &str) -> Line {
+        Line { note: brief(reason, TEXT_BYTES_MAX), ..self.of(line, session) }
     }
 
     fn beside(&self, line: Line, session: &SessionId, (tokens_in, tokens_out): (u64, u64)) -> Line {

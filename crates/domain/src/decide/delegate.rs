@@ -174,7 +174,16 @@ fn time_left(state: &State, at: Time, session: &Session, to: &AgentId) -> Option
 
 /// The end of a delegated task as the result of the call that waits for it; `None` if none does.
 pub(super) fn answer(state: &State, at: Time, task: &Task, end: End, result_text: &str) -> Option<Event> {
-    let delegation = state.delegations.of_task(&task.spec.id)?;
+    answer_to(state, at, state.delegations.of_task(&task.spec.id)?, task, (end, result_text))
+}
+
+fn answer_to(
+    state: &State,
+    at: Time,
+    delegation: &Delegation,
+    task: &Task,
+    (end, result_text): (End, &str),
+) -> Option<Event> {
     let session = state.sessions.get(&delegation.session)?;
     let pending = session.pending(&delegation.call)?;
     if pending.step != (Step::Delegated { delegation: delegation.id.clone() }) {
@@ -239,7 +248,7 @@ pub(super) fn left_alone(state: &State, at: Time, agent: &AgentId) -> Vec<Event>
 pub(super) fn missed(state: &State, at: Time) -> Vec<Event> {
     let ended = state.delegations.by_id.values().filter_map(|delegation| {
         let task = state.tasks.get(&delegation.task)?;
-        answer(state, at, task, task.end()?, &task.result)
+        answer_to(state, at, delegation, task, (task.end()?, &task.result))
     });
     let reviewed = state.reviews.by_id.values().filter_map(|review| {
         let task = state.tasks.get(&review.task)?;

@@ -153,12 +153,15 @@ pub(super) fn already_made<'a>(
     if session.turns_total > 0 {
         return None;
     }
+    // Two calls may ask for the same: what one of them waits for is not the other's.
     let is_same = |task: &crate::state::Task| {
         matches!(&task.by, Requester::Session { session } if session == id)
+            && state.delegations.of_task(&task.spec.id).is_none()
             && (&task.spec.title, &task.spec.assignee, &task.spec.text, &task.spec.depends_on)
                 == (&spec.title, &spec.assignee, &spec.text, &spec.depends_on)
     };
-    state.tasks.iter().find(|(_, task)| is_same(task)).map(|(made, _)| made)
+    let made = state.tasks.iter().filter(|(_, task)| is_same(task));
+    made.min_by_key(|(_, task)| task.is_ended()).map(|(made, _)| made)
 }
 
 fn update(

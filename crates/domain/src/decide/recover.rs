@@ -83,9 +83,19 @@ fn take_up(at: Time, id: &SessionId, session: &Session, calls: &[Pending]) -> Ve
     settle(events, id, session, steps.iter(), None)
 }
 
-/// The first thing that is due. Given until nothing is.
+/// The first thing that is due. Given until nothing is, so what leads to nothing is dropped: it would keep all that is due
+/// later from happening.
 pub(super) fn ticked(state: &State, at: Time) -> Vec<Event> {
-    let Some((_, what)) = state.deadlines.first().filter(|(due, _)| *due <= at) else { return Vec::new() };
+    let Some((due, what)) = state.deadlines.first().filter(|(due, _)| *due <= at) else { return Vec::new() };
+    let events = is_due(state, at, what);
+    if events.is_empty() {
+        return vec![Event::DeadlineDropped { due: *due, what: what.clone() }];
+    }
+    events
+}
+
+fn is_due(state: &State, at: Time, what: &Deadline) -> Vec<Event> {
+    let session = |id: &SessionId| state.sessions.get(id);
     match what {
         Deadline::Work(id) => match state.sessions.get_key_value(id) {
             Some((id, session)) => {
@@ -101,15 +111,26 @@ pub(super) fn ticked(state: &State, at: Time) -> Vec<Event> {
             }
             None => Vec::new(),
         },
-        Deadline::Retry(id) => budget::retry(state, at, id, "the time to wait is over"),
+        Deadline::Retry(id) => match session(id).map(|session| &session.stage) {
+            Some(Stage::Retrying { .. }) => budget::retry(state, at, id, "the time to wait is over"),
+            Some(_) | None => Vec::new(),
+        },
         Deadline::Approval(id) => finish::expired(state, at, id),
         Deadline::Delegation(id) => delegate::too_late(state, at, id),
         Deadline::Answer(id, call) => messages::time_out(state, at, id, call),
         Deadline::Lock(id, call) => locks::time_out(state, at, id, call),
         Deadline::Lease(name) => locks::lapsed(state, at, name),
-        Deadline::Window(id) => vec![Event::Resumed { session: id.clone() }],
+        Deadline::Window(id) => match session(id).and_then(|session| session.parked.as_ref()) {
+            Some(_) => vec![Event::Resumed { session: id.clone() }],
+            None => Vec::new(),
+        },
         Deadline::Queue(id) => intake::waited_too_long(state, at, id),
-        Deadline::Begin(id) => vec![Event::TaskResumed { task: id.clone() }],
+        Deadline::Begin(id) => {
+            match state.tasks.get(id).and_then(|task| task.place()).and_then(|place| place.parked.as_ref()) {
+                Some(_) => vec![Event::TaskResumed { task: id.clone() }],
+                None => Vec::new(),
+            }
+        }
     }
 }
 

@@ -18,12 +18,12 @@ pub fn delegate(to: &str, text: &str) -> Act {
     delegate_with(to, "ops:check", text, None)
 }
 
-fn delegate_with(to: &str, tag: &str, text: &str, deadline_ms: Option<u64>) -> Act {
+pub fn delegate_with(to: &str, tag: &str, text: &str, deadline_ms: Option<u64>) -> Act {
     let (tag, task) = (tag.to_owned(), text.to_owned());
     Act::Delegate { to: AgentId::new(to), tag, task, deadline_ms, contexts: Vec::new() }
 }
 
-fn able(spec: &mut agent::Spec) {
+pub fn able(spec: &mut agent::Spec) {
     spec.responsibilities = vec!["ops:*".to_owned()];
     spec.permissions.delegation.can_delegate = true;
 }

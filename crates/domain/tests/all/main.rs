@@ -13,6 +13,7 @@ mod chance;
 mod commands;
 mod delegating;
 mod delegation;
+mod endings;
 mod laws;
 mod limits;
 mod locks;

@@ -14,7 +14,7 @@ use crate::home::{Home, create, no, update};
 
 const TEAM: [&str; 4] = ["coordinator-001", "coder-001", "coder-002", "reviewer-001"];
 
-fn ask() -> Act {
+pub fn ask() -> Act {
     Act::RequestReview { summary: "greets by name".to_owned(), to: None }
 }
 

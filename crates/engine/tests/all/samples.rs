@@ -22,7 +22,7 @@ use domain::role::{Permission, Role};
 use domain::session::{Head, Message, Speaker};
 use domain::settings::{CommandRule, CommandVerdict, ModelRef, Policy, Provider, Settings};
 use domain::spawn::Origin;
-use domain::state::{Parked, Requester};
+use domain::state::{Deadline, Parked, Requester};
 use domain::task::{Change, End, Mark, Priority, Spec};
 use domain::tool::{Act, Call, Nature, Permit, Want};
 use domain::usage::{Spent, Usage};
@@ -50,7 +50,8 @@ fn after(event: Option<&Event>) -> Option<Vec<Event>> {
         Some(Event::AgentSpawned { .. }) => terminated(),
         Some(Event::AgentTerminated { .. }) => vec![cleaned()],
         Some(Event::WorkspaceCleaned { .. }) => vec![Event::CleaningResumed { agent: me() }],
-        Some(Event::CleaningResumed { .. }) => vec![line_taken()],
+        Some(Event::CleaningResumed { .. }) => vec![dropped()],
+        Some(Event::DeadlineDropped { .. }) => vec![line_taken()],
         Some(Event::LineTaken { .. }) => tasks(),
         Some(Event::TaskAdded { .. }) => edits(),
         Some(Event::TaskEdited { .. }) => vec![Event::TaskStarted { task: task_id(), session: session() }],
@@ -137,6 +138,11 @@ fn after(event: Option<&Event>) -> Option<Vec<Event>> {
         Some(Event::LockGranted { .. }) => lock_ends(),
         Some(Event::LockFreed { .. }) => return None,
     })
+}
+
+fn dropped() -> Event {
+    let what = Deadline::Delegation(DelegationId::new("delegation-0002"));
+    Event::DeadlineDropped { due: Time(1_700_000_001_000), what }
 }
 
 fn failures() -> Vec<Event> {

@@ -76,6 +76,9 @@ impl Ledger {
                 return Err(Broken(format!("{source} became two tasks")));
             }
             Event::TaskEnded { task, .. } => self.check_ending(before, task)?,
+            Event::DeadlineDropped { what, .. } => {
+                return Err(Broken(format!("nothing came of what was due: {what:?}")));
+            }
             Event::CallCleared { session, call, nature, rule, permit: _, approval: _ } => {
                 self.causes.insert(seq);
                 self.natures.insert(seq, *nature);
