@@ -49,7 +49,7 @@ impl State {
     /// Somebody said something to an agent.
     pub(super) fn hear(&mut self, id: &SessionId, message: &Message, asker: Option<&SessionId>) {
         let cause = message.envelope.as_ref().and_then(|envelope| envelope.cause.as_ref());
-        self.catch_up(id);
+        self.catch_up(id, message);
         if message.from.starts_with("person:") {
             self.begin_run(id);
         }
@@ -86,13 +86,17 @@ impl State {
     }
 
     /// A conversation that rests, and is about no task that goes on, begins anew with what its agent and the settings are
-    /// now.
-    fn catch_up(&mut self, id: &SessionId) {
+    /// now, and with all its time.
+    fn catch_up(&mut self, id: &SessionId, message: &Message) {
         let Some(session) = self.sessions.get_mut(id) else { return };
         let goes_on = |task| self.tasks.get(task).is_some_and(|task: &crate::state::Task| !task.is_ended());
         if session.rests() && !session.task.as_ref().is_some_and(goes_on) {
             session.version = self.agents.get(&session.agent).map_or(0, |agent| agent.version);
             session.edition = self.edition;
+            // What it asked for itself belongs to what it was at before.
+            if message.envelope.as_ref().is_none_or(|envelope| envelope.kind != Kind::Response) {
+                session.worked_ms = 0;
+            }
         }
     }
 

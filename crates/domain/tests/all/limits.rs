@@ -8,7 +8,7 @@ use domain::task::End;
 use domain::tool::{Act, Call, Want};
 use domain::usage::Usage;
 
-use crate::home::{Home, create, line, no, read, run, written};
+use crate::home::{Home, create, line, no, read, run, tell, written};
 
 fn limited(limit: impl FnOnce(&mut Limits)) -> Home {
     let mut home = Home::with(
@@ -227,6 +227,39 @@ fn time_in_which_an_agent_waits_for_people_or_parts_does_not_count() {
     home.wants("planner-001", &[create("a person shall look", "human", &[])]);
     home.says("planner-001", "I wait");
     assert_eq!(home.pass(1_000_000), []);
+}
+
+#[test]
+fn each_request_in_a_conversation_about_no_task_has_its_own_time() {
+    let mut home = limited(|_| {});
+    for _ in 0..3 {
+        home.write("planner-001", "how far are you?");
+        home.pass(6_000);
+        home.says("planner-001", "half of it");
+    }
+    let (asked, _) = home.session_of("planner-001");
+    home.write("planner-001", "look for it");
+    home.pass(6_000);
+    home.wants("planner-001", &[read("memory/a.md")]);
+    home.give(written(Some(&asked), "planner-001", "and say what you find"));
+    let events = home.pass(4_000);
+    assert!(line(&events).contains("waiting failed"), "one request goes on: {}", line(&events));
+    assert!(home.state.sessions[&asked].failed);
+}
+
+#[test]
+fn a_common_mailbox_has_time_for_each_request() {
+    let mut home = limited(|_| {});
+    for disk in 1..=4 {
+        let mut ask = tell("planner-001", &format!("how full is disk {disk}?"));
+        if let Act::SendMessage { wait_ms, .. } = &mut ask {
+            *wait_ms = Some(60_000);
+        }
+        home.wants("executor-001", &[ask]);
+        home.pass(4_000);
+        home.says("planner-001", "92 %");
+        assert!(home.results("executor-001")[disk - 1].contains("92 %"));
+    }
 }
 
 #[test]
