@@ -112,8 +112,8 @@ impl State {
 
     /// Takes a task out of its line, and leaves its place empty.
     fn leave_line(&mut self, id: &TaskId) -> Option<Place> {
-        self.drop_task_parking(id);
-        let place = self.tasks.get_mut(id)?.queued.take()?;
+        let was_parked = self.drop_task_parking(id);
+        let mut place = self.tasks.get_mut(id)?.queued.take()?;
         if let Some(due) = place.due {
             self.deadlines.remove(&(due, Deadline::Queue(id.clone())));
         }
@@ -126,6 +126,10 @@ impl State {
             }
         }
         self.refresh_agent(&place.agent);
+        if was_parked {
+            // While it was parked it waited for no slot, and no limit was running.
+            place.due = self.queue_due(id, &place.agent);
+        }
         Some(place)
     }
 

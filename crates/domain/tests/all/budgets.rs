@@ -741,3 +741,21 @@ fn who_stays_behind_a_larger_one_goes_on_when_that_one_is_cancelled() {
     home.mark(&larger, Mark::Cancelled);
     assert!(home.get(&last).session().is_some(), "there was room for it all the time");
 }
+
+#[test]
+fn an_edit_leaves_a_parked_task_its_limit_in_the_queue() {
+    let mut home = home(Budgets { run: tokens(3_000), ..Budgets::default() });
+    let mut spec = home.state.agents[&AgentId::new("executor-001")].spec.clone();
+    spec.permissions.concurrency.queue_timeout_ms = Some(5_000);
+    spec.permissions.concurrency.max_parallel_tasks = 1;
+    home.give(Input::AgentRead(Box::new(spec)));
+    let parked = home.task(&"look ".repeat(600), "executor-001");
+    assert!(home.get(&parked).place().is_some_and(|place| place.parked.is_some() && place.due.is_none()));
+    home.task("look", "executor-001");
+    let mut spec = home.get(&parked).spec.clone();
+    spec.priority = domain::task::Priority::from_letter('A');
+    home.give(Input::TaskRead { spec: Box::new(spec), mark: Mark::Open, result: String::new() });
+    assert!(home.get(&parked).place().is_some_and(|place| place.parked.is_none()), "it waits for the slot");
+    home.pass(5_000);
+    assert_eq!(home.end(&parked), Some(End::Failed));
+}
