@@ -1,5 +1,7 @@
 //! Handing work on: a task for another agent, and a call that waits for what comes of it.
 
+use std::borrow::Cow;
+
 use crate::apply::expected_first;
 use crate::context::{self, Denied, Pass};
 use crate::decide::turn::result;
@@ -7,6 +9,7 @@ use crate::decide::{budget, finish, inside, intake, review};
 use crate::delegation::{self, Delegation, Request, Status, Verdict};
 use crate::event::{Event, Finish};
 use crate::id::{AgentId, DelegationId, SessionId, TaskId, Time};
+use crate::lifecycle::Lifecycle;
 use crate::session::Message;
 use crate::state::{Requester, Session, Stage, State, Step, Task, TaskStage};
 use crate::task::{self, End};
@@ -233,15 +236,30 @@ pub(super) fn too_late(state: &State, at: Time, id: &DelegationId) -> Vec<Event>
     finish::end(state, at, &delegation.task, End::Failed, &reason, "synod")
 }
 
-/// Work that was handed to an agent who leaves before beginning it: whoever asked would wait for ever.
+/// Work of an agent who leaves before beginning it, however it was asked for: a conversation that waits for it would wait
+/// for ever. What people asked for stays open, so that they can give it to somebody else.
 pub(super) fn left_alone(state: &State, at: Time, agent: &AgentId) -> Vec<Event> {
-    let left = state.delegations.by_id.values().filter(|delegation| {
-        let task = state.tasks.get(&delegation.task);
-        task.is_some_and(|task| task.stage == TaskStage::Open && task.spec.assignee.as_ref() == Some(agent))
-    });
+    let goes_on = |id: &SessionId| {
+        state.sessions.get(id).is_some_and(|session| session.lifecycle != Lifecycle::Complete)
+    };
+    let is_left = |task: &&Task| {
+        task.stage == TaskStage::Open
+            && task.spec.assignee.as_ref() == Some(agent)
+            && finish::asker_of(state, task).is_some_and(goes_on)
+    };
+    let left: Vec<&TaskId> = state.tasks.values().filter(is_left).map(|task| &task.spec.id).collect();
     let reason = format!("{agent} is no longer in the team and had not begun");
-    left.flat_map(|delegation| finish::end(state, at, &delegation.task, End::Failed, &reason, "synod"))
-        .collect()
+    let mut after = Cow::Borrowed(state);
+    let mut events = Vec::new();
+    for (place, task) in left.iter().enumerate() {
+        let ended = finish::end(&after, at, task, End::Failed, &reason, "synod");
+        // Who asked for several is told of the last that no other goes on.
+        if place + 1 < left.len() {
+            ended.iter().for_each(|event| after.to_mut().apply(at, event));
+        }
+        events.extend(ended);
+    }
+    events
 }
 
 /// Calls that wait although what they wait for has ended; the sweep on start tells them.

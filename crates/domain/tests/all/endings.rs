@@ -3,6 +3,7 @@
 use domain::event::{Event, Found, FoundCall, Tail};
 use domain::id::{AgentId, CallId, DelegationId, SessionId, TaskId, Time};
 use domain::input::Input;
+use domain::lifecycle::Lifecycle;
 use domain::play;
 use domain::session::{Head, Status};
 use domain::state::State;
@@ -10,7 +11,9 @@ use domain::task::{End, Mark, Spec};
 use domain::tool::{Act, Call, Want};
 
 use crate::delegation::{able, delegate, delegate_with};
-use crate::home::{Home, line};
+use crate::home::{Home, create, line};
+
+const TEAM: [&str; 3] = ["planner-001", "executor-001", "retriever-001"];
 
 fn id(text: &str) -> TaskId {
     TaskId::new(text)
@@ -122,4 +125,86 @@ fn what_is_due_and_leads_to_nothing_is_dropped_and_what_is_due_later_happens() {
     }
     assert!(line(&happened).starts_with("deadline_dropped "), "{}", line(&happened));
     assert_eq!(state.tasks[&id("task-002")].end(), Some(End::Failed));
+}
+
+fn leaves(home: &mut Home, agent: &str) -> Vec<Event> {
+    home.give(Input::AgentGone(AgentId::new(agent)))
+}
+
+/// The planner has made two parts for an executor that is busy, and one for the retriever, and waits.
+fn parted() -> Home {
+    let slow = |spec: &mut domain::agent::Spec| spec.permissions.concurrency.max_parallel_tasks = 1;
+    let mut home = Home::with(&TEAM, |_| {}, slow);
+    home.task("something else", "executor-001");
+    home.task("is the disk fine?", "planner-001");
+    home.wants(
+        "planner-001",
+        &[
+            create("look", "executor-001", &[]),
+            create("look again", "executor-001", &[]),
+            create("explain", "retriever-001", &[]),
+        ],
+    );
+    home.says("planner-001", "I wait");
+    home
+}
+
+#[test]
+fn who_asked_for_parts_of_an_agent_that_leaves_before_it_began_is_told() {
+    let mut home = parted();
+    home.says("retriever-001", "old logs");
+    assert_eq!(home.heard("planner-001").len(), 1, "the others go on");
+    leaves(&mut home, "executor-001");
+    assert_eq!(
+        (home.end(&id("task-003")), home.end(&id("task-004"))),
+        (Some(End::Failed), Some(End::Failed))
+    );
+    let gone = "executor-001 is no longer in the team and had not begun";
+    let last = format!(
+        "synod: All parts of your task have ended.\n\
+         - task-003 (@executor-001) \"look\" is failed:\n  {gone}\n\
+         - task-004 (@executor-001) \"look again\" is failed:\n  {gone}\n\
+         - task-005 (@retriever-001) \"explain\" is done:\n  old logs"
+    );
+    assert_eq!(home.heard("planner-001").last(), Some(&last));
+    assert_eq!(home.calls_to_model("planner-001").len(), 1, "it decides what to do");
+    assert_eq!(home.calls_to_model("executor-001").len(), 1, "what it has begun it finishes");
+}
+
+#[test]
+fn what_people_asked_of_an_agent_that_leaves_stays_open() {
+    let slow = |spec: &mut domain::agent::Spec| spec.permissions.concurrency.max_parallel_tasks = 1;
+    let mut home = Home::with(&TEAM, |_| {}, slow);
+    home.task("something else", "executor-001");
+    let task = home.task("look", "executor-001");
+    assert_eq!(line(&leaves(&mut home, "executor-001")), "agent_retired");
+    assert_eq!(home.end(&task), None);
+    // A part of what an agent is at is waited for, whoever wrote it.
+    let whole = home.task("is all fine?", "planner-001");
+    let part = |spec: &mut Spec| spec.parent = Some(whole.clone());
+    home.give(written("task-009", "part", "retriever-001", Mark::Open, part));
+    home.task("more", "retriever-001");
+    home.give(written("task-010", "part too", "retriever-001", Mark::Open, part));
+    home.says("planner-001", "I wait");
+    leaves(&mut home, "retriever-001");
+    assert_eq!(home.end(&id("task-010")), Some(End::Failed));
+    assert!(home.heard("planner-001").last().unwrap().contains("retriever-001 is no longer in the team"));
+}
+
+#[test]
+fn an_author_whose_reviewer_leaves_before_it_began_is_told() {
+    let slow = |spec: &mut domain::agent::Spec| spec.permissions.concurrency.max_parallel_tasks = 1;
+    let mut home = Home::with(&["coder-001", "reviewer-001", "reviewer-002"], |_| {}, slow);
+    home.task("something else", "reviewer-001");
+    home.task("greet by name", "coder-001");
+    home.submits("c1");
+    assert_eq!(home.session_of("coder-001").1.lifecycle, Lifecycle::Blocked);
+    leaves(&mut home, "reviewer-001");
+    assert_eq!(
+        home.results("coder-001"),
+        ["reviewer-001 could not look at it: reviewer-001 is no longer in the team and had not begun"]
+    );
+    home.submits("c1");
+    let review = home.state.reviews.by_id.values().next().unwrap();
+    assert_eq!(review.reviewer.as_str(), "reviewer-002", "somebody else looks at it");
 }
