@@ -382,6 +382,10 @@ impl State {
         if session.lifecycle != Lifecycle::Complete {
             self.set_tail(id, tail);
         }
+        // Nothing is left that it would answer.
+        if *tail == Tail::Answered {
+            self.forget_askers(id);
+        }
     }
 
     fn set_tail(&mut self, id: &SessionId, tail: &Tail) {

@@ -123,7 +123,7 @@ fn done(
 }
 
 /// The agent's last words reach whoever asked for them, but for those who hear of it in another way.
-fn tell_askers(
+pub(super) fn tell_askers(
     state: &State,
     at: Time,
     (id, session): (&SessionId, &Session),

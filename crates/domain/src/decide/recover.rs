@@ -1,10 +1,12 @@
 //! Going on: after a stop, after a crash, from the files alone, and when time is up.
 
+use std::collections::BTreeSet;
+
 use crate::approval::Request;
 use crate::decide::messages;
 use crate::decide::moves;
 use crate::decide::turn::{result, settle, unique_ids, unknown_text};
-use crate::decide::{budget, delegate, finish, inside, intake, locks};
+use crate::decide::{budget, delegate, finish, inside, intake, locks, spawn};
 use crate::event::{Event, Finish, Found, Tail};
 use crate::gate::{self, Asker, Verdict};
 use crate::id::{AgentId, SessionId, Time};
@@ -270,6 +272,13 @@ pub(super) fn cut(
     events.extend(
         told.into_iter().filter(|e| !matches!(e, Event::CallFinished { session, .. } if session == id)),
     );
+    // Nothing is left that it would answer: who asked hears so, and asks again if it matters.
+    if *tail == Tail::Answered && session.lifecycle != Lifecycle::Complete {
+        let text = format!("{} cannot answer: {reason}", session.agent);
+        let nobody = BTreeSet::new();
+        events.extend(finish::tell_askers(state, at, (id, session), &nobody, (&Finish::Failed, &text)));
+        events = spawn::once(events);
+    }
     match session.lifecycle {
         Lifecycle::Complete if *tail == Tail::Answered => {}
         Lifecycle::Complete => events.push(Event::SessionReopened { session: id.clone() }),

@@ -11,7 +11,7 @@ use domain::task::{End, Mark, Spec};
 use domain::tool::{Act, Call, Want};
 
 use crate::delegation::{able, delegate, delegate_with};
-use crate::home::{Home, create, line};
+use crate::home::{Home, create, line, tell};
 
 const TEAM: [&str; 3] = ["planner-001", "executor-001", "retriever-001"];
 
@@ -207,4 +207,56 @@ fn an_author_whose_reviewer_leaves_before_it_began_is_told() {
     home.submits("c1");
     let review = home.state.reviews.by_id.values().next().unwrap();
     assert_eq!(review.reviewer.as_str(), "reviewer-002", "somebody else looks at it");
+}
+
+fn awaiting(to: &str) -> Act {
+    match tell(to, "how full is the disk?") {
+        Act::SendMessage { to, content, kind, priority, reply_to, approved, issues, .. } => {
+            let wait_ms = Some(60_000);
+            Act::SendMessage { to, content, kind, priority, reply_to, wait_ms, approved, issues }
+        }
+        other => other,
+    }
+}
+
+#[test]
+fn who_asked_in_a_conversation_that_is_cut_to_an_answer_hears_that_none_comes() {
+    for (ask, waits) in
+        [(tell("executor-001", "how full is the disk?"), false), (awaiting("executor-001"), true)]
+    {
+        let mut home = Home::new(&TEAM);
+        home.write("executor-001", "hello");
+        home.says("executor-001", "hello");
+        home.task("is the disk fine?", "planner-001");
+        home.wants("planner-001", &[ask]);
+        if !waits {
+            home.says("planner-001", "I wait for the answer");
+        }
+        let (session, _) = home.session_of("executor-001");
+        home.give(Input::SessionCut { session: session.clone(), next_message: 3, tail: Tail::Answered });
+        let told = if waits { home.results("planner-001") } else { home.heard("planner-001") };
+        assert!(
+            told.last().unwrap().ends_with("executor-001 cannot answer: a person cut the session"),
+            "{told:?}"
+        );
+        assert!(home.session_of("planner-001").1.asked.is_empty());
+        assert!(home.state.sessions[&session].askers.is_empty(), "it is told once");
+        home.says("planner-001", "nobody knows");
+        assert_eq!(home.end(&id("task-001")), Some(End::Done));
+        home.write("executor-001", "and now?");
+        assert_eq!(line(&home.says("executor-001", "fine")), "replied waiting");
+    }
+}
+
+#[test]
+fn a_cut_after_which_the_agent_answers_anew_leaves_who_asked_waiting_for_that() {
+    let mut home = Home::new(&TEAM);
+    home.task("is the disk fine?", "planner-001");
+    home.wants("planner-001", &[tell("executor-001", "how full is the disk?")]);
+    home.says("planner-001", "I wait for the answer");
+    let (session, _) = home.session_of("executor-001");
+    home.give(Input::SessionCut { session, next_message: 2, tail: Tail::Unanswered });
+    assert_eq!(home.heard("planner-001").len(), 1);
+    home.says("executor-001", "92 %");
+    assert_eq!(home.heard("planner-001").last().unwrap(), "agent:executor-001: 92 %");
 }
