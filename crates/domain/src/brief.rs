@@ -46,6 +46,15 @@ pub(crate) fn parts(parts: &[&Task]) -> String {
     text
 }
 
+/// What whoever has `others` as the parts of its task, all ended, is told when a person takes this one away.
+pub(crate) fn moved_away(part: &Task, others: &[&Task]) -> String {
+    let mut text = format!("{} is no longer a part of your task.", part.spec.id);
+    if !others.is_empty() {
+        _ = write!(text, "\n{}", parts(others));
+    }
+    text
+}
+
 /// What whoever asked is told at once when a part does not work out.
 pub(crate) fn trouble(task: &Task, end: End, result: &str) -> String {
     format!("{} {}\nIts other parts go on. Decide what to do.", head(task), said(end, result))

@@ -365,9 +365,8 @@ fn tell_requester(
     }
     let label = label_of_result(state, task);
     let ended = Task { stage: TaskStage::Ended { end }, result: result.to_owned(), label, ..task.clone() };
-    let is_part = |id: &TaskId| state.delegations.of_task(id).is_none();
     let open_siblings =
-        parent.is_some_and(|p| state.open_children(p).any(|id| *id != task.spec.id && is_part(id)));
+        parent.is_some_and(|p| state.open_children(p).any(|id| *id != task.spec.id && is_part(state, id)));
     let (text, label) = if open_siblings {
         match end {
             // The others go on, and the last of them brings all results.
@@ -377,8 +376,8 @@ fn tell_requester(
     } else {
         let parts: Vec<&Task> = match parent {
             Some(parent) => {
-                // What was delegated is told as the result of a call.
-                let siblings = parent.children.iter().filter(|id| **id == task.spec.id || is_part(id));
+                let is_sibling = |id: &&TaskId| **id == task.spec.id || is_part(state, id);
+                let siblings = parent.children.iter().filter(is_sibling);
                 siblings
                     .filter_map(|id| state.tasks.get(id))
                     .map(|t| if t.spec.id == task.spec.id { &ended } else { t })
@@ -390,6 +389,28 @@ fn tell_requester(
     };
     let message = said(at, "synod", text, label);
     vec![Event::MessageAdded { session: asker.clone(), message, asker: None, in_file: false }]
+}
+
+/// Whether the end of a task is told with that of the others: not if it is the result of a call.
+fn is_part(state: &State, id: &TaskId) -> bool {
+    state.delegations.of_task(id).is_none() && state.reviews.of_task(id).is_none()
+}
+
+/// A person makes `part` a part of something else. If the others have ended, none of them is left to bring their results.
+pub(super) fn moved_away(state: &State, at: Time, part: &Task) -> Option<Event> {
+    let id = &part.spec.id;
+    let parent = part.spec.parent.as_ref().and_then(|parent| state.tasks.get(parent))?;
+    let (asker, session) = parent.session().and_then(|asker| state.sessions.get_key_value(asker))?;
+    if part.is_ended() || !is_part(state, id) || session.lifecycle == Lifecycle::Complete {
+        return None;
+    }
+    let others = parent.children.iter().filter(|other| *other != id && is_part(state, other));
+    let others: Vec<&Task> = others.filter_map(|other| state.tasks.get(other)).collect();
+    if others.iter().any(|other| !other.is_ended()) {
+        return None;
+    }
+    let message = said(at, "synod", brief::moved_away(part, &others), label_of(&others));
+    Some(Event::MessageAdded { session: asker.clone(), message, asker: None, in_file: false })
 }
 
 fn label_of(parts: &[&Task]) -> Label {

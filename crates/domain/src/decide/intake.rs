@@ -76,6 +76,9 @@ pub(super) fn task_read(
         .into_iter()
         .map(|change| Event::TaskEdited { task: spec.id.clone(), change, in_file: true })
         .collect();
+    if known.spec.parent != spec.parent {
+        events.extend(finish::moved_away(state, at, known));
+    }
     // The file's assignee changed while somebody was at it: the work goes to the other agent, from the start.
     let reassigned = known.spec.assignee != spec.assignee;
     if reassigned && let Some(session) = known.session() {

@@ -7,7 +7,7 @@ use domain::lifecycle::Lifecycle;
 use domain::play;
 use domain::session::{Head, Status};
 use domain::state::State;
-use domain::task::{End, Mark, Spec};
+use domain::task::{Change, End, Mark, Spec};
 use domain::tool::{Act, Call, Want};
 
 use crate::delegation::{able, delegate, delegate_with};
@@ -207,6 +207,81 @@ fn an_author_whose_reviewer_leaves_before_it_began_is_told() {
     home.submits("c1");
     let review = home.state.reviews.by_id.values().next().unwrap();
     assert_eq!(review.reviewer.as_str(), "reviewer-002", "somebody else looks at it");
+}
+
+fn moved(home: &Home, task: &str, to: Option<&str>) -> Input {
+    let mut spec = home.get(&id(task)).spec.clone();
+    spec.parent = to.map(id);
+    Input::TaskRead { spec: Box::new(spec), mark: Mark::Open, result: String::new() }
+}
+
+#[test]
+fn a_parent_whose_last_open_part_is_moved_elsewhere_is_told_of_the_others() {
+    for to in [None, Some("task-002")] {
+        let mut home = Home::new(&TEAM);
+        home.task("is the disk fine?", "planner-001");
+        home.task("something else", "human");
+        let parts = [create("look", "executor-001", &[]), create("explain", "retriever-001", &[])];
+        home.wants("planner-001", &parts);
+        home.says("planner-001", "I wait");
+        home.says("executor-001", "92 % full");
+        let events = home.give(moved(&home, "task-004", to));
+        assert!(matches!(&events[0], Event::TaskEdited { change: Change::Parent(_), .. }));
+        assert_eq!(
+            home.heard("planner-001")[1..],
+            ["synod: task-004 is no longer a part of your task.\n\
+             task-003 has ended.\n- task-003 (@executor-001) \"look\" is done:\n  92 % full"]
+        );
+        home.says("planner-001", "it is fine");
+        assert_eq!(home.end(&id("task-001")), Some(End::Done));
+    }
+}
+
+#[test]
+fn a_parent_whose_only_part_is_moved_elsewhere_goes_on_and_one_with_others_waits() {
+    let mut home = Home::new(&TEAM);
+    home.task("is the disk fine?", "planner-001");
+    home.wants(
+        "planner-001",
+        &[create("look", "executor-001", &[]), create("explain", "retriever-001", &[])],
+    );
+    home.says("planner-001", "I wait");
+    assert_eq!(line(&home.give(moved(&home, "task-003", None))), "task_edited");
+    home.give(moved(&home, "task-002", None));
+    assert_eq!(home.heard("planner-001")[1..], ["synod: task-002 is no longer a part of your task."]);
+    home.says("planner-001", "then it is fine");
+    assert_eq!(home.end(&id("task-001")), Some(End::Done));
+}
+
+#[test]
+fn a_review_is_no_part_and_holds_back_none() {
+    let mut home = Home::new(&["coder-001", "coder-002", "reviewer-001"]);
+    home.task("greet by name", "coder-001");
+    home.wants("coder-001", &[create("translate", "coder-002", &[]), crate::reviews::ask()]);
+    let place = domain::review::Place {
+        branch: "agent/coder-001".to_owned(),
+        target: "main".to_owned(),
+        commit: "c1".to_owned(),
+        base: "ba5e".to_owned(),
+    };
+    home.finds("coder-001", true, domain::review::Finding::Submitted(place));
+    home.says("coder-002", "bonjour");
+    let heard = home.heard("coder-001");
+    assert!(heard.last().unwrap().starts_with("synod: task-002 has ended."), "{heard:?}");
+}
+
+#[test]
+fn a_parent_whose_last_open_part_is_taken_out_of_its_file_is_told() {
+    let mut home = Home::new(&TEAM);
+    home.task("is the disk fine?", "planner-001");
+    home.wants(
+        "planner-001",
+        &[create("look", "executor-001", &[]), create("explain", "retriever-001", &[])],
+    );
+    home.says("planner-001", "I wait");
+    home.says("executor-001", "92 % full");
+    home.give(Input::TaskGone { task: id("task-003") });
+    assert!(home.heard("planner-001").last().unwrap().contains("92 % full"));
 }
 
 fn awaiting(to: &str) -> Act {
