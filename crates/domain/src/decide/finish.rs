@@ -417,14 +417,16 @@ fn label_of(parts: &[&Task]) -> Label {
     parts.iter().fold(Label::owner(), |label, task| label.joined(&task.label))
 }
 
-/// A parent that waits although all its parts have ended was not told; the sweep on start tells it.
+/// A parent that was found in its file, and waits although all its parts have ended: nobody knows whether it was told, so the
+/// sweep on start tells it. In what took a turn since then, everything was told when it happened.
 pub(super) fn missed_parents(state: &State, at: Time) -> Vec<Event> {
     let mut events = Vec::new();
     for task in state.tasks.values() {
         let Some((id, session)) = task.session().and_then(|s| state.sessions.get_key_value(s)) else {
             continue;
         };
-        let waits = session.lifecycle == Lifecycle::Waiting && session.rests();
+        let was_found = session.turns_total == 0;
+        let waits = was_found && session.lifecycle == Lifecycle::Waiting && session.rests();
         if waits && !task.children.is_empty() && state.open_children(task).next().is_none() {
             let parts: Vec<&Task> = task.children.iter().filter_map(|id| state.tasks.get(id)).collect();
             let message = said(at, "synod", brief::parts(&parts), label_of(&parts));

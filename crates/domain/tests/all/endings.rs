@@ -284,6 +284,52 @@ fn a_parent_whose_last_open_part_is_taken_out_of_its_file_is_told() {
     assert!(home.heard("planner-001").last().unwrap().contains("92 % full"));
 }
 
+/// Starts again, and says how much was said to the agent by that.
+fn restarts(home: &mut Home, agent: &str) -> usize {
+    let before = home.heard(agent).len();
+    home.give(Input::Started);
+    home.heard(agent).len() - before
+}
+
+#[test]
+fn a_parent_that_was_told_and_waits_for_an_answer_is_not_told_again_at_each_start() {
+    let mut home = Home::with(&TEAM, |_| {}, able);
+    home.task("is the disk fine?", "planner-001");
+    home.wants("planner-001", &[create("look", "executor-001", &[])]);
+    home.says("planner-001", "I wait");
+    home.says("executor-001", "92 % full");
+    home.wants("planner-001", &[tell("retriever-001", "why?")]);
+    home.says("planner-001", "I wait for the answer");
+    assert_eq!((restarts(&mut home, "planner-001"), restarts(&mut home, "planner-001")), (0, 0));
+    assert_eq!(home.calls_to_model("planner-001"), [], "no turn is paid for");
+    home.says("retriever-001", "old logs");
+    home.says("planner-001", "delete them");
+    assert_eq!(home.end(&id("task-001")), Some(End::Done));
+    // What was delegated was told as the result of the call.
+    let mut home = Home::with(&TEAM, |_| {}, able);
+    home.task("is the disk fine?", "planner-001");
+    home.wants("planner-001", &[delegate("executor-001", "look"), tell("retriever-001", "why?")]);
+    home.says("executor-001", "92 % full");
+    home.says("planner-001", "I wait for the answer");
+    assert_eq!((restarts(&mut home, "planner-001"), restarts(&mut home, "planner-001")), (0, 0));
+}
+
+#[test]
+fn a_found_parent_is_told_once_however_often_synod_starts() {
+    let mut home = Home::new(&TEAM);
+    home.live = false;
+    home.give(written("task-001", "is the disk fine?", "planner-001", Mark::Running, |_| {}));
+    let part = |spec: &mut Spec| spec.parent = Some(id("task-001"));
+    home.give(written("task-002", "look", "executor-001", Mark::Done, part));
+    home.give(found("planner-001", "task-001", Status::Sleeping, Tail::Answered));
+    home.live = true;
+    assert_eq!(restarts(&mut home, "planner-001"), 1);
+    assert_eq!(restarts(&mut home, "planner-001"), 0);
+    home.wants("planner-001", &[tell("retriever-001", "why?")]);
+    home.says("planner-001", "I wait for the answer");
+    assert_eq!((restarts(&mut home, "planner-001"), restarts(&mut home, "planner-001")), (0, 0));
+}
+
 fn awaiting(to: &str) -> Act {
     match tell(to, "how full is the disk?") {
         Act::SendMessage { to, content, kind, priority, reply_to, approved, issues, .. } => {
