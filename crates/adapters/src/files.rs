@@ -143,11 +143,11 @@ pub fn spawn(setup: Setup) -> std::io::Result<(Files, mpsc::Receiver<Problem>, J
     let watcher = if setup.watch { Some(watch::start(&setup.home, jobs)?) } else { None };
     let history = History::spawn(&setup.home, problems.clone())?;
     let flusher = flush::Flusher::spawn(&setup.home, printed.clone(), history)?;
-    let desk = desk::Desk::new(setup, printed, problems, flusher, fresh, hold);
+    let mut desk = desk::Desk::new(setup, printed, problems, flusher, fresh, hold);
+    desk.watch = watcher;
     let thread = std::thread::Builder::new().name("synod-files".to_owned()).spawn(move || {
         yield_to_others();
         desk.run(&receiver);
-        drop(watcher);
     })?;
     Ok((files, problem_receiver, thread))
 }

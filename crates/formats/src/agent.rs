@@ -124,6 +124,7 @@ pub fn read(path: &str, text: &str) -> Read<Spec> {
         check_role(&root, &mut notes);
         check_origin(&root, &mut notes);
         check_channels(&root, &mut notes);
+        check_name(path, &root, &mut notes);
         if notes.failed() { None } else { spec(&root) }
     });
     notes.finish(value)
@@ -163,6 +164,22 @@ fn check_origin(root: &Node, notes: &mut Notes<'_>) {
     };
     if let Err(why) = Origin::parse(text) {
         notes.error(node.span.clone(), why);
+    }
+}
+
+/// The agent that a file at this path is about, whatever it says.
+pub fn named(path: &str) -> Option<&str> {
+    let name = path.strip_prefix("agents/")?;
+    let name = name.strip_suffix(".agent.yaml").or_else(|| name.strip_suffix("/agent.json"))?;
+    (!name.contains('/')).then_some(name)
+}
+
+/// A copy of a file under another name must not speak for the agent that it was copied from.
+fn check_name(path: &str, root: &Node, notes: &mut Notes<'_>) {
+    let Some((name, node)) = named(path).zip(root.get("id")) else { return };
+    if let Some(id) = node.text().filter(|id| *id != name) {
+        let help = Some(format!("rename the file, or write `id: {name}`"));
+        notes.error_with(node.span.clone(), format!("the file is named `{name}`, its agent `{id}`"), help);
     }
 }
 

@@ -48,7 +48,6 @@ impl Desk {
         let path = op.path();
         match op {
             AgentOp::Write(spec) => {
-                self.agent_files.insert(path.clone(), spec.id.clone());
                 std::fs::create_dir_all(self.home.join("agents"))?;
                 // One that is there already was printed before a crash, and a person may have edited it since.
                 self.rewrite(&path, false, |_, text, _| match text {
@@ -57,7 +56,6 @@ impl Desk {
                 })
             }
             AgentOp::Remove(agent) => {
-                self.agent_files.remove(&path);
                 self.known.remove(&path);
                 let json = format!("agents/{agent}/agent.json");
                 for path in [path, json] {

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
-use domain::id::{AgentId, ApprovalId, MessageId, Seq, SessionId, TaskId};
+use domain::id::{ApprovalId, MessageId, Seq, SessionId, TaskId};
 use domain::input::Input;
 use domain::state::State;
 use domain::task::Spec;
@@ -29,6 +29,7 @@ use super::sessions::{SessionOp, asked_by, path_of};
 use super::statuses::{LULL, Statuses};
 use super::tasks::TaskOp;
 use super::usage::Usage;
+use super::watch::Watch;
 use super::{Conversation, Job, Problem, Setup, relative, stamps};
 use crate::git::history::Notes;
 use crate::git::reason::{Reason, Reasons, Weight, Who};
@@ -71,7 +72,8 @@ pub(super) struct Desk {
     pub(super) stamps: BTreeMap<String, Stamp>,
     /// Files with additions that are not durable yet.
     pub(super) touched: BTreeSet<String>,
-    pub(super) agent_files: BTreeMap<String, AgentId>,
+    /// None if nobody watches.
+    pub(super) watch: Option<Watch>,
     pub(super) lines_given: BTreeMap<String, u64>,
     /// By file and title: how many tasks without an id the engine is asked to name. Messages below.
     pub(super) adopting_tasks: BTreeMap<(String, String), usize>,
@@ -175,7 +177,7 @@ impl Desk {
             known: BTreeMap::new(),
             stamps: BTreeMap::new(),
             touched: BTreeSet::new(),
-            agent_files: BTreeMap::new(),
+            watch: None,
             lines_given: BTreeMap::new(),
             adopting_tasks: BTreeMap::new(),
             reading_tasks: BTreeMap::new(),
@@ -257,15 +259,11 @@ impl Desk {
             Job::Changed(paths) => {
                 for path in paths {
                     if let Some(path) = relative(&self.home, &path) {
-                        self.look_soon(&path);
+                        self.look_around(&path);
                     }
                 }
             }
-            Job::Rescan => {
-                for path in self.all_files() {
-                    self.look_soon(&path);
-                }
-            }
+            Job::Rescan => self.look_everywhere(),
             Job::Conversation(session, reply) => self.parked.push((session, reply)),
             Job::Scan(reply) => {
                 self.settle();
@@ -662,8 +660,25 @@ impl Desk {
         }
     }
 
+    fn look_everywhere(&mut self) {
+        for path in self.all_files() {
+            self.look_soon(&path);
+        }
+    }
+
+    /// Looks at what changed. Of a folder that was brought or taken away as a whole, its files are not named.
+    fn look_around(&mut self, path: &str) {
+        if self.watch.as_mut().is_some_and(|watch| watch.renew(path)) {
+            self.look_everywhere();
+        }
+        if path.starts_with("agents/") && !is_ours(path) {
+            self.look_soon(&format!("{path}/agent.json"));
+        }
+        self.look_soon(path);
+    }
+
     /// Looks at a file when it has been quiet for a moment.
-    fn look_soon(&mut self, path: &str) {
+    pub(super) fn look_soon(&mut self, path: &str) {
         if !is_ours(path) {
             return;
         }

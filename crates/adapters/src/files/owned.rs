@@ -26,22 +26,30 @@ impl Desk {
     }
 
     pub(super) fn look_at_agent(&mut self, path: &str, found: Option<&Found>, confirmed: bool) {
+        let Some((id, [first, second])) = agent_of(path).map(|id| (id.clone(), places(&id))) else { return };
+        let is_there = |path: &String| self.home.join(path).exists();
+        let (has_first, has_second) = (is_there(&first), is_there(&second));
         match found {
+            // Of two files for one agent the first counts, whichever was saved last.
+            Some(_) if path == second && has_first => {
+                self.complain_text(path, format!("the agent id `{id}` is already used in {first}"));
+            }
             Some(found) => {
+                if path == first && has_second {
+                    self.look_soon(&second);
+                }
                 if let Some(spec) = self.take(path, formats::agent::read(path, &found.text)) {
                     if self.state.agents.get(&spec.id).is_some_and(|agent| agent.terminated.is_some()) {
                         let what =
                             format!("{} was terminated and does not come back; give it another id", spec.id);
                         return self.complain_text(path, what);
                     }
-                    self.agent_files.insert(path.to_owned(), spec.id.clone());
                     self.say(Input::AgentRead(Box::new(spec)));
                 }
             }
+            None if confirmed && path == first && has_second => self.look_soon(&second),
             None if confirmed => {
-                let id = self.agent_files.remove(path).or_else(|| agent_of(path));
-                let elsewhere = |id: &AgentId| self.agent_files.values().any(|other| other == id);
-                if let Some(id) = id.filter(|id| self.state.agents.contains_key(id) && !elsewhere(id)) {
+                if self.state.agents.contains_key(&id) && !has_first && !has_second {
                     self.say(Input::AgentGone(id));
                 }
             }
@@ -51,10 +59,7 @@ impl Desk {
 
     /// Agents whose files went away while nobody watched.
     pub(super) fn miss_agents(&mut self) {
-        let has_file = |id: &AgentId| {
-            let places = [format!("agents/{id}.agent.yaml"), format!("agents/{id}/agent.json")];
-            places.iter().any(|path| self.home.join(path).exists())
-        };
+        let has_file = |id: &AgentId| places(id).iter().any(|path| self.home.join(path).exists());
         let employed = self.state.agents.iter().filter(|(_, agent)| !agent.retired).map(|(id, _)| id);
         let gone: Vec<AgentId> = employed.filter(|id| !has_file(id)).cloned().collect();
         for id in gone {
@@ -71,7 +76,10 @@ impl Desk {
 
 /// The agent that a file at this path defines, by its name.
 pub(super) fn agent_of(path: &str) -> Option<AgentId> {
-    let rest = path.strip_prefix("agents/")?;
-    let name = rest.strip_suffix(".agent.yaml").or_else(|| rest.strip_suffix("/agent.json"))?;
-    AgentId::parse(name).ok()
+    AgentId::parse(formats::agent::named(path)?).ok()
+}
+
+/// The files that may define an agent; the first that is there does.
+fn places(id: &AgentId) -> [String; 2] {
+    [format!("agents/{id}.agent.yaml"), format!("agents/{id}/agent.json")]
 }

@@ -42,7 +42,6 @@ fn every_mistake_is_named_at_its_place_in_one_run() {
             "agents/executor-001.agent.yaml:2:7 there is no role `executer`",
             "agents/executor-001.agent.yaml:3:8 synod.yaml has no model `smal`",
             "agents/planner-001.agent.yaml:1:5 the file is named `planner-001`, its agent `planner-002`",
-            "agents/planner-001.agent.yaml:5:18 there is no tool `slack_sned`",
             "agents/reader/agent.json:2:22 expected `,` or `}`",
             "agents/slack-001.agent.yaml:4:11 expected a whole number from 1 to 10, found `11`",
             "approvals/pending/approval-0001.approval.md:1:1 the record of the approval is missing",
@@ -66,7 +65,7 @@ fn every_mistake_is_named_at_its_place_in_one_run() {
     let places = found.iter().map(|f| format!("--> {}\n", f.split(' ').next().unwrap()));
     let missing: Vec<String> = places.filter(|place| !ran.stdout.contains(place)).collect();
     assert_eq!(missing, Vec::<String>::new(), "{}", ran.stdout);
-    assert!(ran.stdout.ends_with("\n19 errors, 2 warnings in 16 files\n"), "{}", ran.stdout);
+    assert!(ran.stdout.ends_with("\n19 errors, 1 warning in 16 files\n"), "{}", ran.stdout);
 }
 
 #[test]

@@ -224,11 +224,9 @@ fn a_kill_around_a_spawn_or_an_end_leaves_no_half_agent() {
         }
         up.kill();
         for child in children(&team) {
-            let text = team.read(&format!("agents/{child}.agent.yaml"));
-            assert!(
-                formats::agent::read("agents/x.agent.yaml", &text).value.is_some(),
-                "a whole file: {text}"
-            );
+            let path = format!("agents/{child}.agent.yaml");
+            let text = team.read(&path);
+            assert!(formats::agent::read(&path, &text).value.is_some(), "a whole file: {text}");
         }
     }
     team.to_the_end();

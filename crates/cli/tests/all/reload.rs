@@ -263,3 +263,60 @@ fn a_daemon_that_waits_for_settings_ends_well() {
     up.stop();
     assert_eq!(marks(&team), [Mark::Open, Mark::Open]);
 }
+
+#[test]
+fn a_copy_of_an_agents_file_does_not_speak_for_the_agent() {
+    let team = Team::scripted(
+        "rules:\n  - matches: \"Task *\"\n    calls: [{tool: write_file, arguments: {path: memory/x.md, content: x}}]\n  - text: \"{last}\"\n",
+    );
+    let reader = "id: worker-1\ntype: reviewer\nmodel: m\n";
+    team.write(AGENT, reader);
+    let up = team.up();
+    let copy = "agents/backup.agent.yaml";
+    team.write(copy, reader.replace("reviewer", "coder"));
+    up.tells("agents/backup.agent.yaml:1:5");
+    add(&team, "task-001", "write");
+    assert!(result(&team, "task-001").contains("reviewer"), "{}", result(&team, "task-001"));
+    // Renamed and saved: an agent of its own.
+    team.edit(copy, "id: worker-1", "id: backup");
+    until_so("it is there", || team.synod(&["agent", "show", "backup"]).code == 0);
+    add(&team, "task-002", "write");
+    assert!(result(&team, "task-002").contains("reviewer"));
+    // The agent that a file was about stays who it was until its file says it well.
+    team.edit(AGENT, "id: worker-1", "id: worker-9");
+    up.tells("agents/worker-1.agent.yaml:1:5");
+    add(&team, "task-003", "write");
+    assert!(result(&team, "task-003").contains("reviewer"));
+    up.stop();
+}
+
+#[test]
+fn of_two_files_for_one_agent_the_first_counts_whichever_was_saved_last() {
+    let team = Team::scripted("rules:\n  - text: Done.\n");
+    let json = |model: &str| format!("{{\"id\": \"worker-1\", \"type\": \"coder\", \"model\": \"{model}\"}}");
+    team.write(AGENT, "id: worker-1\ntype: reviewer\nmodel: m\n");
+    let up = team.up();
+    team.write("agents/worker-1/agent.json", json("m"));
+    up.tells("the agent id `worker-1` is already used in agents/worker-1.agent.yaml");
+    std::fs::remove_file(team.at(AGENT)).unwrap();
+    add(&team, "task-001", "look");
+    assert_eq!(result(&team, "task-001"), "Done.", "the other one is there");
+    up.stop();
+}
+
+#[test]
+fn a_folder_that_is_taken_away_and_brought_back_is_watched_again() {
+    let team = team();
+    team.write(AGENT, agent("m", 5));
+    let up = team.up();
+    add(&team, "task-001", "look");
+    assert_eq!(result(&team, "task-001"), "first words");
+    std::fs::rename(team.at("tasks"), team.at("tasks-before")).unwrap();
+    std::fs::create_dir(team.at("tasks")).unwrap();
+    std::fs::rename(team.at("tasks-before/work.task.md"), team.at(TASKS)).unwrap();
+    add(&team, "task-002", "look");
+    assert_eq!(result(&team, "task-002"), "first words");
+    add(&team, "task-003", "look");
+    assert_eq!(result(&team, "task-003"), "first words");
+    up.stop();
+}

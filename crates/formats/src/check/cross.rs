@@ -114,16 +114,6 @@ fn agents(home: &Home, files: &[SourceFile<'_>], notes: &mut [Notes<'_>], known:
                 format!("the agent id `{id}` is already used in {other}"),
             );
         }
-        let folder = file.path.strip_suffix("/agent.json").map(|f| f.rsplit('/').next().unwrap_or(f));
-        let name = folder.unwrap_or_else(|| stem(file.path, ".agent.yaml"));
-        if name != id {
-            let help = Some(format!("rename the file, or write `id: {name}`"));
-            notes.error_with(
-                span(root.as_ref(), &["id"]),
-                format!("the file is named `{name}`, its agent `{id}`"),
-                help,
-            );
-        }
         agent(spec, root.as_ref(), notes, known);
         if let Some(workspace) = &spec.workspace {
             check_workspace(spec, workspace, root.as_ref(), notes, &mut places);

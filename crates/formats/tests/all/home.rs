@@ -43,16 +43,28 @@ fn a_good_home_has_no_findings() {
 
 #[test]
 fn agents_are_checked_against_the_rest() {
-    let bad = "id: planner-001\ntype: planer\nmodel: {primary: sonet, fallback: scripted-small}\npermissions:\n  tools: {allow: [read_fil, 'x_*', mcp:a/b]}\n  delegation: {allowed_targets: [executor-01]}\n";
+    let bad = "id: other\ntype: planer\nmodel: {primary: sonet, fallback: scripted-small}\npermissions:\n  tools: {allow: [read_fil, 'x_*', mcp:a/b]}\n  delegation: {allowed_targets: [executor-01]}\n";
     assert_eq!(
         findings(&[("agents/other.agent.yaml", bad)]),
         [
-            "agents/other.agent.yaml:1:5 the agent id `planner-001` is already used in agents/planner-001.agent.yaml",
-            "agents/other.agent.yaml:1:5 the file is named `other`, its agent `planner-001` (rename the file, or write `id: other`)",
             "agents/other.agent.yaml:2:7 there is no role `planer` (did you mean `planner`?)",
             "agents/other.agent.yaml:3:18 synod.yaml has no model `sonet` (did you mean `sonnet`?)",
             "agents/other.agent.yaml:5:19 there is no tool `read_fil` (did you mean `read_file`?)",
             "agents/other.agent.yaml:6:34 there is no agent `executor-01` (did you mean `executor-001`?)",
+        ]
+    );
+    let copy = "id: planner-001\ntype: coder\nmodel: haiku\n";
+    assert_eq!(
+        findings(&[
+            ("agents/other.agent.yaml", copy),
+            (
+                "agents/planner-001/agent.json",
+                "{\"id\": \"planner-001\", \"type\": \"coder\", \"model\": \"haiku\"}"
+            )
+        ]),
+        [
+            "agents/other.agent.yaml:1:5 the file is named `other`, its agent `planner-001` (rename the file, or write `id: other`)",
+            "agents/planner-001/agent.json:1:8 the agent id `planner-001` is already used in agents/planner-001.agent.yaml",
         ]
     );
     let own = "id: lib-1\ntype: librarian\nmodel: haiku\n";
