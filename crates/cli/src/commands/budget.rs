@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use adapters::files::disk::{self, Flush, Replaced};
 use domain::budget::{Cap, Node, Payer, Window, nodes};
 use domain::id::{AgentId, Time};
 use domain::settings::Settings;
@@ -18,6 +19,8 @@ use crate::view::spent::known;
 
 /// The runs that are shown: those that have not ended, and at most so many.
 const RUNS_MAX: usize = 20;
+/// How often a file that others save meanwhile is read again.
+const TRIES_MAX: usize = 20;
 /// What every run may take, as long as it has no row of its own.
 const EACH_RUN: &str = "budgets.run";
 
@@ -210,10 +213,41 @@ pub fn set(home: &Path, wanted: &Wanted<'_>, out: &Out) -> anyhow::Result<Exit> 
             return Err(view::unknown("agent", agent, agents.iter().map(|spec| spec.id.as_str())));
         }
     }
-    let path = home.join("synod.yaml");
-    let text = std::fs::read_to_string(&path)?;
+    let kept = |error: std::io::Error| {
+        let help = "nothing was changed; make the file readable and writable, and room for it";
+        fail(Exit::Failed, format!("synod.yaml cannot be changed: {error}"), help)
+    };
+    let _turn = turn(home).map_err(kept)?;
+    // Behind a link it is changed where it is.
+    let path = std::fs::canonicalize(home.join("synod.yaml")).map_err(kept)?;
+    for _ in 0..TRIES_MAX {
+        let Some(found) = disk::read(&path).map_err(kept)? else { continue };
+        let new = with(&found.text, wanted)?;
+        if new == found.text {
+            return show(home, out);
+        }
+        match disk::replace(&path, Some(&found.known), &new, Flush::Before).map_err(kept)? {
+            Replaced::Done { .. } => return show(home, out),
+            // Somebody saved in between, and all of theirs stays.
+            Replaced::Changed { .. } => {}
+        }
+    }
+    Err(fail(Exit::Failed, "synod.yaml changes all the time", "try again when nobody edits it"))
+}
+
+/// Keeps other commands from changing the settings meanwhile; people with editors are found out by what they saved.
+fn turn(home: &Path) -> std::io::Result<std::fs::File> {
+    let folder = home.join(".synod");
+    std::fs::create_dir_all(&folder)?;
+    let folder = std::fs::File::open(folder)?;
+    folder.lock()?;
+    Ok(folder)
+}
+
+/// What `synod.yaml` says with the wanted budget.
+fn with(text: &str, wanted: &Wanted<'_>) -> anyhow::Result<String> {
     let refuse = |why: String| fail(Exit::Failed, why, "nothing was changed; `synod check` says more");
-    let (document, _) = Document::parse("synod.yaml", &text);
+    let (document, _) = Document::parse("synod.yaml", text);
     let mut document = document.ok_or_else(|| refuse("synod.yaml does not read".to_owned()))?;
     for (unit, value) in [("tokens", wanted.tokens), ("money", wanted.money)] {
         let Some(value) = value else { continue };
@@ -233,10 +267,7 @@ pub fn set(home: &Path, wanted: &Wanted<'_>, out: &Out) -> anyhow::Result<Exit> 
         let why = read.diagnostics.first().map_or_else(String::new, |d| d.message.clone());
         return Err(fail(Exit::Usage, why, "nothing was changed"));
     }
-    if document.text() != text {
-        replace(&path, document.text())?;
-    }
-    show(home, out)
+    Ok(document.text().to_owned())
 }
 
 fn amount(unit: &str, value: &str) -> anyhow::Result<Scalar> {
@@ -247,17 +278,4 @@ fn amount(unit: &str, value: &str) -> anyhow::Result<Scalar> {
     }
     let number: f64 = value.parse().map_err(|_| bad())?;
     Ok(Scalar::Number(number))
-}
-
-/// Puts the new text in the place of the old in one step, so that nobody reads half of it.
-fn replace(path: &Path, text: &str) -> std::io::Result<()> {
-    let aside = path.with_extension(format!("yaml.{}", std::process::id()));
-    std::fs::write(&aside, text)?;
-    let moved = std::fs::metadata(path)
-        .and_then(|meta| std::fs::set_permissions(&aside, meta.permissions()))
-        .and_then(|()| std::fs::rename(&aside, path));
-    if moved.is_err() {
-        _ = std::fs::remove_file(&aside);
-    }
-    moved
 }

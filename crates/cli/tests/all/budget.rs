@@ -74,6 +74,28 @@ fn a_budget_that_is_none_or_for_nobody_is_refused_and_changes_nothing() {
 }
 
 #[test]
+fn budgets_that_are_set_at_the_same_time_are_all_kept_also_behind_a_link() {
+    let team = Team::scripted("rules:\n  - text: Done.\n");
+    let agents: Vec<String> = (1..9).map(|number| format!("worker-{number}")).collect();
+    for id in &agents {
+        team.write(&format!("agents/{id}.agent.yaml"), format!("id: {id}\ntype: executor\nmodel: m\n"));
+    }
+    std::fs::rename(team.at("synod.yaml"), team.at("settings.yaml")).unwrap();
+    std::os::unix::fs::symlink("settings.yaml", team.at("synod.yaml")).unwrap();
+    let set = |id: &String| team.start(&["budget", "set", "day", "--agent", id, "--tokens", "1000"]);
+    let all: Vec<_> = agents.iter().map(set).collect();
+    for set in all {
+        let ran = set.wait();
+        assert_eq!(ran.code, 0, "{}", ran.stderr);
+    }
+    let text = team.read("settings.yaml");
+    assert!(agents.iter().all(|id| text.contains(id.as_str())), "{text}");
+    assert!(team.at("synod.yaml").is_symlink());
+    let aside: Vec<String> = team.names(".").into_iter().filter(|name| name.contains("yaml.")).collect();
+    assert_eq!(aside, Vec::<String>::new());
+}
+
+#[test]
 fn what_each_run_may_take_is_shown_also_when_no_run_is_open() {
     let home = team();
     let ran = home.run(&["budget", "set", "run", "--tokens", "5000"]);
