@@ -30,8 +30,10 @@ pub fn begin(home: &Path, files: &[String]) -> Result<Begun, Unkept> {
     }
     make(home).map_err(|error| Unkept::Waits(format!("git init failed: {}", error.message())))?;
     let kept = HomeRepo::open(home)?;
+    // An example repository beside the home keeps its own history.
+    let is_own = |path: &str| read::is_kept(path) && !kept.repo.is_path_ignored(path).unwrap_or(false);
     let change = |path: &String| match read::file(home, path) {
-        Found::File(new) if read::is_kept(path) => Some(Change { path: path.clone(), new: Some(new) }),
+        Found::File(new) if is_own(path) => Some(Change { path: path.clone(), new: Some(new) }),
         Found::File(_) | Found::Nothing | Found::Other => None,
     };
     let changes: Vec<Change> = files.iter().filter_map(change).collect();

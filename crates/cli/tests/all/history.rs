@@ -225,6 +225,13 @@ fn a_new_home_is_a_repository_unless_nobody_wants_one() {
     let team = Team::fresh();
     assert_eq!(git(&team, &["status", "--porcelain"]), "");
     assert_eq!(git(&team, &["log", "--format=%cn|%s"]), "Synod|home: begin\n");
+    let code = Team::nothing();
+    code.fine(&["init", "--template", "code", "."]);
+    let kept = git(&code, &["ls-files"]);
+    assert!(
+        kept.contains("synod.yaml") && !kept.contains("repo/"),
+        "the example keeps its own history: {kept}"
+    );
     let plain = Team::nothing();
     plain.fine(&["init", ".", "--no-git"]);
     assert!(!plain.at(".git").exists());
