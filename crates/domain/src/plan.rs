@@ -64,6 +64,12 @@ pub fn file_of(name: &str) -> String {
     format!("tasks/plan-{name}.task.md")
 }
 
+/// The task whose plan stands in a file, by its name.
+pub fn task_of(path: &str) -> Option<TaskId> {
+    let name = path.strip_prefix("tasks/plan-")?.strip_suffix(".task.md")?;
+    Some(TaskId::new(name))
+}
+
 /// Whether a plan may stand there.
 pub fn is_file(path: &str) -> bool {
     path.starts_with("tasks/plan-")

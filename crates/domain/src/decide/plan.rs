@@ -105,20 +105,27 @@ fn make(
     Ok((events, format!("the plan stands in {file}{waits}:\n{}", made.join("\n"))))
 }
 
-/// What a person adds to the file of a plan on hold is of the plan: it waits for the yes, and ends with a no.
+/// What a person adds to the file of a plan is of the plan: a part of the task that it is for. If the plan is on hold, it waits
+/// for the yes, and ends with a no.
 pub(super) fn joined(state: &State, spec: &task::Spec) -> Vec<Event> {
     if !plan::is_file(&spec.file) || spec.properties.contains_key(plan::HELD_BY) {
         return Vec::new();
     }
     let is_hold =
         |task: &&Task| task.spec.file == spec.file && !task.is_ended() && plan::is_hold(state, task);
-    let Some(hold) = state.tasks.values().find(is_hold) else { return Vec::new() };
-    let mut properties = spec.properties.clone();
-    properties.insert(plan::HELD_BY.to_owned(), hold.spec.id.to_string());
-    let depends_on: Vec<TaskId> = spec.depends_on.iter().cloned().chain([hold.spec.id.clone()]).collect();
-    let parent = hold.spec.parent.clone().filter(|_| spec.parent.is_none());
-    [Change::DependsOn(depends_on), Change::Properties(properties)]
-        .into_iter()
+    let hold = state.tasks.values().find(is_hold);
+    let planned = plan::task_of(&spec.file).and_then(|id| state.tasks.get(&id));
+    let planned = planned.filter(|task| !task.is_ended()).map(|task| task.spec.id.clone());
+    let whole = hold.and_then(|hold| hold.spec.parent.clone()).or(planned);
+    let parent = whole.filter(|whole| spec.parent.is_none() && *whole != spec.id);
+    let held = hold.map(|hold| {
+        let mut properties = spec.properties.clone();
+        properties.insert(plan::HELD_BY.to_owned(), hold.spec.id.to_string());
+        let depends_on = spec.depends_on.iter().cloned().chain([hold.spec.id.clone()]).collect();
+        [Change::DependsOn(depends_on), Change::Properties(properties)]
+    });
+    held.into_iter()
+        .flatten()
         .chain(parent.map(|parent| Change::Parent(Some(parent))))
         .map(|change| Event::TaskEdited { task: spec.id.clone(), change, in_file: false })
         .collect()

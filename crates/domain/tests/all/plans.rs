@@ -159,6 +159,25 @@ fn a_step_that_is_taken_out_of_a_held_plan_lets_no_other_begin() {
 }
 
 #[test]
+fn what_a_person_adds_to_a_plan_that_runs_is_of_the_request() {
+    let mut home = planning(false);
+    plan(&mut home, &[step("a", "code:a", &[])]);
+    home.says("planner-001", "I wait");
+    let mut spec = domain::task::Spec::new(id(""), "tasks/plan-task-001.task.md", "look at it");
+    spec.assignee = Some(AgentId::new("reviewer-001"));
+    home.give(Input::TaskRead { spec: Box::new(spec.clone()), mark: Mark::Open, result: String::new() });
+    assert_eq!(home.get(&id("task-003")).spec.parent, Some(id("task-001")));
+    assert_eq!(home.begun(), ["task-001", "task-002", "task-003"], "it waits for nobody");
+    home.says("coder-001", "Coded.");
+    assert_eq!(home.end(&id("task-001")), None, "one part is open");
+    home.give(Input::CancelRunWanted { run: "task-001".to_owned(), by: "dana".to_owned() });
+    assert_eq!(home.end(&id("task-003")), Some(End::Cancelled));
+    // The request is over: whoever adds to its file asks for something new.
+    home.give(Input::TaskRead { spec: Box::new(spec), mark: Mark::Open, result: String::new() });
+    assert_eq!(home.get(&id("task-004")).spec.parent, None);
+}
+
+#[test]
 fn what_a_person_adds_to_a_held_plan_is_of_the_plan() {
     for (mark, begun) in
         [(Mark::Done, vec!["task-001", "task-003", "task-004"]), (Mark::Cancelled, vec!["task-001"])]
