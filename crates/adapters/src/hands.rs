@@ -15,7 +15,7 @@ use domain::input::{Failure, Input};
 use domain::label::Label;
 use domain::lock::Grant;
 use domain::lock::workspace::Hold;
-use domain::review;
+use domain::review::{self, Review};
 use domain::session::Message;
 use domain::settings::{Provider, Settings};
 use domain::state::State;
@@ -142,6 +142,7 @@ impl LocalHands {
             context: Context::new(self.home.clone(), state, &session, agent, self.windows.clone())
                 .within(reserved.map(|(tokens_in, _)| tokens_in)),
             conversation: self.files.unwritten(&session),
+            review: state.sessions.get(&session).and_then(|s| review::of_session(state, s)).cloned(),
             session: session.clone(),
             request: Request {
                 agent: agent.id.clone(),
@@ -216,6 +217,7 @@ impl LocalHands {
     }
 
     fn extract(&mut self, state: &State, ticket: Ticket, session: SessionId, agent: &AgentId, call: Call) {
+        let review = review::of_call(state, &session, &call).cloned().map(Box::new);
         let Want::Act(Act::Extract { path, question, answer: closed }) = call.want else { return };
         let asked = call.id.clone();
         let finished = move |outcome: Outcome, session: SessionId| {
@@ -267,7 +269,7 @@ impl LocalHands {
                 hold: None,
                 ms_max: limits.tool_ms_max,
                 output_bytes_max: limits.output_bytes_max,
-                review: None,
+                review,
             },
             path,
             question,
@@ -361,13 +363,16 @@ struct Ask {
     /// What was said, if it stood in no file when the call began. Nobody waits for the desk then, which may have
     /// a thousand files to write first.
     conversation: Option<Conversation>,
+    /// What it is there to answer, if it looks at the work of another.
+    review: Option<Review>,
     request: Request,
     ms_max: u64,
 }
 
 impl Ask {
     async fn run(self, ticket: Ticket) -> Input {
-        let Self { inputs, files, models, tools, context, session, conversation, request, ms_max } = self;
+        let Self { inputs, files, models, tools, context, session, conversation, review, request, ms_max } =
+            self;
         let failed = |session, reason, failure| Input::ModelFailed { session, ticket, reason, failure };
         let conversation = match conversation {
             Some(conversation) => Some(conversation),
@@ -391,7 +396,10 @@ impl Ask {
                     raw.arguments = redacted(raw.arguments);
                     let mut call = tools.read(raw, number);
                     if let Want::Act(act) = &call.want {
-                        call.seen = tools.look(&agent, act).await;
+                        call.seen = match &review {
+                            Some(review) => tools.look_in(review, &agent, act).await,
+                            None => tools.look(&agent, act).await,
+                        };
                     }
                     calls.push(call);
                 }

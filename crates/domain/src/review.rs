@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use crate::id::{AgentId, CallId, ReviewId, SessionId, TaskId};
-use crate::state::State;
+use crate::state::{Session, State};
 use crate::tool::{Act, Call, Want};
 
 /// The tool by which a review is asked for.
@@ -357,6 +357,11 @@ impl Reviews {
     }
 }
 
+/// The review that a conversation is there to answer, whatever has become of it: it stays one about the work of others.
+pub fn of_session<'a>(state: &'a State, session: &Session) -> Option<&'a Review> {
+    state.reviews.by_task.get(session.task.as_ref()?).and_then(|id| state.reviews.by_id.get(id))
+}
+
 /// The review that a call is about when it begins: the one it merges, or the one that its conversation is there to answer. What
 /// is no longer approved by then is not merged, whatever it was when the call was let through.
 pub fn of_call<'a>(state: &'a State, session: &SessionId, call: &Call) -> Option<&'a Review> {
@@ -365,10 +370,7 @@ pub fn of_call<'a>(state: &'a State, session: &SessionId, call: &Call) -> Option
             let review = state.reviews.by_id.get(review)?;
             matches!(review.stage, Stage::Approved | Stage::Merged { .. }).then_some(review)
         }
-        Want::Act(_) | Want::Invalid { .. } => {
-            let task = state.sessions.get(session)?.task.as_ref()?;
-            state.reviews.of_task(task).filter(|review| review.stage == Stage::Asked)
-        }
+        Want::Act(_) | Want::Invalid { .. } => of_session(state, state.sessions.get(session)?),
     }
 }
 

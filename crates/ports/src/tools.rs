@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use domain::context::Link;
 use domain::id::{AgentId, Ticket};
 use domain::lock::Grant;
-use domain::lock::workspace::Hold;
+use domain::lock::workspace::{Hold, Room};
 use domain::review::{Finding, Review};
 use domain::settings::Settings;
 use domain::tool::{Act, Call, Permit, Seen};
@@ -36,8 +36,15 @@ pub struct Order {
     pub ms_max: u64,
     /// How much of its output is kept.
     pub output_bytes_max: u64,
-    /// The review that it is about: checks and looks are made on its commit, and it is what is merged.
+    /// The review that it is about: checks, commands and looks are made on its commit, and it is what is merged.
     pub review: Option<Box<Review>>,
+}
+
+impl Order {
+    /// In which of the agent's folders it is carried out.
+    pub fn room(&self) -> Room {
+        if self.review.is_some() { Room::Review } else { Room::Own }
+    }
 }
 
 /// What came of it.
@@ -92,6 +99,11 @@ pub trait Tools: Send + Sync {
 
     /// What an act depends on in the world, beside its words; `None` if on nothing that could change unseen.
     async fn look(&self, agent: &AgentId, act: &Act) -> Option<Seen>;
+
+    /// The same for an agent that is there to answer a review, where it looks at that.
+    async fn look_in(&self, _review: &Review, agent: &AgentId, act: &Act) -> Option<Seen> {
+        self.look(agent, act).await
+    }
 
     /// Takes over what the owner settled; called before each act with what is in force.
     fn settle(&self, _settings: &Settings) {}

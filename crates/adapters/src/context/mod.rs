@@ -19,6 +19,7 @@ use domain::agent;
 use domain::context::Link;
 use domain::delegation;
 use domain::id::{SessionId, TaskId};
+use domain::lock::workspace::{self, Room};
 use domain::settings::Settings;
 use domain::state::State;
 
@@ -33,6 +34,8 @@ pub(crate) struct Context {
     home: PathBuf,
     session: SessionId,
     agent: agent::Spec,
+    /// Whose AGENTS.md goes along.
+    room: Room,
     task: Option<TaskId>,
     /// Those through whose hands its work went, if contexts went along with it.
     line: Vec<Link>,
@@ -54,7 +57,8 @@ impl Context {
         windows: Windows,
     ) -> Self {
         let found = state.sessions.get(session);
-        let workspace = format!("workspaces/{}", agent.id);
+        let room = found.map_or(Room::Own, |s| workspace::room(state, s));
+        let workspace = room.folder(&agent.id);
         let folders = ["memory", "contexts", "workspaces", workspace.as_str()];
         let beneath = |path: &str| {
             let is_in = |folder: &str| path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'));
@@ -75,6 +79,7 @@ impl Context {
             home,
             session: session.clone(),
             agent: agent.clone(),
+            room,
             task: found.and_then(|s| s.task.clone()),
             line: delegation::line(state, session),
             known: Arc::new(known),

@@ -7,6 +7,7 @@ use domain::agent;
 use domain::context::Link;
 use domain::id::Time;
 use domain::label;
+use domain::lock::workspace::Room;
 use domain::state::State;
 use formats::memory::{self, Memory};
 use rustix::fs::Dir;
@@ -42,6 +43,8 @@ pub(super) struct Piece {
 pub(super) struct Asker<'a> {
     pub(super) root: &'a Root,
     pub(super) agent: &'a agent::Spec,
+    /// Where it works.
+    pub(super) room: Room,
     /// Those through whose hands its work went, if contexts went along with it.
     pub(super) line: &'a [Link],
     /// Enough of the state to tell the labels of `memory/`, `contexts/` and the workspace.
@@ -105,7 +108,7 @@ pub(super) fn names(root: &Root, folder: &str, ending: &str) -> Vec<String> {
 }
 
 fn agents_md(asker: &Asker<'_>) -> Option<Piece> {
-    let folder = format!("workspaces/{}", asker.agent.id);
+    let folder = asker.room.folder(&asker.agent.id);
     let path = format!("{folder}/AGENTS.md");
     let content = text(asker, &folder, &path)?;
     let words = format!(

@@ -5,6 +5,7 @@ use std::io::Write as _;
 use domain::event::Event;
 use domain::input::Input;
 use domain::label;
+use domain::lock::workspace;
 use domain::tool::{Act, Want};
 use formats::labels::{PATH, print_line, read};
 
@@ -28,7 +29,9 @@ impl Desk {
                     Some(Want::Act(Act::ContextPut { context, .. })) => {
                         domain::context::places(context).to_vec()
                     }
-                    Some(Want::Act(_)) => vec![format!("workspaces/{}", session.agent)],
+                    Some(Want::Act(_)) => {
+                        vec![workspace::room(&self.state, session).folder(&session.agent)]
+                    }
                     Some(Want::Invalid { .. }) | None => return,
                 }
             }

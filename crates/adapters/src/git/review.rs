@@ -8,7 +8,7 @@ use git2::{Commit, Delta, Oid, Repository, RepositoryOpenFlags, Tree};
 use super::changes::{self, Changed};
 use super::commit::{self, New};
 use super::tools::{cut_patch, show};
-use super::workspace::{self, Workspace};
+use super::workspace::{self, UNFINISHED, Workspace};
 use super::{plain, update};
 use crate::tools::until::Until;
 
@@ -70,34 +70,34 @@ pub(super) fn shared(workspace: &Workspace) -> Result<Repository, String> {
     opened.and_then(plain).map_err(|error| format!("the repository cannot be opened: {}", error.message()))
 }
 
-/// Whether two agents work in the same repository; only then does one have what the other committed.
-pub(crate) fn share(one: &Workspace, other: &Workspace) -> bool {
-    one.common_dir == other.common_dir
+/// Whether a checkout is at a commit: it was put there whole.
+pub(crate) fn is_at(checkout: &Workspace, commit: &str) -> bool {
+    let at = workspace::repository(checkout).ok().and_then(|repo| repo.head().ok()?.target());
+    let is_whole = !checkout.git_dir.join(UNFINISHED).exists();
+    is_whole && at.is_some_and(|at| at.to_string() == commit)
 }
 
-/// Whether a workspace stands at a commit, as far as its branch says.
-pub(crate) fn is_at(workspace: &Workspace, commit: &str) -> bool {
-    let tip = workspace::repository(workspace).ok().and_then(|repo| repo.head().ok()?.target());
-    tip.is_some_and(|tip| tip.to_string() == commit)
-}
-
-/// Makes the files of a workspace those of `commit` and nothing else: what checks left behind goes, ignored files too,
-/// because they could make the next check pass.
-pub(crate) fn check_out(workspace: &Workspace, commit: &str, until: &Until) -> Result<(), String> {
-    let repo = workspace::repository(workspace)?;
+/// Makes the files of a checkout those of `commit` and nothing else: what checks left behind goes, ignored files too,
+/// because they could make the next check pass. No branch moves.
+pub(crate) fn check_out(checkout: &Workspace, commit: &str, until: &Until) -> Result<(), String> {
+    if checkout.branch.is_some() {
+        return Err(format!("{} is somebody's workspace", checkout.path.display()));
+    }
+    let repo = workspace::repository(checkout)?;
     let found = find(&repo, commit)?;
     let tree = found.tree().map_err(words)?;
     let failed = |error: git2::Error| format!("{} cannot be checked out: {}", short(commit), error.message());
+    let mark = checkout.git_dir.join(UNFINISHED);
+    let marked = |done: std::io::Result<()>| done.map_err(|error| format!("{}: {error}", mark.display()));
+    marked(std::fs::write(&mark, ""))?;
     let mut options = CheckoutBuilder::new();
     options.force().remove_untracked(true).remove_ignored(true).disable_filters(true);
     repo.checkout_tree(tree.as_object(), Some(&mut options)).map_err(failed)?;
-    let head = commit::head(&repo).map_err(|why| why.to_string())?;
-    let log = format!("review: moving to {commit}");
-    repo.reference(&head.branch, found.id(), true, &log).map_err(failed)?;
-    let left = changes::find(&repo, &workspace.path, &tree, &[], until)?;
+    repo.set_head_detached(found.id()).map_err(failed)?;
+    let left = changes::find(&repo, &checkout.path, &tree, &[], until)?;
     match left.files.first() {
         Some(file) => Err(format!("{} cannot be made as in {}; remove it", file.path, short(commit))),
-        None => Ok(()),
+        None => marked(std::fs::remove_file(&mark)),
     }
 }
 

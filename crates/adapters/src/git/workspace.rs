@@ -1,6 +1,7 @@
 //! Where an agent works: `workspaces/<agent>/`, a repository of its own or a worktree of a given one on the agent's
 //! branch. Made on first use. Two agents never share a folder or a branch, and a workspace that points elsewhere is
-//! refused, whoever made it so.
+//! refused, whoever made it so. Who looks at the work of others does so beside it, in a worktree that is on no branch
+//! (`workspaces/<agent>.review/`) and holds nothing of its own.
 
 mod end;
 mod left;
@@ -16,9 +17,9 @@ use std::sync::{Mutex, PoisonError};
 
 use domain::agent;
 use domain::id::AgentId;
-use domain::lock::workspace::Hold;
+use domain::lock::workspace::{Hold, Room};
 use git2::build::CheckoutBuilder;
-use git2::{Branch, ErrorCode, Repository, RepositoryOpenFlags};
+use git2::{Branch, Commit, ErrorCode, Repository, RepositoryOpenFlags};
 use sha2::{Digest, Sha256};
 
 use super::{init, plain, update};
@@ -26,7 +27,7 @@ use crate::files::disk::{self, Stamp};
 use crate::tools::until::Until;
 
 /// Stands in the folder that git keeps of a worktree until all its files are there.
-const UNFINISHED: &str = "synod-unfinished";
+pub(super) const UNFINISHED: &str = "synod-unfinished";
 /// Files of a repository that are read, and must be files.
 const READ: [&str; 12] = [
     "HEAD",
@@ -62,7 +63,7 @@ pub struct Workspaces {
     home: PathBuf,
     specs: Mutex<BTreeMap<AgentId, Said>>,
     /// Making one is one step. Those that were looked at since the start: whatever else is locked is from before.
-    making: Mutex<BTreeSet<AgentId>>,
+    making: Mutex<BTreeSet<(AgentId, Room)>>,
 }
 
 /// What an agent's file said when it last could be read.
@@ -84,8 +85,43 @@ impl Workspaces {
         domain::id::check(agent.as_str()).map_err(|error| error.to_string())?;
         let spec = self.spec(agent)?;
         let mut seen = self.making.lock().unwrap_or_else(PoisonError::into_inner);
-        let place = ensure(&self.home, agent, spec.as_ref(), !seen.contains(agent))?;
-        seen.insert(agent.clone());
+        let key = (agent.clone(), Room::Own);
+        let place = ensure(&self.home, agent, spec.as_ref(), !seen.contains(&key))?;
+        seen.insert(key);
+        Ok(place)
+    }
+
+    /// Where the agent looks at what the author did, made if it is not there; at which commit it is, is not said. Blocks.
+    pub(crate) fn for_review(&self, agent: &AgentId, author: &AgentId) -> Result<Workspace, String> {
+        domain::id::check(agent.as_str()).map_err(|error| error.to_string())?;
+        let (own, theirs) = (self.spec(agent)?, self.spec(author)?);
+        let repo = |spec: &Option<agent::Workspace>| spec.as_ref().and_then(|spec| spec.repo.clone());
+        let apart = || {
+            format!(
+                "{agent} and {author} do not work in the same repository: `workspace: {{repo: …}}` must be the same in both files"
+            )
+        };
+        let (own, theirs) = repo(&own).zip(repo(&theirs)).ok_or_else(apart)?;
+        let mut seen = self.making.lock().unwrap_or_else(PoisonError::into_inner);
+        let home = self.home.canonicalize().map_err(|error| format!("the home cannot be used: {error}"))?;
+        let name = Room::Review.folder(agent);
+        let tree = |agent, repo| Worktree {
+            home: &home,
+            agent,
+            name: &name,
+            path: home.join(&name),
+            repo,
+            branch: None,
+        };
+        let theirs = tree(author, &theirs).source()?.1;
+        let tree = tree(agent, &own);
+        if agent == author || tree.source()?.1 != theirs {
+            return Err(apart());
+        }
+        make_folders(&home, &name)?;
+        let key = (agent.clone(), Room::Review);
+        let place = tree.ensure(!seen.contains(&key))?;
+        seen.insert(key);
         Ok(place)
     }
 
@@ -143,24 +179,29 @@ fn ensure(
     spec: Option<&agent::Workspace>,
     first: bool,
 ) -> Result<Workspace, String> {
-    let words = |what: &str, error: std::io::Error| format!("{what} cannot be used: {error}");
-    let home = home.canonicalize().map_err(|error| words("the home", error))?;
-    let name = format!("workspaces/{agent}");
+    let home = home.canonicalize().map_err(|error| format!("the home cannot be used: {error}"))?;
+    let name = Room::Own.folder(agent);
     let path = home.join(&name);
-    for folder in [home.join("workspaces"), path.clone()] {
-        fs::create_dir(&folder).or_else(exists).map_err(|error| words(&name, error))?;
-        if !fs::symlink_metadata(&folder).is_ok_and(|metadata| metadata.is_dir()) {
-            return Err(format!("{name} is a link or a file; a workspace is a folder of its own"));
-        }
-    }
+    make_folders(&home, &name)?;
     match spec.and_then(|spec| spec.repo.as_deref()) {
         None => own(&name, path, spec.and_then(|spec| spec.branch.as_deref())),
         Some(repo) => {
             let branch =
                 spec.and_then(|spec| spec.branch.clone()).unwrap_or_else(|| format!("agent/{agent}"));
-            Worktree { home: &home, agent, name: &name, path, repo, branch }.ensure(first)
+            Worktree { home: &home, agent, name: &name, path, repo, branch: Some(branch) }.ensure(first)
         }
     }
+}
+
+/// Makes the folder of a workspace, if it is not there.
+fn make_folders(home: &Path, name: &str) -> Result<(), String> {
+    for folder in [home.join("workspaces"), home.join(name)] {
+        fs::create_dir(&folder).or_else(exists).map_err(|error| format!("{name} cannot be used: {error}"))?;
+        if !fs::symlink_metadata(&folder).is_ok_and(|metadata| metadata.is_dir()) {
+            return Err(format!("{name} is a link or a file; a workspace is a folder of its own"));
+        }
+    }
+    Ok(())
 }
 
 fn exists(error: std::io::Error) -> std::io::Result<()> {
@@ -232,12 +273,13 @@ struct Worktree<'a> {
     name: &'a str,
     path: PathBuf,
     repo: &'a str,
-    branch: String,
+    /// None says that it is on none, and at whichever commit it was put.
+    branch: Option<String>,
 }
 
 impl Worktree<'_> {
     fn ensure(self, first: bool) -> Result<Workspace, String> {
-        let head = format!("refs/heads/{}", valid(&self.branch)?);
+        self.branch.as_deref().map(valid).transpose()?;
         let (source, common) = self.source()?;
         let admin = common.join("worktrees").join(self.id());
         if first {
@@ -256,7 +298,7 @@ impl Worktree<'_> {
                 if !empty {
                     return Err(self.not_ours("it has files already"));
                 }
-                self.make(&source, &common, &admin, &head)?;
+                self.make(&source, &common, &admin)?;
             }
         }
         let target = fs::read_to_string(&link).unwrap_or_default();
@@ -269,16 +311,24 @@ impl Worktree<'_> {
         are_files(self.name, &admin)?;
         let repo = open(self.name, &self.path)?;
         points_here(self.name, &repo, &self.path, &admin, &common)?;
+        if let Some(branch) = &self.branch {
+            self.on_branch(&repo, &admin, branch)?;
+        }
+        Ok(Workspace { path: self.path, git_dir: admin, common_dir: common, branch: self.branch })
+    }
+
+    /// Makes sure that it is on its branch, with all its files.
+    fn on_branch(&self, repo: &Repository, admin: &Path, branch: &str) -> Result<(), String> {
         if admin.join(UNFINISHED).exists() {
-            self.check_out(&repo, &admin)?;
+            self.check_out(repo, admin)?;
         }
         let at = repo.find_reference("HEAD").ok();
         let at = at.as_ref().and_then(|head| head.symbolic_target().ok().flatten());
-        if at != Some(head.as_str()) {
+        if at != Some(head_of(branch).as_str()) {
             let at = at.unwrap_or("no branch");
-            return Err(format!("{} is on {at}, not on {}; check that out in it", self.name, self.branch));
+            return Err(format!("{} is on {at}, not on {branch}; check that out in it", self.name));
         }
-        Ok(Workspace { path: self.path, git_dir: admin, common_dir: common, branch: Some(self.branch) })
+        Ok(())
     }
 
     /// The repository that the file names, and its common folder.
@@ -298,7 +348,7 @@ impl Worktree<'_> {
     }
 
     fn sweep(&self, admin: &Path, common: &Path) -> Result<(), String> {
-        left::sweep(&self.path, admin, common, &format!("refs/heads/{}", self.branch))
+        left::sweep(&self.path, admin, common, self.branch.as_deref().map(head_of))
             .map_err(|error| format!("{}: a lock that is left there cannot be removed: {error}", self.name))
     }
 
@@ -313,39 +363,53 @@ impl Worktree<'_> {
         format!("{} is no worktree of {}: {why}. Move it away and it is made anew", self.name, self.repo)
     }
 
-    fn make(&self, source: &Repository, common: &Path, admin: &Path, head: &str) -> Result<(), String> {
-        let failed = |error: git2::Error| format!("{}: {}", self.name, error.message());
+    fn make(&self, source: &Repository, common: &Path, admin: &Path) -> Result<(), String> {
         if admin.exists() {
             // The folder of the worktree was deleted; what git kept of it is of no use any more.
             fs::remove_dir_all(admin)
                 .map_err(|error| format!("{} cannot be removed: {error}", admin.display()))?;
         }
-        if let Some(place) = checked_out_at(source, common, head) {
-            return Err(format!(
-                "the branch {} of {} is checked out in {place}; two never share one: give {} its own `branch:`",
-                self.branch, self.repo, self.agent
-            ));
-        }
-        match source.find_reference(head) {
-            Ok(_) => {}
-            Err(error) if error.code() == ErrorCode::NotFound => {
-                let tip = source.head().and_then(|head| head.peel_to_commit());
-                let tip = tip.map_err(|_| {
-                    format!("the repo {} has no commit to begin {} from", self.repo, self.branch)
-                })?;
-                source.branch(&self.branch, &tip, false).map_err(failed)?;
+        let head = match &self.branch {
+            Some(branch) => {
+                self.make_branch(source, common, branch)?;
+                format!("ref: {}", head_of(branch))
             }
-            Err(error) => return Err(failed(error)),
-        }
+            None => self.tip(source, self.name)?.id().to_string(),
+        };
         let link = self.path.join(".git");
         let write = |place: &Path, text: String| fs::write(place, text);
         let made = fs::create_dir_all(admin)
             .and_then(|()| write(&admin.join(UNFINISHED), String::new()))
-            .and_then(|()| write(&admin.join("HEAD"), format!("ref: {head}\n")))
+            .and_then(|()| write(&admin.join("HEAD"), format!("{head}\n")))
             .and_then(|()| write(&admin.join("commondir"), "../..\n".to_owned()))
             .and_then(|()| write(&admin.join("gitdir"), format!("{}\n", link.display())))
             .and_then(|()| write(&link, format!("gitdir: {}\n", admin.display())));
         made.map_err(|error| format!("{} cannot be made: {error}", self.name))
+    }
+
+    /// Makes the branch if it is not there, and refuses one that somebody else works on.
+    fn make_branch(&self, source: &Repository, common: &Path, branch: &str) -> Result<(), String> {
+        let failed = |error: git2::Error| format!("{}: {}", self.name, error.message());
+        let head = head_of(branch);
+        if let Some(place) = checked_out_at(source, common, &head) {
+            return Err(format!(
+                "the branch {branch} of {} is checked out in {place}; two never share one: give {} its own `branch:`",
+                self.repo, self.agent
+            ));
+        }
+        match source.find_reference(&head) {
+            Ok(_) => Ok(()),
+            Err(error) if error.code() == ErrorCode::NotFound => {
+                let tip = self.tip(source, branch)?;
+                source.branch(branch, &tip, false).map(|_| ()).map_err(failed)
+            }
+            Err(error) => Err(failed(error)),
+        }
+    }
+
+    fn tip<'r>(&self, source: &'r Repository, what: &str) -> Result<Commit<'r>, String> {
+        let tip = source.head().and_then(|head| head.peel_to_commit());
+        tip.map_err(|_| format!("the repo {} has no commit to begin {what} from", self.repo))
     }
 
     /// Puts the branch's files in place, as plain bytes: no filter is asked.
@@ -356,6 +420,10 @@ impl Worktree<'_> {
         done.map_err(|error| format!("{} cannot be checked out: {}", self.name, error.message()))?;
         fs::remove_file(admin.join(UNFINISHED)).map_err(|error| format!("{}: {error}", self.name))
     }
+}
+
+fn head_of(branch: &str) -> String {
+    format!("refs/heads/{branch}")
 }
 
 fn valid(branch: &str) -> Result<&str, String> {

@@ -29,7 +29,8 @@ use async_trait::async_trait;
 use domain::context::Asker;
 use domain::id::AgentId;
 use domain::lock::Grant;
-use domain::lock::workspace::Hold;
+use domain::lock::workspace::{Hold, Room};
+use domain::review::Review;
 use domain::settings::Settings;
 use domain::tool::{Act, Call, Permit, Seen};
 use ports::clock::Clock;
@@ -57,7 +58,7 @@ pub struct Toolbox {
     contexts: Arc<contexts::Store>,
     sandbox: Option<Arc<Sandbox>>,
     workspaces: Arc<Workspaces>,
-    /// Who looks at work has one checkout, and a merge is one step.
+    /// Who looks at work has one checkout for that, and a merge is one step.
     reviews: reviews::Turns,
 }
 
@@ -104,7 +105,10 @@ impl Toolbox {
         let Some(sandbox) = self.sandbox.clone() else {
             return Outcome::failed("no commands are run here, because nothing was set up to run them in");
         };
-        if let Err(error) = self.workspace(&order.agent).await {
+        // The checkout of a review was made for this very call.
+        if order.room() == Room::Own
+            && let Err(error) = self.workspace(&order.agent).await
+        {
             return Outcome::failed(error);
         }
         command::execute(Arc::clone(&self.root), sandbox, order, command, permit).await
@@ -147,7 +151,10 @@ impl Toolbox {
                 shown(self.look_at(ms_max, work).await)
             }
             Act::SearchFiles { query, path } => {
-                let place = path.map_or(search::Place::Usual(order.agent.clone()), search::Place::At);
+                let place = path.map_or_else(
+                    || search::Place::Usual(order.room().folder(&order.agent)),
+                    search::Place::At,
+                );
                 self.search(order, search::Wanted { query, place, limit: None }).await
             }
             Act::MemorySearch { query, limit } => {
@@ -277,24 +284,14 @@ impl Toolbox {
         })
         .await
     }
-}
 
-#[async_trait]
-impl Tools for Toolbox {
-    fn describe(&self, names: &[&str]) -> Vec<Tool> {
-        arguments::describe(names)
-    }
-
-    fn read(&self, raw: RawCall, number: usize) -> Call {
-        arguments::read(raw, number)
-    }
-
-    async fn look(&self, agent: &AgentId, act: &Act) -> Option<Seen> {
+    /// What an act depends on, in one of the agent's folders.
+    async fn see(&self, agent: &AgentId, room: Room, act: &Act) -> Option<Seen> {
         let (root, agent) = (Arc::clone(&self.root), agent.clone());
         let seen = match act.clone() {
             Act::ExecuteCommand { command } => {
                 let sandbox = self.sandbox.clone()?;
-                blocking(move || command::look::look(&root, &sandbox, &agent, &command)).await
+                blocking(move || command::look::look(&root, &sandbox, (&agent, room), &command)).await
             }
             act @ (Act::RunTests {} | Act::Lint {}) => {
                 let sandbox = self.sandbox.clone()?;
@@ -312,6 +309,25 @@ impl Tools for Toolbox {
         // What cannot be looked at is asked for, and fails when it runs.
         Some(seen.unwrap_or_else(|why| Seen { parts: vec![], notes: vec![why], sandbox: false }))
     }
+}
+
+#[async_trait]
+impl Tools for Toolbox {
+    fn describe(&self, names: &[&str]) -> Vec<Tool> {
+        arguments::describe(names)
+    }
+
+    fn read(&self, raw: RawCall, number: usize) -> Call {
+        arguments::read(raw, number)
+    }
+
+    async fn look(&self, agent: &AgentId, act: &Act) -> Option<Seen> {
+        self.see(agent, Room::Own, act).await
+    }
+
+    async fn look_in(&self, review: &Review, agent: &AgentId, act: &Act) -> Option<Seen> {
+        reviews::look(self, review, agent, act).await
+    }
 
     fn settle(&self, settings: &Settings) {
         self.settled.take(settings);
@@ -325,10 +341,17 @@ impl Tools for Toolbox {
     }
 
     async fn run(&self, order: Order) -> Outcome {
-        let (ms_max, bytes_max, ticket) = (order.ms_max, order.output_bytes_max, order.ticket);
-        if let Some(review) = order.review.clone() {
-            return reviews::run(self, order, *review).await;
+        match order.review.clone() {
+            Some(review) => reviews::run(self, order, *review).await,
+            None => self.carry_out(order).await,
         }
+    }
+}
+
+impl Toolbox {
+    /// Carries out one act where it belongs: for a review, its checkout is there.
+    async fn carry_out(&self, order: Order) -> Outcome {
+        let (ms_max, bytes_max, ticket) = (order.ms_max, order.output_bytes_max, order.ticket);
         let ready = match &order.hold {
             Some(hold) => self.begin(&order, hold.clone()).await,
             None if uses_workspace(&order) => self.workspace(&order.agent).await.map(|_| ()),
@@ -453,7 +476,7 @@ fn shown(found: files::Found) -> Outcome {
 fn uses_workspace(order: &Order) -> bool {
     let own = format!("workspaces/{}/", order.agent);
     match &order.act {
-        Act::ExecuteCommand { .. } => true,
+        Act::ExecuteCommand { .. } => order.room() == Room::Own,
         // Whoever reads before it writes finds its checkout, too.
         Act::WriteFile { path, .. }
         | Act::CreateDirectory { path }

@@ -1,13 +1,15 @@
 //! Calls about a review. Whoever looks at work does so in a checkout of exactly the commit that it was asked about,
-//! and what Synod found out there is told beside the words, so that no model can say it.
+//! and what Synod found out there is told beside the words, so that no model can say it. That checkout is a folder beside
+//! the reviewer's workspace: its own work stays as it is.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use domain::id::AgentId;
+use domain::lock::workspace::Room;
 use domain::review::{Check, Finding, Review};
-use domain::tool::Act;
-use ports::tools::{Order, Outcome, Tools as _};
+use domain::tool::{Act, Seen};
+use ports::tools::{Order, Outcome};
 
 use super::evidence::ENDED_WELL;
 use super::until::Until;
@@ -15,7 +17,10 @@ use super::{Toolbox, blocking, told};
 use crate::git;
 use crate::git::workspace::Workspace;
 
-/// Two reviews of one agent share its checkout, so one looks at a time.
+/// How long it may take to see whether a checkout is what it should be, before a command is judged.
+const LOOK_MS_MAX: u64 = 60_000;
+
+/// Two reviews of one agent share a checkout, so one looks at a time.
 #[derive(Default)]
 pub(super) struct Turns {
     by_agent: Mutex<BTreeMap<AgentId, Arc<tokio::sync::Mutex<()>>>>,
@@ -55,63 +60,76 @@ pub(super) async fn run(toolbox: &Toolbox, order: Order, review: Review) -> Outc
         Act::Lint {} => Some(Check::Lint),
         _ => None,
     };
-    let plain = Order { review: None, ..order };
-    let looks = matches!(
-        plain.act,
-        Act::GitDiff { .. } | Act::ReadFile { .. } | Act::ListDirectory { .. } | Act::SearchFiles { .. }
-    );
-    if check.is_none() && !looks {
-        return toolbox.run(plain).await;
-    }
-    let turn = toolbox.reviews.of(&plain.agent);
-    let _one = turn.lock().await;
-    let workspace = match checkout(toolbox, &plain, &review, check.is_some()).await {
-        Ok(workspace) => workspace,
+    let may_do_without = match &order.act {
         // Other files of the home can be read all the same.
-        Err(_) if !matches!(plain.act, Act::GitDiff { .. }) && check.is_none() => {
-            return toolbox.run(plain).await;
-        }
+        Act::ReadFile { .. } | Act::ListDirectory { .. } | Act::SearchFiles { .. } => true,
+        Act::RunTests {} | Act::Lint {} | Act::GitDiff { .. } | Act::ExecuteCommand { .. } => false,
+        _ => return toolbox.carry_out(order).await,
+    };
+    let turn = toolbox.reviews.of(&order.agent);
+    let _one = turn.lock().await;
+    let need = if check.is_some() { Need::Anew } else { Need::There };
+    let workspace = match checkout(toolbox, &order.agent, &review, need, order.ms_max).await {
+        Ok(workspace) => workspace,
+        Err(_) if may_do_without => return toolbox.carry_out(order).await,
         Err(why) => return Outcome::failed(why),
     };
-    let author = format!("workspaces/{}", review.author);
-    let outcome = match (&plain.act, check) {
+    let author = Room::Own.folder(&review.author);
+    let outcome = match (&order.act, check) {
         (Act::GitDiff { path, .. }, _) => {
-            let (place, path, max, ms) = (review.place, path.clone(), plain.output_bytes_max, plain.ms_max);
+            let (place, path, max, ms) = (review.place, path.clone(), order.output_bytes_max, order.ms_max);
             let work = move || git::review::diff(&workspace, &place, path.as_deref(), max, &Until::ms(ms));
             told(blocking(work).await)
         }
         (_, Some(check)) => {
             let commit = review.place.commit;
-            let outcome = toolbox.run(plain).await;
+            let outcome = toolbox.carry_out(order).await;
             let passed = outcome.ok && outcome.text.starts_with(ENDED_WELL);
             Outcome { finding: Some(Finding::Checked { commit, check, passed }), ..outcome }
         }
-        (_, None) => toolbox.run(plain).await,
+        (_, None) => toolbox.carry_out(order).await,
     };
     outcome.reading(author)
 }
 
-/// The reviewer's workspace at the commit that is reviewed; `anew` if nothing else may be in it.
+/// What an act of a reviewer depends on. A command is looked at where it will run, with the files that will be there.
+pub(super) async fn look(toolbox: &Toolbox, review: &Review, agent: &AgentId, act: &Act) -> Option<Seen> {
+    if !matches!(act, Act::ExecuteCommand { .. }) {
+        return toolbox.see(agent, Room::Review, act).await;
+    }
+    let turn = toolbox.reviews.of(agent);
+    let _one = turn.lock().await;
+    match checkout(toolbox, agent, review, Need::There, LOOK_MS_MAX).await {
+        Ok(_) => toolbox.see(agent, Room::Review, act).await,
+        Err(why) => Some(Seen { parts: vec![], notes: vec![why], sandbox: false }),
+    }
+}
+
+/// What a call needs of its checkout.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Need {
+    /// The commit, and perhaps what commands have left since.
+    There,
+    /// The commit and nothing else.
+    Anew,
+}
+
+/// The reviewer's checkout of the commit that is reviewed.
 async fn checkout(
     toolbox: &Toolbox,
-    order: &Order,
+    agent: &AgentId,
     review: &Review,
-    anew: bool,
+    need: Need,
+    ms_max: u64,
 ) -> Result<Workspace, String> {
-    let (own, author) = (order.agent.clone(), review.author.clone());
-    let (workspaces, commit, ms_max) =
-        (Arc::clone(&toolbox.workspaces), review.place.commit.clone(), order.ms_max);
+    let (own, author) = (agent.clone(), review.author.clone());
+    let (workspaces, commit) = (Arc::clone(&toolbox.workspaces), review.place.commit.clone());
     blocking(move || {
-        let (mine, theirs) = (workspaces.ensure(&own)?, workspaces.ensure(&author)?);
-        if own == author || !git::review::share(&mine, &theirs) {
-            return Err(format!(
-                "{own} and {author} do not work in the same repository: `workspace: {{repo: …}}` must be the same in both files"
-            ));
+        let place = workspaces.for_review(&own, &author)?;
+        if need == Need::Anew || !git::review::is_at(&place, &commit) {
+            git::review::check_out(&place, &commit, &Until::ms(ms_max))?;
         }
-        if anew || !git::review::is_at(&mine, &commit) {
-            git::review::check_out(&mine, &commit, &Until::ms(ms_max))?;
-        }
-        Ok(mine)
+        Ok(place)
     })
     .await
 }

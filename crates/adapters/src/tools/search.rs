@@ -7,7 +7,6 @@ use std::io::Read;
 use std::os::fd::OwnedFd;
 use std::path::Path;
 
-use domain::id::AgentId;
 use rustix::fs::{self, Dir, FileType, Mode, OFlags};
 
 use super::beneath::{PathRefused, Root, is_granted, stat_in};
@@ -41,8 +40,8 @@ impl Wanted {
 
 /// Where it looks.
 pub(super) enum Place {
-    /// In memory and in the workspace of an agent.
-    Usual(AgentId),
+    /// In memory and in the folder in which an agent works.
+    Usual(String),
     /// In memory.
     Memory,
     /// In a folder or a file.
@@ -67,10 +66,9 @@ pub(super) struct Ranking {
 pub(super) fn rank(root: &Root, index: &Index, wanted: &Wanted, until: &Until) -> Result<Ranking, String> {
     let query = Query::read(&wanted.query)?;
     let (scopes, here) = match &wanted.place {
-        Place::Usual(agent) => {
-            let own = format!("workspaces/{agent}");
-            let here = format!("memory and {own}");
-            (vec![Scope::whole("memory"), Scope::whole(own)], here)
+        Place::Usual(folder) => {
+            let here = format!("memory and {folder}");
+            (vec![Scope::whole("memory"), Scope::whole(folder.clone())], here)
         }
         Place::Memory => {
             (vec![Scope::whole("memory"), Scope::whole("contexts")], "memory and contexts".to_owned())

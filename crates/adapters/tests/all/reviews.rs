@@ -5,11 +5,12 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
+use adapters::git::workspace::clean_up;
 use domain::id::{AgentId, CallId, ReviewId, SessionId, TaskId};
 use domain::review::{Check, Finding, Place, Review, Stage};
 use domain::tool::Act;
 use git2::{Oid, Repository, Signature};
-use ports::tools::{Order, Outcome};
+use ports::tools::{Order, Outcome, Tools as _};
 use testkit::tools::order;
 
 use crate::home::{Home, write};
@@ -133,7 +134,7 @@ async fn the_reviewer_sees_and_checks_exactly_the_commit_it_was_asked_about() {
     code(&home, GOOD).await;
     let shown = looks(&home, &place, Act::GitDiff { path: None, against: None }).await;
     assert!(shown.text.contains("-echo hello\n+echo \"Hello, $0!\"\n"), "{}", shown.text);
-    let seen = looks(&home, &place, Act::read_file("workspaces/reviewer-001/greet.sh")).await;
+    let seen = looks(&home, &place, Act::read_file("workspaces/reviewer-001.review/greet.sh")).await;
     assert!(seen.text.contains("$0"), "{}", seen.text);
     let failed = looks(&home, &place, Act::RunTests {}).await;
     let checked = |check, passed| Some(Finding::Checked { commit: place.commit.clone(), check, passed });
@@ -152,6 +153,134 @@ async fn what_a_check_leaves_behind_is_gone_before_the_next() {
         let expected = Finding::Checked { commit: place.commit.clone(), check: Check::Test, passed: true };
         assert_eq!(outcome.finding, Some(expected), "{}", outcome.text);
     }
+}
+
+#[tokio::test]
+async fn a_review_leaves_the_reviewers_own_files_branch_and_note_as_they_are() {
+    let (home, service) = team();
+    let own = home.path("workspaces/reviewer-001");
+    let by_reviewer = |act: Act| home.run(order(7, "reviewer-001", act));
+    let put = |name: &str, content: &str| {
+        let path = format!("workspaces/reviewer-001/{name}");
+        by_reviewer(Act::WriteFile { path, content: content.to_owned() })
+    };
+    assert!(put("own.txt", "committed").await.ok);
+    let act = Act::GitCommit { message: "own work".to_owned(), paths: Vec::new() };
+    assert!(by_reviewer(act).await.ok);
+    for (name, text) in
+        [("draft.txt", "not committed"), ("left-over", "ignored"), ("greet.sh", "echo mine\n")]
+    {
+        assert!(put(name, text).await.ok, "{name}");
+    }
+    let before = (tip(&own), tree_of(&own));
+    code(&home, GOOD).await;
+    let place = submit(&home).await.unwrap();
+    let acts = [
+        Act::GitDiff { path: None, against: None },
+        Act::read_file("workspaces/reviewer-001.review/greet.sh"),
+        Act::SearchFiles { query: "Hello".to_owned(), path: None },
+        Act::Lint {},
+        Act::RunTests {},
+        Act::ExecuteCommand { command: "cat greet.sh".to_owned() },
+    ];
+    for act in acts {
+        let outcome = looks(&home, &place, act.clone()).await;
+        assert!(outcome.ok, "{act:?}: {}", outcome.text);
+        assert!(
+            matches!(act, Act::Lint {} | Act::RunTests {}) || outcome.text.contains("Hello"),
+            "{}",
+            outcome.text
+        );
+        assert!(outcome.read.contains(&"workspaces/coder-001".to_owned()), "{act:?}: {:?}", outcome.read);
+    }
+    assert_eq!((tip(&own), tree_of(&own)), before);
+    let branches = Repository::open(&service).unwrap();
+    let branches = branches.branches(Some(git2::BranchType::Local)).unwrap();
+    let names: Vec<_> = branches.map(|b| b.unwrap().0.name().unwrap().unwrap().to_owned()).collect();
+    assert_eq!(names, ["agent/coder-001", "agent/reviewer-001", "main"], "a review makes no branch");
+    let checkout = Repository::open(home.path("workspaces/reviewer-001.review")).unwrap();
+    assert_eq!(checkout.head().unwrap().target().unwrap().to_string(), place.commit);
+    assert!(checkout.head_detached().unwrap());
+    let act = Act::GitCommit { message: "more".to_owned(), paths: vec!["draft.txt".to_owned()] };
+    assert!(by_reviewer(act).await.ok);
+    let repo = Repository::open(&own).unwrap();
+    assert_eq!(repo.find_commit(tip(&own)).unwrap().parent_id(0).unwrap(), before.0, "on its own work");
+}
+
+/// The files of a folder and what is in them, without git's.
+fn tree_of(folder: &Path) -> BTreeMap<String, String> {
+    let entries = fs::read_dir(folder).unwrap().flatten().filter(|entry| entry.file_name() != ".git");
+    let file = |entry: fs::DirEntry| {
+        (entry.file_name().into_string().unwrap(), fs::read_to_string(entry.path()).unwrap())
+    };
+    entries.map(file).collect()
+}
+
+#[tokio::test]
+async fn a_checkout_that_was_cut_off_is_made_whole_before_anybody_looks() {
+    let (home, service) = team();
+    code(&home, GOOD).await;
+    let place = submit(&home).await.unwrap();
+    let read = || looks(&home, &place, Act::read_file("workspaces/reviewer-001.review/greet.sh"));
+    assert!(read().await.text.contains("Hello"));
+    let checkout = home.path("workspaces/reviewer-001.review");
+    let git_dir = fs::read_to_string(checkout.join(".git")).unwrap();
+    let git_dir = PathBuf::from(git_dir.trim_end().strip_prefix("gitdir: ").unwrap());
+    assert!(git_dir.starts_with(service.canonicalize().unwrap().join(".git/worktrees")));
+    // A crash half way: the files are not all there.
+    fs::write(git_dir.join("synod-unfinished"), "").unwrap();
+    fs::write(checkout.join("greet.sh"), "half").unwrap();
+    assert!(read().await.text.contains("Hello"));
+    assert!(!git_dir.join("synod-unfinished").exists());
+}
+
+#[tokio::test]
+async fn with_its_agent_a_checkout_for_reviews_goes_but_nothing_that_somebody_put_there() {
+    let (home, service) = team();
+    code(&home, GOOD).await;
+    let place = submit(&home).await.unwrap();
+    assert!(looks(&home, &place, Act::RunTests {}).await.ok);
+    let spec = domain::agent::Workspace { repo: Some("../service".to_owned()), ..Default::default() };
+    let ends = || clean_up(&home.path("."), &AgentId::new("reviewer-001"), Some(&spec));
+    let folder = home.path("workspaces/reviewer-001.review");
+    assert!(folder.exists());
+    assert_eq!((ends(), folder.exists()), (Vec::new(), false));
+    assert_eq!(fs::read_dir(service.join(".git/worktrees")).unwrap().count(), 1, "the coder's stays");
+    assert_eq!(ends(), Vec::<String>::new(), "again after a crash");
+    home.write("workspaces/reviewer-001.review/notes", "a person's");
+    assert_eq!(ends(), ["workspaces/reviewer-001.review is kept: it was not made by Synod"]);
+    assert!(folder.join("notes").exists());
+    let outcome = looks(&home, &place, Act::RunTests {}).await;
+    assert!(!outcome.ok && outcome.text.contains("it has files already"), "{}", outcome.text);
+}
+
+#[tokio::test]
+async fn a_command_of_a_reviewer_is_looked_at_where_it_runs() {
+    let (home, _) = team();
+    code(&home, GOOD).await;
+    let place = submit(&home).await.unwrap();
+    let (agent, act) =
+        (AgentId::new("reviewer-001"), Act::ExecuteCommand { command: "sh greet.sh".to_owned() });
+    let seen = home.tools.look_in(&review(place.clone()), &agent, &act).await.unwrap();
+    let parts: Vec<&str> = seen.parts.iter().map(|part| part.what.as_str()).collect();
+    assert!(parts.contains(&"folder workspaces/reviewer-001.review"), "{parts:?}");
+    let script = |seen: &domain::tool::Seen| {
+        seen.parts.iter().find(|part| part.what == "file greet.sh").map(|part| part.digest.clone())
+    };
+    assert!(script(&seen).is_some_and(|digest| digest != "absent"), "{seen:?}");
+    let permit = domain::tool::Permit { writes: true, network: false };
+    let ordered = |seen| Order {
+        review: Some(Box::new(review(place.clone()))),
+        seen: Some(seen),
+        permit,
+        ..order(2, "reviewer-001", act.clone())
+    };
+    let outcome = home.run(ordered(seen.clone())).await;
+    assert!(outcome.text.contains("Hello, !"), "{}", outcome.text);
+    // Approved for these files and no others.
+    fs::write(home.path("workspaces/reviewer-001.review/greet.sh"), "echo other\n").unwrap();
+    let outcome = home.run(ordered(seen)).await;
+    assert!(!outcome.ok && outcome.text.contains("void: file greet.sh changed"), "{}", outcome.text);
 }
 
 #[tokio::test]
@@ -330,7 +459,9 @@ async fn nothing_that_the_repository_brings_along_runs() {
     assert!(update(&home, 80, false).await.ok);
     home.done(write("workspaces/coder-001/greet.sh", GOOD)).await;
     assert!(commit(&home, 81).await.ok);
-    for folder in [service.clone(), home.path("workspaces/coder-001"), home.path("workspaces/reviewer-001")] {
+    for folder in
+        [service.clone(), home.path("workspaces/coder-001"), home.path("workspaces/reviewer-001.review")]
+    {
         assert!(!folder.join("ran").exists(), "{}", folder.display());
     }
 }

@@ -157,3 +157,61 @@ fn requests_at_once_to_the_shipped_team_end_with_a_merge_each_of_their_own_files
     assert_eq!(kept(&team), "");
     team.is_in_order();
 }
+
+/// Two who write and review. The second has committed, written more and asks a person when it looks at the work of the first.
+const PEERS: &str = "\
+rules:
+- {agent: peer-001, matches: 'Task *: ALPHA', calls: [{tool: write_file, arguments: {path: workspaces/peer-001/a.txt, content: from one}}]}
+- {agent: peer-001, tool_result: write_file, calls: [{tool: git_commit, arguments: {message: alpha work}}]}
+- {agent: peer-001, tool_result: git_commit, calls: [{tool: request_review, arguments: {summary: look, to: peer-002}}]}
+- {agent: peer-001, tool_result: request_review, text: '{last}'}
+- {agent: peer-002, matches: 'Task *: BETA', calls: [{tool: write_file, arguments: {path: workspaces/peer-002/b.txt, content: from two}}]}
+- {agent: peer-002, tool_result: write_file, matches: '*b.txt*', calls: [{tool: git_commit, arguments: {message: beta work}}]}
+- {agent: peer-002, tool_result: git_commit, matches: '*b.txt*', calls: [{tool: write_file, arguments: {path: workspaces/peer-002/draft.txt, content: not committed}}]}
+- {agent: peer-002, tool_result: write_file, matches: '*draft.txt*', calls: [{tool: execute_command, arguments: {command: touch more.txt}}]}
+- {agent: peer-002, matches: 'Task *: Review of *', calls: [{tool: read_file, arguments: {path: workspaces/peer-002/draft.txt}}]}
+- {agent: peer-002, tool_result: read_file, matches: '*is looked at in*', calls: [{tool: read_file, arguments: {path: workspaces/peer-002.review/a.txt}}]}
+- {agent: peer-002, tool_result: read_file, matches: '*from one*', calls: [{tool: execute_command, arguments: {command: cat a.txt}}]}
+- {agent: peer-002, tool_result: execute_command, matches: '*from one*', calls: [{tool: git_diff}]}
+- {agent: peer-002, tool_result: git_diff, matches: '*+from one*', calls: [{tool: lint}]}
+- {agent: peer-002, tool_result: lint, calls: [{tool: run_tests}]}
+- {agent: peer-002, tool_result: run_tests, calls: [{tool: approve_work, arguments: {approved: true}}]}
+- {agent: peer-002, tool_result: approve_work, text: The author has my answer.}
+- {agent: peer-002, tool_result: execute_command, calls: [{tool: git_commit, arguments: {message: the rest}}]}
+- {agent: peer-002, tool_result: git_commit, text: '{last}'}
+";
+
+#[test]
+fn who_reviews_in_the_middle_of_its_own_work_loses_nothing_of_it() {
+    let team = begun();
+    team.append(
+        "synod.yaml",
+        "roles: {peer: {permissions: [read_files, write_files, execute_tools, approve_work], tools: ['*']}}\n",
+    );
+    let reviewer = team.read("agents/reviewer-001.agent.yaml").replace("type: reviewer ", "type: peer ");
+    for peer in ["peer-001", "peer-002"] {
+        let text =
+            reviewer.replace("reviewer-001", peer).replace("max_parallel_tasks: 1", "max_parallel_tasks: 2");
+        team.write(&format!("agents/{peer}.agent.yaml"), text);
+    }
+    team.write("models/code.script.yaml", PEERS);
+    team.is_in_order();
+    let up = team.up();
+    team.fine(&["task", "add", "BETA", "--to", "peer-002"]);
+    until_so("a person is asked", || team.fine(&["inbox"]).contains("approval-0001"));
+    let before = git(&team, &["rev-parse", "agent/peer-002"]);
+    team.fine(&["task", "add", "ALPHA", "--to", "peer-001"]);
+    until_so("ALPHA is approved", || are_done(&team, &["task-002"]));
+    assert_eq!(git(&team, &["rev-parse", "agent/peer-002"]), before);
+    assert_eq!(team.read("workspaces/peer-002/draft.txt"), "not committed");
+    let names = team.names("workspaces/peer-002");
+    assert!(!names.contains(&"a.txt".to_owned()), "{names:?}");
+    approve_next(&team, 1);
+    until_so("BETA is done", || are_done(&team, &["task-001"]));
+    up.stop();
+    let expected = ["beta work: b.txt", "the rest: draft.txt more.txt"];
+    assert_eq!(commits(&team, "main..agent/peer-002"), expected);
+    assert_eq!(commits(&team, "main..agent/peer-001"), ["alpha work: a.txt"]);
+    assert_eq!(kept(&team), "");
+    team.is_in_order();
+}

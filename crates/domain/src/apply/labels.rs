@@ -3,6 +3,7 @@
 use crate::context;
 use crate::id::SessionId;
 use crate::label::{FILES_MAX, Label, folder_for};
+use crate::lock::workspace;
 use crate::state::{Pending, Requester, State, Step};
 use crate::task;
 use crate::tool::{Act, Want};
@@ -45,7 +46,9 @@ impl State {
             }
             // A yes is for what the agent said, and the rest of the context stays as it was: no better for it.
             Want::Act(Act::ContextPut { context, .. }) => context::places(context).to_vec(),
-            Want::Act(_) if permit.writes => vec![format!("workspaces/{}", session.agent)],
+            Want::Act(_) if permit.writes => {
+                vec![workspace::room(self, session).folder(&session.agent)]
+            }
             Want::Act(_) | Want::Invalid { .. } => return,
         };
         let label = session.label.clone();

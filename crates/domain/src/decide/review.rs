@@ -12,7 +12,7 @@ use crate::event::{Event, Finish};
 use crate::gate::{self, Asker, Ruling, Verdict};
 use crate::id::{AgentId, ReviewId, SessionId, Time};
 use crate::label::Label;
-use crate::lock::workspace;
+use crate::lock::workspace::{self, Room};
 use crate::message::{Envelope, Kind};
 use crate::review::{self, Finding, Move, Place, Review, Stage, short, written};
 use crate::role::Permission;
@@ -34,6 +34,15 @@ pub(super) fn narrow(state: &State, session: &Session, act: &Act, ruling: Ruling
     }
     let deny =
         |rule: String, advice: String| Ruling { verdict: Verdict::Deny { advice }, rule, ..ruling.clone() };
+    if let Some(review) = review::of_session(state, session)
+        && workspace::is_only_own(&session.agent, act)
+    {
+        let folder = Room::Review.folder(&session.agent);
+        return deny(
+            "a review leaves the reviewer's own work alone".to_owned(),
+            format!("your own workspace is for your own tasks; {} is looked at in {folder}/", review.id),
+        );
+    }
     match act {
         Act::RequestReview { .. } => {
             let before = state.reviews.open_of(&session.agent, session.task.as_ref());
@@ -448,9 +457,10 @@ fn brief(state: &State, review: &Review, before: Option<&Review>, summary: &str)
         }
     }
     let checks: Vec<&str> = state.settings.review.checks.iter().map(|check| check.tool()).collect();
+    let folder = Room::Review.folder(reviewer);
     _ = write!(
         text,
-        "\ngit_diff shows what changed. Its files are in workspaces/{reviewer}/, your own checkout of exactly this commit."
+        "\ngit_diff shows what changed. Its files are in {folder}/, a checkout of exactly this commit for you, where commands run too."
     );
     if !checks.is_empty() {
         _ = write!(

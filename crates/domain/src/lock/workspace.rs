@@ -1,5 +1,6 @@
 //! The lock on the workspace of an agent: whose work stands there. Only agents with a worktree of a repository have one; whoever
-//! has a folder of its own shares it among its conversations.
+//! has a folder of its own shares it among its conversations. Reviews have none: they are made in another folder
+//! (`Room::Review`), and never in this one.
 //!
 //! A call that works in it takes it, and its conversation keeps it while it waits too, without a lease: until its task
 //! has ended, or, if it is about none, until it rests.
@@ -7,6 +8,7 @@
 use super::{Grant, folded, plain};
 use crate::evidence::Evidence;
 use crate::id::{AgentId, LockName, ReviewId, SessionId};
+use crate::review;
 use crate::state::{Session, State, Task, TaskStage};
 use crate::task::End;
 use crate::tool::Act;
@@ -31,6 +33,30 @@ pub struct Hold {
     pub after: Option<String>,
 }
 
+/// In which of an agent's folders a conversation works.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Room {
+    /// Its workspace, where its own work stands.
+    Own,
+    /// A checkout of what others did: whoever looks at that never touches what it does itself.
+    Review,
+}
+
+impl Room {
+    /// The folder, relative to the home. No agent's id has a dot, so it is nobody's workspace.
+    pub fn folder(self, agent: &AgentId) -> String {
+        match self {
+            Self::Own => format!("workspaces/{agent}"),
+            Self::Review => format!("workspaces/{agent}.review"),
+        }
+    }
+}
+
+/// Where a conversation works, for as long as it lasts.
+pub fn room(state: &State, session: &Session) -> Room {
+    if review::of_session(state, session).is_some() { Room::Review } else { Room::Own }
+}
+
 /// How a call uses its agent's workspace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Use {
@@ -44,22 +70,39 @@ pub fn is_workspace(name: &LockName) -> bool {
 }
 
 /// The lock on the workspace that a call needs. Who looks before it writes has to look at its own work, so a task takes the lock
-/// to look too; who only talks may look at whatever is there. A review has a checkout of its own making.
+/// to look too; who only talks may look at whatever is there. A review is made in another folder.
 pub fn needed(state: &State, session: &Session, act: &Act) -> Option<LockName> {
     let usage = usage(&session.agent, act)?;
     let workspace = state.agents.get(&session.agent)?.spec.workspace.as_ref()?;
     workspace.repo.as_ref()?;
-    let reviews = session.task.as_ref().is_some_and(|task| state.reviews.by_task.contains_key(task));
     let counts = usage == Use::Changes || session.task.is_some();
-    (counts && !reviews).then(|| LockName::new(format!("{WORKSPACE}{}", session.agent)))
+    (counts && room(state, session) == Room::Own)
+        .then(|| LockName::new(format!("{WORKSPACE}{}", session.agent)))
+}
+
+/// Whether an act can be done nowhere but in the agent's own workspace: it moves the agent's branch, or names a file there.
+/// Commands, checks and the like are done where the conversation works.
+pub fn is_only_own(agent: &AgentId, act: &Act) -> bool {
+    match act {
+        Act::GitCommit { .. } | Act::GitUpdate { .. } | Act::RequestReview { .. } => true,
+        Act::WriteFile { path, .. }
+        | Act::CreateDirectory { path }
+        | Act::ReadFile { path, .. }
+        | Act::ListDirectory { path }
+        | Act::SearchFiles { path: Some(path), .. }
+        | Act::Extract { path, .. } => is_in_own(agent, path),
+        _ => false,
+    }
+}
+
+fn is_in_own(agent: &AgentId, path: &str) -> bool {
+    let own = folded(&Room::Own.folder(agent));
+    let rest = plain(path).and_then(|path| path.strip_prefix(&own).map(str::to_owned));
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
 fn usage(agent: &AgentId, act: &Act) -> Option<Use> {
-    let own = folded(&format!("workspaces/{agent}"));
-    let is_own = |path: &str| {
-        let rest = plain(path).and_then(|path| path.strip_prefix(&own).map(str::to_owned));
-        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-    };
+    let is_own = |path: &str| is_in_own(agent, path);
     match act {
         Act::ExecuteCommand { .. }
         | Act::GitCommit { .. }

@@ -6,14 +6,15 @@ use domain::effect::Effect;
 use domain::id::{AgentId, LockName, ReviewId, SessionId, TaskId};
 use domain::input::Input;
 use domain::lifecycle::Lifecycle;
-use domain::lock::workspace::Hold;
+use domain::lock::workspace::{Hold, Room, room};
 use domain::pending;
-use domain::review::{Check, Finding};
+use domain::review::{Check, Finding, Place, Stage, of_session};
+use domain::role::{Permission, Role};
 use domain::task::Mark;
 use domain::tool::Act;
 use domain::waits::{Node, Wait, Why, edges};
 
-use crate::home::{Home, answered, create, update, written};
+use crate::home::{Home, answered, create, reply, update, written};
 
 const CODER: &str = "coder-001";
 const LOCK: &str = "workspace:coder-001";
@@ -254,6 +255,108 @@ fn a_circle_through_a_workspace_is_named_and_refused() {
     for node in [first.as_str(), second.as_str(), "lock workspace:coder-001", "lock deploy", "lock report"] {
         assert!(told.contains(node), "{node} in {told}");
     }
+}
+
+/// Two who write and review, each at a task of its own whose work stands in its workspace.
+fn peers() -> Home {
+    let mut home = Home::with(
+        &["peer-001", "peer-002"],
+        |settings| {
+            let role = Role { permissions: Permission::ALL.into(), tools: vec!["*".to_owned()] };
+            settings.roles.insert("peer".to_owned(), role);
+        },
+        |spec| spec.workspace = Some(Workspace { repo: Some("repo".to_owned()), ..Workspace::default() }),
+    );
+    for peer in ["peer-001", "peer-002"] {
+        home.task("own work", peer);
+        home.wants(peer, &[Act::WriteFile { path: format!("workspaces/{peer}/a"), content: "x".to_owned() }]);
+        home.tool_ends(peer, true, "written");
+    }
+    home
+}
+
+impl Home {
+    /// Asks the other for a review of its own work.
+    fn asks(&mut self, author: &str, to: &str, commit: &str) {
+        let to = Some(AgentId::new(to));
+        self.wants(author, &[Act::RequestReview { summary: "look".to_owned(), to }]);
+        let place = Place {
+            branch: format!("agent/{author}"),
+            target: "main".to_owned(),
+            commit: commit.to_owned(),
+            base: "ba5e".to_owned(),
+        };
+        self.finds(author, true, Finding::Submitted(place));
+    }
+}
+
+#[test]
+fn two_who_review_each_other_do_not_wait_for_each_other() {
+    let mut home = peers();
+    home.asks("peer-001", "peer-002", "c1");
+    home.asks("peer-002", "peer-001", "c2");
+    let held = |home: &Home, peer: &str| {
+        let lock = home.state.locks.get(&LockName::new(format!("workspace:{peer}"))).cloned();
+        lock.map(|lock| (lock.holder.map(|holder| holder.session), lock.queue.len()))
+    };
+    let before = ["peer-001", "peer-002"].map(|peer| held(&home, peer));
+    for (reviewer, commit) in [("peer-002", "c1"), ("peer-001", "c2")] {
+        for (act, check) in [(Act::Lint {}, Check::Lint), (Act::RunTests {}, Check::Test)] {
+            home.wants(reviewer, &[act]);
+            home.finds(reviewer, true, Finding::Checked { commit: commit.to_owned(), check, passed: true });
+        }
+    }
+    assert_eq!(["peer-001", "peer-002"].map(|peer| held(&home, peer)), before, "a review takes no workspace");
+    for reviewer in ["peer-001", "peer-002"] {
+        let is_review = |id: &SessionId| room(&home.state, &home.state.sessions[id]) == Room::Review;
+        let mut calls = home.calls_to_model(reviewer).into_iter();
+        let (session, ticket) = calls.find(|(id, _)| is_review(id)).unwrap();
+        let approval = Act::ApproveWork { approved: true, issues: Vec::new() };
+        home.give(reply(session, ticket, "it is good", &[approval]));
+    }
+    for id in ["review-0001", "review-0002"] {
+        assert_eq!(home.state.reviews.by_id[&ReviewId::new(id)].stage, Stage::Approved);
+    }
+}
+
+#[test]
+fn a_review_leaves_the_reviewers_own_workspace_alone() {
+    let mut home = peers();
+    home.asks("peer-001", "peer-002", "c1");
+    // Its own task thinks too; only the review is asked here.
+    home.says("peer-002", "done");
+    let own = "workspaces/peer-002/a".to_owned();
+    let commit = Act::GitCommit { message: "x".to_owned(), paths: Vec::new() };
+    let acts = [
+        Act::WriteFile { path: own.clone(), content: "y".to_owned() },
+        Act::CreateDirectory { path: "workspaces/./Peer-002/b".to_owned() },
+        Act::read_file(own),
+        Act::ListDirectory { path: "workspaces/peer-002".to_owned() },
+        commit.clone(),
+        Act::GitUpdate { take_back: false },
+    ];
+    for act in acts {
+        home.wants("peer-002", std::slice::from_ref(&act));
+        let told = home.results("peer-002").pop().unwrap();
+        assert!(told.contains("review-0001 is looked at in workspaces/peer-002.review/"), "{act:?}: {told}");
+    }
+    home.wants("peer-002", &[Act::read_file("workspaces/peer-002.review/a")]);
+    let (session, call, _) = home.calls_to_tools("peer-002").remove(0);
+    let about = |home: &Home| {
+        let session = &home.state.sessions[&session];
+        (room(&home.state, session), of_session(&home.state, session).map(|review| review.id.clone()))
+    };
+    let expected = (Room::Review, Some(ReviewId::new("review-0001")));
+    assert_eq!(about(&home), expected);
+    assert!(home.state.sessions[&session].pending(&call).is_some());
+    home.tool_ends("peer-002", true, "x");
+    let rejection = Act::ApproveWork { approved: false, issues: vec!["no test".to_owned()] };
+    home.wants("peer-002", &[rejection, Act::Lint {}]);
+    assert_eq!(about(&home), expected, "also when it was answered");
+    home.tool_ends("peer-002", true, "exit code: 0");
+    home.wants("peer-002", &[commit]);
+    let told = home.results("peer-002").pop().unwrap();
+    assert!(told.contains("your own workspace is for your own tasks"), "{told}");
 }
 
 #[test]

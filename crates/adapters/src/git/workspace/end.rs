@@ -8,9 +8,10 @@ use std::time::Duration;
 
 use domain::agent;
 use domain::id::AgentId;
+use domain::lock::workspace::Room;
 use git2::{BranchType, ErrorCode, Repository};
 
-use super::{UNFINISHED, Worktree, checked_out_at, open};
+use super::{UNFINISHED, Worktree, checked_out_at, head_of, open};
 use crate::git::{changes, commit};
 use crate::tools::until::Until;
 
@@ -20,24 +21,35 @@ const LOOK_MS_MAX: u64 = 60_000;
 const TRIES: u32 = 50;
 const WAIT: Duration = Duration::from_millis(20);
 
-/// Takes away the workspace of an agent that is over, as `spec` says where it works. Gives what was kept, in words.
+/// Takes away the folders of an agent that is over, as `spec` says where it works. Gives what was kept, in words.
 /// Blocks.
 pub fn clean_up(home: &Path, agent: &AgentId, spec: Option<&agent::Workspace>) -> Vec<String> {
-    let name = format!("workspaces/{agent}");
-    let done = home.canonicalize().map_err(|error| format!("the home: {error}")).and_then(|home| match spec
-        .and_then(|spec| Some((spec, spec.repo.as_deref()?)))
-    {
-        None => own(&home.join(&name)),
-        Some((spec, repo)) => {
+    let home = match home.canonicalize() {
+        Ok(home) => home,
+        Err(error) => return vec![format!("{} is kept: the home: {error}", Room::Own.folder(agent))],
+    };
+    let spec = spec.and_then(|spec| Some((spec, spec.repo.as_deref()?)));
+    [Room::Own, Room::Review].into_iter().filter_map(|room| end(&home, agent, spec, room)).collect()
+}
+
+/// What is left of one of its folders.
+fn end(home: &Path, agent: &AgentId, spec: Option<(&agent::Workspace, &str)>, room: Room) -> Option<String> {
+    let name = room.folder(agent);
+    let path = home.join(&name);
+    let tree = |repo, path, branch| Worktree { home, agent, name: &name, path, repo, branch };
+    let done = match (spec, room) {
+        (None, Room::Own) => own(&path),
+        // Only work in a repository that is shared is looked at by others.
+        (None, Room::Review) => Ok(None),
+        (Some((spec, repo)), Room::Own) => {
             let branch = spec.branch.clone().unwrap_or_else(|| format!("agent/{agent}"));
-            let path = home.join(&name);
-            let tree = Worktree { home: &home, agent, name: &name, path, repo, branch };
-            worktree(&tree, spec.branch.is_none())
+            worktree(&tree(repo, path, Some(branch.clone())), &branch, spec.branch.is_none())
         }
-    });
+        (Some((_, repo)), Room::Review) => checkout(&tree(repo, path, None)),
+    };
     match done {
-        Ok(kept) => kept.into_iter().collect(),
-        Err(why) => vec![format!("{name} is kept: {why}")],
+        Ok(kept) => kept,
+        Err(why) => Some(format!("{name} is kept: {why}")),
     }
 }
 
@@ -59,21 +71,38 @@ fn own(path: &Path) -> Result<Option<String>, String> {
     Ok(None)
 }
 
-fn worktree(tree: &Worktree<'_>, is_own_branch: bool) -> Result<Option<String>, String> {
+/// A checkout of what others did: all that counts in it is in the repository.
+fn checkout(tree: &Worktree<'_>) -> Result<Option<String>, String> {
+    if !is_folder(&tree.path)? {
+        return Ok(None);
+    }
+    let (_, common) = tree.source()?;
+    let admin = common.join("worktrees").join(tree.id());
+    let link = fs::read_to_string(tree.path.join(".git")).unwrap_or_default();
+    let is_ours = link.trim_end() == format!("gitdir: {}", admin.display());
+    if !is_ours && fs::read_dir(&tree.path).is_ok_and(|mut entries| entries.next().is_some()) {
+        return Err("it was not made by Synod".to_owned());
+    }
+    remove(&tree.path)?;
+    remove(&admin)?;
+    Ok(None)
+}
+
+fn worktree(tree: &Worktree<'_>, name: &str, is_own_branch: bool) -> Result<Option<String>, String> {
     let (source, common) = tree.source()?;
     let admin = common.join("worktrees").join(tree.id());
     tree.sweep(&admin, &common)?;
     if is_folder(&tree.path)? {
         if let Some(what) = uncommitted(&tree.path, &admin)? {
-            return Err(format!("{what} (branch {})", tree.branch));
+            return Err(format!("{what} (branch {name})"));
         }
         remove(&tree.path)?;
     }
     if admin.is_dir() {
         remove(&admin)?;
     }
-    let head = format!("refs/heads/{}", tree.branch);
-    let mut branch = match source.find_branch(&tree.branch, BranchType::Local) {
+    let head = head_of(name);
+    let mut branch = match source.find_branch(name, BranchType::Local) {
         Ok(branch) if is_own_branch && checked_out_at(&source, &common, &head).is_none() => branch,
         Ok(_) => return Ok(None),
         Err(error) if error.code() == ErrorCode::NotFound => return Ok(None),
@@ -81,7 +110,6 @@ fn worktree(tree: &Worktree<'_>, is_own_branch: bool) -> Result<Option<String>, 
     };
     let ahead = ahead(&source, &branch).map_err(|error| error.message().to_owned())?;
     if ahead > 0 {
-        let name = &tree.branch;
         return Ok(Some(format!(
             "the branch {name} of {} is kept: {ahead} of its commits are not merged",
             tree.repo

@@ -5,8 +5,10 @@ use std::fs;
 use std::path::Path;
 
 /// Takes the locks away, unless some git is at work in the folder. What is shared with the owner is not touched.
-pub(super) fn sweep(path: &Path, admin: &Path, common: &Path, head: &str) -> std::io::Result<()> {
-    let locks = [admin.join("index.lock"), admin.join("HEAD.lock"), common.join(format!("{head}.lock"))];
+pub(super) fn sweep(path: &Path, admin: &Path, common: &Path, head: Option<String>) -> std::io::Result<()> {
+    let branch = head.map(|head| common.join(format!("{head}.lock")));
+    let locks: Vec<_> =
+        [admin.join("index.lock"), admin.join("HEAD.lock")].into_iter().chain(branch).collect();
     let left: Vec<_> = locks.iter().filter(|lock| fs::symlink_metadata(lock).is_ok()).collect();
     if left.is_empty() || is_git_in(path) {
         return Ok(());

@@ -8,6 +8,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::{LazyLock, Mutex, PoisonError};
 
+use domain::lock::workspace::Room;
 use domain::tool::Part;
 use sha2::{Digest, Sha256};
 
@@ -30,17 +31,17 @@ const SHELL_ENDS: [char; 18] =
 pub(in super::super) fn look(
     root: &Root,
     sandbox: &Sandbox,
-    agent: &AgentId,
+    (agent, room): (&AgentId, Room),
     command: &str,
 ) -> Result<Seen, String> {
-    let folder = workspace(root, agent)?;
+    let folder = workspace(root, (agent, room))?;
     let lack = sandbox.lack();
     let mut seen = Seen { sandbox: lack.is_none(), notes: Vec::from_iter(lack), ..Seen::default() };
     let stat = fs::metadata(&folder).map_err(|e| e.to_string())?;
     let places = sandbox.places(root.path())?;
     let variables = format!("{:?}", [environment(&folder), places.variables()].concat());
     let path = places.path();
-    seen.parts.push(part(format!("folder workspaces/{agent}"), format!("{}:{}", stat.dev(), stat.ino())));
+    seen.parts.push(part(format!("folder {}", room.folder(agent)), format!("{}:{}", stat.dev(), stat.ino())));
     seen.parts.push(part("environment".to_owned(), digest(variables.as_bytes())));
     let words = words(&folder, command, &mut seen.notes);
     if words.len() > WORDS_MAX {

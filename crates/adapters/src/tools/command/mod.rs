@@ -13,6 +13,7 @@ use std::time::Duration;
 
 use domain::command::Script;
 use domain::id::{self, AgentId};
+use domain::lock::workspace::Room;
 use domain::tool::{Act, Permit, Seen};
 use ports::tools::{Order, Outcome};
 use tokio::io::{AsyncRead, AsyncReadExt};
@@ -98,7 +99,7 @@ pub(super) async fn execute(
         }
         (Watched::Gone(Err(e)), None) => Outcome::failed(format!("the command was lost: {e}\n{text}")),
     };
-    let outcome = place(outcome, &format!("workspaces/{}", order.agent), permit);
+    let outcome = place(outcome, &order.room().folder(&order.agent), permit);
     match kept {
         Some(place) => outcome.writing(place),
         None => outcome,
@@ -121,7 +122,7 @@ fn start(
     permit: Permit,
     mark: String,
 ) -> Result<(Started, Group), String> {
-    let workspace = workspace(root, &order.agent)?;
+    let workspace = workspace(root, (&order.agent, order.room()))?;
     let lack = sandbox.lack();
     let is_caged = lack.is_none();
     if let Some(lack) = lack.filter(|_| permit.is_none()) {
@@ -148,7 +149,7 @@ fn start(
     // What an approval is for must be what runs. What only reads can do no harm by reading something else.
     let is_approved = matches!(order.act, Act::ExecuteCommand { .. }) && !permit.is_none();
     if let Some(before) = order.seen.as_ref().filter(|_| is_approved) {
-        let now = look::look(root, sandbox, &order.agent, command)?;
+        let now = look::look(root, sandbox, (&order.agent, order.room()), command)?;
         if let Some(what) = before.difference(&now) {
             return Err(void(&what));
         }
@@ -170,10 +171,10 @@ fn run_of(command: &str) -> Run {
     }
 }
 
-/// The agent's workspace, made if need be.
-fn workspace(root: &Root, agent: &AgentId) -> Result<PathBuf, String> {
+/// The folder in which an agent works, made if need be.
+fn workspace(root: &Root, (agent, room): (&AgentId, Room)) -> Result<PathBuf, String> {
     id::check(agent.as_str()).map_err(|e| e.to_string())?;
-    let found = root.make_folder(&format!("workspaces/{agent}")).map_err(|e| e.to_string())?;
+    let found = root.make_folder(&room.folder(agent)).map_err(|e| e.to_string())?;
     Ok(root.path().join(found.real))
 }
 
