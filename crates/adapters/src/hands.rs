@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use domain::agent;
-use domain::closed::Closed;
+use domain::budget::Held;
 use domain::delegation;
 use domain::effect::Effect;
 use domain::gate::{Asker, may_use};
@@ -31,7 +31,7 @@ use tokio::task::AbortHandle;
 use crate::context::{Answered, Context, Windows};
 use crate::extract::Extract;
 use crate::files::{Conversation, Files};
-use crate::model::{Models, Unused};
+use crate::model::{Models, Purse, Unused};
 use crate::redact::redacted;
 
 /// Carries out effects with the models of the home's settings.
@@ -235,16 +235,13 @@ impl LocalHands {
             self.start(session.clone(), false, async move { finished(Outcome::failed(why), session) });
             return;
         }
-        let known = match closed {
-            Closed::Agent => state.agents.keys().map(ToString::to_string).collect(),
-            Closed::Task => state.tasks.keys().map(ToString::to_string).collect(),
-            Closed::Bool | Closed::Number | Closed::Choice { .. } => Vec::new(),
-        };
+        let known = closed.known(state);
+        let reserved = state.ledger.held(&session, asked.as_str()).map(Held::tokens);
         let terms = state.terms_of(&session);
         let limits = &terms.limits;
         let extract = Extract {
             tools: self.tools.clone(),
-            model: self.models.models(&self.home, terms),
+            models: self.models.models(&self.home, terms),
             request: Request {
                 agent: agent.clone(),
                 model: spec.model.primary.clone(),
@@ -275,15 +272,16 @@ impl LocalHands {
             question,
             closed,
             known,
-            ms_max: limits.model_ms_max,
+            purse: Purse::new(
+                self.inputs.clone(),
+                (session.clone(), asked),
+                spec.model.primary.clone(),
+                reserved,
+                limits.model_ms_max,
+            ),
         };
-        let (inputs, model) = (self.inputs.clone(), spec.model.primary.clone());
         // Like a model call, it is dropped when Synod winds down, and asked again on the next start.
-        self.start(session.clone(), true, async move {
-            let (outcome, usage) = extract.run().await;
-            inputs.give(Input::Spent { session: session.clone(), call: Some(asked), model, usage }).await;
-            finished(outcome, session)
-        });
+        self.start(session.clone(), true, async move { finished(extract.run().await, session) });
     }
 
     /// Nobody can stop this half way; a process that ends before it is done does it again on its next start.

@@ -606,6 +606,7 @@ impl State {
     fn finish_call(&mut self, id: &SessionId, message: &Message, finish: &Finish) {
         self.forget_wait(id, message.call.as_ref());
         self.settle_request(id, message);
+        self.release_call(id, message.call.as_ref(), finish);
         self.change_session(id, |session| {
             if let Some(proving) = &mut session.proving {
                 proving.missing |= *finish != Finish::Done;

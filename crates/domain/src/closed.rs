@@ -4,10 +4,16 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use crate::apply::number_in;
+use crate::id::TaskId;
+use crate::state::State;
+
 /// So many choices may be given.
 pub const CHOICES_MAX: usize = 64;
 /// The longest choice.
 pub const CHOICE_BYTES_MAX: usize = 100;
+/// So many ids may be answered.
+pub const IDS_MAX: usize = 200;
 /// Numbers beyond this would be words in disguise.
 const NUMBER_MAX: i64 = 1_000_000_000;
 
@@ -24,13 +30,30 @@ pub enum Closed {
         /// Which.
         of: Vec<String>,
     },
-    /// The id of an agent of the home.
+    /// The id of an agent of the home that gets new work.
     Agent,
-    /// The id of a task of the home.
+    /// The id of a task that has not ended; the newest, if there are many.
     Task,
 }
 
 impl Closed {
+    /// The ids that may be answered now. There may be thousands of tasks, and each id is sent.
+    pub fn known(&self, state: &State) -> Vec<String> {
+        match self {
+            Self::Bool | Self::Number | Self::Choice { .. } => Vec::new(),
+            Self::Agent => {
+                let employed = state.agents.iter().filter(|(_, agent)| !agent.retired);
+                employed.map(|(id, _)| id.to_string()).take(IDS_MAX).collect()
+            }
+            Self::Task => {
+                let open = state.tasks.iter().filter(|(_, task)| !task.is_ended());
+                let mut ids: Vec<&TaskId> = open.map(|(id, _)| id).collect();
+                ids.sort_by_key(|id| std::cmp::Reverse(number_in(id.as_str())));
+                ids.into_iter().take(IDS_MAX).map(ToString::to_string).collect()
+            }
+        }
+    }
+
     /// The schema of the answer, as `{"answer": …}`; `known` are the ids that there are.
     pub fn schema(&self, known: &[String]) -> Value {
         let answer = match self {

@@ -10,7 +10,7 @@ mod shorten;
 mod sources;
 mod summary;
 mod system;
-mod tokens;
+pub(crate) mod tokens;
 
 use std::path::PathBuf;
 use std::sync::Arc;

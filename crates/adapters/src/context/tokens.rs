@@ -23,7 +23,7 @@ const SHRINK: f64 = 0.6;
 const REMEMBERED_MAX: usize = 4096;
 
 /// Tokens of so many bytes.
-pub(super) fn of_bytes(bytes: usize) -> u64 {
+pub(crate) fn of_bytes(bytes: usize) -> u64 {
     (bytes as u64).div_ceil(BYTES_PER_TOKEN)
 }
 
@@ -39,7 +39,7 @@ pub(super) fn of_tools(tools: &[Tool]) -> u64 {
 }
 
 /// Tokens of all that is sent.
-pub(super) fn of_request(request: &Request) -> u64 {
+pub(crate) fn of_request(request: &Request) -> u64 {
     let messages: u64 = request.messages.iter().map(of_message).sum();
     of_bytes(request.system.len()) + of_tools(&request.tools) + messages
 }

@@ -12,6 +12,7 @@ mod http;
 mod keys;
 mod lenient;
 mod openai;
+mod purse;
 mod scripted;
 mod sse;
 mod structured;
@@ -32,6 +33,7 @@ use keys::Key;
 use tape::{Record, Replay};
 
 pub(crate) use embeddings::Embedder;
+pub(crate) use purse::{LATE, Purse, USED_UP};
 pub use scripted::{Scripted, Unused};
 
 /// Larger scripts are not read.
@@ -153,14 +155,31 @@ impl Models {
 #[async_trait]
 impl Model for Models {
     async fn ask(&self, request: Request) -> Result<Reply, ModelError> {
+        let (model, request) = self.found(request)?;
+        ask(model, request).await
+    }
+}
+
+impl Models {
+    /// Asks with what is in the purse, however often it takes.
+    pub(crate) async fn ask_out_of(&self, purse: &Purse, request: Request) -> Result<Reply, ModelError> {
+        let (model, request) = self.found(request)?;
+        ask(&purse.opened(model), request).await
+    }
+
+    /// The provider that answers a request, and the request in its words.
+    fn found(&self, request: Request) -> Result<(&dyn Model, Request), ModelError> {
         let (model, name) = self.find(&request.model).map_err(|message| {
             ModelError::new(ErrorKind::Down, format!("{message} (asked by {})", request.agent))
         })?;
-        let request = Request { model: name.to_owned(), ..request };
-        match request.schema.clone() {
-            Some(schema) => structured::ask(model, request, &schema).await,
-            None => model.ask(request).await,
-        }
+        Ok((model, Request { model: name.to_owned(), ..request }))
+    }
+}
+
+async fn ask(model: &dyn Model, request: Request) -> Result<Reply, ModelError> {
+    match request.schema.clone() {
+        Some(schema) => structured::ask(model, request, &schema).await,
+        None => model.ask(request).await,
     }
 }
 

@@ -374,7 +374,7 @@ pub(super) const TABLE: [Described; 33] = [
                 "answer": {
                     "type": "object",
                     "properties": {
-                        "kind": {"type": "string", "enum": ["bool", "number", "choice", "agent", "task"], "description": "What may be answered: yes or no, a whole number, one of `of`, the id of an agent or of a task"},
+                        "kind": {"type": "string", "enum": ["bool", "number", "choice", "agent", "task"], "description": "What may be answered: yes or no, a whole number, one of `of`, the id of an agent, or of a task that has not ended"},
                         "of": {"type": "array", "minItems": 1, "maxItems": 64, "items": {"type": "string", "minLength": 1, "maxLength": 100}, "description": "For `choice`: all answers that there are"}
                     },
                     "required": ["kind"],

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use crate::budget::charge::{Charge, Raise, Sum};
 use crate::budget::waiters::Waiters;
 use crate::budget::{Hold, Ledger, Payer, Sent, account};
-use crate::event::{Bill, Event};
+use crate::event::{Bill, Event, Finish};
 use crate::id::{AgentId, CallId, SessionId, Time};
 use crate::lifecycle::Lifecycle;
 use crate::session::Message;
@@ -359,6 +359,13 @@ impl State {
         let idle: Vec<String> = self.ledger.names(id).into_iter().filter(is_idle).collect();
         for name in idle {
             self.ledger.give_back(&self.settings, id, &name, Sent::Perhaps);
+        }
+    }
+
+    /// Gives back what is reserved for a call that came to its end by itself: each request that it sent was told.
+    pub(super) fn release_call(&mut self, id: &SessionId, call: Option<&CallId>, finish: &Finish) {
+        if let (Some(call), Finish::Done | Finish::Failed) = (call, finish) {
+            self.ledger.give_back(&self.settings, id, call.as_str(), Sent::No);
         }
     }
 }

@@ -15,6 +15,8 @@ use crate::usage::Usage;
 /// A quarantined call asks so often, each time with the text and for a short answer.
 const EXTRACT_ROUNDS: u64 = 3;
 const EXTRACT_TOKENS_IN: u64 = 1_000;
+/// What may be answered is said so often in each: to the model, again by who checks it, and to the provider.
+const EXTRACT_SCHEMAS: usize = 3;
 const EXTRACT_TOKENS_OUT: u64 = 256;
 /// Bytes of a token, rather too few.
 const TOKEN_BYTES: u64 = 3;
@@ -121,11 +123,13 @@ pub(super) fn reserve_call(
     call: &Call,
     act: &Act,
 ) -> Result<Option<Event>, Short> {
-    let Act::Extract { question, .. } = act else { return Ok(None) };
+    let Act::Extract { question, answer, .. } = act else { return Ok(None) };
     let Some(spec) = state.spec_of(session) else { return Ok(None) };
     let model = &spec.model.primary;
     let terms = state.terms(session);
-    let bytes = terms.limits.output_bytes_max.saturating_add(question.len() as u64);
+    let schema = answer.schema(&answer.known(state)).to_string();
+    let words = (question.len() + schema.len() * EXTRACT_SCHEMAS) as u64;
+    let bytes = terms.limits.output_bytes_max.saturating_add(words);
     let once = bytes.div_ceil(TOKEN_BYTES) + EXTRACT_TOKENS_IN;
     let (tokens_in, tokens_out) = (once * EXTRACT_ROUNDS, EXTRACT_TOKENS_OUT * EXTRACT_ROUNDS);
     let money = budget::cost_max(terms, model, tokens_in, tokens_out);

@@ -21,11 +21,11 @@ use crate::home::{Home, answered, marked, no, read, reply, tell, written};
 
 const DAY_MS: u64 = 86_400_000;
 
-fn tokens(most: u64) -> Cap {
+pub fn tokens(most: u64) -> Cap {
     Cap { tokens: Some(most), money: None }
 }
 
-fn home(budgets: Budgets) -> Home {
+pub fn home(budgets: Budgets) -> Home {
     Home::with(
         &["executor-001", "planner-001"],
         |settings| settings.budgets = budgets,
@@ -36,7 +36,7 @@ fn home(budgets: Budgets) -> Home {
     )
 }
 
-fn used(home: &mut Home, agent: &str, text: &str, usage: Usage) -> Vec<Event> {
+pub fn used(home: &mut Home, agent: &str, text: &str, usage: Usage) -> Vec<Event> {
     let (session, ticket) = home.thinking(agent);
     let (text, calls, model, read) = (text.to_owned(), Vec::new(), "m".to_owned(), Vec::new());
     home.give(Input::Replied { session, ticket, text, calls, model, usage, read })
@@ -52,14 +52,14 @@ fn parked(home: &Home, agent: &str) -> Parked {
     halts[0].parked.clone()
 }
 
-fn settings(home: &Home, change: impl FnOnce(&mut Settings)) -> Input {
+pub fn settings(home: &Home, change: impl FnOnce(&mut Settings)) -> Input {
     let mut settings = home.state.settings.clone();
     change(&mut settings);
     Input::SettingsRead(Box::new(settings))
 }
 
 /// What is spent and reserved in each node of the tree.
-fn sums(state: &State, at: domain::id::Time) -> BTreeMap<String, (u64, u64)> {
+pub fn sums(state: &State, at: domain::id::Time) -> BTreeMap<String, (u64, u64)> {
     let mut sums = BTreeMap::new();
     for (id, session) in &state.sessions {
         let run =
@@ -229,7 +229,7 @@ fn limited(limits: Rate) -> Home {
     )
 }
 
-fn requests_per_minute(most: u64) -> Home {
+pub fn requests_per_minute(most: u64) -> Home {
     limited(Rate { requests_per_minute: Some(most), tokens_per_minute: None })
 }
 
@@ -426,7 +426,7 @@ fn deed() -> impl Strategy<Value = (Deed, usize)> {
     (deed, any::<usize>())
 }
 
-const TEAM: [&str; 2] = ["executor-001", "planner-001"];
+pub const TEAM: [&str; 2] = ["executor-001", "planner-001"];
 
 fn follow(home: &mut Home, deed: &Deed, number: usize) {
     let agent = TEAM[number % TEAM.len()];
@@ -692,70 +692,4 @@ fn a_node_says_its_name_and_how_long_it_counts() {
         ("providers.p.limits", Window::Minute),
     ];
     assert_eq!(named, expected.map(|(name, window)| (name.to_owned(), window)));
-}
-
-/// Agents that may do several things at a time.
-fn wide(budgets: Budgets) -> Home {
-    Home::with(
-        &TEAM,
-        |settings| settings.budgets = budgets,
-        |agent| {
-            agent.model.max_tokens = Some(1_000);
-            agent.permissions.concurrency.max_parallel_tasks = 3;
-            agent.permissions.concurrency.task_timeout_ms = 10 * DAY_MS;
-        },
-    )
-}
-
-#[test]
-fn who_waits_behind_many_that_stop_elsewhere_is_not_forgotten() {
-    let share = Share { day: tokens(4_000), month: Cap::default() };
-    let agents = [(AgentId::new("executor-001"), share)].into();
-    let mut home = wide(Budgets { run: tokens(5_000), agents, ..Budgets::default() });
-    home.task("look", "executor-001");
-    used(&mut home, "executor-001", "done", Usage::of(2_900, 100));
-    let all = home.task("all of it", "planner-001");
-    for _ in 0..12 {
-        home.task_with("look", "executor-001", |spec| spec.parent = Some(all.clone()));
-    }
-    let last = home.task_with("plan", "planner-001", |spec| spec.parent = Some(all.clone()));
-    let at_run = home.state.parked().filter(|halt| halt.parked.held && halt.parked.until.is_none());
-    assert_eq!(at_run.count(), 13, "all wait for what the first has reserved");
-    used(&mut home, "planner-001", "done", Usage::of(100, 10));
-    assert!(home.get(&last).session().is_some(), "there is room for it");
-    let at_day = home.state.parked().filter(|halt| halt.parked.limit == "budgets.agents.executor-001.day");
-    assert_eq!((at_day.count(), home.state.parked().count()), (12, 12));
-}
-
-#[test]
-fn who_stays_behind_a_larger_one_goes_on_when_that_one_is_cancelled() {
-    let mut home = wide(Budgets { month: tokens(7_000), ..Budgets::default() });
-    home.task("one", "executor-001");
-    home.task("two", "executor-001");
-    let larger = home.task(&"three ".repeat(600), "executor-001");
-    let last = home.task("four", "planner-001");
-    let held = |home: &Home| home.state.parked().filter(|halt| halt.parked.held).count();
-    assert_eq!(held(&home), 2);
-    used(&mut home, "executor-001", "done", Usage::of(1_800, 100));
-    assert_eq!(held(&home), 2, "nobody overtakes who waits longer");
-    home.mark(&larger, Mark::Cancelled);
-    assert!(home.get(&last).session().is_some(), "there was room for it all the time");
-}
-
-#[test]
-fn an_edit_leaves_a_parked_task_its_limit_in_the_queue() {
-    let mut home = home(Budgets { run: tokens(3_000), ..Budgets::default() });
-    let mut spec = home.state.agents[&AgentId::new("executor-001")].spec.clone();
-    spec.permissions.concurrency.queue_timeout_ms = Some(5_000);
-    spec.permissions.concurrency.max_parallel_tasks = 1;
-    home.give(Input::AgentRead(Box::new(spec)));
-    let parked = home.task(&"look ".repeat(600), "executor-001");
-    assert!(home.get(&parked).place().is_some_and(|place| place.parked.is_some() && place.due.is_none()));
-    home.task("look", "executor-001");
-    let mut spec = home.get(&parked).spec.clone();
-    spec.priority = domain::task::Priority::from_letter('A');
-    home.give(Input::TaskRead { spec: Box::new(spec), mark: Mark::Open, result: String::new() });
-    assert!(home.get(&parked).place().is_some_and(|place| place.parked.is_none()), "it waits for the slot");
-    home.pass(5_000);
-    assert_eq!(home.end(&parked), Some(End::Failed));
 }

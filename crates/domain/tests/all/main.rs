@@ -19,6 +19,7 @@ mod limits;
 mod locks;
 mod messages;
 mod models;
+mod parking;
 mod plans;
 mod questions;
 mod queues;
