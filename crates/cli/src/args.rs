@@ -135,7 +135,10 @@ pub enum Command {
     #[command(subcommand, after_help = "Example: synod session show planner-001-3f9a2c")]
     Session(SessionCommand),
     /// See what agents and people say to each other, and say something.
-    #[command(subcommand, after_help = "Example: synod message send planner-001 \"How far are you?\"")]
+    #[command(
+        subcommand,
+        after_help = "Example: synod message send planner-001 \"Please plan for Monday, too.\""
+    )]
     Message(MessageCommand),
     /// Show what changed in the home, who did it and why, newest first.
     #[command(

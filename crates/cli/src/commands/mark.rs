@@ -12,7 +12,7 @@ use domain::message::Urgency;
 use domain::spawn::Order;
 use domain::task::{Mark, Priority, Spec};
 use formats::did_you_mean;
-use serde_json::json;
+use serde_json::{Value, json};
 use web::api::{Request, Response};
 use web::client::ClientError;
 
@@ -141,6 +141,7 @@ pub fn say(home: &Path, to: &str, text: &str, priority: &str, out: &Out) -> anyh
     } else {
         (None, to.to_owned())
     };
+    let is_to_agent = session.is_none();
     let request = Request::Say {
         session: session.clone(),
         agent: agent.clone(),
@@ -150,7 +151,7 @@ pub fn say(home: &Path, to: &str, text: &str, priority: &str, out: &Out) -> anyh
     };
     let input = Input::MessageWritten {
         session: session.map(SessionId::new),
-        agent: AgentId::new(agent),
+        agent: AgentId::new(agent.clone()),
         text: text.to_owned(),
         urgency,
         by: person(),
@@ -158,14 +159,37 @@ pub fn say(home: &Path, to: &str, text: &str, priority: &str, out: &Out) -> anyh
     };
     let help = "`synod session list` and `synod agent list` show whom you can speak to";
     let sessions = leave(home, &request, input, help)?.sessions;
+    let elsewhere = if is_to_agent { at_work(home, &agent, &sessions) } else { Vec::new() };
     if out.json {
-        out.value(json!({ "sent": to, "sessions": sessions }));
-    } else if sessions.is_empty() || sessions == [to] {
+        let elsewhere: Vec<Value> =
+            elsewhere.iter().map(|(task, session)| json!({ "task": task, "session": session })).collect();
+        out.value(json!({ "sent": to, "sessions": sessions, "at_work": elsewhere }));
+        return Ok(Exit::Ok);
+    }
+    if sessions.is_empty() || sessions == [to] {
         out.line(format!("sent to {to}"));
     } else {
         out.line(format!("sent to {to}, in {}", sessions.join(", ")));
     }
+    for (task, session) in elsewhere {
+        out.line(format!(
+            "{to} is at work on {task}, and hears you there by `synod message send {session} …`"
+        ));
+    }
     Ok(Exit::Ok)
+}
+
+/// What an agent works on in other conversations than these, and in which ones.
+fn at_work(home: &Path, agent: &str, but: &[String]) -> Vec<(String, String)> {
+    let tasks = crate::view::tasks::read(home);
+    let is_theirs = |task: &&crate::view::tasks::Task| {
+        task.mark == Mark::Running && task.spec.assignee.as_ref().is_some_and(|who| who.as_str() == agent)
+    };
+    let place = |task: &crate::view::tasks::Task| {
+        let session = task.property("session").filter(|session| !but.iter().any(|known| known == session))?;
+        Some((task.id()?.to_owned(), session.to_owned()))
+    };
+    tasks.list.iter().filter(is_theirs).filter_map(place).collect()
 }
 
 pub fn spawn(home: &Path, spawn: AgentCommand, out: &Out) -> anyhow::Result<Exit> {

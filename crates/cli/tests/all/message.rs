@@ -292,3 +292,24 @@ fn killed_at_any_moment_every_message_is_heard_once_and_every_last_word_arrives(
         team.is_in_order();
     }
 }
+
+#[test]
+fn who_speaks_to_an_agent_at_work_is_told_where_it_is_heard_there() {
+    let team = Team::scripted(
+        "rules:\n  - matches: \"Task *\"\n    delay_ms: 600000\n    text: never\n  - text: Hello.\n",
+    );
+    team.write("agents/worker-1.agent.yaml", "id: worker-1\ntype: executor\nmodel: m\n");
+    let up = team.up();
+    team.fine(&["task", "add", "Look", "--to", "worker-1"]);
+    until_so("it works", || team.sessions("worker-1").len() == 1);
+    let session = team.sessions("worker-1")[0].clone();
+    let session = session.trim_start_matches("sessions/").trim_end_matches(".session.yaml");
+    until_so("the task says so", || team.read("tasks/requests.task.md").contains(session));
+    let said = team.fine(&["message", "send", "worker-1", "How far are you?"]);
+    let hint =
+        format!("worker-1 is at work on task-001, and hears you there by `synod message send {session} …`\n");
+    assert!(said.starts_with("sent to worker-1, in worker-1-") && said.ends_with(&hint), "{said}");
+    let said = team.fine(&["message", "send", session, "How far are you?"]);
+    assert_eq!(said, format!("sent to {session}\n"));
+    up.kill();
+}
