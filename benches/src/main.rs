@@ -4,6 +4,7 @@
 mod audit;
 mod bus;
 mod cancel;
+mod cancel_run;
 mod delegation;
 mod domain_events;
 mod edit_event;
@@ -37,7 +38,7 @@ struct Figure {
     run: fn() -> anyhow::Result<Vec<Measurement>>,
 }
 
-const FIGURES: [Figure; 18] = [
+const FIGURES: [Figure; 19] = [
     Figure { name: "audit", run: audit::run },
     Figure { name: "domain-events", run: domain_events::run },
     Figure { name: "journal-append", run: journal_append::run },
@@ -55,6 +56,7 @@ const FIGURES: [Figure; 18] = [
     Figure { name: "bus", run: bus::run },
     Figure { name: "delegation", run: delegation::run },
     Figure { name: "cancel", run: cancel::run },
+    Figure { name: "cancel-run", run: cancel_run::run },
     Figure { name: "many", run: many::run },
 ];
 

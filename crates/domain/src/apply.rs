@@ -194,16 +194,13 @@ impl State {
         }
         let id = spec.id.clone();
         // Others may have named this task before it was written.
+        let naming = self.dangling.remove(&id).unwrap_or_default();
         let named = |pick: fn(&Task, &TaskId) -> bool| -> std::collections::BTreeSet<TaskId> {
-            self.tasks.iter().filter(|(_, t)| pick(t, &id)).map(|(other, _)| other.clone()).collect()
+            let is_so = |other: &&TaskId| self.tasks.get(*other).is_some_and(|other| pick(other, &id));
+            naming.iter().filter(is_so).cloned().collect()
         };
-        let orphaned = !self.dangling.contains(&id);
-        let (children, dependents) = if orphaned {
-            (Default::default(), Default::default())
-        } else {
-            (named(|t, id| t.spec.parent.as_ref() == Some(id)), named(|t, id| t.spec.depends_on.contains(id)))
-        };
-        self.dangling.remove(&id);
+        let children = named(|other, id| other.spec.parent.as_ref() == Some(id));
+        let dependents = named(|other, id| other.spec.depends_on.contains(id));
         let label = self.label_of_request(spec, by);
         let task = Task {
             spec: spec.clone(),
@@ -216,7 +213,9 @@ impl State {
             dependents,
             queued: None,
         };
-        self.tasks.insert(id.clone(), task);
+        if let Some(before) = self.tasks.insert(id.clone(), task) {
+            self.open.leave(&before);
+        }
         self.open_tasks += 1;
         self.link_task(&id);
         self.refresh_task(&id);
@@ -225,24 +224,36 @@ impl State {
     /// Enters the task into the lists of the tasks it names.
     fn link_task(&mut self, id: &TaskId) {
         let Some(task) = self.tasks.get(id) else { return };
+        if !task.is_ended() {
+            self.open.enter(task);
+        }
         let (parent, on) = (task.spec.parent.clone(), task.spec.depends_on.clone());
         if let Some(parent) = parent {
             match self.tasks.get_mut(&parent) {
                 Some(parent) => _ = parent.children.insert(id.clone()),
-                None => _ = self.dangling.insert(parent),
+                None => _ = self.dangling.entry(parent).or_default().insert(id.clone()),
             }
         }
         for on in on {
             match self.tasks.get_mut(&on) {
                 Some(on) => _ = on.dependents.insert(id.clone()),
-                None => _ = self.dangling.insert(on),
+                None => _ = self.dangling.entry(on).or_default().insert(id.clone()),
             }
         }
     }
 
     fn unlink_task(&mut self, id: &TaskId) {
         let Some(task) = self.tasks.get(id) else { return };
+        self.open.leave(task);
         let (parent, on) = (task.spec.parent.clone(), task.spec.depends_on.clone());
+        for named in parent.iter().chain(&on) {
+            if let Some(naming) = self.dangling.get_mut(named) {
+                naming.remove(id);
+                if naming.is_empty() {
+                    self.dangling.remove(named);
+                }
+            }
+        }
         if let Some(parent) = parent.and_then(|p| self.tasks.get_mut(&p)) {
             parent.children.remove(id);
         }
@@ -268,7 +279,13 @@ impl State {
 
     fn set_stage(&mut self, id: &TaskId, stage: TaskStage) {
         let Some(task) = self.tasks.get_mut(id) else { return };
+        let was_ended = task.is_ended();
         task.stage = stage;
+        match (was_ended, task.is_ended()) {
+            (false, true) => self.open.leave(task),
+            (true, false) => self.open.enter(task),
+            (true, true) | (false, false) => {}
+        }
         self.refresh_task(id);
     }
 

@@ -23,6 +23,7 @@ mod line;
 pub mod lock;
 pub mod message;
 pub mod mode;
+mod open;
 pub mod plan;
 mod react;
 pub mod redact;

@@ -327,6 +327,8 @@ pub struct Reviews {
     pub by_id: BTreeMap<ReviewId, Review>,
     /// Which one a reviewer's task is about, those of earlier rounds too.
     pub by_task: BTreeMap<TaskId, ReviewId>,
+    /// Those of an author, by what they are about.
+    pub(crate) by_author: BTreeMap<AgentId, BTreeSet<(Option<TaskId>, ReviewId)>>,
     /// The highest number that was given before this journal began.
     pub found: u32,
 }
@@ -352,8 +354,18 @@ impl Reviews {
     /// The last one of an author about a task, unless it is merged.
     pub fn open_of(&self, author: &AgentId, about: Option<&TaskId>) -> Option<&Review> {
         let is_open = |r: &&Review| !matches!(r.stage, Stage::Merged { .. });
-        let mut own = self.by_id.values().filter(|r| r.author == *author && r.about.as_ref() == about);
-        own.rfind(is_open)
+        let first = (about.cloned(), ReviewId::new(""));
+        let own = self.by_author.get(author).into_iter().flat_map(|own| own.range(first.clone()..));
+        let about_it = own.take_while(|(other, _)| other.as_ref() == about);
+        about_it.filter_map(|(_, id)| self.by_id.get(id)).filter(is_open).last()
+    }
+
+    /// Takes in a review, or its next round.
+    pub(crate) fn enter(&mut self, review: Review) {
+        let own = self.by_author.entry(review.author.clone()).or_default();
+        own.insert((review.about.clone(), review.id.clone()));
+        self.by_task.insert(review.task.clone(), review.id.clone());
+        self.by_id.insert(review.id.clone(), review);
     }
 }
 

@@ -9,7 +9,7 @@ use crate::agent;
 use crate::delegation;
 use crate::id::AgentId;
 use crate::role;
-use crate::state::State;
+use crate::state::{Agent, State};
 
 /// The tool by which an agent makes another.
 pub const SPAWN: &str = "spawn_agent";
@@ -121,9 +121,14 @@ fn lineage<'a>(state: &'a State, id: &AgentId) -> impl Iterator<Item = &'a Agent
 
 /// Agents that are there and that `id` spawned, or one of those did.
 pub fn below<'a>(state: &'a State, id: &AgentId) -> Vec<&'a AgentId> {
-    let there = state.agents.iter().filter(|(_, agent)| agent.terminated.is_none());
+    let there = there(state).filter(|agent| agent.terminated.is_none()).map(|agent| &agent.spec.id);
     let is_below = |other: &AgentId| lineage(state, other).any(|above| above == id);
-    there.map(|(other, _)| other).filter(|other| *other != id && is_below(other)).collect()
+    there.filter(|other| *other != id && is_below(other)).collect()
+}
+
+/// Agents that were spawned, by id, but for those that are over for good, of which there are ever more.
+pub(crate) fn there(state: &State) -> impl Iterator<Item = &Agent> {
+    state.spawned.iter().filter_map(|id| state.agents.get(id))
 }
 
 /// What a new agent shall be.
@@ -267,7 +272,7 @@ pub fn check_new(state: &State, order: &Order, origin: &Origin) -> Result<(), Re
     {
         return Err(Rejected::TooDeep { parent: parent.clone(), depth_max: limits.spawn_depth_max });
     }
-    let spawned = state.agents.values().filter(|agent| !agent.retired && agent.spec.spawned_by.is_some());
+    let spawned = there(state).filter(|agent| !agent.retired);
     if spawned.count() >= limits.spawned_max as usize {
         return Err(Rejected::TooMany { most: limits.spawned_max });
     }

@@ -17,6 +17,7 @@ use crate::lifecycle::Lifecycle;
 use crate::line::Line;
 use crate::lock::Locks;
 use crate::message::Urgency;
+use crate::open::Open;
 use crate::review::Reviews;
 use crate::role::Role;
 use crate::session::Status;
@@ -24,6 +25,8 @@ use crate::settings::{Policy, Settings};
 use crate::task::{self, Mark, Priority};
 use crate::tool::{Call, Nature, Permit};
 use crate::usage::{ByModel, Spent};
+
+mod lists;
 
 /// Everything Synod knows of a home, but for the words of conversations, which live in session files.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -84,6 +87,8 @@ pub struct State {
     /// Agents that are over and whose workspace is still there, each with the conversation that ended it.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub cleaning: BTreeMap<AgentId, Option<SessionId>>,
+    /// Agents that were spawned and are not over for good.
+    pub(crate) spawned: BTreeSet<AgentId>,
     /// Sessions in which the domain has a next step to take.
     pub(crate) agenda: BTreeSet<SessionId>,
     /// Agents with a free slot and something to do, each with its best and its oldest.
@@ -91,8 +96,10 @@ pub struct State {
     /// The session of a task that got its slot a moment ago and is only being opened.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) starting: Option<SessionId>,
-    /// Tasks that others name and that do not exist (yet).
-    pub(crate) dangling: BTreeSet<TaskId>,
+    /// Tasks that others name and that do not exist (yet), each with those that name it.
+    pub(crate) dangling: BTreeMap<TaskId, BTreeSet<TaskId>>,
+    /// Tasks that have not ended, by what they are looked for.
+    pub(crate) open: Open,
     /// What must happen at a time.
     pub(crate) deadlines: BTreeSet<(Time, Deadline)>,
 }
@@ -572,33 +579,12 @@ impl State {
 
     /// Whether nothing is under way either: whatever comes next comes from a person or from outside.
     pub fn is_idle(&self) -> bool {
-        let is_brief = self.parked().any(|halt| halt.parked.is_brief()) || self.locks.is_waited_for();
-        self.is_settled() && self.busy == 0 && self.cleaning.is_empty() && !is_brief
-    }
-
-    /// What a budget keeps from going on or from beginning, and why.
-    pub fn parked(&self) -> impl Iterator<Item = Halt<'_>> {
-        let sessions = self.ledger.parked.iter().filter_map(|id| {
-            let (id, session) = self.sessions.get_key_value(id)?;
-            let (agent, task) = (&session.agent, session.task.as_ref());
-            Some(Halt { session: Some(id), agent, task, parked: session.parked.as_ref()? })
-        });
-        let tasks = self.ledger.parked_tasks.iter().filter_map(|id| {
-            let place = self.tasks.get(id)?.queued.as_ref()?;
-            Some(Halt { session: None, agent: &place.agent, task: Some(id), parked: place.parked.as_ref()? })
-        });
-        sessions.chain(tasks)
-    }
-
-    /// Tasks that could begin and for which their agent's queue has no place, and why in words.
-    pub fn held_back(&self) -> impl Iterator<Item = (&TaskId, String)> {
-        self.agents.values().flat_map(|agent| {
-            let why = format!(
-                "the queue of {} is full ({} wait, max_pending_queue); it is taken when there is a place",
-                agent.spec.id, agent.waiting
-            );
-            agent.backlog.best_first().map(move |(_, task)| (task, why.clone()))
-        })
+        // Asked after each cycle: what has to look at all that waits comes last.
+        self.busy == 0
+            && self.cleaning.is_empty()
+            && self.is_settled()
+            && !self.locks.is_waited_for()
+            && !self.parked().any(|halt| halt.parked.is_brief())
     }
 
     /// Sessions with a model call or a tool call under way.
@@ -628,13 +614,8 @@ impl State {
     }
 
     /// Parts of `task` that have not ended.
-    pub fn open_children<'a>(&'a self, task: &Task) -> impl Iterator<Item = &'a TaskId> {
-        let children: Vec<_> = task.children.iter().cloned().collect();
-        children
-            .into_iter()
-            .filter_map(|id| self.tasks.get_key_value(&id))
-            .filter(|(_, t)| !t.is_ended())
-            .map(|(id, _)| id)
+    pub fn open_children(&self, task: &Task) -> impl Iterator<Item = &TaskId> + use<'_> {
+        self.open.parts_of(&task.spec.id)
     }
 
     /// Tasks that `task` waits for and that have not ended. A task that does not exist counts as open:

@@ -233,11 +233,8 @@ impl State {
     /// An agent's file has changed: its tasks stand where it says now, and its queue is as long as it says now.
     pub(super) fn refresh_lines_of(&mut self, id: &AgentId) {
         self.rank_sessions_anew(id);
-        if self.open_tasks > 0 {
-            let theirs = self.tasks.iter().filter(|(_, t)| t.spec.assignee.as_ref() == Some(id));
-            for task in theirs.map(|(id, _)| id.clone()).collect::<Vec<_>>() {
-                self.refresh_task(&task);
-            }
+        for task in self.open.of_agent(id).cloned().collect::<Vec<_>>() {
+            self.refresh_task(&task);
         }
         if self.agents.get(id).is_some_and(Agent::is_beyond_bound) {
             // Whoever is parked may have to give way too.

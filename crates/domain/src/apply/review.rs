@@ -25,17 +25,17 @@ impl State {
     /// A file tells of a review that is not known: nothing but the files is left of it.
     pub(super) fn find_review(&mut self, spec: &Spec) {
         let Some(review) = written::read(spec) else { return };
-        self.reviews.by_task.insert(review.task.clone(), review.id.clone());
         if self.reviews.by_id.get(&review.id).is_none_or(|known| known.round < review.round) {
-            self.reviews.by_id.insert(review.id.clone(), review);
+            self.reviews.enter(review);
+        } else {
+            self.reviews.by_task.insert(review.task.clone(), review.id);
         }
     }
 
     fn ask_review(&mut self, review: &Review) {
-        let id = review.id.clone();
-        self.reviews.by_task.insert(review.task.clone(), id.clone());
-        self.reviews.by_id.insert(id.clone(), review.clone());
-        self.step(&review.session, review.call.as_str(), Step::Reviewing { review: id });
+        self.reviews.enter(review.clone());
+        let step = Step::Reviewing { review: review.id.clone() };
+        self.step(&review.session, review.call.as_str(), step);
     }
 
     /// The reviewer's task is over: who has not answered by then does not.

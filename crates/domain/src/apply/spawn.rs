@@ -50,6 +50,7 @@ impl State {
                 self.agents.insert(spec.id.clone(), agent);
             }
         }
+        self.refresh_spawned(&spec.id);
         self.refresh_lines_of(&spec.id);
     }
 
@@ -57,7 +58,19 @@ impl State {
         if let Some(agent) = self.agents.get_mut(id) {
             agent.retired = true;
         }
+        self.refresh_spawned(id);
         self.refresh_lines_of(id);
+    }
+
+    /// Keeps `spawned` true for one agent.
+    fn refresh_spawned(&mut self, id: &AgentId) {
+        let is_over = |agent: &Agent| agent.retired && agent.terminated.is_some();
+        match self.agents.get(id) {
+            Some(agent) if agent.spec.spawned_by.is_some() && !is_over(agent) => {
+                _ = self.spawned.insert(id.clone());
+            }
+            Some(_) | None => _ = self.spawned.remove(id),
+        }
     }
 
     fn terminate_agent(&mut self, id: &AgentId, by: &str) {

@@ -1,5 +1,7 @@
 //! Giving work up: a task, a delegation, a conversation or a run, with all that is below it, in one decision.
 
+use std::collections::BTreeSet;
+
 use crate::decide::{delegate, finish, inside, spawn};
 use crate::event::Event;
 use crate::id::{DelegationId, SessionId, TaskId, Time};
@@ -46,8 +48,7 @@ fn end(state: &State, at: Time, what: &str, task: &Task, by: &str) -> Result<Vec
 /// conversation, which are a part of nothing.
 pub(super) fn run_wanted(state: &State, at: Time, run: &str, by: &str) -> Result<Vec<Event>, Refused> {
     is_run(state, run)?;
-    let is_open = |(id, task): &(&TaskId, &Task)| !task.is_ended() && state.run_of_task(id) == run;
-    let open: Vec<&TaskId> = state.tasks.iter().filter(is_open).map(|(id, _)| id).collect();
+    let open: BTreeSet<&TaskId> = state.open.all().filter(|id| state.run_of_task(id) == run).collect();
     let is_in = |id: &SessionId, session: &Session| {
         session.lifecycle != Lifecycle::Complete && state.run_of(id, session.task.as_ref()) == run
     };
@@ -65,11 +66,8 @@ pub(super) fn run_wanted(state: &State, at: Time, run: &str, by: &str) -> Result
     }
     let (reason, person) = (format!("run {run} was cancelled by {by}"), format!("person:{by}"));
     let mut events = Vec::new();
-    for task in &open {
-        // What is a part of another one ends with that.
-        if !open.iter().any(|other| other != task && inside::is_within(state, task, other)) {
-            events.extend(finish::end_parts_too(state, at, task, End::Cancelled, &reason, &person, None));
-        }
+    for task in inside::topmost(state, &open) {
+        events.extend(finish::end_parts_too(state, at, task, End::Cancelled, &reason, &person, None));
     }
     for (id, session) in there {
         events.extend(delegate::give_up(state, at, session, &reason));

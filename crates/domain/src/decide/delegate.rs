@@ -1,6 +1,7 @@
 //! Handing work on: a task for another agent, and a call that waits for what comes of it.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 
 use crate::apply::expected_first;
 use crate::context::{self, Denied, Pass};
@@ -277,22 +278,22 @@ pub(super) fn missed(state: &State, at: Time) -> Vec<Event> {
 
 /// Delegated work in which a call that must not be repeated was under way when Synod stopped: it goes on, knowing that the
 /// outcome is unknown, if the settings say so, else it is given up and who asked is told. Also the tasks that end so.
-pub(super) fn crashed(state: &State, at: Time) -> (Vec<Event>, Vec<TaskId>) {
+pub(super) fn crashed(state: &State, at: Time) -> (Vec<Event>, BTreeSet<TaskId>) {
     let mut events = Vec::new();
-    let mut given_up: Vec<TaskId> = Vec::new();
+    let mut given_up: BTreeSet<TaskId> = BTreeSet::new();
     let retried = state.settings.limits.delegation_retry;
     let mut found: Vec<(&Delegation, String)> =
         state.sessions_in_flight().filter_map(|(id, session)| unknown(state, id, session)).collect();
     // Those above first: they take what is below along.
     found.sort_by_key(|(delegation, _)| delegation.depth());
     for (delegation, reason) in found {
-        if given_up.iter().any(|up| inside::is_within(state, &delegation.task, up)) {
+        if inside::is_within_one(state, &delegation.task, &given_up) {
             continue;
         }
         let id = delegation.id.clone();
         events.push(Event::DelegationCrashed { delegation: id, reason: reason.clone(), retried });
         if !retried {
-            given_up.push(delegation.task.clone());
+            given_up.insert(delegation.task.clone());
             events.extend(finish::end(state, at, &delegation.task, End::Failed, &reason, "synod"));
         }
     }

@@ -29,7 +29,7 @@ pub(super) fn conclude(state: &State, at: Time, id: &SessionId, session: &Sessio
         if let Some(notice) = locks::must_not_rest(state, at, id, session) {
             return vec![notice];
         }
-        let mut events = tell_askers(state, at, (id, session), &BTreeSet::new(), (&Finish::Done, text));
+        let mut events = tell_askers(state, at, (id, session), &nobody, (&Finish::Done, text));
         events.extend(moves(id, session, Lifecycle::Waiting, false, "it has said what it had to say"));
         return events;
     };
@@ -40,7 +40,7 @@ pub(super) fn conclude(state: &State, at: Time, id: &SessionId, session: &Sessio
     }
     open.extend(messages::owed(session).map(|name| format!("the answer to {name}")));
     if !is_its && open.is_empty() {
-        let mut events = tell_askers(state, at, (id, session), &BTreeSet::new(), (&Finish::Done, text));
+        let mut events = tell_askers(state, at, (id, session), &nobody, (&Finish::Done, text));
         let reason = if task.is_ended() { "its task has ended" } else { "its task is worked on elsewhere" };
         events.extend(moves(id, session, Lifecycle::Complete, false, reason));
         return events;
@@ -50,7 +50,7 @@ pub(super) fn conclude(state: &State, at: Time, id: &SessionId, session: &Sessio
             return vec![notice];
         }
         let reason = format!("waits for {}", open.join(", "));
-        let mut events = tell_askers(state, at, (id, session), &BTreeSet::new(), (&Finish::Done, text));
+        let mut events = tell_askers(state, at, (id, session), &nobody, (&Finish::Done, text));
         events.extend(moves(id, session, Lifecycle::Waiting, false, &reason));
         return events;
     }
@@ -115,8 +115,9 @@ fn done(
 ) -> Vec<Event> {
     let by = format!("agent:{}", session.agent);
     // Whoever asked for the task hears of its end in another way.
-    let told = asker_of(state, task).into_iter().cloned().collect();
-    let mut events = tell_askers(state, at, (id, session), &told, (&Finish::Done, text));
+    let asker = asker_of(state, task);
+    let mut events =
+        tell_askers(state, at, (id, session), &|other| asker == Some(other), (&Finish::Done, text));
     events.extend(end_but(state, at, task_id, End::Done, text, &by, Some(id)));
     events.extend(moves(id, session, Lifecycle::Complete, false, "its task is done"));
     events
@@ -127,15 +128,19 @@ pub(super) fn tell_askers(
     state: &State,
     at: Time,
     (id, session): (&SessionId, &Session),
-    but: &BTreeSet<SessionId>,
+    is_told: &dyn Fn(&SessionId) -> bool,
     (finish, text): (&Finish, &str),
 ) -> Vec<Event> {
     let open = session.askers.iter().filter_map(|id| state.sessions.get_key_value(id));
     open.filter(|(_, asker)| asker.lifecycle != Lifecycle::Complete)
         .flat_map(|(asker_id, asker)| {
-            messages::last_words(at, (id, session), (asker_id, asker), but.contains(asker_id), finish, text)
+            messages::last_words(at, (id, session), (asker_id, asker), is_told(asker_id), finish, text)
         })
         .collect()
+}
+
+pub(super) fn nobody(_: &SessionId) -> bool {
+    false
 }
 
 /// A session cannot go on.
@@ -178,9 +183,9 @@ pub(super) fn tell_left_behind(
         // Who hears of the end of another task knows nothing of this conversation.
         let task = session.task.as_ref().and_then(|task| state.tasks.get(task));
         let asker = task.and_then(|task| asker_of(state, task)).filter(|asker| spoken_to.contains(*asker));
-        let told = out.iter().chain(asker).cloned().collect();
+        let is_told = |id: &SessionId| out.contains(id) || asker == Some(id);
         let text = format!("{} cannot answer: {reason}", session.agent);
-        let askers = tell_askers(state, at, (id, session), &told, (&Finish::Failed, &text));
+        let askers = tell_askers(state, at, (id, session), &is_told, (&Finish::Failed, &text));
         // Whoever is stopped itself gets nothing: its calls have their results already.
         let is_open = |event: &Event| match event {
             Event::CallFinished { session, .. } => !stopped.contains_key(session),
@@ -314,6 +319,8 @@ fn stop_worker(state: &State, at: Time, task: &Task, acting: Option<&SessionId>,
 /// All parts of a task and their parts, deepest first.
 fn all_below(state: &State, id: &TaskId) -> Vec<TaskId> {
     let mut found: Vec<TaskId> = Vec::new();
+    // Files may say that tasks are parts of each other in a circle.
+    let mut seen: BTreeSet<TaskId> = BTreeSet::from([id.clone()]);
     let mut level = vec![id.clone()];
     for _ in 0..TASK_DEPTH_MAX {
         level = level
@@ -321,7 +328,7 @@ fn all_below(state: &State, id: &TaskId) -> Vec<TaskId> {
             .filter_map(|id| state.tasks.get(id))
             .flat_map(|t| t.children.iter().cloned())
             .collect();
-        level.retain(|child| child != id && !found.contains(child));
+        level.retain(|child| seen.insert(child.clone()));
         if level.is_empty() {
             break;
         }

@@ -1,5 +1,7 @@
 //! Tools that the domain carries out itself, as events: tasks. Messages have a file of their own.
 
+use std::collections::BTreeSet;
+
 use crate::decide::messages::no_agent;
 use crate::decide::{finish, intake};
 use crate::event::{Event, Finish};
@@ -287,14 +289,24 @@ fn depth(state: &State, task: &TaskId) -> usize {
 }
 
 /// Whether `task` is `whole` or a part of it, however deep.
-pub(super) fn is_within(state: &State, task: &TaskId, whole: &TaskId) -> bool {
-    let mut at = Some(task);
-    for _ in 0..=TASK_DEPTH_MAX {
-        match at {
-            Some(id) if id == whole => return true,
-            Some(id) => at = state.tasks.get(id).and_then(|t| t.spec.parent.as_ref()),
-            None => return false,
-        }
-    }
-    false
+fn is_within(state: &State, task: &TaskId, whole: &TaskId) -> bool {
+    task == whole || wholes_above(state, task).any(|above| above == whole)
+}
+
+/// Whether `task` is one of `wholes` or a part of one, however deep.
+pub(super) fn is_within_one(state: &State, task: &TaskId, wholes: &BTreeSet<TaskId>) -> bool {
+    wholes.contains(task) || wholes_above(state, task).any(|above| wholes.contains(above))
+}
+
+/// Those of `tasks` that are no part of another one of them, however deep: what is, ends with that.
+pub(super) fn topmost<'a>(state: &State, tasks: &BTreeSet<&'a TaskId>) -> Vec<&'a TaskId> {
+    let is_part =
+        |task: &TaskId| wholes_above(state, task).any(|above| above != task && tasks.contains(above));
+    tasks.iter().copied().filter(|task| !is_part(task)).collect()
+}
+
+/// What `task` is a part of, the nearest first.
+fn wholes_above<'a>(state: &'a State, task: &TaskId) -> impl Iterator<Item = &'a TaskId> {
+    let above = |id: &TaskId| state.tasks.get(id).and_then(|task| task.spec.parent.as_ref());
+    std::iter::successors(above(task), move |id| above(id)).take(TASK_DEPTH_MAX)
 }

@@ -6,13 +6,13 @@ use crate::decide::intake::conversation_with;
 use crate::decide::turn::result;
 use crate::decide::{delegate, finish, intake, said, spawn};
 use crate::event::{Event, Finish};
-use crate::id::{AgentId, CallId, SessionId, Time};
+use crate::id::{AgentId, CallId, SessionId, TaskId, Time};
 use crate::label::Label;
 use crate::lifecycle::Lifecycle;
 use crate::message::{self, BROADCAST, CHANNEL_SIGN, Envelope, Kind, OPEN_MAX, Urgency};
 use crate::refused::Refused;
 use crate::session::Message;
-use crate::state::{Agent, Requester, Session, State, Step, Task};
+use crate::state::{Agent, Session, State, Step};
 use crate::task::End;
 use crate::tool::{Act, Call};
 use crate::waits::{self, Node};
@@ -109,22 +109,10 @@ pub(super) fn stop_asked(
             }
             let reason = format!("{asker}, who asked, was stopped");
             more.extend(delegate::give_up(state, at, session, &reason));
-            let is_for_it = |task: &&Task| {
-                !task.is_ended()
-                    && task.cause == session.cause
-                    && matches!(&task.by, Requester::Session { session } if session == id)
-            };
-            for task in state.tasks.values().filter(is_for_it) {
+            let is_for_it = |task: &&TaskId| state.tasks[*task].cause == session.cause;
+            for task in state.open.asked_by(id).filter(is_for_it) {
                 let by = format!("agent:{}", session.agent);
-                more.extend(finish::end_parts_too(
-                    state,
-                    at,
-                    &task.spec.id,
-                    End::Cancelled,
-                    &reason,
-                    &by,
-                    Some(id),
-                ));
+                more.extend(finish::end_parts_too(state, at, task, End::Cancelled, &reason, &by, Some(id)));
             }
             more.extend(finish::stop_session(state, at, id, &reason, false));
         }

@@ -111,9 +111,8 @@ pub(super) fn joined(state: &State, spec: &task::Spec) -> Vec<Event> {
     if !plan::is_file(&spec.file) || spec.properties.contains_key(plan::HELD_BY) {
         return Vec::new();
     }
-    let is_hold =
-        |task: &&Task| task.spec.file == spec.file && !task.is_ended() && plan::is_hold(state, task);
-    let hold = state.tasks.values().find(is_hold);
+    let mut there = state.open.in_plan(&spec.file).filter_map(|id| state.tasks.get(id));
+    let hold = there.find(|task| plan::is_hold(state, task));
     let planned = plan::task_of(&spec.file).and_then(|id| state.tasks.get(&id));
     let planned = planned.filter(|task| !task.is_ended()).map(|task| task.spec.id.clone());
     let whole = hold.and_then(|hold| hold.spec.parent.clone()).or(planned);

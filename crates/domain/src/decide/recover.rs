@@ -1,7 +1,5 @@
 //! Going on: after a stop, after a crash, from the files alone, and when time is up.
 
-use std::collections::BTreeSet;
-
 use crate::approval::Request;
 use crate::decide::messages;
 use crate::decide::moves;
@@ -24,11 +22,7 @@ pub(super) fn started(state: &State, at: Time) -> Vec<Event> {
     events.extend(crashed);
     for (id, session) in state.sessions_in_flight() {
         // It was stopped with what it was delegated.
-        if session
-            .task
-            .as_ref()
-            .is_some_and(|task| given_up.iter().any(|up| inside::is_within(state, task, up)))
-        {
+        if session.task.as_ref().is_some_and(|task| inside::is_within_one(state, task, &given_up)) {
             continue;
         }
         match &session.stage {
@@ -275,8 +269,13 @@ pub(super) fn cut(
     // Nothing is left that it would answer: who asked hears so, and asks again if it matters.
     if *tail == Tail::Answered && session.lifecycle != Lifecycle::Complete {
         let text = format!("{} cannot answer: {reason}", session.agent);
-        let nobody = BTreeSet::new();
-        events.extend(finish::tell_askers(state, at, (id, session), &nobody, (&Finish::Failed, &text)));
+        events.extend(finish::tell_askers(
+            state,
+            at,
+            (id, session),
+            &finish::nobody,
+            (&Finish::Failed, &text),
+        ));
         events = spawn::once(events);
     }
     match session.lifecycle {

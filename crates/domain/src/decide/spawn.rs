@@ -59,7 +59,7 @@ pub(super) fn perform(
             "{id} is there, a {role} with at most your rights; give it work with delegate, create_task or send_message, and end it with terminate_agent"
         )
     };
-    if let Some(made) = state.agents.values().find(|agent| !agent.retired && is_it(&agent.spec)) {
+    if let Some(made) = spawn::there(state).find(|agent| !agent.retired && is_it(&agent.spec)) {
         return (Vec::new(), Finish::Done, told(&made.spec.id));
     }
     let made = spawn::check_new(state, &order, &origin)
@@ -200,26 +200,18 @@ fn end(
     let is_theirs = |task: &&TaskId| {
         let task = &state.tasks[*task];
         let worker = task.session().and_then(|id| state.sessions.get(id)).map(|session| &session.agent);
-        !task.is_ended()
-            && [worker, task.spec.assignee.as_ref()].into_iter().flatten().any(|id| gone.contains(id))
+        [worker, task.spec.assignee.as_ref()].into_iter().flatten().any(|id| gone.contains(id))
     };
-    let theirs: Vec<&TaskId> = state.tasks.keys().filter(is_theirs).collect();
-    for task in &theirs {
-        // What is a part of another one ends with that.
-        let is_part = theirs.iter().any(|other| other != task && inside::is_within(state, task, other));
-        if !is_part {
-            let whose = state.tasks[*task].spec.assignee.as_ref().unwrap_or(agent);
-            events.extend(finish::end_parts_too(state, at, task, End::Cancelled, &result(whose), by, acting));
-        }
+    let theirs: BTreeSet<&TaskId> = state.open.all().filter(is_theirs).collect();
+    for task in inside::topmost(state, &theirs) {
+        let whose = state.tasks[task].spec.assignee.as_ref().unwrap_or(agent);
+        events.extend(finish::end_parts_too(state, at, task, End::Cancelled, &result(whose), by, acting));
     }
     let stopped = stopped_by(&events);
-    for (id, session) in &state.sessions {
-        if gone.contains(&session.agent) && session.lifecycle != Lifecycle::Complete && !stopped.contains(id)
-        {
-            let reason = result(&session.agent);
-            events.extend(delegate::give_up(state, at, session, &reason));
-            events.extend(finish::stop_session(state, at, id, &reason, false));
-        }
+    for (id, session) in open_sessions(state, &gone).filter(|(id, _)| !stopped.contains(*id)) {
+        let reason = result(&session.agent);
+        events.extend(delegate::give_up(state, at, session, &reason));
+        events.extend(finish::stop_session(state, at, id, &reason, false));
     }
     let mut events = finish::tell_left_behind(state, at, once(events), acting);
     events.extend(give_back(state, at, &gone, &result(agent)));
@@ -233,11 +225,22 @@ fn end(
     events
 }
 
+/// The conversations of these agents that are not over, by id.
+fn open_sessions<'a>(
+    state: &'a State,
+    agents: &BTreeSet<&AgentId>,
+) -> impl Iterator<Item = (&'a SessionId, &'a Session)> {
+    let theirs = agents.iter().filter_map(|id| state.agents.get(*id)).flat_map(|agent| &agent.sessions);
+    let ids: BTreeSet<&SessionId> = theirs.collect();
+    ids.into_iter().filter_map(|id| state.sessions.get_key_value(id))
+}
+
 /// Who told one of these agents something that it has not read is told so, also if that begins a new conversation; in one
 /// that goes on it stands already.
 fn give_back(state: &State, at: Time, gone: &BTreeSet<&AgentId>, why: &str) -> Vec<Event> {
     let mut unread: BTreeMap<&AgentId, BTreeSet<&AgentId>> = BTreeMap::new();
-    for (_, session) in state.sessions.iter().filter(|(_, session)| gone.contains(&session.agent)) {
+    // What was not read in one that is over was given back when it ended.
+    for (_, session) in open_sessions(state, gone) {
         let rests = |sender: &&AgentId| {
             !gone.contains(sender) && state.agents.get(*sender).is_some_and(|agent| agent.sessions.is_empty())
         };

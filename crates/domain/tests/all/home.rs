@@ -101,6 +101,7 @@ impl Home {
             self.replayed.apply(self.at, &serde_json::from_str(&stored).unwrap());
         }
         assert_eq!(self.replayed, self.state, "replay gives the live state");
+        assert_eq!(self.state.wrong_list(), None, "what things are found by follows from them");
         let mut ids = BTreeSet::new();
         for (session, message) in events.iter().filter_map(said) {
             assert!(ids.insert((session, &message.id)), "{session} has two messages {}", message.id);

@@ -130,6 +130,9 @@ fn cap_of(settings: &Settings, name: &str) -> (Option<u64>, Cap) {
 
 /// Between any two steps: whoever holds something is at work, and whoever waits is waited for.
 pub(super) fn check(state: &State) -> Result<(), Broken> {
+    if let Some(list) = state.wrong_list() {
+        return Err(Broken(format!("what things are found by does not follow from them: {list}")));
+    }
     for (id, session) in &state.sessions {
         check_session(state, id, session)?;
     }
@@ -180,7 +183,7 @@ fn check_session(state: &State, id: &SessionId, session: &Session) -> Result<(),
 
 /// What may still be there when all has ended, by where it stands in the state; `*` is any name. Everything else that has
 /// content is held by something: whatever is added to the state is held until it is named here.
-const KEPT: [&str; 59] = [
+const KEPT: [&str; 61] = [
     "seq",
     "at",
     "settings",
@@ -199,6 +202,8 @@ const KEPT: [&str; 59] = [
     "locks/last",
     "reviews/by_id",
     "reviews/by_task",
+    "reviews/by_author",
+    "spawned",
     "agents/*/terminated",
     "agents/*/version",
     "agents/*/past",
