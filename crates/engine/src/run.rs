@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use domain::Refused;
+use domain::event::Event;
 use domain::id::Seq;
 use domain::input::Input;
 use domain::state::State;
@@ -213,6 +214,7 @@ impl Loop {
     ) -> Result<(), Stopped> {
         let cycle = self.engine.cycle(self.parts.clock.now(), inputs)?;
         let seq = self.engine.state().seq;
+        let approvals = self.approvals_after(&cycle.recorded);
         if !cycle.recorded.is_empty() {
             if self.events.receiver_count() > 0 {
                 for recorded in cycle.recorded.iter() {
@@ -227,13 +229,7 @@ impl Loop {
         }
         // The pulse beats before anybody is answered: whoever has an answer sees where the loop stands after it.
         let state = self.engine.state();
-        let pulse = Pulse {
-            seq,
-            idle: state.is_idle(),
-            // What a budget asks is told of by what it keeps from going on.
-            approvals: state.approvals.values().filter(|request| !request.is_about_budget()).count(),
-            parked: state.parked().count(),
-        };
+        let pulse = Pulse { seq, idle: state.is_idle(), approvals, parked: state.parked_count() };
         self.pulse.send_if_modified(|last| std::mem::replace(last, pulse) != pulse);
         for (reply, answer) in waiting.into_iter().zip(cycle.answers) {
             if let Some(reply) = reply {
@@ -245,6 +241,19 @@ impl Loop {
             self.engine.save_snapshot()?;
         }
         Ok(())
+    }
+
+    /// How many approvals wait for a person. They are counted only when one more was asked for or ended.
+    fn approvals_after(&self, recorded: &[Recorded]) -> usize {
+        let before = *self.pulse.borrow();
+        let changes = |recorded: &Recorded| {
+            matches!(recorded.event, Event::CallAsked { .. } | Event::ApprovalEnded { .. })
+        };
+        if before.seq != Seq(0) && !recorded.iter().any(changes) {
+            return before.approvals;
+        }
+        // What a budget asks is told of by what it keeps from going on.
+        self.engine.state().approvals.values().filter(|request| !request.is_about_budget()).count()
     }
 
     /// Prints what was journalled and not printed before the last stop.
