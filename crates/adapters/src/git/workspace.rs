@@ -9,11 +9,11 @@ pub(super) mod work;
 
 pub use end::clean_up;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use domain::agent;
 use domain::id::AgentId;
@@ -62,8 +62,28 @@ pub struct Workspace {
 pub struct Workspaces {
     home: PathBuf,
     specs: Mutex<BTreeMap<AgentId, Said>>,
-    /// Making one is one step. Those that were looked at since the start: whatever else is locked is from before.
-    making: Mutex<BTreeSet<(AgentId, Room)>>,
+    /// In each folder one step at a time; nobody waits for what is done in another, which may be large.
+    turns: Mutex<BTreeMap<(AgentId, Room), Arc<Mutex<Turn>>>>,
+}
+
+/// What is remembered of a folder.
+#[derive(Debug, Default)]
+struct Turn {
+    /// Whether it was looked at since the start: whatever was locked before that was left by a killed process.
+    known: bool,
+}
+
+/// What worktrees share is changed by one at a time: two must not get the same branch, and git takes a folder of branches
+/// away with the last one in it, while somebody else is about to make another there. Held for a moment, and never while
+/// files are put in place.
+fn shared() -> MutexGuard<'static, ()> {
+    static SHARED: Mutex<()> = Mutex::new(());
+    lock(&SHARED)
+}
+
+// What is guarded here is changed whole, so a panic leaves nothing half done.
+fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
+    of.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// What an agent's file said when it last could be read.
@@ -76,7 +96,7 @@ struct Said {
 impl Workspaces {
     /// Of the home at `home`.
     pub fn of(home: &Path) -> Self {
-        Self { home: home.to_owned(), specs: Mutex::default(), making: Mutex::default() }
+        Self { home: home.to_owned(), specs: Mutex::default(), turns: Mutex::default() }
     }
 
     /// The agent's workspace, made if it is not there. Blocks; cheap once it is there. The error is for the agent
@@ -84,11 +104,15 @@ impl Workspaces {
     pub fn ensure(&self, agent: &AgentId) -> Result<Workspace, String> {
         domain::id::check(agent.as_str()).map_err(|error| error.to_string())?;
         let spec = self.spec(agent)?;
-        let mut seen = self.making.lock().unwrap_or_else(PoisonError::into_inner);
-        let key = (agent.clone(), Room::Own);
-        let place = ensure(&self.home, agent, spec.as_ref(), !seen.contains(&key))?;
-        seen.insert(key);
+        let turn = self.turn(agent, Room::Own);
+        let mut turn = lock(&turn);
+        let place = ensure(&self.home, agent, spec.as_ref(), !turn.known)?;
+        turn.known = true;
         Ok(place)
+    }
+
+    fn turn(&self, agent: &AgentId, room: Room) -> Arc<Mutex<Turn>> {
+        Arc::clone(lock(&self.turns).entry((agent.clone(), room)).or_default())
     }
 
     /// Where the agent looks at what the author did, made if it is not there; at which commit it is, is not said. Blocks.
@@ -102,7 +126,6 @@ impl Workspaces {
             )
         };
         let (own, theirs) = repo(&own).zip(repo(&theirs)).ok_or_else(apart)?;
-        let mut seen = self.making.lock().unwrap_or_else(PoisonError::into_inner);
         let home = self.home.canonicalize().map_err(|error| format!("the home cannot be used: {error}"))?;
         let name = Room::Review.folder(agent);
         let tree = |agent, repo| Worktree {
@@ -119,9 +142,10 @@ impl Workspaces {
             return Err(apart());
         }
         make_folders(&home, &name)?;
-        let key = (agent.clone(), Room::Review);
-        let place = tree.ensure(!seen.contains(&key))?;
-        seen.insert(key);
+        let turn = self.turn(agent, Room::Review);
+        let mut turn = lock(&turn);
+        let place = tree.ensure(!turn.known)?;
+        turn.known = true;
         Ok(place)
     }
 
@@ -134,7 +158,8 @@ impl Workspaces {
         may: impl FnOnce() -> Result<(), String>,
     ) -> Result<(), String> {
         let place = self.ensure(agent)?;
-        let _one = self.making.lock().unwrap_or_else(PoisonError::into_inner);
+        let turn = self.turn(agent, Room::Own);
+        let _one = lock(&turn);
         may()?;
         work::begin(&place, agent, hold, until)
     }
@@ -142,7 +167,7 @@ impl Workspaces {
     /// What the agent's file says of its workspace; while it does not read, what it said before.
     fn spec(&self, agent: &AgentId) -> Result<Option<agent::Workspace>, String> {
         let places = [format!("agents/{agent}.agent.yaml"), format!("agents/{agent}/agent.json")];
-        let mut specs = self.specs.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut specs = lock(&self.specs);
         for path in places {
             let place = self.home.join(&path);
             let stamp = Stamp::of(&place);
@@ -240,8 +265,8 @@ fn own(name: &str, path: PathBuf, branch: Option<&str>) -> Result<Workspace, Str
 /// Makes the repository aside and puts it in its place whole: a crash half way leaves nothing that looks like one.
 fn begin(name: &str, path: &Path, branch: Option<&str>) -> Result<(), String> {
     /// One process works in a home, and one of its threads makes a repository at a time.
-    static ONE: std::sync::Mutex<()> = std::sync::Mutex::new(());
-    let _one = ONE.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    static ONE: Mutex<()> = Mutex::new(());
+    let _one = lock(&ONE);
     let failed = |error: std::io::Error| format!("{name}: the repository cannot be made: {error}");
     let aside = path.with_file_name(format!(
         ".making-{}",
@@ -283,7 +308,7 @@ impl Worktree<'_> {
         let (source, common) = self.source()?;
         let admin = common.join("worktrees").join(self.id());
         if first {
-            self.sweep(&admin, &common)?;
+            self.sweep(&source, &admin, &common)?;
         }
         let link = self.path.join(".git");
         // A crash in the middle of making it: nothing was put into it yet.
@@ -347,8 +372,14 @@ impl Worktree<'_> {
         Ok((repo, common))
     }
 
-    fn sweep(&self, admin: &Path, common: &Path) -> Result<(), String> {
-        left::sweep(&self.path, admin, common, self.branch.as_deref().map(head_of))
+    fn sweep(&self, source: &Repository, admin: &Path, common: &Path) -> Result<(), String> {
+        let _one = shared();
+        // A branch that another works on is locked by that one, now.
+        let is_free = |head: &String| {
+            checked_out_at(source, common, head).is_none_or(|place| Path::new(&place) == self.path)
+        };
+        let head = self.branch.as_deref().map(head_of).filter(is_free);
+        left::sweep(&self.path, admin, common, head)
             .map_err(|error| format!("{}: a lock that is left there cannot be removed: {error}", self.name))
     }
 
@@ -364,6 +395,7 @@ impl Worktree<'_> {
     }
 
     fn make(&self, source: &Repository, common: &Path, admin: &Path) -> Result<(), String> {
+        let _one = shared();
         if admin.exists() {
             // The folder of the worktree was deleted; what git kept of it is of no use any more.
             fs::remove_dir_all(admin)
@@ -500,3 +532,6 @@ fn are_files(name: &str, git_dir: &Path) -> Result<(), String> {
         None => Ok(()),
     }
 }
+
+#[cfg(test)]
+mod tests;

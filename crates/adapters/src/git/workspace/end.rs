@@ -11,7 +11,7 @@ use domain::id::AgentId;
 use domain::lock::workspace::Room;
 use git2::{BranchType, ErrorCode, Repository};
 
-use super::{UNFINISHED, Worktree, checked_out_at, head_of, open};
+use super::{UNFINISHED, Worktree, checked_out_at, head_of, open, shared};
 use crate::git::{changes, commit};
 use crate::tools::until::Until;
 
@@ -91,7 +91,7 @@ fn checkout(tree: &Worktree<'_>) -> Result<Option<String>, String> {
 fn worktree(tree: &Worktree<'_>, name: &str, is_own_branch: bool) -> Result<Option<String>, String> {
     let (source, common) = tree.source()?;
     let admin = common.join("worktrees").join(tree.id());
-    tree.sweep(&admin, &common)?;
+    tree.sweep(&source, &admin, &common)?;
     if is_folder(&tree.path)? {
         if let Some(what) = uncommitted(&tree.path, &admin)? {
             return Err(format!("{what} (branch {name})"));
@@ -101,6 +101,7 @@ fn worktree(tree: &Worktree<'_>, name: &str, is_own_branch: bool) -> Result<Opti
     if admin.is_dir() {
         remove(&admin)?;
     }
+    let _one = shared();
     let head = head_of(name);
     let mut branch = match source.find_branch(name, BranchType::Local) {
         Ok(branch) if is_own_branch && checked_out_at(&source, &common, &head).is_none() => branch,

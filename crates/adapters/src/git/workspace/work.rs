@@ -10,7 +10,7 @@ use domain::id::AgentId;
 use domain::lock::workspace::Hold;
 use git2::{Commit, Oid, Repository, RepositoryState, Signature, Tree};
 
-use super::{Workspace, repository};
+use super::{Workspace, repository, shared};
 use crate::git::changes::{self, Changed};
 use crate::git::commit::{self, Change, Held};
 use crate::git::review::{aim, find};
@@ -68,6 +68,7 @@ pub(in crate::git) fn keeps(repo: &Repository, agent: &AgentId, commit: Oid) -> 
 /// Takes the kept branches of an agent away that have nothing which `target` does not have.
 pub(in crate::git) fn forget_merged(repo: &Repository, agent: &AgentId, target: Oid) {
     for (name, _) in all_kept(repo, agent).into_iter().filter(|(_, tip)| contains(repo, target, *tip)) {
+        let _one = shared();
         // One that stays is only one branch more.
         _ = repo.find_reference(&name).and_then(|mut found| found.delete());
     }
@@ -136,6 +137,7 @@ impl<'a> Turn<'a> {
         self.put(before, &hold.work, &start)?;
         for work in hold.shares.iter().chain([&hold.work]) {
             if self.kept(work).is_some_and(|tip| contains(self.repo, start.id(), tip)) {
+                let _one = shared();
                 let found = self.repo.find_reference(&self.name(work));
                 found.and_then(|mut found| found.delete()).map_err(words)?;
             }
@@ -211,6 +213,7 @@ impl<'a> Turn<'a> {
 
     fn keep(&self, work: &str, tip: Oid) -> Result<(), String> {
         let log = format!("synod: what stands in the workspace of {work}");
+        let _one = shared();
         let kept = self.repo.reference(&self.name(work), tip, true, &log);
         kept.map(|_| ()).map_err(|error| format!("{work} cannot be kept: {}", error.message()))
     }
