@@ -8,21 +8,25 @@ use domain::id::{Seq, Time};
 use domain::input::Input;
 use domain::state::State;
 use domain::{Refused, play, react};
-use ports::journal::{Entry, Journal, JournalError};
+use ports::journal::{Entry, Journal, JournalError, Snapshot};
 use ports::printer::Recorded;
 
 use crate::codec;
 
 /// How many events are read at once on recovery.
 const READ_MAX: usize = 4096;
-/// A snapshot is due after so many events.
+/// A snapshot is due after so many events, if the state is small.
 const SNAPSHOT_EVERY: u64 = 10_000;
+/// If it is large, one event more for so many bytes of the last snapshot: whoever writes much writes seldom, so that an event
+/// costs the same in an old home and a new one. A start reads the snapshot and at most so many events.
+const SNAPSHOT_BYTES_PER_EVENT: u64 = 1024;
 
 /// The state of a home and its journal, always in step.
 pub struct Engine {
     state: State,
     journal: Box<dyn Journal>,
     snapshot_at: Seq,
+    snapshot_bytes: u64,
     /// Whether steps that need nothing from outside are taken: from `Input::Started` until the engine winds down.
     live: bool,
     /// Set when a commit failed: the state is ahead of the journal and must not be used.
@@ -66,7 +70,10 @@ impl Stopped {
 impl Engine {
     /// Rebuilds the state: the snapshot, then the events after it.
     pub fn open(mut journal: Box<dyn Journal>) -> Result<Self, JournalError> {
-        let mut state = journal.snapshot()?.as_ref().and_then(codec::decode_state).unwrap_or_else(State::new);
+        let snapshot = journal.snapshot()?;
+        let found = snapshot.as_ref().and_then(|kept| Some((codec::decode_state(kept)?, bytes(kept))));
+        let (mut state, snapshot_bytes) = found.unwrap_or_else(|| (State::new(), 0));
+        drop(snapshot);
         if state.seq > journal.last() {
             return Err(JournalError::Damaged {
                 seq: journal.last(),
@@ -83,7 +90,7 @@ impl Engine {
                 break;
             }
         }
-        Ok(Self { state, journal, snapshot_at, live: false, broken: false })
+        Ok(Self { state, journal, snapshot_at, snapshot_bytes, live: false, broken: false })
     }
 
     /// What is so.
@@ -151,7 +158,8 @@ impl Engine {
 
     /// Whether enough has happened since the last snapshot.
     pub fn snapshot_is_due(&self) -> bool {
-        self.state.seq.0 >= self.snapshot_at.0 + SNAPSHOT_EVERY
+        let every = SNAPSHOT_EVERY.max(self.snapshot_bytes / SNAPSHOT_BYTES_PER_EVENT);
+        self.state.seq.0 >= self.snapshot_at.0 + every
     }
 
     /// Keeps a snapshot of the state.
@@ -162,8 +170,9 @@ impl Engine {
         if self.state.seq == self.snapshot_at {
             return Ok(());
         }
-        self.journal.save_snapshot(&codec::encode_state(&self.state)?)?;
-        self.snapshot_at = self.state.seq;
+        let snapshot = codec::encode_state(&self.state)?;
+        self.journal.save_snapshot(&snapshot)?;
+        (self.snapshot_at, self.snapshot_bytes) = (self.state.seq, bytes(&snapshot));
         Ok(())
     }
 
@@ -186,6 +195,10 @@ impl Engine {
             .collect();
         Ok(recorded?.into())
     }
+}
+
+fn bytes(snapshot: &Snapshot) -> u64 {
+    snapshot.body.len() as u64
 }
 
 /// What a cycle collects before it commits.

@@ -161,6 +161,24 @@ fn a_snapshot_is_due_after_ten_thousand_events() {
 }
 
 #[test]
+fn the_larger_a_snapshot_is_the_longer_the_next_one_can_wait() {
+    let (mut disk, engine) = at_work();
+    // Twenty thousand times as much as stands for one event; the blanks say nothing.
+    let body = serde_json::to_string(engine.state()).unwrap() + &" ".repeat(20_000 * 1024);
+    disk.save_snapshot(&Snapshot { seq: engine.state().seq, version: STATE_VERSION, body }).unwrap();
+    let mut engine = open(&disk);
+    let lines: Vec<Input> = (1..20_100).map(blank).collect();
+    engine.cycle(NOW, &lines[..19_000]).unwrap();
+    assert!(!engine.snapshot_is_due());
+    engine.cycle(NOW, &lines[19_000..]).unwrap();
+    assert!(engine.snapshot_is_due());
+    engine.save_snapshot().unwrap();
+    let lines: Vec<Input> = (20_100..30_100).map(blank).collect();
+    engine.cycle(NOW, &lines).unwrap();
+    assert!(engine.snapshot_is_due(), "the one after it is small");
+}
+
+#[test]
 fn every_effect_carries_the_place_of_an_event_that_is_kept() {
     let (disk, mut engine) = at_work();
     let cycle = engine.cycle(NOW, &[wanted(), wanted()]).unwrap();
