@@ -34,7 +34,7 @@ pub const RESULT_BYTES_MAX: usize = 4096;
 impl State {
     /// Makes the event's change. `at` is when it was decided.
     pub fn apply(&mut self, at: Time, event: &Event) {
-        (self.seq, self.at) = (self.next_seq(), at);
+        self.come_to(at);
         match event {
             Event::Started => self.restart_clocks(at),
             Event::SettingsChanged { settings } => self.settle_anew(settings),
@@ -131,6 +131,14 @@ impl State {
             Event::FileTrusted { path, .. } => _ = self.files.remove(path),
             Event::LabelsFound { labels } => self.label_files(labels),
             Event::ApprovalEnded { approval, outcome } => self.end_approval(at, approval, outcome),
+        }
+    }
+
+    /// The next event, and its time.
+    fn come_to(&mut self, at: Time) {
+        (self.seq, self.at) = (self.next_seq(), at);
+        if self.ledger.is_ahead_of(at) {
+            self.set_back(at);
         }
     }
 

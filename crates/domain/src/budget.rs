@@ -6,6 +6,7 @@
 
 pub mod charge;
 pub mod question;
+mod setback;
 pub(crate) mod waiters;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -360,7 +361,8 @@ pub(crate) fn units_of(unit: &str, amount: u64) -> String {
 /// All meters of a home.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Ledger {
-    /// The latest time that anything was counted at: windows never go back, whatever the clock does.
+    /// The latest time that anything was counted at: windows do not go back with the clock, but for one that was far
+    /// ahead (see `setback`).
     now: Time,
     /// By name of the node.
     meters: BTreeMap<String, Meter>,
@@ -463,7 +465,7 @@ impl Ledger {
         self.held.get(session)?.get(call)
     }
 
-    /// The time that counts: windows never go back, whatever the clock does.
+    /// The time that counts: windows do not go back with the clock.
     pub(crate) fn time(&self, at: Time) -> Time {
         at.max(self.now)
     }
@@ -526,13 +528,14 @@ impl Ledger {
                 if spent.saturating_add(reserved).saturating_add(need) <= cap {
                     continue;
                 }
-                let until = node.window.opens(at).filter(|_| need <= own_cap);
                 let held = spent.saturating_add(need) <= cap;
+                // What a person has raised is over with the window, so who waits for others looks again then.
+                let until = node.window.opens(at).filter(|_| need <= own_cap || held);
                 let show = |amount: u64| units_of(unit, amount);
                 let then = match (until, held) {
-                    (Some(until), _) => format!("it goes on at {}", minute_of(until)),
-                    (None, true) => "it goes on when others give back what they reserved".to_owned(),
-                    (None, false) => "it goes on when a person raises the budget".to_owned(),
+                    (Some(until), _) if need <= own_cap => format!("it goes on at {}", minute_of(until)),
+                    (_, true) => "it goes on when others give back what they reserved".to_owned(),
+                    (_, false) => "it goes on when a person raises the budget".to_owned(),
                 };
                 let reason = format!(
                     "{}: of {} {unit}, {} are spent and {} reserved, and this call may take {}; {then}",
@@ -590,16 +593,17 @@ impl Ledger {
             self.held.remove(id);
         }
         let Some(held) = held else { return };
-        let mut names = Vec::new();
         self.change(settings, &held.hold.payer, held.at, |node, meter| {
             meter.reserved = meter.reserved.less(held.left);
             if node.window == Window::Minute && sent == Sent::Perhaps {
                 // A provider counts a request also if nothing came of it.
                 meter.spent.requests = meter.spent.requests.saturating_add(held.left.requests.min(1));
             }
-            names.push(node.name.clone());
         });
-        names.iter().for_each(|name| self.waiters.open(name));
+        // Also where its window is over: who looks again there may find that it has to wait for something else.
+        if !self.waiters.is_empty() {
+            nodes(settings, &held.hold.payer).iter().for_each(|node| self.waiters.open(&node.name));
+        }
     }
 
     fn change(

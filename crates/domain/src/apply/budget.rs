@@ -163,6 +163,11 @@ impl State {
             return;
         }
         self.ledger.ask_anew();
+        self.unpark_all();
+    }
+
+    /// Everybody who is parked looks again.
+    pub(crate) fn unpark_all(&mut self) {
         let parked = self.ledger.parked.clone();
         parked.iter().for_each(|id| self.unpark(id));
         let parked = self.ledger.parked_tasks.clone();

@@ -125,3 +125,39 @@ fn a_quarantined_call_counts_each_request_that_it_made_and_no_other() {
     home.tool_ends("executor-001", true, "true");
     assert_eq!(counted(&home), 1 + 2 + 1, "two, and the next turn");
 }
+
+#[test]
+fn a_clock_that_was_ahead_closes_no_minute_until_then() {
+    let mut home = requests_per_minute(1);
+    let right = home.at;
+    home.pass(DAY_MS);
+    home.task("look", "executor-001");
+    home.says("executor-001", "done");
+    home.at = right;
+    home.give(Input::Started);
+    home.task("look again", "executor-001");
+    home.pass(60_000);
+    assert_eq!(home.calls_to_model("executor-001").len(), 1);
+}
+
+#[test]
+fn what_was_spent_by_a_clock_that_was_ahead_counts_today_and_not_until_then() {
+    let mut home = home(Budgets { day: tokens(6_000), month: tokens(100_000), ..Budgets::default() });
+    let right = home.at;
+    home.task("look", "executor-001");
+    used(&mut home, "executor-001", "done", Usage::of(2_400, 100));
+    home.pass(400 * DAY_MS);
+    home.task("look", "executor-001");
+    home.task("look", "planner-001");
+    used(&mut home, "executor-001", "done", Usage::of(1_400, 100));
+    home.at = right;
+    home.give(Input::Started);
+    let reserved = sums(&home.state, home.at)["budgets.day"].0 - 4_000;
+    assert!((2_000..3_000).contains(&reserved), "what goes on stays reserved: {reserved}");
+    used(&mut home, "planner-001", "done", Usage::of(100, 100));
+    assert_eq!(sums(&home.state, home.at)["budgets.day"], (4_200, 3), "all of it counts today");
+    let task = home.task("look again", "executor-001");
+    assert!(home.get(&task).session().is_none(), "no day has more than its budget");
+    home.pass(DAY_MS);
+    assert!(home.get(&task).session().is_some(), "the next day is not next year");
+}
