@@ -3,13 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use domain::approval::{Answer, Outcome};
-use domain::event::{Event, Finish};
+use domain::event::{Event, Finish, Found, Tail};
 use domain::id::{AgentId, ApprovalId, CallId, Seq, SessionId, TaskId, Time};
 use domain::session::Message;
 use domain::spawn::Origin;
 use domain::state::{Requester, Stage, State};
 use domain::task::End;
-use domain::tool::{Act, Want};
+use domain::tool::{Act, Call, Want};
 use ports::printer::Recorded;
 
 use crate::files::{QUEUE, path_of_session};
@@ -74,12 +74,7 @@ impl Reasons {
         let mut all = Self::default();
         for (id, session) in &state.sessions {
             if let Stage::Acting { calls, .. } = &session.stage {
-                for pending in calls {
-                    if let Want::Act(act) = &pending.call.want {
-                        let known = Known { act: act.clone(), approved_by: None };
-                        all.calls.insert((id.clone(), pending.call.id.clone()), known);
-                    }
-                }
+                all.know(id, calls.iter().map(|pending| &pending.call));
             }
         }
         for request in state.approvals.values() {
@@ -88,6 +83,24 @@ impl Reasons {
             all.asked.insert(request.id.clone(), place);
         }
         all
+    }
+
+    fn know<'a>(&mut self, session: &SessionId, calls: impl Iterator<Item = &'a Call>) {
+        for call in calls {
+            if let Want::Act(act) = &call.want {
+                let known = Known { act: act.clone(), approved_by: None };
+                self.calls.insert((session.clone(), call.id.clone()), known);
+            }
+        }
+    }
+
+    /// What was under way goes with the cut and never finishes, but for what the file still has.
+    fn cut(&mut self, session: &SessionId, tail: &Tail) {
+        self.calls.retain(|(of, _), _| of != session);
+        if let Tail::Calls { calls, .. } = tail {
+            let open = calls.iter().filter(|found| found.found != Found::Finished);
+            self.know(session, open.map(|found| &found.call));
+        }
     }
 
     /// Why files change with an event, if any do.
@@ -244,7 +257,8 @@ impl Reasons {
                 let told = Told::new(Who::Synod, Weight::Step, text, &path_of_session(&head.session));
                 return Some(Told { task: head.task.clone(), ..told });
             }
-            Event::SessionCut { session, .. } => {
+            Event::SessionCut { session, tail, .. } => {
+                self.cut(session, tail);
                 (session, Who::Person(None), Weight::Change, format!("cut the session {session}"))
             }
             Event::MessageEdited { session, message } => {
@@ -256,12 +270,7 @@ impl Reasons {
                 (session, who, Weight::Word, text)
             }
             Event::Replied { session, message, .. } => {
-                for call in &message.calls {
-                    if let Want::Act(act) = &call.want {
-                        let known = Known { act: act.clone(), approved_by: None };
-                        self.calls.insert((session.clone(), call.id.clone()), known);
-                    }
-                }
+                self.know(session, message.calls.iter());
                 let whose = agent_of(state, session);
                 let text = if message.calls.is_empty() {
                     format!("{} answered", name_of(&whose))
@@ -448,6 +457,8 @@ fn act_words(act: &Act, tense: Tense) -> String {
 
 #[cfg(test)]
 mod tests {
+    use domain::event::FoundCall;
+
     use super::*;
 
     fn recorded(seq: u64, event: Event) -> Recorded {
@@ -486,6 +497,34 @@ mod tests {
         let ran = reasons.take(&state, &recorded(2, finished)).unwrap();
         assert_eq!(ran.text, "executor-001 ran \"df -h\" (approved by dana)");
         assert_eq!((ran.who, ran.weight), (Who::Agent("executor-001".to_owned()), Weight::Deed));
+    }
+
+    #[test]
+    fn of_a_cut_session_only_the_calls_are_remembered_that_its_file_still_has() {
+        let mut reasons = Reasons::default();
+        let [cut, other] = ["executor-001-abc123", "executor-002-abc123"].map(SessionId::new);
+        let call = |id: &str| Call {
+            id: CallId::new(id),
+            arguments: String::new(),
+            want: Want::Act(Act::Lint {}),
+            seen: None,
+        };
+        let ids = |reasons: &Reasons| {
+            let keys = reasons.calls.keys();
+            keys.map(|(session, call)| format!("{session} {call}")).collect::<Vec<_>>()
+        };
+        let tell = |reasons: &mut Reasons, tail: Tail| {
+            let event = Event::SessionCut { session: cut.clone(), next_message: 2, tail };
+            assert!(reasons.take(&State::new(), &recorded(1, event)).is_some());
+        };
+        reasons.know(&cut, [call("c1"), call("c2"), call("c3")].iter());
+        reasons.know(&other, [call("c1")].iter());
+        let found = |id: &str, found| FoundCall { call: call(id), found };
+        let calls = vec![found("c1", Found::Finished), found("c2", Found::Nothing)];
+        tell(&mut reasons, Tail::Calls { said: String::new(), calls });
+        assert_eq!(ids(&reasons), ["executor-001-abc123 c2", "executor-002-abc123 c1"]);
+        tell(&mut reasons, Tail::Unanswered);
+        assert_eq!(ids(&reasons), ["executor-002-abc123 c1"]);
     }
 
     #[test]
