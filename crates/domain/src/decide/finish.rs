@@ -356,34 +356,32 @@ fn tell_requester(
     result: &str,
     acting: Option<&SessionId>,
 ) -> Vec<Event> {
-    if let Some(answered) = delegate::answer(state, at, task, end, result) {
-        return vec![answered];
-    }
-    if let Some(answered) = review::answer(state, at, task, end, result) {
-        return vec![answered];
-    }
+    let answered = delegate::answer(state, at, task, end, result)
+        .or_else(|| review::answer(state, at, task, end, result));
+    let mut events = Vec::from_iter(answered);
     let parent = task.spec.parent.as_ref().and_then(|p| state.tasks.get(p));
-    let Some(asker) = asker_of(state, task) else { return Vec::new() };
-    if Some(asker) == acting {
-        return Vec::new();
-    }
-    if state.sessions.get(asker).is_none_or(|s| s.lifecycle == Lifecycle::Complete) {
-        return Vec::new();
+    let Some(asker) = asker_of(state, task) else { return events };
+    // A person may have made it a part of something else than that of whoever waits for the answer.
+    let has_answer =
+        events.iter().any(|event| matches!(event, Event::CallFinished { session, .. } if session == asker));
+    let is_over = state.sessions.get(asker).is_none_or(|s| s.lifecycle == Lifecycle::Complete);
+    if has_answer || is_over || Some(asker) == acting {
+        return events;
     }
     let label = label_of_result(state, task);
     let ended = Task { stage: TaskStage::Ended { end }, result: result.to_owned(), label, ..task.clone() };
-    let open_siblings =
-        parent.is_some_and(|p| state.open_children(p).any(|id| *id != task.spec.id && is_part(state, id)));
+    let is_open = |id: &TaskId| *id != task.spec.id && is_part(state, asker, id);
+    let open_siblings = parent.is_some_and(|p| state.open_children(p).any(is_open));
     let (text, label) = if open_siblings {
         match end {
             // The others go on, and the last of them brings all results.
-            End::Done => return Vec::new(),
+            End::Done => return events,
             End::Failed | End::Cancelled => (brief::trouble(task, end, result), ended.label),
         }
     } else {
         let parts: Vec<&Task> = match parent {
             Some(parent) => {
-                let is_sibling = |id: &&TaskId| **id == task.spec.id || is_part(state, id);
+                let is_sibling = |id: &&TaskId| **id == task.spec.id || is_part(state, asker, id);
                 let siblings = parent.children.iter().filter(is_sibling);
                 siblings
                     .filter_map(|id| state.tasks.get(id))
@@ -395,12 +393,14 @@ fn tell_requester(
         (brief::parts(&parts), label_of(&parts))
     };
     let message = said(at, "synod", text, label);
-    vec![Event::MessageAdded { session: asker.clone(), message, asker: None, in_file: false }]
+    events.push(Event::MessageAdded { session: asker.clone(), message, asker: None, in_file: false });
+    events
 }
 
-/// Whether the end of a task is told with that of the others: not if it is the result of a call.
-fn is_part(state: &State, id: &TaskId) -> bool {
-    state.delegations.of_task(id).is_none() && state.reviews.of_task(id).is_none()
+/// Whether `asker` is told of the end of a task with that of others: not if it is the result of one of its calls.
+fn is_part(state: &State, asker: &SessionId, id: &TaskId) -> bool {
+    let delegated = state.delegations.of_task(id).map(|delegation| &delegation.session);
+    delegated.or_else(|| state.reviews.of_task(id).map(|review| &review.session)) != Some(asker)
 }
 
 /// A person makes `part` a part of something else. If the others have ended, none of them is left to bring their results.
@@ -408,10 +408,10 @@ pub(super) fn moved_away(state: &State, at: Time, part: &Task) -> Option<Event> 
     let id = &part.spec.id;
     let parent = part.spec.parent.as_ref().and_then(|parent| state.tasks.get(parent))?;
     let (asker, session) = parent.session().and_then(|asker| state.sessions.get_key_value(asker))?;
-    if part.is_ended() || !is_part(state, id) || session.lifecycle == Lifecycle::Complete {
+    if part.is_ended() || !is_part(state, asker, id) || session.lifecycle == Lifecycle::Complete {
         return None;
     }
-    let others = parent.children.iter().filter(|other| *other != id && is_part(state, other));
+    let others = parent.children.iter().filter(|other| *other != id && is_part(state, asker, other));
     let others: Vec<&Task> = others.filter_map(|other| state.tasks.get(other)).collect();
     if others.iter().any(|other| !other.is_ended()) {
         return None;

@@ -254,6 +254,22 @@ fn a_parent_whose_only_part_is_moved_elsewhere_goes_on_and_one_with_others_waits
 }
 
 #[test]
+fn delegated_work_that_is_made_a_part_of_something_else_is_told_to_both() {
+    let mut home = Home::with(&["executor-001", "executor-002", "executor-003"], |_| {}, able);
+    home.task("is all fine?", "executor-001");
+    home.wants("executor-001", &[delegate("executor-002", "look")]);
+    home.task("is the rest fine?", "executor-003");
+    home.give(moved(&home, "task-002", Some("task-003")));
+    assert_eq!(line(&home.says("executor-003", "I wait for that")), "replied waiting");
+    home.says("executor-002", "fine");
+    assert_eq!(home.results("executor-001"), ["executor-002 has done task-002: fine"]);
+    let told = "synod: task-002 has ended.\n- task-002 (@executor-002) \"look\" is done:\n  fine";
+    assert_eq!(home.heard("executor-003").last().unwrap(), told);
+    home.says("executor-003", "the rest is fine");
+    assert_eq!(home.end(&id("task-003")), Some(End::Done));
+}
+
+#[test]
 fn a_review_is_no_part_and_holds_back_none() {
     let mut home = Home::new(&["coder-001", "coder-002", "reviewer-001"]);
     home.task("greet by name", "coder-001");
