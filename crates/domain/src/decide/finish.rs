@@ -274,7 +274,12 @@ pub(super) fn end_parts_too(
         let (down, so) = plan::turned_down(state, at, task, by, acting);
         (events, after) = (down, Some(so));
     }
-    for below in all_below(state, id) {
+    let all_below = all_below(state, id);
+    for held in plan::steps_elsewhere(state, &all_below).into_iter().filter(|held| *held != id) {
+        let reason = format!("{id}, of which its plan is a part, is {}", end.mark().as_str());
+        events.extend(end_parts_too(state, at, held, End::Cancelled, &reason, by, acting));
+    }
+    for below in all_below {
         if let Some(part) = state.tasks.get(&below).filter(|t| !t.is_ended()) {
             events.extend(stop_worker(state, at, part, acting, &format!("{id} has ended")));
             events.extend(mark_origin(state, part));

@@ -130,6 +130,24 @@ pub(super) fn joined(state: &State, spec: &task::Spec) -> Vec<Event> {
         .collect()
 }
 
+/// Steps that wait for a yes to a plan which is among these tasks and ends with them, and are not among them themselves: a person
+/// made them a part of something else. Without a yes they do not begin.
+pub(super) fn steps_elsewhere<'a>(state: &'a State, tasks: &[TaskId]) -> Vec<&'a TaskId> {
+    let is_hold = |id: &&TaskId| {
+        state.tasks.get(*id).is_some_and(|task| !task.is_ended() && plan::is_hold(state, task))
+    };
+    let holds: Vec<&TaskId> = tasks.iter().filter(is_hold).collect();
+    if holds.is_empty() {
+        return Vec::new();
+    }
+    let is_held = |task: &&Task| {
+        !task.is_ended()
+            && plan::hold_of(task).is_some_and(|hold| holds.contains(&&hold))
+            && !tasks.contains(&task.spec.id)
+    };
+    state.tasks.values().filter(is_held).map(|task| &task.spec.id).collect()
+}
+
 /// A plan does not get its yes: what waits for it never begins. Also what is so by then. Who planned is told once for all of
 /// it, by the last; if `hold` itself ends only now, by that.
 pub(super) fn turned_down<'a>(

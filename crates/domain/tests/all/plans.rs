@@ -51,6 +51,22 @@ fn id(text: &str) -> TaskId {
 }
 
 #[test]
+fn a_held_step_that_is_made_a_part_of_something_else_does_not_begin_without_a_yes() {
+    for mark in [Mark::Cancelled, Mark::Done] {
+        let mut home = planning(true);
+        plan(&mut home, &[step("a", "code:a", &[]), step("b", "code:b", &[])]);
+        home.says("planner-001", "I wait");
+        let mut spec = home.get(&id("task-003")).spec.clone();
+        spec.parent = None;
+        home.give(Input::TaskRead { spec: Box::new(spec), mark: Mark::Open, result: String::new() });
+        home.mark(&id("task-001"), mark);
+        let ends = ["task-002", "task-003", "task-004"].map(|task| home.end(&id(task)));
+        assert_eq!(ends, [Some(End::Cancelled); 3], "{mark:?}");
+        assert_eq!(home.begun(), ["task-001"]);
+    }
+}
+
+#[test]
 fn each_step_becomes_a_task_in_the_plans_own_file_and_waits_for_what_it_comes_after() {
     let mut home = planning(false);
     let said = plan(
