@@ -96,6 +96,11 @@ pub(super) fn settings(rng: &mut Rng) -> Settings {
     settings.planning.hold = rng.chance(1, 3);
     settings.review.max_review_rounds = 1 + number(rng, 3);
     settings.review.checks.retain(|_| rng.chance(1, 2));
+    // One file that half of the team may not see.
+    if rng.chance(1, 2) {
+        let few = (0..AGENTS / 2).map(agent_id).collect();
+        settings.trust.secret.insert("memory/disk.md".to_owned(), few);
+    }
     let all = Role { permissions: Permission::ALL.into(), tools: vec!["*".to_owned()] };
     settings.roles.insert("hand".to_owned(), all);
     settings
@@ -366,7 +371,11 @@ pub(super) fn meddle(rng: &mut Rng, state: &State) -> Input {
             let Some(task) = some_task(rng, state).and_then(|id| state.tasks.get(&id)) else {
                 return Input::Ticked;
             };
-            let spec = Spec { assignee: Some(anybody(rng, state)), ..task.spec.clone() };
+            let mut spec = task.spec.clone();
+            match rng.chance(1, 3) {
+                true => spec.parent = elsewhere(rng, state, &spec.id),
+                false => spec.assignee = Some(anybody(rng, state)),
+            }
             Input::TaskRead { spec: Box::new(spec), mark: state.mark_of(task), result: String::new() }
         }
     }
@@ -395,6 +404,12 @@ fn some_task(rng: &mut Rng, state: &State) -> Option<TaskId> {
         return pick(rng, state.tasks.keys()).cloned();
     }
     pick(rng, state.tasks.iter().filter(|(_, task)| !task.is_ended())).map(|(id, _)| id.clone())
+}
+
+/// Something that a task could be a part of, and is not by now.
+fn elsewhere(rng: &mut Rng, state: &State, task: &TaskId) -> Option<TaskId> {
+    let root = state.root_of(task);
+    some_task(rng, state).filter(|other| state.root_of(other) != root)
 }
 
 /// A conversation that is not over.

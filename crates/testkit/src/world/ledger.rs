@@ -10,6 +10,7 @@ use domain::lock::Holder;
 use domain::lock::workspace::WORKSPACE;
 use domain::review::Review;
 use domain::state::{Requester, Session, Stage, State, Step};
+use domain::task::Change;
 use domain::tool::{Nature, Want};
 use domain::waits::{Node, would_stand_still};
 
@@ -47,6 +48,8 @@ pub struct Ledger {
     cut: BTreeSet<SessionId>,
     /// Sessions that work although there was no slot for them when they began.
     crowded: BTreeSet<SessionId>,
+    /// Tasks that a person gave to somebody.
+    given: BTreeSet<TaskId>,
     /// What agents said to each other.
     post: Post,
     /// Who made whom, and who looked at whose work.
@@ -76,6 +79,9 @@ impl Ledger {
                 return Err(Broken(format!("{source} became two tasks")));
             }
             Event::TaskEnded { task, .. } => self.check_ending(before, task)?,
+            Event::TaskEdited { task, change: Change::Assignee(_), in_file: true } => {
+                self.given.insert(task.clone());
+            }
             Event::DeadlineDropped { what, .. } => {
                 return Err(Broken(format!("nothing came of what was due: {what:?}")));
             }
@@ -371,6 +377,9 @@ impl Ledger {
             }
             let agent = task.spec.assignee.as_ref().and_then(|a| state.agents.get(a));
             let nobody = agent.is_none_or(|a| a.retired);
+            if let Some(session) = stands_for(state, id).filter(|_| nobody && !self.given.contains(id)) {
+                return Err(Broken(format!("{session} stands still for {id}, which nobody does")));
+            }
             let blocked = state.open_dependencies(task).next().is_some();
             let waits = task.session().is_some() && state.open_children(task).next().is_some();
             let cut = task.session().is_some_and(|s| self.cut.contains(s));
@@ -404,7 +413,7 @@ impl Ledger {
                 |id: &SessionId| state.sessions.get(id).is_none_or(|s| s.lifecycle == Lifecycle::Complete);
             let told = |id: &SessionId| is_told_of_the_task(state, session, id);
             let left = askers.iter().find(|id| !over(id) && !told(id));
-            if let Some(asker) = left.filter(|_| !self.cut.contains(session)) {
+            if let Some(asker) = left {
                 return Err(Broken(format!("{asker} asked {session} something and never heard of it")));
             }
         }
@@ -420,6 +429,15 @@ impl Ledger {
 }
 
 /// Whether `asker` hears of the end of the task of `session` in another way.
+/// Whoever stands still until a task has ended that did not begin.
+fn stands_for<'a>(state: &'a State, id: &TaskId) -> Option<&'a SessionId> {
+    let review = state.reviews.of_task(id).map(|review| (&review.session, &review.call));
+    let (session, call) = review.or_else(|| state.delegations.of_task(id).map(|d| (&d.session, &d.call)))?;
+    let waits = state.sessions.get(session).and_then(|asker| asker.pending(call)).is_some();
+    let begun = state.tasks.get(id).is_some_and(|task| task.session().is_some());
+    (waits && !begun).then_some(session)
+}
+
 fn is_told_of_the_task(state: &State, session: &SessionId, asker: &SessionId) -> bool {
     let task = state.sessions.get(session).and_then(|s| s.task.as_ref()).and_then(|t| state.tasks.get(t));
     let Some(task) = task.filter(|task| task.is_ended()) else { return false };

@@ -100,6 +100,7 @@ impl Outside {
                     (true, false) => Played { ok, read: place, wrote: none, finding: None },
                 }
             }
+            (Act::ReadFile { path, .. }, _) => Played { read: vec![path.clone()], ..nothing },
             (Act::RequestReview { .. }, _) if ok => {
                 let finding = Some(Finding::Submitted(self.submit(rng, &agent.id)));
                 Played { finding, ..nothing }

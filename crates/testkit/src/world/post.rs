@@ -20,13 +20,25 @@ pub(super) struct Post {
     delivered: BTreeMap<String, BTreeSet<AgentId>>,
     /// Who answered which request.
     answered: BTreeSet<(String, String)>,
+    /// What Synod last said of ends in each conversation.
+    told: BTreeMap<SessionId, String>,
 }
 
 impl Post {
     pub(super) fn saw(&mut self, before: &State, event: &Event) -> Result<(), Broken> {
         match event {
-            Event::MessageAdded { session, message, .. } => self.deliver(before, session, message),
+            Event::MessageAdded { session, message, .. } => {
+                check_reader(before, session, message)?;
+                self.tell(session, message)?;
+                self.deliver(before, session, message)
+            }
+            // What ended may end once more, and what was said may be gone.
+            Event::TaskReopened { .. } | Event::SessionCut { .. } => {
+                self.told.clear();
+                Ok(())
+            }
             Event::CallFinished { session, message, finish, .. } => {
+                check_reader(before, session, message)?;
                 self.deliver(before, session, message)?;
                 match &message.call {
                     Some(call) if *finish == Finish::Done => self.check_sent(before, session, call),
@@ -35,6 +47,20 @@ impl Post {
             }
             Event::CallAwaited { session, call, .. } => self.check_sent(before, session, call),
             _ => Ok(()),
+        }
+    }
+
+    /// Whoever waits is told of an end once, however often Synod starts.
+    fn tell(&mut self, session: &SessionId, message: &Message) -> Result<(), Broken> {
+        let of_ends = message.content.lines().next().is_some_and(|line| line.ends_with(" ended."));
+        if message.from != "synod" || !of_ends {
+            return Ok(());
+        }
+        match self.told.insert(session.clone(), message.content.clone()) {
+            Some(before) if before == message.content => {
+                Err(Broken(format!("{session} is told twice: {before}")))
+            }
+            Some(_) | None => Ok(()),
         }
     }
 
@@ -84,5 +110,15 @@ impl Post {
             Some(agent) => Err(Broken(format!("{session} sent to {agent}, who never heard: {content}"))),
             None => Ok(()),
         }
+    }
+}
+
+/// Nobody gets words that are for others to see.
+fn check_reader(before: &State, session: &SessionId, message: &Message) -> Result<(), Broken> {
+    match before.sessions.get(session) {
+        Some(to) if !message.label.readers.include(&to.agent) => {
+            Err(Broken(format!("{session} gets what is for others to see: {}", message.content)))
+        }
+        Some(_) | None => Ok(()),
     }
 }
