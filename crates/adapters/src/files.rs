@@ -22,6 +22,7 @@ mod scan;
 mod sessions;
 mod stamps;
 mod statuses;
+mod strangers;
 mod tasks;
 mod usage;
 mod watch;
@@ -64,6 +65,8 @@ const PROBLEMS_MAX: usize = 64;
 pub struct Problem {
     /// What is wrong and where.
     pub diagnostic: Diagnostic,
+    /// The text that its place is in, if the file may have changed since.
+    pub text: Option<String>,
 }
 
 /// A conversation as its file has it.
@@ -212,7 +215,7 @@ impl Files {
     pub fn complain(&self, path: &str, message: String) {
         let diagnostic = problems::of_file(path, message);
         // Nobody may listen any more, or not fast enough.
-        _ = self.problems.try_send(Problem { diagnostic });
+        _ = self.problems.try_send(Problem { diagnostic, text: None });
     }
 
     /// What keeps work from beginning, after a scan and from then on: settings that do not read, and none that ever did.

@@ -1,11 +1,13 @@
 //! What the files of a home say, for commands that only look. The files alone are enough: no daemon is needed
-//! and the journal stays closed, but for what was spent. What cannot be read is left out here; `synod check` says what and why.
+//! and the journal stays closed, but for what was spent and for what a file said last that does not read any more. What
+//! cannot be read is left out here; `synod check` says what and why.
 
 pub mod activity;
 pub mod files;
 pub mod sessions;
 pub mod spent;
 pub mod tasks;
+pub mod team;
 pub mod text;
 pub mod waits;
 
@@ -18,7 +20,7 @@ use domain::delegation::Member;
 use domain::id::{AgentId, Time};
 use domain::label::{Integrity, Label, Readers};
 use domain::role::{self, Role};
-use domain::settings::{Policy, Settings};
+use domain::settings::Settings;
 use formats::approval::{Decision, read_detail, read_queue};
 use formats::did_you_mean;
 use formats::task::TaskFile;
@@ -28,24 +30,14 @@ use crate::failure::{Exit, fail};
 /// The queue of approvals; it stands among the task files and holds no tasks.
 pub const QUEUE_PATH: &str = "tasks/approvals.task.md";
 
-/// The agents that can be read, by id.
+/// The agents in force, by id.
 pub fn agents(home: &Path) -> Vec<agent::Spec> {
-    let paths = files::agents(home);
-    let read = |path: &String| formats::agent::read(path, &files::read(home, path).ok()?).value;
-    let mut agents: Vec<agent::Spec> = paths.iter().filter_map(read).collect();
-    agents.sort_by(|a, b| a.id.cmp(&b.id));
-    agents.dedup_by(|a, b| a.id == b.id);
-    agents
+    team::read(home).agents
 }
 
-/// `synod.yaml`, or the defaults if it cannot be read.
+/// The settings in force.
 pub fn settings(home: &Path) -> Settings {
-    settings_read(home).unwrap_or_default()
-}
-
-/// `synod.yaml`, if it can be read.
-pub fn settings_read(home: &Path) -> Option<Settings> {
-    formats::settings::read("synod.yaml", &files::read(home, "synod.yaml").ok()?).value
+    team::settings(home).0
 }
 
 /// All roles of a home.
@@ -64,13 +56,6 @@ pub fn makers<'a>(
     let spec_of = |id: &AgentId| agents.iter().find(|spec| spec.id == *id);
     let makers = domain::spawn::makers(&agent.id, spec_of).into_iter();
     makers.map(|id| Member { id, known: spec_of(id).map(|spec| (spec, roles.get(&spec.role))) }).collect()
-}
-
-/// `policy/commands.yaml`; without one, nothing is allowed unasked.
-pub fn policy(home: &Path) -> Policy {
-    const PATH: &str = "policy/commands.yaml";
-    let text = files::read(home, PATH).ok();
-    text.and_then(|text| formats::policy::read(PATH, &text).value).unwrap_or_default()
 }
 
 /// The approvals in `approvals/pending/`, sorted by their files.

@@ -75,6 +75,8 @@ mod route;
 mod sandbox;
 #[path = "all/sent.rs"]
 mod sent;
+#[path = "all/strangers.rs"]
+mod strangers;
 #[path = "all/team.rs"]
 mod team;
 #[path = "all/workspaces.rs"]

@@ -107,6 +107,17 @@ pub fn check(files: &[SourceFile<'_>]) -> Vec<Diagnostic> {
     found
 }
 
+/// The finding that the role of an agent does not exist, where its file names it.
+pub fn no_role<'a>(
+    file: &SourceFile<'_>,
+    role: &str,
+    roles: impl Iterator<Item = &'a str> + Clone,
+) -> Vec<Diagnostic> {
+    let mut notes = Notes::new(file.path, file.text);
+    cross::note_role(role, cross::tree(file).as_ref(), &mut notes, roles);
+    notes.into_list()
+}
+
 fn script_paths(files: &[SourceFile<'_>]) -> BTreeSet<String> {
     let settings = files.iter().find(|f| kind(f.path) == Some(FileKind::Settings));
     let settings = settings.and_then(|f| settings::read(f.path, f.text).value).unwrap_or_default();

@@ -18,7 +18,7 @@ use domain::task::{Mark, Priority, Spec};
 pub use add::New;
 pub use parse::bytes_read;
 
-use crate::diagnostic::{Diagnostic, Notes};
+use crate::diagnostic::{Diagnostic, Notes, suggest};
 use crate::shape::{Shape, may};
 
 /// The file whose open boxes are printed as `[_]`: people look for the box there.
@@ -131,6 +131,22 @@ impl TaskFile {
         let mut notes = Notes::new(&self.path, &self.text);
         if let Some(item) = self.items.get(index) {
             item.note_cycle(names, &mut notes);
+        }
+        notes.into_list()
+    }
+
+    /// The complaint that the agent of the task at `index` cannot work, where it is named.
+    pub fn stranger<'a>(
+        &self,
+        index: usize,
+        message: String,
+        known: impl IntoIterator<Item = &'a str>,
+    ) -> Vec<Diagnostic> {
+        let mut notes = Notes::new(&self.path, &self.text);
+        let item = self.items.get(index);
+        if let Some((item, agent)) = item.and_then(|item| Some((item, item.assignee.as_ref()?))) {
+            let help = suggest(agent.as_str(), known);
+            notes.error_with(item.parts.assignee.clone().unwrap_or_default(), message, help);
         }
         notes.into_list()
     }

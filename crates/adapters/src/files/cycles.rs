@@ -28,7 +28,7 @@ impl Desk {
         let by_title = || file.tasks().iter().position(|item| item.title == task.spec.title);
         let Some(index) = file.find(id).or_else(by_title) else { return };
         for diagnostic in file.cycle(index, &cycle.to_string()) {
-            _ = self.tell.try_send(Problem { diagnostic });
+            _ = self.tell.try_send(Problem { diagnostic, text: Some(found.text.clone()) });
         }
     }
 }

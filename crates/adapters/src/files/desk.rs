@@ -349,6 +349,7 @@ impl Desk {
         if recorded.seq == self.state.next_seq() {
             self.state.apply(at, event);
             self.note_cycle(event);
+            self.note_stranger(event);
         }
         self.note_labels(event);
         self.taken = recorded.seq;

@@ -33,7 +33,7 @@ impl Desk {
             return;
         }
         for diagnostic in &diagnostics {
-            _ = self.tell.try_send(Problem { diagnostic: diagnostic.clone() });
+            _ = self.tell.try_send(Problem { diagnostic: diagnostic.clone(), text: None });
         }
         self.problems.insert(path.to_owned(), diagnostics);
     }

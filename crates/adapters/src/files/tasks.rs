@@ -218,7 +218,7 @@ impl Desk {
                 ..super::problems::of_file(path, message)
             };
             // Nobody may listen, or not fast enough.
-            _ = self.tell.try_send(Problem { diagnostic });
+            _ = self.tell.try_send(Problem { diagnostic, text: None });
         }
     }
 

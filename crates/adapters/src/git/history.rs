@@ -298,7 +298,7 @@ impl Keeper {
             message: format!("the history of the home is not kept right now: {why}"),
             help: Some("work goes on; what changed meanwhile is committed as soon as it can be".to_owned()),
         };
-        _ = self.tell.try_send(Problem { diagnostic });
+        _ = self.tell.try_send(Problem { diagnostic, text: None });
         self.told = Some(why);
     }
 

@@ -13,7 +13,7 @@ use domain::tool::{self, Act};
 use serde_json::{Value, json};
 
 use super::status::state;
-use crate::failure::Exit;
+use crate::failure::{Exit, fail};
 use crate::out::Out;
 use crate::view::activity::Overview;
 use crate::view::tasks::Task;
@@ -24,8 +24,9 @@ const COMMANDS_MAX: usize = 20;
 
 pub fn list(home: &Path, out: &Out) -> anyhow::Result<Exit> {
     let overview = Overview::read(home);
+    overview.team.tell_unread(out);
     if out.json {
-        let agents = overview.agents.iter().map(|agent| {
+        let agents = overview.team.agents.iter().map(|agent| {
             let activity = overview.activity(&agent.id);
             let open: Vec<Option<&str>> = overview.open_tasks(&agent.id).map(Task::id).collect();
             json!({
@@ -37,17 +38,18 @@ pub fn list(home: &Path, out: &Out) -> anyhow::Result<Exit> {
                 "state": state(activity.state),
                 "task": activity.task,
                 "open_tasks": open.into_iter().flatten().collect::<Vec<_>>(),
+                "unread": overview.team.unread.get(&agent.id),
             })
         });
         out.value(json!({ "agents": agents.collect::<Vec<_>>() }));
         return Ok(Exit::Ok);
     }
-    if overview.agents.is_empty() {
+    if overview.team.agents.is_empty() {
         out.line("No agents; write agents/<id>.agent.yaml (`synod schema agent` says how).");
         return Ok(Exit::Ok);
     }
-    let is_spawned = overview.agents.iter().any(|agent| agent.spawned_by.is_some());
-    let rows = overview.agents.iter().map(|agent| {
+    let is_spawned = overview.team.agents.iter().any(|agent| agent.spawned_by.is_some());
+    let rows = overview.team.agents.iter().map(|agent| {
         let mut row = vec![agent.id.to_string(), text::line(&agent.role)];
         row.extend(is_spawned.then(|| spawned_by(agent)));
         row.extend([
@@ -78,13 +80,23 @@ pub fn spawned_by(agent: &Spec) -> String {
 
 pub fn show(home: &Path, id: &str, why: bool, out: &Out) -> anyhow::Result<Exit> {
     let overview = Overview::read(home);
-    let found = overview.agents.iter().find(|agent| agent.id.as_str() == id);
-    let ids = overview.agents.iter().map(|agent| agent.id.as_str());
-    let agent = found.ok_or_else(|| view::unknown("agent", id, ids))?;
-    let (settings, policy) = (view::settings(home), view::policy(home));
+    let found = overview.team.agents.iter().find(|agent| agent.id.as_str() == id);
+    let ids = overview.team.agents.iter().map(|agent| agent.id.as_str());
+    let unread = overview.team.unread.get(&AgentId::new(id));
+    let agent = found.ok_or_else(|| match unread {
+        Some(why) => {
+            fail(Exit::Failed, format!("the file of {id} does not read: {why}"), "see `synod check`")
+        }
+        None => view::unknown("agent", id, ids),
+    })?;
+    if let Some(why) = unread {
+        out.say(format!("its file does not read: {why}; this is what it said last (see `synod check`)"));
+    }
+    let ((settings, unread), policy) = (view::team::settings(home), view::team::policy(home));
+    view::team::tell_settings(unread.as_deref(), out);
     let roles = view::roles(&settings);
     let role = roles.get(&agent.role);
-    let cases = cases(agent, role, &view::makers(&overview.agents, &roles, agent), &policy);
+    let cases = cases(agent, role, &view::makers(&overview.team.agents, &roles, agent), &policy);
     if out.json {
         out.value(json(&overview, agent, role, &cases));
         return Ok(Exit::Ok);
@@ -356,6 +368,7 @@ fn json(overview: &Overview, agent: &Spec, role: Option<&Role>, cases: &[Case]) 
         "state": state(activity.state),
         "task": activity.task,
         "open_tasks": open,
+        "unread": overview.team.unread.get(&agent.id),
         "tools": tools.collect::<Vec<_>>(),
     })
 }

@@ -32,17 +32,10 @@ struct Row {
     each: bool,
 }
 
-/// The settings that hold: what the file says, or, while it does not read, what was read last.
-fn in_force(home: &Path, state: &State) -> (Settings, bool) {
-    match view::settings_read(home) {
-        Some(settings) => (settings, true),
-        None => (state.settings.clone(), false),
-    }
-}
-
 pub fn show(home: &Path, out: &Out) -> anyhow::Result<Exit> {
     let state = known(home);
-    let (settings, is_read) = in_force(home, &state);
+    let (settings, unread) = view::team::settings(home);
+    let is_read = unread.is_none();
     let at = view::now();
     let rows = rows(&settings, &state);
     let parked: Vec<Value> = state

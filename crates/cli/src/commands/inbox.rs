@@ -131,7 +131,7 @@ fn show(waiting: &Waiting, now: Option<&str>, out: &Out) {
 /// A plan that waits for a yes, or a task that a person does.
 fn show_chore(tasks: &Tasks, task: &Task, out: &Out) {
     let held: Vec<&Task> = tasks.held_by(task).collect();
-    let kind = if held.is_empty() { "task" } else { "plan" };
+    let kind = kind(tasks, task);
     out.line(out.bold(&format!("{}  {kind}", task.id().unwrap_or("-"))));
     out.line(format!("  {}", text::line(&task.spec.title)));
     for part in &held {
@@ -143,12 +143,21 @@ fn show_chore(tasks: &Tasks, task: &Task, out: &Out) {
     out.line("");
 }
 
+/// What a task is for a person: one whose agent cannot work, a plan on hold, or one to do.
+pub fn kind(tasks: &Tasks, task: &Task) -> &'static str {
+    match tasks.held_by(task).next() {
+        _ if task.why_stranded().is_some() => "stranded",
+        Some(_) => "plan",
+        None => "task",
+    }
+}
+
 /// The same for programs.
 pub fn chore_json(tasks: &Tasks, task: &Task) -> Value {
     let held: Vec<&str> = tasks.held_by(task).filter_map(Task::id).collect();
     json!({
         "id": task.id(),
-        "kind": if held.is_empty() { "task" } else { "plan" },
+        "kind": kind(tasks, task),
         "title": task.spec.title,
         "parent": task.spec.parent,
         "holds": held,

@@ -18,6 +18,9 @@ use crate::view::tasks::Tasks;
 use crate::view::{self, text};
 use crate::wire::{self, Does, Running, Worker};
 
+/// How long the end waits for the files to be printed.
+const PRINT_WAIT: Duration = Duration::from_secs(2);
+
 pub fn run(home: &Path, timeout: u64, out: &Out) -> anyhow::Result<Exit> {
     for _ in 0..wire::TRIES {
         match wire::worker(home)? {
@@ -196,6 +199,8 @@ pub async fn until_idle(
             while let Ok(recorded) = events.try_recv() {
                 up::follow(Ok(recorded), story, out);
             }
+            // What is wrong with the files is known when they were printed; a file that cannot be must not hold this up.
+            _ = tokio::time::timeout(PRINT_WAIT, running.files().settled()).await;
             while let Ok(problem) = running.problems.try_recv() {
                 up::tell_problem(home, &problem, out);
             }

@@ -1,4 +1,5 @@
-//! `synod route`: who would get a request, by which rule. The files alone are asked; nothing is given to anybody.
+//! `synod route`: who would get a request, by which rule. The team is asked as it is in force; nothing is given to
+//! anybody.
 
 use std::path::Path;
 
@@ -26,7 +27,7 @@ pub struct Asked<'a> {
 
 /// Says who would get it.
 pub fn run(home: &Path, asked: &Asked<'_>, with_rules: bool, out: &Out) -> anyhow::Result<Exit> {
-    let state = team(home);
+    let state = team(home, out);
     let mut spec = task::Spec::new(TaskId::new("task"), "", asked.request);
     spec.tags = asked.tags.to_vec();
     spec.assignee = asked.to.map(AgentId::new);
@@ -63,11 +64,15 @@ pub fn run(home: &Path, asked: &Asked<'_>, with_rules: bool, out: &Out) -> anyho
     Ok(Exit::Ok)
 }
 
-/// The team as its files say.
-fn team(home: &Path) -> State {
+/// The team in force. A file that does not read is told of: the answer is about what it said last.
+fn team(home: &Path, out: &Out) -> State {
     let mut state = State::new();
-    let settings = Box::new(view::settings(home));
-    let agents = view::agents(home).into_iter().map(|spec| Event::AgentDefined { spec: Box::new(spec) });
+    let (settings, unread) = view::team::settings(home);
+    view::team::tell_settings(unread.as_deref(), out);
+    let team = view::team::read(home);
+    team.tell_unread(out);
+    let agents = team.agents.into_iter().map(|spec| Event::AgentDefined { spec: Box::new(spec) });
+    let settings = Box::new(settings);
     for event in std::iter::once(Event::SettingsChanged { settings }).chain(agents) {
         state.apply(view::now(), &event);
     }

@@ -26,6 +26,7 @@ pub fn run(home: &Path, out: &Out) -> anyhow::Result<Exit> {
     if let Daemon::Mute(why) = &overview.daemon {
         out.say(format!("the daemon does not say what it does: {}", text::line(why)));
     }
+    overview.team.tell_unread(out);
     if out.json {
         out.value(json(home, &overview, problems));
         return Ok(Exit::Ok);
@@ -85,7 +86,7 @@ fn approvals(overview: &Overview, out: &Out) {
         out.line(text::fit(&format!("  {path} cannot be read; see `synod check`")));
     }
     for task in due.iter().take(TASKS_MAX).map(|index| &tasks.list[*index]) {
-        let kind = if tasks.held_by(task).next().is_some() { "plan" } else { "task" };
+        let kind = inbox::kind(tasks, task);
         let (id, title) = (task.id().unwrap_or("-"), text::line(&task.spec.title));
         out.line(text::fit(&format!("  {id}  {kind}  {title}")));
     }
@@ -133,12 +134,12 @@ pub fn row(task: &Task, depth: usize) -> Vec<String> {
 
 fn agents(overview: &Overview, out: &Out) {
     out.line("");
-    if overview.agents.is_empty() {
+    if overview.team.agents.is_empty() {
         out.line("No agents; write agents/<id>.agent.yaml (`synod schema agent` says how).");
         return;
     }
-    let is_spawned = overview.agents.iter().any(|agent| agent.spawned_by.is_some());
-    let rows = overview.agents.iter().map(|agent| {
+    let is_spawned = overview.team.agents.iter().any(|agent| agent.spawned_by.is_some());
+    let rows = overview.team.agents.iter().map(|agent| {
         let activity = overview.activity(&agent.id);
         let mut doing = activity.task.unwrap_or_default();
         if !activity.doing.is_empty() {
@@ -212,7 +213,7 @@ fn json(home: &Path, overview: &Overview, problems: Option<(usize, usize)>) -> V
     let for_people: Vec<Value> = for_people.collect();
     let counts: serde_json::Map<String, Value> =
         counts(overview).into_iter().map(|(mark, n)| (mark.as_str().to_owned(), n.into())).collect();
-    let agents = overview.agents.iter().map(|agent| {
+    let agents = overview.team.agents.iter().map(|agent| {
         let activity = overview.activity(&agent.id);
         json!({
             "id": agent.id,
@@ -222,6 +223,7 @@ fn json(home: &Path, overview: &Overview, problems: Option<(usize, usize)>) -> V
             "state": state(activity.state),
             "task": activity.task,
             "doing": activity.doing,
+            "unread": overview.team.unread.get(&agent.id),
         })
     });
     json!({
@@ -231,7 +233,31 @@ fn json(home: &Path, overview: &Overview, problems: Option<(usize, usize)>) -> V
         "tasks": { "total": list.len(), "counts": counts, "open": open, "for_people": for_people },
         "agents": agents.collect::<Vec<_>>(),
         "delegations": super::delegation::metrics(home),
+        "concurrency": concurrency(overview),
         "spent": spent::json(&overview.spending().total()),
         "problems": problems.map(|(errors, warnings)| json!({ "errors": errors, "warnings": warnings })),
     })
+}
+
+/// Who has how many slots, how many of them are taken, and how much waits for one: the seed's `getMetrics`.
+fn concurrency(overview: &Overview) -> Value {
+    let state = overview.known();
+    let mut by_agent = serde_json::Map::new();
+    let (mut active, mut pending) = (0, 0);
+    // One whose file is gone finishes what it has.
+    let gone = state.agents.iter().filter(|(id, _)| overview.team.find(id).is_none());
+    let gone = gone.filter(|(_, agent)| agent.busy > 0 || agent.pending() > 0).map(|(_, agent)| &agent.spec);
+    for spec in overview.team.agents.iter().chain(gone) {
+        let (busy, waits) =
+            state.agents.get(&spec.id).map_or((0, 0), |agent| (agent.busy as usize, agent.pending()));
+        let most = &spec.permissions.concurrency;
+        active += busy;
+        pending += waits;
+        let slots = json!({
+            "active": busy, "pending": waits,
+            "maxParallel": most.max_parallel_tasks, "maxPending": most.max_pending_queue,
+        });
+        by_agent.insert(spec.id.to_string(), slots);
+    }
+    json!({ "totalActive": active, "totalPending": pending, "byAgent": by_agent })
 }

@@ -3,7 +3,6 @@
 use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
 
-use domain::agent;
 use domain::id::AgentId;
 use domain::lifecycle::Lifecycle;
 use domain::session::Status;
@@ -16,12 +15,13 @@ use super::Waiting;
 use super::sessions::Session;
 use super::spent::Spending;
 use super::tasks::{Around, Task, Tasks};
+use super::team::Team;
 use crate::wire;
 
 /// Everything that commands about several things look at, read once.
 pub struct Overview {
-    /// Agents by id.
-    pub agents: Vec<agent::Spec>,
+    /// Who there is.
+    pub team: Team,
     /// All tasks.
     pub tasks: Tasks,
     /// All approvals.
@@ -60,7 +60,7 @@ impl Overview {
     /// Reads the home, and asks the daemon if there is one.
     pub fn read(home: &Path) -> Self {
         Self {
-            agents: super::agents(home),
+            team: super::team::read(home),
             tasks: super::tasks::read(home),
             approvals: super::approvals(home),
             daemon: ask(home),
@@ -83,7 +83,7 @@ impl Overview {
     }
 
     /// What the journal says.
-    fn known(&self) -> &State {
+    pub fn known(&self) -> &State {
         self.known.get_or_init(|| super::spent::known(&self.home))
     }
 
@@ -102,12 +102,7 @@ impl Overview {
     /// What tasks are judged by.
     pub fn around(&self) -> Around<'_> {
         let is_running = !matches!(self.daemon, Daemon::Absent);
-        Around {
-            agents: &self.agents,
-            approvals: &self.approvals.waiting,
-            is_running,
-            waiting: self.waiting(),
-        }
+        Around { approvals: &self.approvals.waiting, is_running, waiting: self.waiting() }
     }
 
     /// What an agent is doing. One that does several things shows the liveliest.

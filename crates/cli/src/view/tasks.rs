@@ -3,13 +3,13 @@
 use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
 
-use domain::agent;
 use domain::event::Event;
 use domain::id::{AgentId, TaskId, Time};
 use domain::plan::HELD_BY;
 use domain::state::{Requester, State};
 use domain::task::{End, Mark, Spec};
 use domain::waits::{Cycle, would_close};
+use formats::did_you_mean;
 use formats::task::TaskFile;
 use serde_json::{Value, json};
 
@@ -33,6 +33,8 @@ pub struct Task {
     pub properties: Vec<(String, String)>,
     /// The task it is a part of, as an index of [`Tasks::list`].
     pub parent: Option<usize>,
+    /// If it has not begun and its agent cannot work: why.
+    stranger: Option<Stranger>,
 }
 
 /// All tasks, in the order of files and lines.
@@ -44,6 +46,14 @@ pub struct Tasks {
     children: Vec<Vec<usize>>,
     /// For tasks that wait for each other: all of them.
     cycles: HashMap<usize, Cycle>,
+}
+
+/// An agent that is named and cannot work.
+#[derive(Debug)]
+struct Stranger {
+    why: String,
+    /// Whom the person may have meant.
+    near: Option<String>,
 }
 
 /// Reads the tasks of all files. A file that cannot be read has none.
@@ -64,11 +74,13 @@ pub fn read(home: &Path) -> Tasks {
                 line: item.line,
                 properties: item.properties.clone(),
                 parent: item.parent.map(|p| first + p),
+                stranger: None,
             });
         }
     }
     tasks.link();
     tasks.find_cycles();
+    tasks.find_strangers(home);
     tasks
 }
 
@@ -81,6 +93,11 @@ impl Task {
     /// A property by its key.
     pub fn property(&self, key: &str) -> Option<&str> {
         self.properties.iter().find(|(k, _)| k == key).map(|(_, v)| v.as_str())
+    }
+
+    /// Why its agent cannot work, if it has not begun and that is so.
+    pub fn why_stranded(&self) -> Option<&str> {
+        self.stranger.as_ref().map(|stranger| stranger.why.as_str())
     }
 
     /// `[x]`
@@ -135,6 +152,27 @@ impl Tasks {
         self.cycles = named.collect();
     }
 
+    fn find_strangers(&mut self, home: &Path) {
+        let named = |task: &Task| match &task.spec.assignee {
+            Some(agent) if task.mark == Mark::Open && agent.as_str() != PERSON => Some(agent.clone()),
+            Some(_) | None => None,
+        };
+        let named = self.list.iter().enumerate().filter_map(|(index, task)| Some((index, named(task)?)));
+        let named: Vec<(usize, AgentId)> = named.collect();
+        if named.is_empty() {
+            return;
+        }
+        let team = super::team::read(home);
+        for (index, agent) in named {
+            let Some(why) = team.lacks(&agent) else { continue };
+            let near = match team.unread.contains_key(&agent) {
+                true => None,
+                false => did_you_mean(agent.as_str(), team.agents.iter().map(|spec| spec.id.as_str())),
+            };
+            self.list[index].stranger = Some(Stranger { why, near: near.map(str::to_owned) });
+        }
+    }
+
     /// The tasks as the domain knows them.
     pub fn state(&self) -> State {
         let mut state = State::new();
@@ -175,10 +213,14 @@ impl Tasks {
     }
 
     /// Tasks that only a person can do, and that can be done now: nothing is before them and no part of them is open.
+    /// And those whose agent cannot work, however much is before them: only a person can name another.
     pub fn for_people(&self) -> impl Iterator<Item = usize> {
         let is_due = |index: &usize| {
             let task = &self.list[*index];
             let is_theirs = task.spec.assignee.as_ref().is_some_and(|agent| agent.as_str() == PERSON);
+            if task.stranger.is_some() {
+                return true;
+            }
             is_theirs
                 && !task.mark.is_ended()
                 && self.open_dependencies(task).next().is_none()
@@ -198,6 +240,10 @@ impl Tasks {
     /// What a person does about a task that is for them.
     pub fn how_to_answer(&self, task: &Task) -> String {
         let (id, place) = (task.id().unwrap_or("-"), format!("in {}:{}", task.spec.file, task.line));
+        if let Some(Stranger { why, near }) = &task.stranger {
+            let near = near.as_ref().map_or_else(String::new, |near| format!(" (did you mean {near}?)"));
+            return format!("{why}: mend that, or name another {place}{near}");
+        }
         match self.held_by(task).next() {
             Some(_) => format!(
                 "`synod approve {id}` lets the plan begin and `synod reject {id}` cancels it, as [x] and [-] do {place}"
@@ -293,13 +339,15 @@ impl Tasks {
         if !open.is_empty() {
             return Some(format!("waits for {}", open.join(", ")));
         }
+        if let Some(why) = task.why_stranded() {
+            return Some(why.to_owned());
+        }
         match &task.spec.assignee {
             None => Some("nobody is assigned".to_owned()),
             Some(agent) if agent.as_str() == PERSON => match self.held_by(task).next() {
                 Some(_) => Some("waits for you to say yes".to_owned()),
                 None => Some("is for a person to do".to_owned()),
             },
-            Some(agent) if !around.has(agent) => Some(format!("agent {agent} does not exist")),
             Some(_) => around.told(task).or_else(|| {
                 let ready = if around.is_running { "ready, waits for a free slot" } else { "ready" };
                 Some(ready.to_owned())
@@ -333,8 +381,6 @@ impl Tasks {
 
 /// What else must be known to say why a task does not start.
 pub struct Around<'a> {
-    /// All agents.
-    pub agents: &'a [agent::Spec],
     /// Approvals that wait.
     pub approvals: &'a [Waiting],
     /// Whether somebody works in the home.
@@ -347,9 +393,5 @@ impl Around<'_> {
     pub fn told(&self, task: &Task) -> Option<String> {
         let told = self.waiting.iter().find(|waiting| waiting.task == task.spec.id.as_str());
         told.map(|waiting| waiting.why.clone())
-    }
-
-    fn has(&self, agent: &AgentId) -> bool {
-        self.agents.iter().any(|spec| spec.id == *agent)
     }
 }

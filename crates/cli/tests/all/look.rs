@@ -15,8 +15,9 @@ fn status_says_what_waits_what_runs_and_why_the_rest_does_not() {
         "\
 No daemon runs; `synod up` starts one.
 
-Waits for you: 1 approval and 1 task (`synod inbox` shows all of it)
+Waits for you: 1 approval and 2 tasks (`synod inbox` shows all of it)
   approval-0001  MEDIUM  executor-001 for task-002: df -h /backup && echo done
+  task-005  stranded  This one has somebody who is not there
   task-006  task  Buy a disk
 
 8 tasks: 5 open, 1 running, 1 asking, 1 done
@@ -129,11 +130,15 @@ approval-0001  MEDIUM
   risk:
     runs a command that policy/commands.yaml does not list
 
+task-005  stranded
+  This one has somebody who is not there
+  agent ghost-001 does not exist: mend that, or name another in tasks/disk.task.md:20
+
 task-006  task
   Buy a disk
   `synod task mark task-006 done` when it is, or mark it [x] in tasks/disk.task.md:22; [-] if it will not be
 
-1 approval and 1 task wait for you. To answer the approval:
+1 approval and 2 tasks wait for you. To answer the approval:
   synod approve approval-0001
   synod reject approval-0001 --reason \"…\"
 or in tasks/approvals.task.md: [x] approves, [-] rejects;

@@ -6,6 +6,7 @@ use std::ops::Range;
 use domain::agent::{Spec, Workspace};
 use domain::context::Grantee;
 use domain::id::{AgentId, TaskId};
+use domain::session::Status;
 use domain::settings::{Embeddings, Provider, Settings};
 
 use super::{Home, SourceFile, cycle, stem};
@@ -161,13 +162,23 @@ fn check_workspace(
     places.insert(key, spec.id.clone());
 }
 
+/// Says that an agent's role does not exist, where the file names it.
+pub(super) fn note_role<'a>(
+    role: &str,
+    root: Option<&Node>,
+    notes: &mut Notes<'_>,
+    roles: impl Iterator<Item = &'a str> + Clone,
+) {
+    let key = if root.is_some_and(|r| r.get("type").is_some()) { "type" } else { "role" };
+    let help = suggest(role, roles.clone());
+    let roles = roles.collect::<Vec<_>>().join(", ");
+    let message = format!("there is no role `{role}`");
+    notes.error_with(span(root, &[key]), message, help.or(Some(format!("roles: {roles}"))));
+}
+
 fn agent(spec: &Spec, root: Option<&Node>, notes: &mut Notes<'_>, known: &Known) {
     if !known.roles.contains(&spec.role) && !known.roles_open {
-        let key = if root.is_some_and(|r| r.get("type").is_some()) { "type" } else { "role" };
-        let help = suggest(&spec.role, known.roles.iter().map(String::as_str));
-        let roles = known.roles.iter().cloned().collect::<Vec<_>>().join(", ");
-        let message = format!("there is no role `{}`", spec.role);
-        notes.error_with(span(root, &[key]), message, help.or(Some(format!("roles: {roles}"))));
+        note_role(&spec.role, root, notes, known.roles.iter().map(String::as_str));
     }
     let model = [(Some(&spec.model.primary), "primary"), (spec.model.fallback.as_ref(), "fallback")];
     for (name, key) in model {
@@ -280,7 +291,9 @@ fn tasks(home: &Home, notes: &mut [Notes<'_>], known: &Known) {
     for (index, file) in &home.tasks {
         let notes = &mut notes[*index];
         for (number, item) in file.tasks().iter().enumerate() {
-            if let Some(agent) = item.assignee.as_ref().filter(|a| a.as_str() != PERSON) {
+            // What has ended needs nobody any more: its agent may be gone since.
+            let needs = item.assignee.as_ref().filter(|a| a.as_str() != PERSON && !item.mark.is_ended());
+            if let Some(agent) = needs {
                 known.agent(agent.as_str(), item.parts.assignee.clone().unwrap_or_default(), notes);
             }
             let spec = item.spec(file.path(), TaskId::new(""));
@@ -313,7 +326,9 @@ fn sessions(home: &Home, files: &[SourceFile<'_>], notes: &mut [Notes<'_>], know
         let (file, notes) = (&files[*index], &mut notes[*index]);
         let head = session.head();
         let (name, id) = (stem(file.path, ".session.yaml"), head.session.as_str());
-        let stranger = !known.agents.contains(head.agent.as_str()) && !known.agents_open;
+        // An agent may be gone; that counts only where somebody could still wait for its answer.
+        let is_over = matches!(session.status(), Status::Completed | Status::Error);
+        let stranger = !is_over && !known.agents.contains(head.agent.as_str()) && !known.agents_open;
         if name == id && !stranger {
             continue;
         }

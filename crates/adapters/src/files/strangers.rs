@@ -1,0 +1,68 @@
+//! What files name and the home does not have: an agent that a task is for, the role of an agent. Such a file is taken as
+//! it is; the person is told where it says so, or a task would wait for ever and nobody would know why.
+
+use domain::event::Event;
+use domain::id::{AgentId, TaskId};
+use domain::task::Change;
+use formats::check::SourceFile;
+use formats::task::TaskFile;
+
+use super::desk::Desk;
+use super::{Problem, disk};
+
+/// The assignee that is a person.
+const PERSON: &str = "human";
+
+impl Desk {
+    /// Tells of a name that nobody has. The state has the edit by now, and so those before it, in any file.
+    pub(super) fn note_stranger(&mut self, event: &Event) {
+        match event {
+            Event::TaskAdded { spec, in_file: true, .. } => self.note_assignee(&spec.id),
+            Event::TaskEdited { task, change: Change::Assignee(_), in_file: true } => {
+                self.note_assignee(task)
+            }
+            Event::AgentDefined { spec } if self.state.role(&spec.role).is_none() => {
+                self.note_role(&spec.id, &spec.role);
+            }
+            _ => {}
+        }
+    }
+
+    fn note_assignee(&mut self, id: &TaskId) {
+        let Some(task) = self.state.tasks.get(id).filter(|task| !task.is_ended()) else { return };
+        let Some(agent) = task.spec.assignee.as_ref().filter(|agent| agent.as_str() != PERSON) else {
+            return;
+        };
+        if self.state.employed(agent).is_some() {
+            return;
+        }
+        let path = &task.spec.file;
+        let Ok(Some(found)) = disk::read(&self.home.join(path)) else { return };
+        let (file, _) = TaskFile::parse(path, &found.text);
+        // A task that has just got its id may not show it yet.
+        let by_title = || file.tasks().iter().position(|item| item.title == task.spec.title);
+        let Some(index) = file.find(id).or_else(by_title) else { return };
+        let message = match self.is_broken(&format!("agents/{agent}.agent.yaml")) {
+            true => format!("the file of agent `{agent}` does not read"),
+            false => format!("there is no agent `{agent}`"),
+        };
+        let employed = self.state.agents.iter().filter(|(_, agent)| !agent.retired);
+        let known = employed.map(|(id, _)| id.as_str());
+        for diagnostic in file.stranger(index, message, known) {
+            _ = self.tell.try_send(Problem { diagnostic, text: Some(found.text.clone()) });
+        }
+    }
+
+    fn note_role(&self, id: &AgentId, role: &str) {
+        for path in [format!("agents/{id}.agent.yaml"), format!("agents/{id}/agent.json")] {
+            let Ok(Some(found)) = disk::read(&self.home.join(&path)) else { continue };
+            let file = SourceFile { path: &path, text: &found.text };
+            let builtin = domain::role::builtin();
+            let roles = builtin.keys().chain(self.state.settings.roles.keys()).map(String::as_str);
+            for diagnostic in formats::check::no_role(&file, role, roles) {
+                _ = self.tell.try_send(Problem { diagnostic, text: Some(found.text.clone()) });
+            }
+            return;
+        }
+    }
+}

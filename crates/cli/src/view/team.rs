@@ -1,0 +1,120 @@
+//! The team as it is in force. A file that does not read leaves the last good version in force, which the journal has;
+//! it is opened only for that.
+
+use std::cell::OnceCell;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use domain::agent;
+use domain::id::AgentId;
+use domain::settings::{Policy, Settings};
+use domain::state::State;
+use formats::diagnostic::Severity;
+use formats::{Diagnostic, Read, agent as agent_file};
+
+use super::{files, spent, text};
+use crate::out::Out;
+
+const SETTINGS: &str = "synod.yaml";
+const POLICY: &str = "policy/commands.yaml";
+
+/// Who there is.
+#[derive(Debug, Default)]
+pub struct Team {
+    /// Those that work, by id: as their files say or, while one does not read, as it last did.
+    pub agents: Vec<agent::Spec>,
+    /// Whose file does not read, and why, with the place.
+    pub unread: BTreeMap<AgentId, String>,
+}
+
+impl Team {
+    /// An agent that works.
+    pub fn find(&self, id: &AgentId) -> Option<&agent::Spec> {
+        self.agents.iter().find(|spec| spec.id == *id)
+    }
+
+    /// Why an agent cannot work; nothing if it can.
+    pub fn lacks(&self, id: &AgentId) -> Option<String> {
+        match self.find(id) {
+            Some(_) => None,
+            None if self.unread.contains_key(id) => Some(format!("the file of agent {id} does not read")),
+            None => Some(format!("agent {id} does not exist")),
+        }
+    }
+
+    /// Tells of files that do not read, for people and programs alike.
+    pub fn tell_unread(&self, out: &Out) {
+        for (id, why) in &self.unread {
+            let meanwhile = match self.find(id) {
+                Some(_) => "what it said last holds",
+                None => "until it does, there is no such agent",
+            };
+            out.say(format!("the file of {id} does not read: {why}; {meanwhile} (`synod check` shows more)"));
+        }
+    }
+}
+
+/// Reads the files of agents.
+pub fn read(home: &Path) -> Team {
+    let mut team = Team::default();
+    let known = OnceCell::new();
+    let mut seen = BTreeSet::new();
+    for path in files::agents(home) {
+        let named = agent_file::named(&path).and_then(|name| AgentId::parse(name).ok());
+        // Of two files that may define an agent, the first does.
+        if named.as_ref().is_some_and(|id| !seen.insert(id.clone())) {
+            continue;
+        }
+        match value(home, &path, agent_file::read) {
+            Ok(spec) => team.agents.push(spec),
+            Err(why) => {
+                let Some(id) = named else { continue };
+                let state: &State = known.get_or_init(|| spent::known(home));
+                team.agents.extend(state.employed(&id).map(|agent| agent.spec.clone()));
+                team.unread.insert(id, why);
+            }
+        }
+    }
+    team.agents.sort_by(|a, b| a.id.cmp(&b.id));
+    team.agents.dedup_by(|a, b| a.id == b.id);
+    team
+}
+
+/// The settings, and why `synod.yaml` does not read if that is so: then they are what it said last.
+pub fn settings(home: &Path) -> (Settings, Option<String>) {
+    match value(home, SETTINGS, formats::settings::read) {
+        Ok(settings) => (settings, None),
+        Err(why) => {
+            let is_there = home.join(SETTINGS).symlink_metadata().is_ok();
+            (spent::known(home).settings, is_there.then_some(why))
+        }
+    }
+}
+
+/// Tells that the settings do not read.
+pub fn tell_settings(unread: Option<&str>, out: &Out) {
+    if let Some(why) = unread {
+        out.say(format!(
+            "{SETTINGS} does not read: {why}; what it said last holds (`synod check` shows more)"
+        ));
+    }
+}
+
+/// The policy likewise; without one, nothing is allowed unasked.
+pub fn policy(home: &Path) -> Policy {
+    value(home, POLICY, formats::policy::read).unwrap_or_else(|_| spent::known(home).policy)
+}
+
+/// What a file says, or why it does not read, with the place.
+fn value<T>(home: &Path, path: &str, read: impl Fn(&str, &str) -> Read<T>) -> Result<T, String> {
+    let text = files::read(home, path).map_err(|error| format!("{path}: {error}"))?;
+    let Read { value, diagnostics } = read(path, &text);
+    let is_error = |d: &&Diagnostic| d.severity == Severity::Error;
+    value.ok_or_else(|| {
+        let first = diagnostics.iter().find(is_error);
+        first.map_or_else(
+            || path.to_owned(),
+            |d| text::line(&format!("{path}:{}:{}: {}", d.line, d.column, d.message)),
+        )
+    })
+}

@@ -1,0 +1,153 @@
+//! Names that nobody has, and files that do not read: who waits because of them is told, and what still holds is shown.
+
+use serde_json::{Value, json};
+
+use crate::team::{Team, until_so};
+
+const TASKS: &str = "tasks/plan.task.md";
+const RULES: &str = "rules:\n  - {text: done}\n";
+const WORKER_2: &str = "id: worker-2\ntype: executor\nmodel: m\n";
+
+fn value(team: &Team, args: &[&str]) -> Value {
+    let ran = team.synod(&[args, &["--json"]].concat());
+    serde_json::from_str(ran.stdout.lines().last().unwrap_or_default())
+        .unwrap_or_else(|e| panic!("{e}: {} {}", ran.stdout, ran.stderr))
+}
+
+#[test]
+fn a_task_for_an_agent_that_does_not_exist_is_told_of_until_a_person_mends_it() {
+    let team = Team::scripted(RULES);
+    team.write("agents/worker-2.agent.yaml", WORKER_2);
+    team.write(TASKS, "- [ ] @worker-1 \"First\"\n  id: t-1\n- [ ] @worker-22 \"Second\"\n  id: t-2\n");
+    let ran = team.synod(&["pump"]);
+    assert_eq!(ran.code, 3, "{} {}", ran.stdout, ran.stderr);
+    assert!(ran.stderr.contains("there is no agent `worker-22`"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("tasks/plan.task.md:3:7"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("did you mean `worker-2`?"), "{}", ran.stderr);
+    let last = "t-2 \"Second\" waits for you: agent worker-22 does not exist: mend that, or name another in \
+                tasks/plan.task.md:7 (did you mean worker-2?); then go on with `synod pump`\n";
+    assert!(ran.stderr.ends_with(last), "{}", ran.stderr);
+    // A later start reads nothing new, and says it all the same.
+    let ran = team.synod(&["pump"]);
+    assert_eq!((ran.code, ran.stderr.as_str()), (3, last));
+    let pumped = value(&team, &["pump"]);
+    assert_eq!((&pumped["waiting"], &pumped["tasks"]), (&json!(1), &json!(["t-2"])));
+    let inbox = team.fine(&["inbox"]);
+    assert!(inbox.contains("t-2  stranded\n  Second\n  agent worker-22 does not exist"), "{inbox}");
+    assert_eq!(value(&team, &["inbox"])["tasks"][0]["kind"], "stranded");
+    assert!(team.fine(&["status"]).contains("(agent worker-22 does not exist)"));
+
+    team.edit(TASKS, "@worker-22", "@worker-2");
+    assert_eq!(team.pump(), 0);
+    assert_eq!(team.fine(&["inbox"]), "Nothing waits for you.\n");
+}
+
+#[test]
+fn a_daemon_tells_of_it_when_the_edit_is_read() {
+    let team = Team::scripted(RULES);
+    let up = team.up();
+    team.write(TASKS, "- [ ] @ghost-9 \"Second\"\n  id: t-2\n");
+    up.tells("there is no agent `ghost-9`");
+    until_so("the pump says so too", || team.pump() == 3);
+    up.stop();
+}
+
+#[test]
+fn an_agent_whose_file_never_read_is_not_one_that_does_not_exist() {
+    let team = Team::scripted(RULES);
+    team.write("agents/worker-2.agent.yaml", "id: [\n");
+    team.write(TASKS, "- [ ] @worker-2 \"Second\"\n  id: t-2\n");
+    let ran = team.synod(&["pump"]);
+    assert_eq!(ran.code, 3, "{} {}", ran.stdout, ran.stderr);
+    assert!(ran.stderr.contains("the file of agent `worker-2` does not read"), "{}", ran.stderr);
+    assert!(team.fine(&["status"]).contains("(the file of agent worker-2 does not read)"));
+    let ran = team.synod(&["agent", "show", "worker-2"]);
+    assert_eq!(ran.code, 1);
+    assert!(
+        ran.stderr.contains("the file of worker-2 does not read: agents/worker-2.agent.yaml:"),
+        "{}",
+        ran.stderr
+    );
+}
+
+#[test]
+fn an_agent_whose_file_no_longer_reads_is_shown_as_it_works() {
+    let team = Team::scripted(RULES);
+    team.write("agents/worker-2.agent.yaml", WORKER_2);
+    let up = team.up();
+    until_so("the agent is there", || team.synod(&["run", "--to", "worker-2", "hi"]).code == 0);
+    team.write("agents/worker-2.agent.yaml", "id: [\n");
+    up.tells("agents/worker-2.agent.yaml");
+    assert_eq!(team.synod(&["run", "--to", "worker-2", "again"]).code, 0);
+    let told = "the file of worker-2 does not read: agents/worker-2.agent.yaml:";
+    for args in [&["agent", "list"][..], &["status"]] {
+        let ran = team.synod(args);
+        assert!(ran.stdout.contains("worker-2  executor"), "{}", ran.stdout);
+        assert!(
+            ran.stderr.contains(told) && ran.stderr.contains("what it said last holds"),
+            "{}",
+            ran.stderr
+        );
+    }
+    let ran = team.synod(&["agent", "show", "worker-2"]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    assert!(ran.stderr.contains("its file does not read: agents/worker-2.agent.yaml:"), "{}", ran.stderr);
+    let shown = value(&team, &["agent", "list"]);
+    assert!(shown["agents"][1]["unread"].is_string(), "{shown}");
+    up.stop();
+}
+
+#[test]
+fn a_route_is_explained_by_the_settings_in_force() {
+    let team = Team::scripted(RULES);
+    assert_eq!(team.pump(), 0);
+    team.edit("synod.yaml", "{fallback: worker-1}", "{fallback: worker-1, oops: 3}");
+    let ran = team.synod(&["route", "hello"]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    assert!(ran.stdout.starts_with("worker-1: "), "{}", ran.stdout);
+    assert!(ran.stderr.contains("synod.yaml does not read: synod.yaml:3:31: "), "{}", ran.stderr);
+    assert!(ran.stderr.contains("what it said last holds"), "{}", ran.stderr);
+}
+
+#[test]
+fn a_role_that_does_not_exist_is_told_of_when_its_file_is_read() {
+    let team = Team::scripted(RULES);
+    team.edit("agents/worker-1.agent.yaml", "executor", "executr");
+    let ran = team.synod(&["run", "hello"]);
+    assert!(ran.stderr.contains("there is no role `executr`"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("agents/worker-1.agent.yaml:2:7"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("did you mean `executor`?"), "{}", ran.stderr);
+}
+
+#[test]
+fn slots_and_what_waits_for_them_are_counted_for_each_agent() {
+    let team = Team::scripted("rules:\n  - {text: done, delay_ms: 600000}\n");
+    team.write(
+        "agents/worker-1.agent.yaml",
+        "id: worker-1\ntype: executor\nmodel: m\npermissions: {concurrency: {max_parallel_tasks: 1}}\n",
+    );
+    let list: String = (1..5).map(|n| format!("- [ ] @worker-1 \"Task {n}\"\n  id: t-{n}\n")).collect();
+    team.write(TASKS, list);
+    let up = team.up();
+    let slots = || value(&team, &["status"])["concurrency"].clone();
+    until_so("one works and three wait", || slots()["totalPending"] == 3);
+    let found = slots();
+    assert_eq!(found["totalActive"], 1);
+    let own = &found["byAgent"]["worker-1"];
+    assert_eq!((&own["active"], &own["pending"], &own["maxParallel"]), (&json!(1), &json!(3), &json!(1)));
+    assert!(own["maxPending"].is_u64(), "{own}");
+    up.stop();
+}
+
+#[test]
+fn a_home_is_in_order_after_an_ordinary_termination() {
+    let team =
+        Team::scripted("rules:\n  - {matches: wait, text: done, delay_ms: 600000}\n  - {text: done}\n");
+    let up = team.up();
+    let id = value(&team, &["agent", "spawn", "coder", "--model", "m"])["agent"].as_str().unwrap().to_owned();
+    assert_eq!(team.synod(&["run", "--to", &id, "hello"]).code, 0);
+    team.fine(&["task", "add", "--to", &id, "wait"]);
+    team.fine(&["agent", "terminate", &id]);
+    up.stop();
+    team.is_in_order();
+}
