@@ -126,7 +126,8 @@ impl LocalHands {
         let model = agent.model.fallback.as_ref().filter(|_| falls_back).unwrap_or(&agent.model.primary);
         let terms = state.terms_of(&session);
         let role = terms.role(&agent.role);
-        let chain = state.sessions.get(&session).map(|s| delegation::chain(state, s)).unwrap_or_default();
+        let chain =
+            state.sessions.get(&session).map(|s| delegation::chain(state, s).all()).unwrap_or_default();
         let mut above = delegation::members(state, &chain);
         // What was taken from the agent since the session began is not offered to it either.
         above.push(delegation::member(state, &agent.id));

@@ -353,6 +353,7 @@ impl State {
             askers: Default::default(),
             asked: Default::default(),
             cause: None,
+            hands: Default::default(),
             caused: 0,
             urgency: Default::default(),
             repeated: None,

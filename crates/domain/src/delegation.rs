@@ -20,6 +20,10 @@ use crate::task::End;
 pub const TOOL: &str = "delegate";
 /// The property of a task's file that names its chain, so that it binds also without a journal.
 pub const CHAIN: &str = "chain";
+/// The property of a task that was made for such work otherwise than by a delegation, and by nobody who has a task.
+const ON_BEHALF: &str = "on_behalf_of";
+/// The property with those who asked for the same beside the chain.
+const BESIDE: &str = "beside";
 /// What stands between two agents of a chain.
 const THEN: &str = " → ";
 
@@ -38,7 +42,7 @@ pub struct Delegation {
     pub chain: Vec<AgentId>,
     /// The task with which all of it began.
     pub request: TaskId,
-    /// The task of whoever handed it on.
+    /// The task of whoever handed it on, or for which that one was asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<TaskId>,
     /// The task that was made of it.
@@ -76,6 +80,76 @@ impl Delegation {
     /// How often the work was handed on.
     pub fn depth(&self) -> usize {
         self.chain.len().saturating_sub(1)
+    }
+}
+
+/// Through whose hands work went.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Hands {
+    /// One after the other, from the first to the last.
+    pub chain: Vec<AgentId>,
+    /// Through whose hands came what others asked for at the same time. They bind like the chain, but nothing went
+    /// from one of these to the next.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub beside: Vec<AgentId>,
+}
+
+impl Hands {
+    /// Whether nobody handed anything on.
+    pub fn is_empty(&self) -> bool {
+        self.chain.is_empty() && self.beside.is_empty()
+    }
+
+    /// Each of them once, the last of the chain last.
+    pub fn all(&self) -> Vec<AgentId> {
+        self.beside.iter().chain(&self.chain).cloned().collect()
+    }
+
+    /// The same work is asked for along another way: the longer one counts for the depth, both for everything else.
+    pub(crate) fn join(&mut self, other: &Self) {
+        let mut other = other.clone();
+        if other.chain.len() > self.chain.len() {
+            std::mem::swap(self, &mut other);
+        }
+        for id in other.all() {
+            if !self.chain.contains(&id) && !self.beside.contains(&id) {
+                self.beside.push(id);
+            }
+        }
+    }
+
+    /// It is in the hands of `agent` now.
+    fn reach(&mut self, agent: &AgentId) {
+        self.beside.retain(|id| id != agent);
+        if self.chain.last() != Some(agent) {
+            self.chain.retain(|id| id != agent);
+            self.chain.push(agent.clone());
+        }
+    }
+
+    /// What the file of a delegated task says of it.
+    pub(crate) fn write(&self, properties: &mut BTreeMap<String, String>) {
+        properties.insert(CHAIN.to_owned(), shown(&self.chain));
+        self.write_beside(properties);
+    }
+
+    fn write_beside(&self, properties: &mut BTreeMap<String, String>) {
+        if !self.beside.is_empty() {
+            let beside: Vec<&str> = self.beside.iter().map(AgentId::as_str).collect();
+            properties.insert(BESIDE.to_owned(), beside.join(", "));
+        }
+    }
+
+    /// What the file of a task says of it, if anything.
+    fn read(properties: &BTreeMap<String, String>) -> Option<Self> {
+        let chain = properties.get(CHAIN).or_else(|| properties.get(ON_BEHALF))?;
+        let beside = properties.get(BESIDE).map_or("", String::as_str);
+        let beside = beside.split(',').map(str::trim).filter(|id| !id.is_empty());
+        Some(Self {
+            chain: read(chain).map(AgentId::new).collect(),
+            beside: beside.map(AgentId::new).collect(),
+        })
     }
 }
 
@@ -210,6 +284,8 @@ impl Delegations {
 pub struct Request<'a> {
     /// Whose hands the work went through so far; the last one asks.
     pub chain: &'a [AgentId],
+    /// Who else is bound to it: `Hands::beside`.
+    pub beside: &'a [AgentId],
     /// Who shall do it.
     pub target: &'a AgentId,
     /// The kind of work.
@@ -321,7 +397,7 @@ impl Rejected {
 
 /// The eight checks, in their order: who may, to whom, which work (twice), how deep, no circle, room, provider.
 pub fn check(state: &State, request: &Request<'_>) -> Verdict {
-    let Request { chain, target, tag, provider } = *request;
+    let Request { chain, beside, target, tag, provider } = *request;
     let spec_of = |id: &AgentId| state.employed(id).map(|agent| &agent.spec);
     let Some(source) = chain.last().and_then(spec_of).filter(|s| s.permissions.delegation.can_delegate)
     else {
@@ -354,13 +430,18 @@ pub fn check(state: &State, request: &Request<'_>) -> Verdict {
     }
     let depth = chain.len().saturating_sub(1);
     // Who is asked may not hand on further than who asks could have.
-    let depth_max = chain.iter().chain(makers.iter().copied()).filter_map(|id| state.agents.get(id));
+    let all = chain.iter().chain(beside).chain(makers.iter().copied());
+    let depth_max = all.filter_map(|id| state.agents.get(id));
     let depth_max = depth_max.map(|a| a.spec.permissions.delegation.max_delegation_depth).min().unwrap_or(0);
     if depth >= depth_max as usize {
         return Verdict::Reject(Rejected::Depth { depth, depth_max, chain: chain.to_vec() });
     }
     if chain.contains(target) {
         let chain = chain.iter().chain([target]).cloned().collect();
+        return Verdict::Reject(Rejected::Cycle { chain });
+    }
+    if beside.contains(target) {
+        let chain = vec![target.clone(), source.id.clone(), target.clone()];
         return Verdict::Reject(Rejected::Cycle { chain });
     }
     room(state, agent, provider)
@@ -389,23 +470,21 @@ fn room(state: &State, agent: &Agent, provider: Option<&str>) -> Verdict {
 }
 
 /// Whose hands the work of a conversation went through, its own agent last.
-pub fn chain(state: &State, session: &Session) -> Vec<AgentId> {
-    let mut chain = above(state, session);
-    if chain.last() != Some(&session.agent) {
-        chain.retain(|id| *id != session.agent);
-        chain.push(session.agent.clone());
-    }
-    chain
+pub fn chain(state: &State, session: &Session) -> Hands {
+    let mut hands = above(state, session);
+    hands.reach(&session.agent);
+    hands
 }
 
-/// Whose hands the work of a conversation went through before it: of its task, or of the work that its task was made
-/// for. Empty if nobody delegated it.
-fn above(state: &State, session: &Session) -> Vec<AgentId> {
-    let mut task = session.task.as_ref().and_then(|id| state.tasks.get(id));
+/// Whose hands the work of a conversation went through before it: of its task, of the work that its task was made for, or
+/// without a task of those whose words it acts on. Empty if nobody delegated it.
+pub(crate) fn above(state: &State, session: &Session) -> Hands {
+    let Some(task) = &session.task else { return session.hands.clone() };
+    let mut task = state.tasks.get(task);
     for _ in 0..TASK_DEPTH_MAX {
         let Some(at) = task else { break };
-        if let Some(chain) = at.spec.properties.get(CHAIN) {
-            return read(chain).map(AgentId::new).collect();
+        if let Some(hands) = Hands::read(&at.spec.properties) {
+            return hands;
         }
         let asked = match &at.by {
             Requester::Session { session } => state.sessions.get(session).and_then(|s| s.task.as_ref()),
@@ -414,7 +493,16 @@ fn above(state: &State, session: &Session) -> Vec<AgentId> {
         let next = asked.or(at.spec.parent.as_ref()).and_then(|id| state.tasks.get(id));
         task = next.filter(|next| next.spec.id != at.spec.id);
     }
-    Vec::new()
+    Hands::default()
+}
+
+/// What the file of a task says that a conversation makes: without a task of its own, nothing else would tell later for
+/// whom that was.
+pub(crate) fn bind(session: &Session, properties: &mut BTreeMap<String, String>) {
+    if session.task.is_none() && !session.hands.is_empty() {
+        properties.insert(ON_BEHALF.to_owned(), shown(&session.hands.chain));
+        session.hands.write_beside(properties);
+    }
 }
 
 /// Those through whose hands the work of a conversation went, with the contexts that went along, as long as it is under

@@ -9,6 +9,7 @@ use std::cmp::Reverse;
 use serde::{Deserialize, Serialize};
 
 use crate::apply::number_in;
+use crate::delegation::Hands;
 use crate::id::{AgentId, MessageId, SessionId};
 use crate::session::{Message, Speaker};
 
@@ -179,6 +180,9 @@ pub struct Envelope {
     /// The conversation in which the request came up that all this is for. Not in files.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cause: Option<SessionId>,
+    /// Through whose hands the work went for which it was sent. Not in files.
+    #[serde(skip_serializing_if = "Hands::is_empty")]
+    pub hands: Hands,
 }
 
 impl Envelope {

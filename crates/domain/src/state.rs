@@ -8,7 +8,7 @@ use crate::agent;
 use crate::approval::{Outcome, Request};
 use crate::budget::Ledger;
 use crate::budget::question::Due;
-use crate::delegation::Delegations;
+use crate::delegation::{Delegations, Hands};
 use crate::id::{
     AgentId, ApprovalId, CallId, DelegationId, LockName, ReviewId, Seq, SessionId, TaskId, Ticket, Time,
 };
@@ -325,6 +325,9 @@ pub struct Session {
     /// The conversation whose request this one works for, if that came from another agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cause: Option<SessionId>,
+    /// Through whose hands went what it does now, if it is about no task.
+    #[serde(default, skip_serializing_if = "Hands::is_empty")]
+    pub hands: Hands,
     /// Turns of all conversations that the last request here has caused.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub caused: u32,
@@ -647,21 +650,6 @@ impl Agent {
     /// Whether its queue has a place for one more task.
     pub fn has_place(&self) -> bool {
         self.waiting < self.spec.permissions.concurrency.max_pending_queue
-    }
-
-    pub(crate) fn is_beyond_bound(&self) -> bool {
-        self.waiting > self.spec.permissions.concurrency.max_pending_queue
-    }
-
-    /// A task that the queue no longer has a place for, because its bound was lowered.
-    pub(crate) fn beyond_bound(&self) -> Option<TaskId> {
-        if !self.is_beyond_bound() {
-            return None;
-        }
-        self.queue.worst_first().find_map(|(_, work)| match work {
-            Work::Task(task) => Some(task.clone()),
-            Work::Session(_) => None,
-        })
     }
 }
 

@@ -2,6 +2,7 @@
 
 use crate::apply::expected;
 use crate::apply::number_in;
+use crate::delegation::Hands;
 use crate::id::{AgentId, CallId, SessionId, Time};
 use crate::lifecycle::Lifecycle;
 use crate::message::{Kind, Urgency, urgency};
@@ -50,6 +51,7 @@ impl State {
     pub(super) fn hear(&mut self, id: &SessionId, message: &Message, asker: Option<&SessionId>) {
         let cause = message.envelope.as_ref().and_then(|envelope| envelope.cause.as_ref());
         self.catch_up(id, message);
+        self.act_for(id, message);
         if message.from.starts_with("person:") {
             self.begin_run(id);
         }
@@ -83,6 +85,29 @@ impl State {
             asker.asked.entry(name).or_default().insert(to, id.clone());
         }
         self.settle_request(id, message);
+    }
+
+    /// Whose rights bind what is done because of these words. Who is at rest and owes nobody an answer begins anew with
+    /// them; who is at work is bound by all whose words it acts on. What it asked for itself and what Synod tells it
+    /// belongs to what it was at before.
+    fn act_for(&mut self, id: &SessionId, message: &Message) {
+        let nobody = Hands::default();
+        let hands = match &message.envelope {
+            Some(envelope) if message.from.starts_with("agent:") && envelope.kind != Kind::Response => {
+                &envelope.hands
+            }
+            _ if message.from.starts_with("person:") => &nobody,
+            Some(_) | None => return,
+        };
+        let Some(session) = self.sessions.get(id) else { return };
+        let goes_on = |asker: &Session| asker.lifecycle != Lifecycle::Complete;
+        let owes = session.askers.iter().any(|asker| self.sessions.get(asker).is_some_and(goes_on));
+        let begins = session.rests() && !owes;
+        let Some(session) = self.sessions.get_mut(id) else { return };
+        match begins {
+            true => session.hands = hands.clone(),
+            false => session.hands.join(hands),
+        }
     }
 
     /// A conversation that rests, and is about no task that goes on, begins anew with what its agent and the settings are

@@ -17,6 +17,23 @@ impl Agent {
     }
 }
 
+impl Agent {
+    pub(crate) fn is_beyond_bound(&self) -> bool {
+        self.waiting > self.spec.permissions.concurrency.max_pending_queue
+    }
+
+    /// A task that the queue no longer has a place for, because its bound was lowered.
+    pub(crate) fn beyond_bound(&self) -> Option<TaskId> {
+        if !self.is_beyond_bound() {
+            return None;
+        }
+        self.queue.worst_first().find_map(|(_, work)| match work {
+            Work::Task(task) => Some(task.clone()),
+            Work::Session(_) => None,
+        })
+    }
+}
+
 impl State {
     /// Puts a session where it belongs: on the agenda, in its agent's queue, or neither.
     pub(super) fn place_session(&mut self, id: &SessionId, change: impl FnOnce(&mut Session)) {

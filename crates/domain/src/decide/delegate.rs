@@ -7,7 +7,7 @@ use crate::apply::expected_first;
 use crate::context::{self, Denied, Pass};
 use crate::decide::turn::result;
 use crate::decide::{budget, finish, inside, intake, review};
-use crate::delegation::{self, Delegation, Request, Status, Verdict};
+use crate::delegation::{self, Delegation, Hands, Request, Status, Verdict};
 use crate::event::{Event, Finish};
 use crate::id::{AgentId, DelegationId, SessionId, TaskId, Time};
 use crate::lifecycle::Lifecycle;
@@ -27,7 +27,7 @@ pub(super) fn perform(
     at: Time,
     (id, session): (&SessionId, &Session),
     call: &Call,
-    chain: &[AgentId],
+    hands: &Hands,
 ) -> (Vec<Event>, Option<String>) {
     let ended = |finish: Finish, text: String| {
         let message = result(at, &call.id, text);
@@ -39,11 +39,13 @@ pub(super) fn perform(
     if text.trim().is_empty() {
         return ended(Finish::Failed, "the task is empty; say what is to be done".to_owned());
     }
+    let Hands { chain, beside } = hands;
     let chain_on: Vec<AgentId> = chain.iter().chain([to]).cloned().collect();
-    if let Some((rule, why)) = impassable(state, &chain_on, contexts) {
+    let on = Hands { chain: chain_on.clone(), beside: beside.clone() };
+    if let Some((rule, why)) = impassable(state, &on.all(), contexts) {
         return ended(Finish::Refused { rule }, why);
     }
-    let spec = spec_of(state, (id, session), to, tag, text, &chain_on);
+    let spec = spec_of(state, (id, session), to, tag, text, &on);
     let made = inside::already_made(state, id, session, &spec).and_then(|made| state.tasks.get(made));
     let mut backs_off = None;
     if made.is_none() {
@@ -56,7 +58,7 @@ pub(super) fn perform(
             budget::short_of(state, at, agent, run, expects)
         });
         let provider = short.as_ref().map(|short| short.reason.as_str());
-        match delegation::check(state, &Request { chain, target: to, tag, provider }) {
+        match delegation::check(state, &Request { chain, beside, target: to, tag, provider }) {
             Verdict::Start | Verdict::Queue => {}
             Verdict::BackOff { reason } => backs_off = Some(reason),
             Verdict::Reject(rejected) => {
@@ -85,8 +87,8 @@ pub(super) fn perform(
         target: to.clone(),
         tag: tag.clone(),
         chain: chain_on,
-        request: own.map_or_else(|| task.clone(), |own| state.root_of(own).clone()),
-        parent: own.cloned(),
+        request: request_of(state, id, own).unwrap_or_else(|| task.clone()),
+        parent: own.or_else(|| asked_for(state, session)).cloned(),
         task,
         session: id.clone(),
         call: call.id.clone(),
@@ -115,6 +117,17 @@ pub(super) fn perform(
     }
     events.push(Event::Delegated { delegation: Box::new(delegation) });
     (events, Some(waits))
+}
+
+/// The task with which all of a conversation's work began, if it was one.
+fn request_of(state: &State, id: &SessionId, own: Option<&TaskId>) -> Option<TaskId> {
+    let run = TaskId::new(state.run_of(id, own));
+    state.tasks.contains_key(&run).then_some(run)
+}
+
+/// The task for which a conversation about none was asked.
+fn asked_for<'a>(state: &'a State, session: &Session) -> Option<&'a TaskId> {
+    session.cause.as_ref().and_then(|cause| state.sessions.get(cause)?.task.as_ref())
 }
 
 /// Why contexts cannot go along: the rule, and words for who asks. What is granted stands in files, so whether everybody
@@ -147,7 +160,7 @@ fn spec_of(
     to: &AgentId,
     tag: &str,
     text: &str,
-    chain: &[AgentId],
+    hands: &Hands,
 ) -> task::Spec {
     let own = session.task.as_ref().and_then(|task| state.tasks.get(task));
     let file = own.map_or_else(|| format!("tasks/{}.task.md", session.agent), |own| own.spec.file.clone());
@@ -159,7 +172,7 @@ fn spec_of(
     spec.priority = own.and_then(|own| own.spec.priority);
     spec.approval_required = own.is_some_and(|own| own.spec.approval_required);
     spec.properties.insert("requested_by".to_owned(), id.to_string());
-    spec.properties.insert(delegation::CHAIN.to_owned(), delegation::shown(chain));
+    hands.write(&mut spec.properties);
     if session.label.counts() {
         spec.properties.insert("label".to_owned(), session.label.to_string());
     }

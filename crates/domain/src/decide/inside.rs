@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::decide::messages::no_agent;
 use crate::decide::{finish, intake};
+use crate::delegation;
 use crate::event::{Event, Finish};
 use crate::evidence::Evidence;
 use crate::id::{SessionId, TaskId, Time};
@@ -123,6 +124,7 @@ fn create(
     spec.approval_required = *approval_required;
     check_cycle(state, &spec)?;
     spec.properties.insert("requested_by".to_owned(), id.to_string());
+    delegation::bind(session, &mut spec.properties);
     if let Some(text) = done_when {
         crate::evidence::parse(text).map_err(|why| format!("done_when: {why}"))?;
         spec.properties.insert("done_when".to_owned(), text.clone());

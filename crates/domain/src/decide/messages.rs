@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::decide::intake::conversation_with;
 use crate::decide::turn::result;
 use crate::decide::{delegate, finish, intake, said, spawn};
+use crate::delegation;
 use crate::event::{Event, Finish};
 use crate::id::{AgentId, CallId, SessionId, TaskId, Time};
 use crate::label::Label;
@@ -37,7 +38,7 @@ pub(super) fn send(
     index: usize,
     act: &Act,
 ) -> (Vec<Event>, Finish, String) {
-    let done = letter(sender, index, act).and_then(|letter| {
+    let done = letter(state, sender, index, act).and_then(|letter| {
         check(state, sender, &letter)?;
         match letter.envelope.kind {
             Kind::Response => respond(state, at, sender, &letter),
@@ -62,7 +63,7 @@ pub(super) fn wait(
     (call, index): (&Call, usize),
     act: &Act,
 ) -> Option<(Vec<Event>, String)> {
-    let letter = letter(sender, index, act).ok()?;
+    let letter = letter(state, sender, index, act).ok()?;
     let wait_ms = letter.wait_ms?;
     check(state, sender, &letter).ok()?;
     let (mut events, _) = tell(state, at, sender, &letter).ok()?;
@@ -151,7 +152,12 @@ fn listens(agent: &Agent, channel: Option<&str>) -> bool {
     !agent.retired && channel.is_none_or(|name| agent.spec.channels.iter().any(|own| own == name))
 }
 
-fn letter<'a>((id, session): Named<'_>, index: usize, act: &'a Act) -> Result<Letter<'a>, String> {
+fn letter<'a>(
+    state: &State,
+    (id, session): Named<'_>,
+    index: usize,
+    act: &'a Act,
+) -> Result<Letter<'a>, String> {
     let Act::SendMessage { to, content, kind, priority, reply_to, wait_ms, approved, issues } = act else {
         return Err("not a send_message".to_owned());
     };
@@ -192,6 +198,7 @@ fn letter<'a>((id, session): Named<'_>, index: usize, act: &'a Act) -> Result<Le
         issues: issues.clone(),
         awaited: wait_ms.is_some(),
         cause: Some(root(id, session).clone()),
+        hands: delegation::above(state, session),
     };
     Ok(Letter { to, content, reply_to: reply_to.as_deref(), wait_ms: *wait_ms, envelope })
 }

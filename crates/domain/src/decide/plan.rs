@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use crate::decide::{finish, intake};
+use crate::delegation;
 use crate::event::{Event, Finish};
 use crate::id::{AgentId, SessionId, TaskId, Time};
 use crate::plan::{self, Step};
@@ -69,6 +70,7 @@ fn make(
         let mut spec = task::Spec::new(task, file.clone(), intake::title_of(title));
         spec.parent.clone_from(&session.task);
         spec.properties.insert("requested_by".to_owned(), id.to_string());
+        delegation::bind(session, &mut spec.properties);
         if session.label.counts() {
             spec.properties.insert("label".to_owned(), session.label.to_string());
         }

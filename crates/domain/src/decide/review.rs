@@ -433,7 +433,7 @@ fn spec_of(
     spec.priority = own.and_then(|own| own.spec.priority);
     spec.properties.insert("requested_by".to_owned(), id.to_string());
     spec.properties.extend(written::write(review));
-    if !delegation::members(state, &delegation::chain(state, session)).is_empty() {
+    if !delegation::members(state, &delegation::chain(state, session).all()).is_empty() {
         spec.properties.insert(delegation::CHAIN.to_owned(), review.reviewer.to_string());
     }
     if session.label.counts() {
@@ -497,6 +497,7 @@ fn send_back(
     spec.parent.clone_from(&session.task);
     spec.properties.insert("requested_by".to_owned(), id.to_string());
     spec.properties.insert(workspace::CONTINUES.to_owned(), review.id.to_string());
+    delegation::bind(session, &mut spec.properties);
     if session.label.counts() {
         spec.properties.insert("label".to_owned(), session.label.to_string());
     }

@@ -4,11 +4,11 @@ use crate::approval::{Request, Risk};
 use crate::decide::{
     budget, delegate, finish, inside, locks, messages, moves, moves_from, plan, review, said, spawn,
 };
-use crate::delegation;
+use crate::delegation::{self, Hands};
 use crate::event::{Bill, Event, Finish};
 use crate::evidence::Evidence;
 use crate::gate::{self, Asker, Ruling, Verdict};
-use crate::id::{AgentId, ApprovalId, CallId, MessageId, SessionId, Ticket, Time};
+use crate::id::{ApprovalId, CallId, MessageId, SessionId, Ticket, Time};
 use crate::input::Failure;
 use crate::label::{self, Label};
 use crate::lifecycle::Lifecycle;
@@ -105,8 +105,9 @@ fn gate_call(
     let role = state.terms(session).role(&spec.role);
     let task = session.task.as_ref().and_then(|t| state.tasks.get(t));
     let approval_required = task.is_some_and(|t| t.spec.approval_required);
-    let came_through = delegation::chain(state, session);
-    let mut above = delegation::members(state, &came_through);
+    let hands = delegation::chain(state, session);
+    let all = hands.all();
+    let mut above = delegation::members(state, &all);
     if spec != &agent.spec || role != state.role(&spec.role) {
         // It goes on as it began, but what was taken from the agent since is taken from it too.
         above.push(delegation::member(state, &session.agent));
@@ -130,8 +131,7 @@ fn gate_call(
             settle(events, id, session, rest, None)
         }
         (Verdict::Allow, None) | (Verdict::Allow | Verdict::Ask { .. }, Some(_)) if is_inside => {
-            let (more, waits) =
-                carry_out(state, at, (id, session), (&pending.call, index), act, &came_through);
+            let (more, waits) = carry_out(state, at, (id, session), (&pending.call, index), act, &hands);
             events.extend(more);
             // Who ends what it works for itself has ended with it.
             if spawn::stopped_by(&events).contains(id) {
@@ -205,10 +205,10 @@ fn carry_out(
     (id, session): (&SessionId, &Session),
     (call, index): (&Call, usize),
     act: &Act,
-    chain: &[AgentId],
+    hands: &Hands,
 ) -> (Vec<Event>, Option<String>) {
     if act.tool() == delegation::TOOL {
-        return delegate::perform(state, at, (id, session), call, chain);
+        return delegate::perform(state, at, (id, session), call, hands);
     }
     if let Some(done) = locks::perform(state, at, id, call, act) {
         return done;
@@ -220,7 +220,7 @@ fn carry_out(
         Act::SendMessage { .. } => messages::send(state, at, (id, session), index, act),
         Act::CreatePlan { tasks } => plan::perform(state, (id, session), tasks),
         Act::ApproveWork { approved, issues } => review::perform(state, at, (id, session), *approved, issues),
-        Act::SpawnAgent { .. } => spawn::perform(state, at, (id, session), index, act, chain),
+        Act::SpawnAgent { .. } => spawn::perform(state, at, (id, session), index, act, &hands.all()),
         Act::TerminateAgent { .. } => spawn::end_asked(state, at, (id, session), act),
         act => inside::perform(state, at, id, session, act),
     };

@@ -209,7 +209,7 @@ fn each_row_of_the_decision_matrix() {
         prepare(&mut home);
         let chain: Vec<AgentId> = chain.iter().map(|id| AgentId::new(*id)).collect();
         let target = AgentId::new(target);
-        let request = Request { chain: &chain, target: &target, tag, provider: None };
+        let request = Request { chain: &chain, target: &target, tag, beside: &[], provider: None };
         match (check(&home.state, &request), expected) {
             (Verdict::Reject(rejected), Err(words)) => {
                 assert!(rejected.to_string().starts_with(words), "{name}: {rejected}");
@@ -223,7 +223,13 @@ fn each_row_of_the_decision_matrix() {
 fn a_provider_without_budget_is_waited_for_after_all_other_checks() {
     let home = team();
     let (chain, target) = (vec![AgentId::new("executor-001")], AgentId::new("executor-002"));
-    let request = Request { chain: &chain, target: &target, tag: "ops:check", provider: Some("no tokens") };
+    let request = Request {
+        chain: &chain,
+        target: &target,
+        tag: "ops:check",
+        beside: &[],
+        provider: Some("no tokens"),
+    };
     assert_eq!(check(&home.state, &request), Verdict::BackOff { reason: "no tokens".to_owned() });
     let other = Request { tag: "code:write", ..request };
     assert!(matches!(check(&home.state, &other), Verdict::Reject(_)));

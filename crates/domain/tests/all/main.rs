@@ -7,6 +7,7 @@ mod home;
 
 mod answers;
 mod approvals;
+mod behalf;
 mod budgets;
 mod bus;
 mod chance;

@@ -7,7 +7,7 @@ use domain::approval::{Answer, Outcome, Request, Risk};
 use domain::budget::charge::{Raise, Sum};
 use domain::budget::{Cap, Hold, Payer};
 use domain::context::{Access, Pass};
-use domain::delegation::{Delegation, Status};
+use domain::delegation::{Delegation, Hands, Status};
 use domain::event::{Bill, Event, Finish, Found, FoundCall, Tail};
 use domain::evidence::Evidence;
 use domain::id::{
@@ -551,16 +551,23 @@ fn messages() -> Vec<Event> {
         issues: vec!["no test".to_owned()],
         awaited: true,
         cause: Some(session()),
+        hands: Default::default(),
     };
     let sent =
         Message { envelope: Some(Box::new(envelope)), ..message(Speaker::User, "agent:coder-001", "no") };
     let envelope = Envelope { channel: Some("ops".to_owned()), ..Envelope::default() };
     let on_channel = Message { envelope: Some(Box::new(envelope)), ..said.clone() };
+    let coder = AgentId::new("coder-001");
+    let hands = Hands { chain: vec![me(), coder], beside: vec![AgentId::new("planner-001")] };
+    let envelope = Envelope { hands, ..Envelope::default() };
+    let for_a_chain =
+        Message { envelope: Some(Box::new(envelope)), ..message(Speaker::User, "agent:coder-001", "look") };
     vec![
         Event::MessageAdded { session: session(), message: said.clone(), asker: None, in_file: true },
         Event::MessageAdded { session: session(), message: said, asker: Some(session()), in_file: false },
         Event::MessageAdded { session: session(), message: sent, asker: None, in_file: false },
         Event::MessageAdded { session: session(), message: on_channel, asker: None, in_file: false },
+        Event::MessageAdded { session: session(), message: for_a_chain, asker: None, in_file: false },
     ]
 }
 

@@ -99,6 +99,7 @@ fn envelope_keys(envelope: &Envelope) -> Vec<(&'static str, Written)> {
         issues,
         awaited,
         cause: _,
+        hands: _,
     } = envelope;
     let text = |text: &str| Written::Text(text.to_owned());
     let mut keys = vec![("type", text(kind.as_str()))];

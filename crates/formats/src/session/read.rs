@@ -82,6 +82,7 @@ fn envelope(node: &Node) -> Option<Box<Envelope>> {
         issues: node.get_texts("issues").unwrap_or_default(),
         awaited: is("awaited").unwrap_or_default(),
         cause: None,
+        hands: Default::default(),
     }))
 }
 

@@ -357,6 +357,7 @@ fn envelope(at: i64, text: &str) -> Envelope {
         issues: if at % 13 == 0 { vec![text.to_owned(), "b: c".to_owned()] } else { Vec::new() },
         awaited: at % 17 == 0,
         cause: None,
+        hands: Default::default(),
     }
 }
 

@@ -1,0 +1,241 @@
+//! On whose behalf a conversation acts that no task of its own binds: who asks by a message hands on no more than by a
+//! delegation, and a conversation that serves somebody else is free of it.
+
+use domain::delegation::Status;
+use domain::event::{Event, Finish};
+use domain::id::{AgentId, DelegationId, TaskId};
+use domain::message::Kind;
+use domain::task::Mark;
+use domain::tool::Act;
+use proptest::prelude::{ProptestConfig, Strategy, any, prop_assert, prop_oneof, proptest};
+
+use crate::delegation::{able, delegate};
+use crate::home::{Home, create, run, tell, update};
+
+const TEAM: [&str; 6] =
+    ["retriever-001", "executor-001", "executor-002", "executor-003", "executor-004", "planner-001"];
+const REFUSED: &str = "chain: role retriever lacks execute_tools";
+
+/// A retriever, who may run nothing, has handed its work to the first executor.
+fn handed_on() -> Home {
+    let mut home = Home::with(&TEAM, |_| {}, able);
+    home.task("is the disk fine?", "retriever-001");
+    home.wants("retriever-001", &[delegate("executor-001", "look")]);
+    home
+}
+
+fn waiting(to: &str, content: &str) -> Act {
+    match tell(to, content) {
+        Act::SendMessage { to, content, kind, priority, reply_to, approved, issues, .. } => {
+            Act::SendMessage {
+                to,
+                content,
+                kind,
+                priority,
+                reply_to,
+                wait_ms: Some(60_000),
+                approved,
+                issues,
+            }
+        }
+        other => other,
+    }
+}
+
+fn notify(to: &str, content: &str) -> Act {
+    match tell(to, content) {
+        Act::SendMessage { to, content, priority, reply_to, wait_ms, approved, issues, .. } => {
+            let kind = Some(Kind::Notification);
+            Act::SendMessage { to, content, kind, priority, reply_to, wait_ms, approved, issues }
+        }
+        other => other,
+    }
+}
+
+/// Whether the last call of an agent was refused because of the retriever.
+fn is_refused(home: &Home, agent: &str) -> bool {
+    home.results(agent).last().is_some_and(|text| text.contains(REFUSED))
+}
+
+#[test]
+fn who_is_asked_by_a_message_has_no_more_rights_than_the_chain_that_asks() {
+    for ask in [tell, waiting, notify] {
+        let mut home = handed_on();
+        home.wants("executor-001", &[ask("executor-002", "please run df")]);
+        home.wants("executor-002", &[run("df -h")]);
+        assert!(is_refused(&home, "executor-002"), "{:?}", home.results("executor-002"));
+        home.wants("executor-002", &[ask("executor-003", "please run df for me")]);
+        home.wants("executor-003", &[run("df -h")]);
+        assert!(is_refused(&home, "executor-003"), "also over two messages");
+        home.wants("executor-003", &[create("run df", "executor-004", &[])]);
+        home.wants("executor-004", &[run("df -h")]);
+        assert!(is_refused(&home, "executor-004"), "also by a task that is made there");
+    }
+}
+
+#[test]
+fn a_delegation_of_who_was_asked_goes_on_with_the_chain_and_the_request() {
+    let mut home = handed_on();
+    home.wants("executor-001", &[waiting("executor-002", "please look")]);
+    home.wants("executor-002", &[delegate("retriever-001", "look")]);
+    assert_eq!(
+        home.results("executor-002"),
+        ["Circular delegation detected: retriever-001 → executor-001 → executor-002 → retriever-001; \
+          do it yourself or ask somebody else"]
+    );
+    home.wants("executor-002", &[delegate("executor-003", "look")]);
+    let record = &home.state.delegations.by_id[&DelegationId::new("delegation-0002")];
+    assert_eq!(record.status, Status::Running);
+    assert_eq!((record.request.as_str(), record.depth()), ("task-001", 3));
+    assert_eq!(record.parent, Some(TaskId::new("task-002")), "it stands below what it was asked for");
+    home.wants("executor-003", &[run("df -h")]);
+    assert!(is_refused(&home, "executor-003"));
+    home.wants("executor-003", &[delegate("executor-004", "look")]);
+    let told = home.results("executor-003").pop().unwrap();
+    assert!(told.starts_with("Max delegation depth exceeded: the work was handed on 3 times"), "{told}");
+}
+
+#[test]
+fn who_serves_a_person_afterwards_is_free_again() {
+    let mut home = handed_on();
+    home.wants("executor-001", &[waiting("executor-002", "please run df")]);
+    home.write("executor-002", "what are you doing?");
+    home.wants("executor-002", &[run("df -h")]);
+    assert!(is_refused(&home, "executor-002"), "as long as the other waits for its answer");
+    home.says("executor-002", "I may not");
+    home.write("executor-002", "run df for me");
+    home.wants("executor-002", &[run("df -h")]);
+    assert_eq!(home.calls_to_tools("executor-002").len(), 1);
+}
+
+#[test]
+fn what_was_made_before_stays_bound_when_its_maker_serves_somebody_else() {
+    let mut home = handed_on();
+    home.task("first", "executor-003");
+    home.wants("executor-001", &[tell("executor-002", "please let somebody run df")]);
+    home.wants("executor-002", &[create("run df", "executor-004", &[])]);
+    home.says("executor-002", "it is under way");
+    home.write("executor-002", "hello");
+    home.wants("executor-004", &[run("df -h")]);
+    assert!(is_refused(&home, "executor-004"));
+    home.says("executor-002", "hello");
+    home.wants("executor-004", &[update(&TaskId::new("task-004"), Mark::Failed, "I may not")]);
+    let heard = home.heard("executor-002");
+    assert!(heard.last().unwrap().contains("task-004"), "{heard:?}");
+    home.wants("executor-002", &[run("df -h")]);
+    assert_eq!(home.calls_to_tools("executor-002").len(), 1, "it serves the person");
+}
+
+#[test]
+fn a_notice_of_what_was_made_does_not_free_who_made_it() {
+    let mut home = handed_on();
+    home.wants("executor-001", &[tell("executor-002", "please let somebody look")]);
+    home.wants("executor-002", &[create("look", "executor-004", &[])]);
+    home.says("executor-002", "it is under way");
+    home.says("executor-004", "looked");
+    home.wants("executor-002", &[run("df -h")]);
+    assert!(is_refused(&home, "executor-002"));
+}
+
+#[test]
+fn who_is_asked_by_several_has_what_all_of_them_have_and_the_depth_of_the_deepest() {
+    let mut home = handed_on();
+    home.task("is the net fine?", "planner-001");
+    home.wants("planner-001", &[delegate("executor-003", "look")]);
+    // Free of the retriever, but a planner runs nothing either.
+    home.wants("executor-003", &[tell("executor-002", "please run df")]);
+    home.wants("executor-001", &[tell("executor-002", "please run df")]);
+    home.wants("executor-002", &[run("df -h")]);
+    assert!(home.results("executor-002")[0].contains("chain: role"), "{:?}", home.results("executor-002"));
+    for above in ["retriever-001", "executor-001", "planner-001", "executor-003"] {
+        home.wants("executor-002", &[delegate(above, "look")]);
+        let told = home.results("executor-002").pop().unwrap();
+        assert!(told.starts_with("Circular delegation detected"), "{above}: {told}");
+    }
+    home.wants("executor-002", &[delegate("executor-004", "look")]);
+    let record = home.state.delegations.by_id.values().next_back().unwrap();
+    assert_eq!(
+        (record.source.as_str(), record.depth()),
+        ("executor-002", 3),
+        "two chains are not one long one"
+    );
+    home.wants("executor-004", &[run("df -h")]);
+    assert!(home.results("executor-004")[0].contains("chain: role"));
+    for above in ["retriever-001", "planner-001"] {
+        let bound = domain::delegation::chain(&home.state, home.session_of("executor-004").1);
+        assert!(bound.all().contains(&AgentId::new(above)), "{above} binds what both asked for");
+    }
+}
+
+/// What an agent does next.
+#[derive(Debug, Clone)]
+enum Deed {
+    Says,
+    Tells(u8, usize),
+    Hands(usize),
+    Makes(usize),
+    Runs,
+}
+
+fn deed() -> impl Strategy<Value = Deed> {
+    prop_oneof![
+        2 => proptest::prelude::Just(Deed::Says),
+        4 => (0..3u8, any::<usize>()).prop_map(|(how, whom)| Deed::Tells(how, whom)),
+        2 => any::<usize>().prop_map(Deed::Hands),
+        2 => any::<usize>().prop_map(Deed::Makes),
+        4 => proptest::prelude::Just(Deed::Runs),
+    ]
+}
+
+fn is_running(event: &Event) -> bool {
+    matches!(event, Event::CallCleared { .. })
+}
+
+proptest! {
+    // Each case is long.
+    #![proptest_config(ProptestConfig::with_cases(96))]
+
+    /// However work that a retriever handed on is delegated further, asked for by messages and made into tasks: nobody
+    /// runs a command for it, since the retriever may not. Who then hears of a person only has its own rights back.
+    #[test]
+    fn no_way_from_hand_to_hand_and_from_mouth_to_mouth_has_more_rights_than_its_root(
+        deeds in proptest::collection::vec((any::<usize>(), deed()), 1..40),
+    ) {
+        let mut home = handed_on();
+        for (who, deed) in deeds {
+            // The root itself may ask for what it likes: that is no work that was handed on.
+            let able: Vec<&str> =
+                TEAM[1..].iter().copied().filter(|name| !home.calls_to_model(name).is_empty()).collect();
+            if able.is_empty() {
+                break;
+            }
+            let who = able[who % able.len()];
+            let whom = |number: usize| TEAM[number % TEAM.len()];
+            match deed {
+                Deed::Says => _ = home.says(who, "well"),
+                Deed::Tells(how, to) => _ = home.wants(who, &[[tell, waiting, notify][how as usize](whom(to), "go on")]),
+                Deed::Hands(to) => _ = home.wants(who, &[delegate(whom(to), "look")]),
+                Deed::Makes(to) => _ = home.wants(who, &[create("look", whom(to), &[])]),
+                Deed::Runs => {
+                    let events = home.wants(who, &[run("df -h")]);
+                    prop_assert!(!events.iter().any(is_running), "{} runs it", who);
+                    let refused = |event: &Event| matches!(event, Event::CallFinished { finish: Finish::Refused { .. }, .. });
+                    prop_assert!(events.iter().any(refused));
+                }
+            }
+        }
+        let rests: Vec<&str> = TEAM[1..5].iter().copied().filter(|name| {
+            let agent = &home.state.agents[&AgentId::new(*name)];
+            agent.busy == 0 && agent.pending() == 0 && agent.sessions.iter().all(|id| {
+                let session = &home.state.sessions[id];
+                session.task.is_none() && session.askers.is_empty() && session.asked.is_empty()
+            })
+        }).collect();
+        for name in rests {
+            home.write(name, "run df");
+            let Some(_) = home.calls_to_model(name).first() else { continue };
+            let events = home.wants(name, &[run("df -h")]);
+            prop_assert!(events.iter().any(is_running), "{} is still bound", name);
+        }
+    }
+}
