@@ -55,6 +55,9 @@ fn withhold(state: &State, events: &mut [Event]) {
                 if agent.is_some_and(|agent| !message.label.readers.include(agent)) {
                     message.content =
                         format!("withheld: these words are for others to see ({})", message.label);
+                    if let Some(envelope) = &mut message.envelope {
+                        envelope.issues.clear();
+                    }
                     message.label = Label::team();
                 }
             }

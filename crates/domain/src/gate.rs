@@ -197,6 +197,13 @@ fn may_reach(label: &Label, act: &Act) -> Result<(), (String, String)> {
         Act::SpawnAgent { .. } if label.readers != Readers::Home => {
             Err((readers, format!("what was read here is not for a new agent to see ({label})")))
         }
+        // So does why somebody was ended, and whoever waited for an answer is told.
+        Act::TerminateAgent { reason, .. } if label.readers != Readers::Home && !reason.trim().is_empty() => {
+            Err((
+                readers,
+                format!("what was read here is not for all who are told the reason ({label}); leave it out"),
+            ))
+        }
         Act::ContextGet { context: name, .. } | Act::ContextPut { context: name, .. }
             if !context::is_name(name) =>
         {

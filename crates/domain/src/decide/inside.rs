@@ -8,6 +8,7 @@ use crate::delegation;
 use crate::event::{Event, Finish};
 use crate::evidence::Evidence;
 use crate::id::{SessionId, TaskId, Time};
+use crate::label::Readers;
 use crate::plan;
 use crate::refused::Refused;
 use crate::route::route;
@@ -199,6 +200,14 @@ fn update(
     if plan::is_hold(state, task) && !(only_ends && matches!(status, Some(Mark::Failed | Mark::Cancelled))) {
         return Err(format!(
             "{which} is for a person to answer; all you can do is to give the plan up: cancelled"
+        ));
+    }
+    // The file of its own task gets the label with the result; a title, and what others work on, has none.
+    let tells = title.is_some() || (result.is_some() && !own);
+    if tells && session.label.readers != Readers::Home {
+        return Err(format!(
+            "refused by trust.secret: what was read here is not for all who see {which} ({}); leave out title and result",
+            session.label
         ));
     }
     let mut events = Vec::new();

@@ -355,3 +355,96 @@ fn what_only_some_may_see_reaches_nobody_else() {
     let results = home.results("executor-001");
     assert!(results[0].starts_with("withheld: memory/pay/june.md"), "{results:?}");
 }
+
+/// The boss of a child that others wait for has read what only the boss may see.
+fn boss_who_knows() -> (Home, String) {
+    let secret = BTreeMap::from([("memory/pay/*".to_owned(), vec![AgentId::new("boss-001")])]);
+    let mut home = Home::with(
+        &["boss-001", "executor-001", "executor-002"],
+        |settings| {
+            let permissions = domain::role::Permission::ALL.into();
+            let role = domain::role::Role { permissions, tools: vec!["*".to_owned()] };
+            settings.roles.insert("boss".to_owned(), role);
+            settings.trust.secret = secret;
+        },
+        |spec| spec.responsibilities = vec!["ops:*".to_owned()],
+    );
+    home.task("Mind the pay", "boss-001");
+    let spawn = Act::SpawnAgent {
+        role: "executor".to_owned(),
+        name: None,
+        goal: "Look".to_owned(),
+        responsibilities: vec!["ops:*".to_owned()],
+    };
+    home.wants("boss-001", &[spawn]);
+    let is_new = |id: &&AgentId| id.as_str().starts_with("executor-") && id.as_str().len() > 12;
+    let child = home.state.agents.keys().find(is_new).unwrap().to_string();
+    home.task("ask", "executor-001");
+    home.wants("executor-001", &[tell(&child, "how far are you?")]);
+    home.wants("boss-001", &[read("memory/pay/june.md")]);
+    ends(&mut home, "boss-001", true, &["memory/pay/june.md"], &[]);
+    (home, child)
+}
+
+fn nobody_knows(home: &Home) {
+    for agent in ["executor-001", "executor-002"] {
+        let got = [home.heard(agent), home.results(agent)].concat();
+        assert!(got.iter().all(|text| !text.contains("4242")), "{agent}: {got:?}");
+    }
+    nothing_is_written(home);
+}
+
+#[test]
+fn what_only_some_may_see_is_no_reason_that_others_are_told() {
+    let (mut home, child) = boss_who_knows();
+    let terminate =
+        |reason: &str| Act::TerminateAgent { agent: AgentId::new(child.as_str()), reason: reason.to_owned() };
+    let events = home.wants("boss-001", &[terminate("the pay is 4242")]);
+    assert!(line(&events).contains("call_finished:refused"), "{}", line(&events));
+    nobody_knows(&home);
+    home.wants("boss-001", &[terminate("")]);
+    assert!(home.state.agents[&AgentId::new(child.as_str())].terminated.is_some(), "without words it may");
+    let heard = home.heard("executor-001");
+    assert!(heard.last().unwrap().contains("was terminated by agent:boss-001"), "{heard:?}");
+}
+
+#[test]
+fn what_only_some_may_see_does_not_stand_in_the_tasks_of_others() {
+    let (mut home, _) = boss_who_knows();
+    home.wants("boss-001", &[create("look", "executor-002", &[])]);
+    assert!(home.results("boss-001").last().unwrap().contains("may not see"));
+    // Made before, for somebody else.
+    let mut home = secretive();
+    home.task("sum up", "finance-001");
+    home.wants("finance-001", &[create("look", "executor-001", &[])]);
+    home.wants("finance-001", &[read("memory/pay/june.md")]);
+    ends(&mut home, "finance-001", true, &["memory/pay/june.md"], &[]);
+    let part = TaskId::new("task-002");
+    home.wants("finance-001", &[crate::home::update(&part, domain::task::Mark::Failed, "june was 4242")]);
+    let told = home.results("finance-001").pop().unwrap();
+    assert!(told.starts_with("refused by trust.secret"), "{told}");
+    nothing_is_written(&home);
+    let own = TaskId::new("task-001");
+    home.wants(
+        "finance-001",
+        &[Act::UpdateTask {
+            id: part.clone(),
+            status: Some(domain::task::Mark::Cancelled),
+            result: None,
+            title: None,
+            assignee: None,
+            priority: None,
+            depends_on: None,
+        }],
+    );
+    assert!(home.end(&part).is_some(), "without words it may");
+    home.wants("finance-001", &[crate::home::update(&own, domain::task::Mark::Done, "june was 4242")]);
+    assert!(home.end(&own).is_some(), "its own result has the label");
+    assert!(!home.get(&own).label.readers.include(&AgentId::new("executor-001")));
+}
+
+fn nothing_is_written(home: &Home) {
+    assert!(
+        home.state.tasks.values().all(|task| !format!("{:?}{}", task.spec, task.result).contains("4242"))
+    );
+}
