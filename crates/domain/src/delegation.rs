@@ -9,6 +9,7 @@ use crate::agent;
 use crate::apply::{RESULT_BYTES_MAX, cut};
 use crate::context::{Link, Pass};
 use crate::event::Event;
+use crate::gate;
 use crate::id::{AgentId, CallId, DelegationId, SessionId, TaskId, Time};
 use crate::role::{Role, glob};
 use crate::settings::WhenFull;
@@ -395,6 +396,18 @@ impl Rejected {
     }
 }
 
+/// Why a text is no kind of work: it stands in tables and files, one to a line, and people read it there.
+pub(crate) fn check_tag(tag: &str) -> Result<(), String> {
+    let hidden = tag.chars().find(|c| c.is_control()).or_else(|| gate::hidden_character(tag));
+    match hidden {
+        Some(c) => Err(format!(
+            "{tag:?} is no tag: a tag is one line of characters that can be seen, and {:?} is none; use one like ops:check",
+            c.to_string()
+        )),
+        None => Ok(()),
+    }
+}
+
 /// The eight checks, in their order: who may, to whom, which work (twice), how deep, no circle, room, provider.
 pub fn check(state: &State, request: &Request<'_>) -> Verdict {
     let Request { chain, beside, target, tag, provider } = *request;
@@ -457,7 +470,7 @@ fn room(state: &State, agent: &Agent, provider: Option<&str>) -> Verdict {
     };
     match state.settings.limits.delegation_when_full {
         WhenFull::Reject if !is_free => return full("limits.delegation_when_full: reject"),
-        WhenFull::Queue if !is_free && !agent.has_place() => {
+        WhenFull::Queue if !is_free && !agent.has_room() => {
             return full("max_pending_queue");
         }
         WhenFull::Queue | WhenFull::Reject => {}

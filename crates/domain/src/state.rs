@@ -651,6 +651,14 @@ impl Agent {
     pub fn has_place(&self) -> bool {
         self.waiting < self.spec.permissions.concurrency.max_pending_queue
     }
+
+    /// Whether it takes one more task: there is a place in its queue, or will be as soon as who waits has its free slots.
+    pub fn has_room(&self) -> bool {
+        let concurrency = &self.spec.permissions.concurrency;
+        let most = concurrency.max_parallel_tasks.saturating_add(concurrency.max_pending_queue) as usize;
+        let taken = self.busy as usize + self.queue.len().max(self.waiting as usize) + self.backlog.len();
+        self.has_place() || taken < most
+    }
 }
 
 impl Task {

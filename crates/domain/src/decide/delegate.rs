@@ -39,6 +39,9 @@ pub(super) fn perform(
     if text.trim().is_empty() {
         return ended(Finish::Failed, "the task is empty; say what is to be done".to_owned());
     }
+    if let Err(why) = delegation::check_tag(tag) {
+        return ended(Finish::Failed, why);
+    }
     let Hands { chain, beside } = hands;
     let chain_on: Vec<AgentId> = chain.iter().chain([to]).cloned().collect();
     let on = Hands { chain: chain_on.clone(), beside: beside.clone() };
@@ -74,7 +77,8 @@ pub(super) fn perform(
     };
     // Found in the files, without a journal: the other agent went on, and may have come to an end.
     if let Some((made, end)) = made.and_then(|task| Some((task, task.end()?))) {
-        let (finish, text) = words(to, &made.spec.id, end, &made.result);
+        let (finish, text) =
+            words(made.spec.assignee.as_ref().unwrap_or(to), &made.spec.id, end, &made.result);
         return ended(finish, text);
     }
     let task = made.map_or_else(|| spec.id.clone(), |made| made.spec.id.clone());
@@ -207,19 +211,21 @@ fn answer_to(
         return None;
     }
     let label = finish::label_of_result(state, task);
-    let (finish, text) = words(&delegation.target, &task.spec.id, end, result_text);
+    // A person may have given the work to somebody else meanwhile.
+    let doer = task.spec.assignee.as_ref().unwrap_or(&delegation.target);
+    let (finish, text) = words(doer, &task.spec.id, end, result_text);
     let message = Message { label, ..result(at, &delegation.call, text) };
     Some(Event::CallFinished { session: delegation.session.clone(), finish, message, wrote: Vec::new() })
 }
 
-fn words(target: &AgentId, task: &TaskId, end: End, text: &str) -> (Finish, String) {
+fn words(doer: &AgentId, task: &TaskId, end: End, text: &str) -> (Finish, String) {
     let (finish, word) = match end {
         End::Done => (Finish::Done, "has done"),
         End::Failed => (Finish::Failed, "could not do"),
         End::Cancelled => (Finish::Failed, "no longer does, because it was cancelled,"),
     };
     let said = if text.is_empty() { "nothing was said about it" } else { text };
-    (finish, format!("{target} {word} {task}: {said}"))
+    (finish, format!("{doer} {word} {task}: {said}"))
 }
 
 /// Ends what the calls of a session wait for: nobody will hear of it any more.

@@ -96,6 +96,7 @@ fn create(
     if title.trim().is_empty() || title.contains('\n') {
         return Err("the title must be one line that is not empty".to_owned());
     }
+    tags.iter().chain(tag).try_for_each(|tag| delegation::check_tag(tag))?;
     if let Some(agent) = assignee.as_ref().filter(|a| a.as_str() != "human")
         && state.employed(agent).is_none()
     {

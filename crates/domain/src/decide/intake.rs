@@ -205,7 +205,7 @@ pub(super) fn check_queue(state: &State, spec: &task::Spec) -> Result<(), Refuse
         return Ok(());
     }
     match spec.assignee.as_ref().and_then(|agent| state.agents.get(agent)) {
-        Some(agent) if !agent.has_place() => {
+        Some(agent) if !agent.has_room() => {
             Err(Refused::QueueFull { agent: agent.spec.id.clone(), waiting: agent.waiting() })
         }
         Some(_) | None => Ok(()),

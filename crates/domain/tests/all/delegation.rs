@@ -658,6 +658,61 @@ fn who_is_given_delegated_work_later_gets_nothing_along() {
 }
 
 #[test]
+fn who_asked_is_told_the_name_of_who_did_it() {
+    let mut home = team();
+    home.task("is the disk fine?", "executor-001");
+    home.wants("executor-001", &[delegate("executor-002", "look")]);
+    let mut spec = home.get(&id("task-002")).spec.clone();
+    spec.assignee = Some(AgentId::new("executor-003"));
+    home.give(Input::TaskRead { spec: Box::new(spec), mark: Mark::Running, result: String::new() });
+    home.says("executor-003", "92 % full");
+    assert_eq!(home.results("executor-001"), ["executor-003 has done task-002: 92 % full"]);
+}
+
+#[test]
+fn a_tag_is_one_line_that_can_be_seen() {
+    for tag in ["ops:a\n chain: executor-003", "ops:\u{202e}a", "ops:\u{7}", "ops:a\u{2028}b"] {
+        let mut home = team();
+        home.task("is the disk fine?", "executor-001");
+        let made = match create("look", "executor-002", &[]) {
+            Act::CreateTask {
+                title,
+                description,
+                assignee,
+                depends_on,
+                parent,
+                tags,
+                priority,
+                approval_required,
+                done_when,
+                ..
+            } => {
+                let tag = Some(tag.to_owned());
+                Act::CreateTask {
+                    title,
+                    description,
+                    assignee,
+                    depends_on,
+                    parent,
+                    tags,
+                    tag,
+                    priority,
+                    approval_required,
+                    done_when,
+                }
+            }
+            other => other,
+        };
+        home.wants("executor-001", &[delegate_with("executor-002", tag, "look", None), made]);
+        let told = home.results("executor-001");
+        let says =
+            |text: &String| text.contains("is no tag: a tag is one line of characters that can be seen");
+        assert!(told.len() == 2 && told.iter().all(says), "{told:?}");
+        assert_eq!(home.state.tasks.len(), 1);
+    }
+}
+
+#[test]
 fn what_is_made_for_delegated_work_gets_nothing_along_and_each_hand_names_anew() {
     let mut home = team();
     home.task("is the disk fine?", "executor-001");

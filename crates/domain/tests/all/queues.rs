@@ -134,6 +134,26 @@ fn a_persons_task_waits_as_long_as_it_takes_unless_the_agent_says_how_long() {
 }
 
 #[test]
+fn a_burst_gets_all_slots_that_are_free_and_all_places_of_the_queue() {
+    for (slots, places) in [(1, 1), (2, 3), (3, 1)] {
+        for create_tasks in [false, true] {
+            let mut home = narrow(places);
+            change(&mut home, |spec| spec.permissions.concurrency.max_parallel_tasks = slots);
+            home.task("plan", "planner-001");
+            let act = |number: u32| match create_tasks {
+                true => create(&format!("look {number}"), "executor-001", &[]),
+                false => delegate(&format!("look {number}")),
+            };
+            let acts: Vec<Act> = (0..7).map(act).collect();
+            home.wants("planner-001", &acts);
+            assert_eq!(home.state.tasks.len() as u32 - 1, slots + places, "{slots} and {places}");
+            assert_eq!((executor(&home).busy, executor(&home).waiting()), (slots, places));
+            assert_eq!(executor(&home).backlog(), 0);
+        }
+    }
+}
+
+#[test]
 fn a_changed_bound_holds_at_once() {
     let mut home = narrow(4);
     for letter in ['C', 'C', 'A', 'E', 'C', 'C'] {
