@@ -5,7 +5,7 @@ use std::path::Path;
 
 use adapters::tools::contexts::{Grants, Store, view};
 use domain::agent::Spec;
-use domain::context::{Access, Acl, Asker, Denied, Grant, Grantee, acl_path, is_name};
+use domain::context::{Access, Acl, Asker, Denied, Grant, Grantee, Hidden, acl_path, is_name};
 use domain::id::{AgentId, Time};
 use domain::role;
 use formats::acl::{self, Unchanged};
@@ -183,12 +183,25 @@ fn show(home: &Path, store: &Store, name: &str, by: Option<&str>, out: &Out) -> 
 
 fn give(store: &Store, name: &str, grant: &Grant, out: &Out) -> anyhow::Result<Exit> {
     known(store, name)?;
+    if let Some(field) = grant.redact.iter().find(|field| field.split('.').any(str::is_empty)) {
+        let help = "write the names of fields with a dot in between, such as customer.email";
+        return Err(fail(Exit::Usage, format!("{field:?} names no field"), help));
+    }
     let is_text = store.content(name).ok().flatten().is_some_and(|content| !content.is_json());
     if is_text && !grant.redact.is_empty() {
         let message = format!("contexts/{name}.md is text, and fields of a text cannot be hidden");
         return Err(fail(Exit::Usage, message, "leave --redact out, or keep the context as JSON"));
     }
     change(store, name, |path, text| acl::give(path, text, grant), out)?;
+    let content = store.content(name).ok().flatten().filter(|content| content.is_json());
+    if let Some(value) = content.and_then(|content| serde_json::from_str::<Value>(&content.text).ok()) {
+        for field in grant.redact.iter().filter(|field| !Hidden::fits(field, &value)) {
+            out.say(format!(
+                "warning: {} fits nothing in contexts/{name}.json as it is now, so it hides nothing",
+                text::line(field)
+            ));
+        }
+    }
     told(name, &format!("{name} is granted: {}", grant_line(grant, home_view::now())), out);
     Ok(Exit::Ok)
 }

@@ -105,7 +105,7 @@ pub fn all(home: &Path) -> Vec<String> {
     }
     found.extend(list(home, "inbox", ".jsonl").into_iter().filter(|path| !path.ends_with("-outbox.jsonl")));
     let grants = list(home, "contexts", ".acl.yaml");
-    let texts = grants.iter().map(|path| path.replace(".acl.yaml", ".md"));
+    let texts = grants.iter().flat_map(|path| [".md", ".json"].map(|end| path.replace(".acl.yaml", end)));
     found.extend(texts.filter(|path| home.join(path).exists()));
     found.extend(grants);
     let settings = super::settings(home);

@@ -211,7 +211,7 @@ fn a_provider_with_a_smaller_window_than_the_settings_say_is_found_out() {
 #[test]
 fn grants_are_checked_with_the_rest_of_the_home() {
     let team = Team::scripted("rules:\n  - answer: Done.\n");
-    team.write("contexts/a.json", "{}");
+    team.write("contexts/a.json", "{\"x\": {\"y\": 1}}");
     team.write("contexts/a.acl.yaml", "grants:\n  - {agent: worker-1, access: read_write, redact: [x.y]}\n");
     team.is_in_order();
     team.write("contexts/b.md", "text");

@@ -151,3 +151,34 @@ fn a_home_is_in_order_after_an_ordinary_termination() {
     up.stop();
     team.is_in_order();
 }
+
+#[test]
+fn a_redaction_means_what_context_get_calls_a_field_or_says_that_it_hides_nothing() {
+    let team = Team::scripted(RULES);
+    let content = r#"{"contacts": [{"email": "a@x"}, {"email": "b@x"}]}"#;
+    team.write("contexts/customers.json", content);
+    let grant = |field: &str| team.synod(&["context", "grant", "customers", "worker-1", "--redact", field]);
+    let seen = || team.fine(&["context", "show", "customers", "--as", "worker-1"]);
+    for (field, first, second) in [
+        ("contacts.0.email", false, true),
+        ("contacts[0].email", false, true),
+        ("contacts.*.email", false, false),
+        ("contacts.email", false, false),
+    ] {
+        let ran = grant(field);
+        assert_eq!((ran.code, ran.stderr.as_str()), (0, ""), "{field}");
+        assert_eq!((seen().contains("a@x"), seen().contains("b@x")), (first, second), "{field}");
+        team.is_in_order();
+    }
+    let ran = grant("contacts.emial");
+    let told = "contacts.emial fits nothing in contexts/customers.json as it is now, so it hides nothing";
+    assert!(ran.code == 0 && ran.stderr.contains(told), "{}", ran.stderr);
+    let ran = team.synod(&["check"]);
+    assert!(ran.stdout.contains("`contacts.emial` fits nothing in the context"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("contexts/customers.acl.yaml:"), "{}", ran.stdout);
+    for field in ["", "..", "card."] {
+        let ran = grant(field);
+        assert_eq!(ran.code, 2, "{}", ran.stderr);
+        assert!(ran.stderr.contains("names no field"), "{}", ran.stderr);
+    }
+}

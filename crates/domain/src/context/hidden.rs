@@ -1,7 +1,7 @@
 //! Fields of a context that somebody does not see: taken out of what is shown, and kept when whoever does not see
 //! them writes. What cannot be kept for certain is refused.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value};
 
@@ -10,7 +10,11 @@ pub const REDACTED: &str = "[redacted]";
 /// The deepest field that is looked for.
 const DEPTH_MAX: usize = 64;
 
-/// Fields that are hidden, as a tree: `a.b` is the field `b` of `a`, in every item where a list comes in between.
+/// Any field, and any item of a list.
+const ANY: &str = "*";
+
+/// Fields that are hidden, as a tree: `a.b` is the field `b` of `a`, in every item where a list comes in between; `a.0.b`
+/// and `a[0].b` are that of its first item only, and `a.*.b` that of every field or item of `a`.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Hidden {
     is_here: bool,
@@ -51,10 +55,56 @@ impl Hidden {
     pub fn of<'a>(fields: impl IntoIterator<Item = &'a str>) -> Self {
         let mut hidden = Self::default();
         for field in fields {
-            let keys = field.split('.').take(DEPTH_MAX);
-            keys.fold(&mut hidden, |here, key| here.below.entry(key.to_owned()).or_default()).is_here = true;
+            hidden.add(field);
+            // A field may be called so; what is meant by brackets is hidden as well.
+            if field.contains('[') {
+                hidden.add(&field.replace('[', ".").replace(']', ""));
+            }
         }
         hidden
+    }
+
+    fn add(&mut self, field: &str) {
+        let keys = field.split('.').take(DEPTH_MAX);
+        keys.fold(self, |here, key| here.below.entry(key.to_owned()).or_default()).is_here = true;
+    }
+
+    /// Whether this field hides something of `value`.
+    pub fn fits(field: &str, value: &Value) -> bool {
+        Self::of([field]).is_in(value)
+    }
+
+    /// What is hidden of a field of this.
+    fn field(&self, key: &str) -> Option<Self> {
+        match (self.below.get(key), self.below.get(ANY)) {
+            (None, None) => None,
+            (Some(one), None) | (None, Some(one)) => Some(one.clone()),
+            (Some(one), Some(other)) => Some(one.clone().with(other)),
+        }
+    }
+
+    /// What is hidden of an item of this: the fields that are hidden in every one, and those of this one.
+    fn item(&self, index: usize) -> Self {
+        let mut item = self.clone();
+        item.below.remove(ANY);
+        match self.field(&index.to_string()) {
+            Some(own) => item.with(&own),
+            None => item,
+        }
+    }
+
+    /// Whether something is hidden of this item because of where it stands.
+    fn is_placed(&self, index: usize, item: &Value) -> bool {
+        self.below.get(&index.to_string()).is_some_and(|own| own.is_in(item))
+    }
+
+    fn with(mut self, other: &Self) -> Self {
+        self.is_here |= other.is_here;
+        for (key, theirs) in &other.below {
+            let ours = self.below.remove(key).unwrap_or_default();
+            self.below.insert(key.clone(), ours.with(theirs));
+        }
+        self
     }
 
     /// Whether nothing is.
@@ -66,10 +116,12 @@ impl Hidden {
     pub fn shown(&self, value: &Value) -> Value {
         match value {
             _ if self.is_here => Value::from(REDACTED),
-            Value::Array(items) => items.iter().map(|item| self.shown(item)).collect(),
+            Value::Array(items) => {
+                items.iter().enumerate().map(|(index, item)| self.item(index).shown(item)).collect()
+            }
             Value::Object(fields) => {
                 let show = |(key, value): (&String, &Value)| {
-                    let shown = self.below.get(key).map_or_else(|| value.clone(), |below| below.shown(value));
+                    let shown = self.field(key).map_or_else(|| value.clone(), |below| below.shown(value));
                     (key.clone(), shown)
                 };
                 Value::Object(fields.iter().map(show).collect())
@@ -84,11 +136,11 @@ impl Hidden {
         self.merge(old, written, &mut Vec::new())
     }
 
-    fn merge<'a>(
-        &'a self,
+    fn merge(
+        &self,
         old: Option<&Value>,
         written: Value,
-        path: &mut Vec<&'a str>,
+        path: &mut Vec<String>,
     ) -> Result<Value, Unmergeable> {
         match (old, written) {
             (old, Value::Object(fields)) if old.is_none_or(|old| old.is_object() || !self.is_in(old)) => {
@@ -100,23 +152,29 @@ impl Hidden {
             (Some(old), _) if self.is_in(old) => Err(Unmergeable::Holds(shown(path))),
             (_, Value::Array(items)) => items
                 .into_iter()
-                .map(|item| self.merge(None, item, path))
+                .enumerate()
+                .map(|(index, item)| self.item(index).merge(None, item, path))
                 .collect::<Result<_, _>>()
                 .map(Value::Array),
             (_, written) => Ok(written),
         }
     }
 
-    fn merge_fields<'a>(
-        &'a self,
+    fn merge_fields(
+        &self,
         old: Option<&Map<String, Value>>,
         mut fields: Map<String, Value>,
-        path: &mut Vec<&'a str>,
+        path: &mut Vec<String>,
     ) -> Result<Map<String, Value>, Unmergeable> {
-        for (key, below) in &self.below {
-            let before = old.and_then(|old| old.get(key));
-            path.push(key);
-            let kept = match (before, fields.remove(key)) {
+        let mut keys: BTreeSet<String> = self.below.keys().cloned().collect();
+        if self.below.contains_key(ANY) {
+            keys.extend(old.into_iter().flat_map(Map::keys).chain(fields.keys()).cloned());
+        }
+        for key in keys {
+            let Some(below) = self.field(&key) else { continue };
+            let before = old.and_then(|old| old.get(&key));
+            path.push(key.clone());
+            let kept = match (before, fields.remove(&key)) {
                 (_, Some(written)) if below.is_here && written != REDACTED => {
                     return Err(Unmergeable::Hidden(shown(path)));
                 }
@@ -130,57 +188,67 @@ impl Hidden {
                 (_, None) => None,
             };
             path.pop();
-            fields.extend(kept.map(|kept| (key.clone(), kept)));
+            fields.extend(kept.map(|kept| (key, kept)));
         }
         Ok(fields)
     }
 
     /// Items are told by what is seen of them. Of those with hidden fields one may have changed in its place; if more
     /// did, nobody could say whose hidden fields belong to which.
-    fn merge_items<'a>(
-        &'a self,
+    fn merge_items(
+        &self,
         old: &[Value],
         items: Vec<Value>,
-        path: &mut Vec<&'a str>,
+        path: &mut Vec<String>,
     ) -> Result<Vec<Value>, Unmergeable> {
         let mut open: Vec<(usize, Value)> =
-            old.iter().enumerate().map(|(index, item)| (index, self.shown(item))).collect();
+            old.iter().enumerate().map(|(index, item)| (index, self.item(index).shown(item))).collect();
         let is_as_long = old.len() == items.len();
         let mut merged: Vec<(Value, bool)> = Vec::with_capacity(items.len());
-        for item in items {
+        for (place, item) in items.into_iter().enumerate() {
             match open.iter().position(|(_, seen)| *seen == item) {
-                Some(found) => merged.push((old[open.remove(found).0].clone(), true)),
+                Some(found) => {
+                    let index = open.remove(found).0;
+                    // Elsewhere it would be seen.
+                    if index != place && self.is_placed(index, &old[index]) {
+                        return Err(Unmergeable::Items(shown(path)));
+                    }
+                    merged.push((old[index].clone(), true));
+                }
                 None => merged.push((item, false)),
             }
         }
-        let mut lost = open.iter().map(|(index, _)| *index).filter(|index| self.is_in(&old[*index]));
+        let mut lost =
+            open.iter().map(|(index, _)| *index).filter(|index| self.item(*index).is_in(&old[*index]));
         match (lost.next(), lost.next()) {
             (None, _) => {}
             (Some(index), None) if is_as_long && !merged[index].1 => {
                 let written = std::mem::take(&mut merged[index].0);
-                merged[index] = (self.merge(Some(&old[index]), written, path)?, true);
+                merged[index] = (self.item(index).merge(Some(&old[index]), written, path)?, true);
             }
             _ => return Err(Unmergeable::Items(shown(path))),
         }
-        let settle =
-            |(item, is_old): (Value, bool)| if is_old { Ok(item) } else { self.merge(None, item, path) };
-        merged.into_iter().map(settle).collect()
+        let settle = |(place, (item, is_old)): (usize, (Value, bool))| match is_old {
+            true => Ok(item),
+            false => self.item(place).merge(None, item, path),
+        };
+        merged.into_iter().enumerate().map(settle).collect()
     }
 
     /// Whether something of `value` is hidden.
     fn is_in(&self, value: &Value) -> bool {
         match value {
             _ if self.is_here => true,
-            Value::Array(items) => items.iter().any(|item| self.is_in(item)),
+            Value::Array(items) => items.iter().enumerate().any(|(index, item)| self.item(index).is_in(item)),
             Value::Object(fields) => {
-                self.below.iter().any(|(key, below)| fields.get(key).is_some_and(|field| below.is_in(field)))
+                fields.iter().any(|(key, field)| self.field(key).is_some_and(|below| below.is_in(field)))
             }
             Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
         }
     }
 }
 
-fn shown(path: &[&str]) -> String {
+fn shown(path: &[String]) -> String {
     if path.is_empty() { "it".to_owned() } else { path.join(".") }
 }
 
@@ -235,6 +303,40 @@ mod tests {
         });
         assert_eq!(hidden.shown(&value), expected);
         assert_eq!(hidden.merged(Some(&value), expected), Ok(value));
+    }
+
+    #[test]
+    fn an_item_is_meant_by_its_place_and_all_by_a_star() {
+        let value = json!({"c": [{"n": 1, "mail": "a"}, {"n": 2, "mail": "b"}], "by": {"x": {"k": 1}, "y": {"k": 2}}});
+        let (a, b) = (json!({"n": 1, "mail": REDACTED}), json!({"n": 2, "mail": REDACTED}));
+        for (field, list) in [
+            ("c.0.mail", json!([a, value["c"][1]])),
+            ("c[0].mail", json!([a, value["c"][1]])),
+            ("c.*.mail", json!([a, b])),
+            ("c[*].mail", json!([a, b])),
+            ("c.mail", json!([a, b])),
+            ("c.1", json!([value["c"][0], REDACTED])),
+        ] {
+            let hidden = Hidden::of([field]);
+            let shown = hidden.shown(&value);
+            assert_eq!(shown["c"], list, "{field}");
+            assert!(Hidden::fits(field, &value), "{field}");
+            assert_eq!(hidden.merged(Some(&value), shown), Ok(value.clone()), "{field}");
+        }
+        for field in ["c.2.mail", "c.mial", "d", "c.*.n.x", "by.x.k.z"] {
+            assert!(!Hidden::fits(field, &value), "{field}");
+            assert_eq!(Hidden::of([field]).shown(&value), value, "{field}");
+        }
+        let hidden = Hidden::of(["by.*.k"]);
+        let shown = hidden.shown(&value);
+        assert_eq!(shown["by"], json!({"x": {"k": REDACTED}, "y": {"k": REDACTED}}));
+        assert_eq!(hidden.merged(Some(&value), shown), Ok(value.clone()));
+        let wish = json!({"c": value["c"], "by": {"x": {"k": 7}}});
+        assert_eq!(hidden.merged(Some(&value), wish), Err(Unmergeable::Hidden("by.x.k".to_owned())));
+        // Whoever moves an item would see it.
+        let moved = json!({"c": [value["c"][1], a], "by": value["by"]});
+        let refused = Err(Unmergeable::Items("c".to_owned()));
+        assert_eq!(Hidden::of(["c.0.mail"]).merged(Some(&value), moved), refused);
     }
 
     #[test]

@@ -4,10 +4,11 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Range;
 
 use domain::agent::{Spec, Workspace};
-use domain::context::Grantee;
+use domain::context::{Grant, Grantee, Hidden};
 use domain::id::{AgentId, TaskId};
 use domain::session::Status;
 use domain::settings::{Embeddings, Provider, Settings};
+use serde_json::Value;
 
 use super::{Home, SourceFile, cycle, stem};
 use crate::diagnostic::{Notes, suggest};
@@ -355,6 +356,9 @@ fn acls(home: &Home, files: &[SourceFile<'_>], notes: &mut [Notes<'_>], known: &
         let root = tree(file);
         let nodes = root.as_ref().and_then(|r| r.get("grants")).map(Node::items).unwrap_or_default();
         let is_text = files.iter().any(|f| f.path == format!("contexts/{}.md", stem(file.path, ".acl.yaml")));
+        let content =
+            files.iter().find(|f| f.path == format!("contexts/{}.json", stem(file.path, ".acl.yaml")));
+        let content: Option<Value> = content.and_then(|f| serde_json::from_str(f.text).ok());
         for (grant, node) in acl.grants.iter().zip(nodes) {
             match &grant.to {
                 Grantee::Agent(id) => known.agent(id.as_str(), span(Some(node), &["agent"]), notes),
@@ -364,11 +368,26 @@ fn acls(home: &Home, files: &[SourceFile<'_>], notes: &mut [Notes<'_>], known: &
                 }
                 Grantee::Role(_) => {}
             }
+            if let Some(content) = &content {
+                idle_redactions(grant, node, content, notes);
+            }
             if is_text && !grant.redact.is_empty() {
                 let help = "leave `redact` out, or keep the context as JSON".to_owned();
                 let message = "fields of a text cannot be hidden, so this grant shows nothing of it";
                 notes.warning(span(Some(node), &["redact"]), message, Some(help));
             }
+        }
+    }
+}
+
+/// A field that is not there may yet come; more likely it is called otherwise, and everybody sees it.
+fn idle_redactions(grant: &Grant, node: &Node, content: &Value, notes: &mut Notes<'_>) {
+    let nodes = node.get("redact").map(Node::items).unwrap_or_default();
+    for (field, node) in grant.redact.iter().zip(nodes) {
+        if !Hidden::fits(field, content) {
+            let message = format!("`{field}` fits nothing in the context as it is now, so it hides nothing");
+            let help = "write it as in `customer.email`: names of fields, `*` for any, a number for one item";
+            notes.warning(node.span.clone(), message, Some(help.to_owned()));
         }
     }
 }
