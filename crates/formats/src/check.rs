@@ -11,7 +11,7 @@ use domain::mode::Mode;
 use domain::settings::Settings;
 
 use crate::approval::{self, Decision};
-use crate::diagnostic::{Diagnostic, Notes};
+use crate::diagnostic::{Diagnostic, Notes, Severity};
 use crate::session::SessionFile;
 use crate::task::{QUEUE_FILE, TaskFile};
 use crate::{acl, agent, inbox, policy, run_mode, script, settings};
@@ -116,6 +116,28 @@ pub fn no_role<'a>(
     let mut notes = Notes::new(file.path, file.text);
     cross::note_role(role, cross::tree(file).as_ref(), &mut notes, roles);
     notes.into_list()
+}
+
+/// A finding about a value of a file, by its keys.
+pub fn at(
+    file: &SourceFile<'_>,
+    keys: &[&str],
+    severity: Severity,
+    message: String,
+    help: &str,
+) -> Diagnostic {
+    let span = cross::span(cross::tree(file).as_ref(), keys);
+    let before = &file.text[..span.start];
+    let line = before.rsplit('\n').next().unwrap_or_default();
+    Diagnostic {
+        severity,
+        path: file.path.to_owned(),
+        line: 1 + before.matches('\n').count(),
+        column: 1 + line.chars().count(),
+        span,
+        message,
+        help: Some(help.to_owned()),
+    }
 }
 
 fn script_paths(files: &[SourceFile<'_>]) -> BTreeSet<String> {

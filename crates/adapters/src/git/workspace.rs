@@ -5,6 +5,7 @@
 
 mod end;
 mod left;
+pub mod look;
 pub(super) mod work;
 
 pub use end::clean_up;

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
+use adapters::git::workspace::look::{self, Trouble};
 use adapters::sandbox::places::place;
 use formats::check::SourceFile;
 use formats::{Diagnostic, Severity, render};
@@ -71,6 +72,7 @@ pub fn look(home: &Path, bytes_max: u64) -> Option<Found> {
     let found = formats::check::check(&sources).into_iter().filter(|d| !unreadable.contains(&d.path));
     diagnostics.extend(found);
     diagnostics.extend(wrong_places(home, &texts));
+    diagnostics.extend(sources.iter().filter_map(|file| wrong_repo(home, file)));
     diagnostics.sort_by(|a, b| {
         (&a.path, a.line, a.column, &a.message).cmp(&(&b.path, b.line, b.column, &b.message))
     });
@@ -124,6 +126,24 @@ fn wrong_places(home: &Path, texts: &BTreeMap<String, String>) -> Vec<Diagnostic
         Some(error_at(text, "sandbox:", named, format!("`{named}` {why}"), "name the folder that is needed"))
     });
     missing.chain(unread).collect()
+}
+
+/// What is wrong with the repository that an agent's file names, at its place.
+fn wrong_repo(home: &Path, file: &SourceFile<'_>) -> Option<Diagnostic> {
+    formats::agent::named(file.path)?;
+    let repo = formats::agent::read(file.path, file.text).value?.workspace?.repo?;
+    let (severity, why, help) = match look::look(home, &repo).err()? {
+        Trouble::Unusable(why) => {
+            (Severity::Error, why, "paths are relative to the home; `git init` and a commit make one")
+        }
+        Trouble::Detached => (
+            Severity::Warning,
+            "is on no branch, so nothing can be merged".to_owned(),
+            "check out a branch in it",
+        ),
+    };
+    let message = format!("the repository `{repo}` {why}");
+    Some(formats::check::at(file, &["workspace", "repo"], severity, message, help))
 }
 
 /// An error about a value of `synod.yaml`, at its place behind a key.

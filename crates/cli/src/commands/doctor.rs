@@ -6,11 +6,12 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use adapters::clock::SystemClock;
+use adapters::git::workspace::look::{self, Trouble};
 use adapters::journal::Sqlite;
 use adapters::sandbox::Sandbox;
 use adapters::sandbox::offer::{Layer, Offer};
 use adapters::sandbox::places::place;
-use domain::id::Time;
+use domain::id::{AgentId, Time};
 use domain::settings::{KeySource, Provider};
 use ports::clock::Clock;
 use serde_json::{Value, json};
@@ -70,6 +71,7 @@ pub fn run(home: Option<&Path>, out: &Out) -> anyhow::Result<Exit> {
             findings.extend(of_home(home));
             findings.extend(keys(home));
             findings.extend(places(home));
+            findings.extend(repos(home));
         }
         None => {
             findings.push(bad("home", State::Lacking, "there is none here", "make one with `synod init DIR`"))
@@ -239,6 +241,28 @@ fn places(home: &Path) -> Vec<Finding> {
         ),
     };
     named.iter().map(found).collect()
+}
+
+/// The repositories that agents work in.
+fn repos(home: &Path) -> Vec<Finding> {
+    let agents = view::agents(home).into_iter();
+    let named = agents.filter_map(|agent| Some((agent.id, agent.workspace?.repo?)));
+    let found = |(id, repo): (AgentId, String)| {
+        let name = format!("repo of {id}");
+        match look::look(home, &repo) {
+            Ok(()) => good(&name, repo),
+            Err(Trouble::Unusable(why)) => {
+                bad(&name, State::Missing, format!("{repo} {why}"), "make it, with a commit, or name another")
+            }
+            Err(Trouble::Detached) => bad(
+                &name,
+                State::Lacking,
+                format!("{repo} is on no branch, so nothing can be merged"),
+                "check out a branch in it",
+            ),
+        }
+    };
+    named.map(found).collect()
 }
 
 /// Whether each provider's key is there; never what it is.

@@ -153,6 +153,35 @@ fn a_home_is_in_order_after_an_ordinary_termination() {
 }
 
 #[test]
+fn a_repository_that_cannot_be_worked_in_is_found_with_its_place() {
+    let team = crate::code::begun();
+    team.is_in_order();
+    let agent =
+        team.names("agents").into_iter().find(|name| team.read(&format!("agents/{name}")).contains("repo:"));
+    let agent = format!("agents/{}", agent.unwrap());
+    let line = 1 + team.read(&agent).lines().position(|line| line.contains("repo:")).unwrap();
+    let repo = team.at("repo");
+    assert!(repo.is_dir());
+    let says = |why: &str| {
+        let ran = team.synod(&["check"]);
+        assert_eq!(ran.code, 1, "{}", ran.stdout);
+        assert!(
+            ran.stdout.contains(why) && ran.stdout.contains(&format!("{agent}:{line}:")),
+            "{}",
+            ran.stdout
+        );
+        let ran = team.synod(&["doctor"]);
+        assert!(ran.stdout.contains(why.split_once("` ").unwrap().1), "{}", ran.stdout);
+    };
+    std::fs::remove_dir_all(repo.join(".git")).unwrap();
+    says("the repository `repo` is no git repository");
+    crate::code::git(&team, &["init", "-q"]);
+    says("the repository `repo` has no commit to begin from");
+    std::fs::remove_dir_all(&repo).unwrap();
+    says("the repository `repo` does not exist");
+}
+
+#[test]
 fn a_redaction_means_what_context_get_calls_a_field_or_says_that_it_hides_nothing() {
     let team = Team::scripted(RULES);
     let content = r#"{"contacts": [{"email": "a@x"}, {"email": "b@x"}]}"#;
