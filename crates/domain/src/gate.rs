@@ -69,6 +69,8 @@ pub const CONTROL: [&str; 7] = ["approvals", "policy", "agents", "log", ".synod"
 pub const CONTROL_ANYWHERE: [&str; 2] = [".git", "git~1"];
 /// Single files likewise.
 pub const CONTROL_FILES: [&str; 3] = ["tasks/approvals.task.md", "synod.yaml", "run_mode.yaml"];
+/// How files end by which people say who may see a shared context.
+const GRANTS_END: &str = ".acl.yaml";
 /// Folders that Synod prints; agents change them through their own tools.
 pub const PRINTED: [(&str, &str); 3] =
     [("tasks", "create_task and update_task"), ("sessions", "send_message"), ("inbox", "slack_send")];
@@ -433,7 +435,15 @@ fn writable(path: &str) -> Result<String, (String, String)> {
             format!("{clean} is one of the files by which people keep control; no agent may write it"),
         ));
     }
-    if parts(&folded(&clean)).any(|part| CONTROL_ANYWHERE.contains(&part)) {
+    let folded_path = folded(&clean);
+    let is_grants = parts(&folded_path).last().is_some_and(|name| name.ends_with(GRANTS_END));
+    if is_grants && beneath(&clean, "contexts") {
+        return Err((
+            "control file contexts/*.acl.yaml".to_owned(),
+            format!("{clean} says who may see a shared context, which people decide; no agent may write it"),
+        ));
+    }
+    if parts(&folded_path).any(|part| CONTROL_ANYWHERE.contains(&part)) {
         return Err((
             "control folder .git".to_owned(),
             format!("{clean} is in a folder whose files git runs; no agent may write it"),

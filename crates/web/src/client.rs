@@ -22,12 +22,12 @@ pub enum ClientError {
         source: std::io::Error,
     },
     /// The request was sent, and no answer came in time. Whether it was taken is not known.
-    #[error("the daemon at {path} does not answer: {source}")]
+    #[error("the daemon at {path} does not answer: {why}")]
     Silent {
         /// The socket.
         path: String,
-        /// In the words of the system.
-        source: std::io::Error,
+        /// In words.
+        why: String,
     },
     /// The daemon ended with the request in its hands. Whether it was taken is not known.
     #[error("the daemon ended before it answered")]
@@ -57,7 +57,16 @@ pub fn ask_within(socket: &Path, request: &Request, patience: Duration) -> Resul
         Ok(_) => {}
         // The system says so only if not all of the request was read, and what is not whole is not taken.
         Err(error) if error.kind() == ErrorKind::ConnectionReset => return Err(unreachable(error)),
-        Err(source) => return Err(ClientError::Silent { path: socket.display().to_string(), source }),
+        Err(source) => {
+            let why = match source.kind() {
+                // The system calls it so when the time is over.
+                ErrorKind::WouldBlock | ErrorKind::TimedOut => {
+                    format!("no answer within {} s", patience.as_secs())
+                }
+                _ => source.to_string(),
+            };
+            return Err(ClientError::Silent { path: socket.display().to_string(), why });
+        }
     }
     serde_json::from_str(&line).map_err(|error| ClientError::Garbled(error.to_string()))
 }

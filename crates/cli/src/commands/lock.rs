@@ -16,7 +16,7 @@ use crate::view::waits;
 use crate::view::{self, text};
 
 pub fn list(home: &Path, out: &Out) -> anyhow::Result<Exit> {
-    let locks = waits::read(home).locks;
+    let locks = waits::read(home, out).locks;
     if out.json {
         out.value(json!({ "locks": locks.iter().map(value).collect::<Vec<_>>() }));
         return Ok(Exit::Ok);

@@ -82,7 +82,10 @@ async fn work(
     running.start().await?;
     up::tell_unknown(running, out);
     let id = match wanted {
-        Wanted::New(spec) => add(&running.handle, spec).await?,
+        Wanted::New(spec) => {
+            let help = near(home, &spec);
+            add(&running.handle, spec, help).await?
+        }
         Wanted::Taken(id) => id,
     };
     let exit = pump::until_idle(running, interrupt, &mut events, &mut story, home, timeout, out).await?;
@@ -94,12 +97,23 @@ async fn work(
     Ok((id, ended.await?, exit))
 }
 
-async fn add(handle: &Handle, spec: Box<Spec>) -> anyhow::Result<TaskId> {
+/// What to do about a request that is refused, which is for somebody who is not there.
+fn near(home: &Path, spec: &Spec) -> String {
+    let agents = view::agents(home);
+    let ids = agents.iter().map(|agent| agent.id.as_str());
+    let near = spec.assignee.as_ref().and_then(|to| formats::did_you_mean(to.as_str(), ids));
+    near.map_or_else(
+        || "`synod agent list` shows who there is".to_owned(),
+        |near| format!("did you mean {near}?"),
+    )
+}
+
+async fn add(handle: &Handle, spec: Box<Spec>, help: String) -> anyhow::Result<TaskId> {
     let (title, file) = (spec.title.clone(), spec.file.clone());
     let mut events = handle.listen();
     let added = handle.submit(Input::TaskWanted { spec, by: person() }).await?;
     if let Err(refused) = added {
-        return Err(fail(Exit::Failed, refused.to_string(), "`synod agent list` shows who there is"));
+        return Err(fail(Exit::Failed, refused.to_string(), help));
     }
     while let Ok(recorded) = events.try_recv() {
         // Others may add tasks in the same moment.
@@ -122,7 +136,7 @@ fn with_daemon(home: &Path, wanted: Wanted, timeout: u64, out: &Out) -> anyhow::
             match web::client::ask(&wire::socket(home), &request) {
                 Ok(Response::Done { task: Some(id), .. }) => TaskId::new(id),
                 Ok(Response::Refused { reason } | Response::Bad { reason }) => {
-                    return Err(fail(Exit::Failed, reason, "`synod agent list` shows who there is"));
+                    return Err(fail(Exit::Failed, reason, near(home, &spec)));
                 }
                 Ok(
                     Response::Done { task: None, .. }

@@ -1,5 +1,6 @@
 //! Names that nobody has, and files that do not read: who waits because of them is told, and what still holds is shown.
 
+use rustix::process::Signal;
 use serde_json::{Value, json};
 
 use crate::team::{Team, until_so};
@@ -210,4 +211,52 @@ fn a_redaction_means_what_context_get_calls_a_field_or_says_that_it_hides_nothin
         assert_eq!(ran.code, 2, "{}", ran.stderr);
         assert!(ran.stderr.contains("names no field"), "{}", ran.stderr);
     }
+}
+
+#[test]
+fn a_request_to_a_name_that_is_nearly_right_is_answered_with_the_right_one() {
+    let team = Team::scripted(RULES);
+    let alone = team.synod(&["run", "--to", "worker-11", "hi"]);
+    let up = team.up();
+    let beside = team.synod(&["run", "--to", "worker-11", "hi"]);
+    up.stop();
+    for ran in [alone, beside] {
+        assert_eq!(ran.code, 1, "{}", ran.stderr);
+        assert!(ran.stderr.contains("did you mean worker-1?"), "{}", ran.stderr);
+    }
+}
+
+#[test]
+fn a_tail_of_no_messages_ends_at_once() {
+    let team = Team::scripted(RULES);
+    assert_eq!(team.fine(&["message", "tail", "--limit", "0"]), "");
+}
+
+#[test]
+fn a_daemon_that_does_not_answer_is_waited_for_once_and_named() {
+    let team = Team::scripted(RULES);
+    assert_eq!(team.synod(&["run", "hi"]).code, 0);
+    let up = team.up();
+    up.send(Signal::STOP);
+    let (graph, lock) = (team.start(&["graph"]), team.start(&["lock", "list"]));
+    let cancel = team.start(&["cancel", "task-001"]);
+    for ran in [graph.wait(), lock.wait(), cancel.wait()] {
+        assert!(ran.stderr.contains("no answer within 10 s"), "{} {}", ran.stdout, ran.stderr);
+    }
+    up.send(Signal::CONT);
+    up.stop();
+}
+
+#[test]
+fn grants_that_are_given_at_once_are_all_given() {
+    let team = Team::scripted(RULES);
+    team.write("contexts/plan.json", "{}");
+    let grants: Vec<_> = (0..20).map(|_| team.start(&["context", "grant", "plan", "worker-1"])).collect();
+    for ran in grants.into_iter().map(crate::team::Process::wait) {
+        assert!(!ran.stderr.contains("is a link"), "{}", ran.stderr);
+    }
+    std::fs::rename(team.at("contexts/plan.json"), team.at("contexts/real.json")).unwrap();
+    std::os::unix::fs::symlink("real.json", team.at("contexts/plan.json")).unwrap();
+    let ran = team.synod(&["context", "show", "plan"]);
+    assert!(ran.code == 1 && ran.stderr.contains("is a link"), "{} {}", ran.stdout, ran.stderr);
 }

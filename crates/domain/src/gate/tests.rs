@@ -467,6 +467,17 @@ fn a_context_is_put_unasked_unless_what_was_read_came_from_outside() {
 }
 
 #[test]
+fn nobody_is_asked_whether_an_agent_may_write_who_sees_a_context() {
+    let (agent, policy) = (spec("executor"), Policy::default());
+    for path in ["contexts/plan.acl.yaml", "Contexts/Plan.ACL.yaml", "./contexts/plan.acl.yaml."] {
+        let act = Act::WriteFile { path: path.to_owned(), content: String::new() };
+        let ruling = judge_as(&agent, &policy, &act);
+        assert_eq!(ruling.rule, "control file contexts/*.acl.yaml", "{path}");
+        assert!(matches!(ruling.verdict, Verdict::Deny { .. }), "{path}");
+    }
+}
+
+#[test]
 fn what_is_synods_own_is_denied_whatever_the_file_of_an_agent_says() {
     let raise = Act::RaiseBudget { budget: "budgets.day".to_owned(), tokens: Some(1), money: None };
     let evidence = crate::evidence::Evidence::Approval;

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use domain::context::{Acl, acl_path, is_name, places};
-use rustix::fs::{self, AtFlags, Dir, Mode, OFlags, RenameFlags};
+use rustix::fs::{self, AtFlags, Dir, FileType, Mode, OFlags, RenameFlags};
 use rustix::io::Errno;
 
 use super::super::beneath::{PathRefused, Root, stat_in};
@@ -19,6 +19,8 @@ pub const CONTEXTS_MAX: usize = 256;
 /// So many names of the folder are looked at.
 const NAMES_MAX: usize = 20_000;
 const FOLDER: &str = "contexts";
+/// So often a file is opened again because it was replaced in between.
+const OPENS_MAX: usize = 100;
 
 /// The shared contexts of a home.
 #[derive(Debug)]
@@ -118,14 +120,25 @@ impl Store {
     }
 
     fn file(&self, path: String) -> Result<Option<Text>, Unreadable> {
-        let (file, size, real) = match self.root.real_file(&path) {
-            Ok(found) => found,
-            Err(PathRefused::Absent { .. }) => return Ok(None),
-            Err(refused) => return Err(Unreadable(refused.to_string())),
+        let mut tries = 0;
+        let (file, size) = loop {
+            tries += 1;
+            let (file, size, real) = match self.root.real_file(&path) {
+                Ok(found) => found,
+                Err(PathRefused::Absent { .. }) => return Ok(None),
+                Err(refused) => return Err(Unreadable(refused.to_string())),
+            };
+            if real == Path::new(&path) {
+                break (file, size);
+            }
+            // What was opened has another name by now: it is a link, or it was replaced in this moment.
+            if self.is_link(&path) {
+                return Err(Unreadable(format!("{path} is a link, and contexts are not read through links")));
+            }
+            if tries == OPENS_MAX {
+                return Err(Unreadable(format!("{path} is replaced all the time; try again")));
+            }
         };
-        if real != Path::new(&path) {
-            return Err(Unreadable(format!("{path} is a link, and contexts are not read through links")));
-        }
         if size > BYTES_MAX {
             return Err(Unreadable(format!("{path} has {size} bytes, at most {BYTES_MAX} are read")));
         }
@@ -136,6 +149,14 @@ impl Store {
             Some(text) => Ok(Some(Text { text: text.to_owned(), path })),
             None => Err(Unreadable(format!("{path} is not a text file in UTF-8"))),
         }
+    }
+
+    /// Whether the file, or the folder, is a link.
+    fn is_link(&self, path: &str) -> bool {
+        let Ok(folder) = self.root.folder(FOLDER) else { return false };
+        let name = path.rsplit('/').next().unwrap_or(path);
+        let is_link = |stat: fs::Stat| FileType::from_raw_mode(stat.st_mode) == FileType::Symlink;
+        folder.real != Path::new(FOLDER) || stat_in(&folder.fd, name).ok().flatten().is_some_and(is_link)
     }
 
     /// Writes a file of a context if it still says `old`; `false` if somebody else wrote in between, and then it is
