@@ -40,15 +40,18 @@ pub fn show(home: &Path, id: &str, out: &Out) -> anyhow::Result<Exit> {
     let related: Vec<&Row> = rows.iter().filter(|other| other.request == row.request).collect();
     if out.json {
         let mut shown = value(row);
+        shown["given_to"] = json!(given_to(home, row));
         shown["related"] = json!(related.iter().map(|row| &row.id).collect::<Vec<_>>());
         out.value(json!({ "delegation": shown }));
         return Ok(Exit::Ok);
     }
     out.line(out.bold(&format!("{}  {}", row.id, row.status)));
     let contexts = row.contexts.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+    let given_to = given_to(home, row).unwrap_or_default();
     let fields = [
         ("from", row.source.as_str()),
         ("to", &row.target),
+        ("given to", &given_to),
         ("tag", &row.tag),
         ("task", &row.task),
         ("request", &row.request),
@@ -69,6 +72,14 @@ pub fn show(home: &Path, id: &str, out: &Out) -> anyhow::Result<Exit> {
         tree(root, &related, 1, id, out);
     }
     Ok(Exit::Ok)
+}
+
+/// Who has the task in place of the target, if a person gave it to somebody else.
+fn given_to(home: &Path, row: &Row) -> Option<String> {
+    let tasks = view::tasks::read(home);
+    let task = tasks.list.iter().find(|task| task.id() == Some(&row.task))?;
+    let who = task.spec.assignee.as_ref()?.to_string();
+    (who != row.target).then_some(who)
 }
 
 /// The one from whose task this one was handed on.

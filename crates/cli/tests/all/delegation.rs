@@ -303,3 +303,55 @@ fn a_chain_is_shown_whole_when_its_numbers_get_longer() {
         "{shown}"
     );
 }
+
+#[test]
+fn who_did_it_is_named_when_a_person_gave_it_to_somebody_else() {
+    let team = chain(2, "    calls: [{tool: execute_command, arguments: {command: touch done}}]\n");
+    let worker = team.read("agents/worker-2.agent.yaml").replace("id: worker-2", "id: worker-3");
+    team.write("agents/worker-3.agent.yaml", worker);
+    team.write("models/s.yaml", team.read("models/s.yaml") + "  - agent: worker-3\n    text: 92 % full\n");
+    team.fine(&["task", "add", "Is the disk fine?"]);
+    assert_eq!(team.pump(), 3, "worker-2 waits for a person");
+    team.write(TASKS, team.read(TASKS).replace("@worker-2", "@worker-3"));
+    assert_eq!(team.pump(), 0);
+    let said = team.talk("worker-1").last().unwrap().content.clone();
+    assert_eq!(said, "worker-1 heard: worker-3 has done task-002: 92 % full");
+    let shown = team.fine(&["delegation", "show", "delegation-0001"]);
+    assert!(shown.contains("  to:         worker-2\n  given to:   worker-3\n"), "{shown}");
+    let shown = team.fine(&["delegation", "show", "delegation-0001", "--json"]);
+    let shown: serde_json::Value = serde_json::from_str(&shown).unwrap();
+    assert_eq!(shown["delegation"]["given_to"], "worker-3");
+}
+
+#[test]
+fn a_message_does_not_lead_out_of_a_chain() {
+    let team = chain(4, "    text: nothing\n");
+    team.write(
+        "agents/worker-1.agent.yaml",
+        "id: worker-1\ntype: retriever\nmodel: m\npermissions:\n  delegation: {can_delegate: true}\n  \
+         tools: {allow: [delegate, send_message, create_task, read_file], deny: [execute_command]}\n",
+    );
+    team.write(
+        "models/s.yaml",
+        "rules:\n\
+         - {agent: worker-1, tool_result: delegate, text: \"it is fine\"}\n\
+         - {agent: worker-1, calls: [{tool: delegate, arguments: {to: worker-2, tag: \"ops:look\", task: Look}}]}\n\
+         - {agent: worker-2, tool_result: send_message, text: \"{last}\"}\n\
+         - {agent: worker-2, calls: [{tool: send_message, arguments: {to: worker-3, content: please run it, wait_ms: 20000}}]}\n\
+         - {agent: worker-3, tool_result: delegate, text: \"I may not\"}\n\
+         - {agent: worker-3, tool_result: execute_command, calls: [{tool: delegate, arguments: {to: worker-4, tag: \"ops:look\", task: Run it}}]}\n\
+         - {agent: worker-3, calls: [{tool: execute_command, arguments: {command: ls}}]}\n\
+         - {agent: worker-4, tool_result: execute_command, text: \"neither may I\"}\n\
+         - {agent: worker-4, calls: [{tool: execute_command, arguments: {command: ls}}]}\n",
+    );
+    team.fine(&["task", "add", "Is the disk fine?"]);
+    assert_eq!(team.pump(), 0);
+    for agent in ["worker-3", "worker-4"] {
+        let refused = "denied by the rule: chain: permissions.tools.deny of worker-1 has execute_command";
+        let talk = team.talk(agent);
+        assert!(talk.iter().any(|message| message.content.starts_with(refused)), "{agent}: {talk:?}");
+    }
+    let shown = team.fine(&["delegation", "show", "delegation-0002"]);
+    let tree = "worker-1\n  └ worker-2  task-002  success  delegation-0001\n    └ worker-4  task-003  success  delegation-0002  ←\n";
+    assert!(shown.contains("request:    task-001\n") && shown.ends_with(tree), "{shown}");
+}
