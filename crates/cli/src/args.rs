@@ -386,7 +386,8 @@ pub enum ContextCommand {
         /// What for.
         #[arg(long, default_value = "read", value_parser = ["read", "read_write"])]
         access: String,
-        /// A field that is not shown, such as customer.email, in every item of a list; may be given again.
+        /// A field that is not shown, such as customer.email, in every item of a list; contacts.0.email is that of the
+        /// first item, and contacts.*.email that of any item or field. May be given again.
         #[arg(long, value_name = "FIELD")]
         redact: Vec<String>,
         /// When it ends: with a day (2026-01-31), at a time (2026-01-31T12:00:00Z), or after so long (7d).
