@@ -481,9 +481,9 @@ impl Ledger {
     }
 
     /// Nothing was spent in a node, and nobody was asked about it.
-    pub(crate) fn count_anew(&mut self, name: &str) {
+    pub(crate) fn count_anew(&mut self, settings: &Settings, at: Time, name: &str) {
         self.meters.remove(name);
-        self.questions.forget(name);
+        self.forget(settings, at, name);
     }
 
     /// All meters that ever counted, by the name of their node.

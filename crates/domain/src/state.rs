@@ -577,7 +577,7 @@ impl State {
 
     /// What is to be asked about a budget that is used up, or to be taken back.
     pub(crate) fn question_due(&self) -> Option<Due<'_>> {
-        self.ledger.question_due(&self.settings, self.at)
+        self.ledger.question_due(self.at)
     }
 
     /// Whether nothing is under way either: whatever comes next comes from a person or from outside.

@@ -16,7 +16,7 @@ impl State {
         }
         self.step(&request.session, request.call.as_str(), Step::Asking { approval: request.id.clone() });
         if let Act::RaiseBudget { budget, .. } = &request.act {
-            self.ledger.asked(budget, &request.id);
+            self.ledger.asked(&self.settings, at, budget, &request.id);
         }
         self.approvals.insert(request.id.clone(), request.clone());
     }
@@ -28,7 +28,7 @@ impl State {
             self.deadlines.remove(&(expires, Deadline::Approval(id.clone())));
         }
         if let Act::RaiseBudget { budget, .. } = &request.act {
-            self.ledger.asked_no_more(budget);
+            self.ledger.asked_no_more(&self.settings, at, budget);
             if let Outcome::Answered { answer: Answer::Rejected { .. }, .. } = outcome {
                 self.ledger.refuse(&self.settings, at, budget);
             }

@@ -130,7 +130,7 @@ impl State {
         let goes_on = open.any(|(task, _)| self.run_of_task(task) == id.as_str())
             || at_work.any(|(other, session)| self.run_of(other, session.task.as_ref()) == id.as_str());
         if !goes_on {
-            self.ledger.count_anew(&name);
+            self.ledger.count_anew(&self.settings, self.at, &name);
         }
     }
 
@@ -162,7 +162,7 @@ impl State {
         if same {
             return;
         }
-        self.ledger.ask_anew();
+        self.ledger.ask_anew(&self.settings, self.at);
         self.unpark_all();
     }
 
@@ -276,7 +276,7 @@ impl State {
         let since = *session.parked_since.get_or_insert(seq);
         session.parked = Some(parked.clone());
         self.ledger.parked.insert(id.clone());
-        self.ledger.stop(parked, Work::Session(id.clone()));
+        self.ledger.stop(&self.settings, self.at, parked, Work::Session(id.clone()));
         session.expects = expects;
         if matches!(session.stage, Stage::Thinking { .. } | Stage::Retrying { .. }) {
             // The turn is as if it had not begun.
@@ -325,7 +325,7 @@ impl State {
             session.or(halt.task.cloned().map(Work::Task)).map(|who| (halt.parked.clone(), who))
         };
         let all = self.parked().filter_map(|halt| who(&halt)).collect();
-        self.ledger.stop_all(all);
+        self.ledger.stop_all(&self.settings, self.at, all);
         self.list_waiters();
     }
 

@@ -196,7 +196,7 @@ impl State {
             agent.queue.leave(rank, rank.since, &Work::Task(id.clone()));
         }
         self.ledger.parked_tasks.insert(id.clone());
-        self.ledger.stop(parked, Work::Task(id.clone()));
+        self.ledger.stop(&self.settings, self.at, parked, Work::Task(id.clone()));
         if let Some(until) = parked.until {
             self.deadlines.insert((until, Deadline::Begin(id.clone())));
         }

@@ -30,6 +30,13 @@ pub struct Questions {
     refused: BTreeMap<String, i64>,
     /// By name of the node: by how much it may be passed, and in which window.
     pub(super) raised: BTreeMap<String, (i64, Cap)>,
+    /// Nodes whose question is to be taken back: it is from before a change, or nobody waits. Follows from the above, as do
+    /// the next two, so that nobody looks at all nodes after each step.
+    idle: BTreeSet<String>,
+    /// Nodes about which a person is to be asked.
+    unasked: BTreeSet<String>,
+    /// Nodes about which nobody is to be asked before that time, because somebody said no.
+    silent: BTreeSet<(Time, String)>,
 }
 
 /// What is to be done about a question.
@@ -42,10 +49,10 @@ pub(crate) enum Due<'a> {
 }
 
 impl Questions {
-    /// What people said about a node no longer counts.
-    pub(super) fn forget(&mut self, name: &str) {
-        self.refused.remove(name);
-        self.raised.remove(name);
+    /// A node is not to be asked about, for now.
+    fn leave(&mut self, name: &str) {
+        self.unasked.remove(name);
+        self.silent.retain(|(_, other)| other != name);
     }
 
     /// Whether nobody was ever asked.
@@ -150,10 +157,44 @@ impl Ledger {
         self.questions.asked.iter().map(|(name, approval)| (name.as_str(), approval))
     }
 
-    pub(crate) fn stop(&mut self, parked: &Parked, who: Work) {
+    pub(crate) fn stop(&mut self, settings: &Settings, at: Time, parked: &Parked, who: Work) {
         if parked.is_for_people() {
-            self.questions.stopped.entry(parked.limit.clone()).or_default().insert(who);
+            let all = self.questions.stopped.entry(parked.limit.clone()).or_default();
+            let is_first = all.is_empty();
+            all.insert(who);
+            if is_first {
+                self.sort(settings, at, &parked.limit);
+            }
         }
+    }
+
+    /// Says anew whether a person is to be asked about a node, or what was asked is to be taken back.
+    fn sort(&mut self, settings: &Settings, at: Time, name: &str) {
+        self.questions.leave(name);
+        let is_waited_for = self.questions.stopped.contains_key(name);
+        if self.questions.asked.contains_key(name) {
+            if is_waited_for && !self.questions.stale.contains(name) {
+                self.questions.idle.remove(name);
+            } else {
+                self.questions.idle.insert(name.to_owned());
+            }
+            return;
+        }
+        self.questions.idle.remove(name);
+        let node = named(settings, name).filter(|node| is_waited_for && node.again().is_some());
+        let Some(node) = node else { return };
+        if self.questions.refused.get(name) != Some(&self.window_of(&node, at)) {
+            self.questions.unasked.insert(name.to_owned());
+        } else if let Some(until) = node.window.opens(self.time(at)) {
+            self.questions.silent.insert((until, name.to_owned()));
+        }
+    }
+
+    /// What people said about a node no longer counts.
+    pub(super) fn forget(&mut self, settings: &Settings, at: Time, name: &str) {
+        self.questions.refused.remove(name);
+        self.questions.raised.remove(name);
+        self.sort(settings, at, name);
     }
 
     pub(crate) fn stop_no_more(&mut self, limit: &str, who: &Work) {
@@ -161,37 +202,35 @@ impl Ledger {
             all.remove(who);
             if all.is_empty() {
                 self.questions.stopped.remove(limit);
+                self.questions.leave(limit);
+                if self.questions.asked.contains_key(limit) {
+                    self.questions.idle.insert(limit.to_owned());
+                }
             }
         }
     }
 
     /// The next question to ask or to take back, if there is one.
-    pub(crate) fn question_due(&self, settings: &Settings, at: Time) -> Option<Due<'_>> {
-        let Questions { stopped, asked, stale, refused, .. } = &self.questions;
-        for (name, approval) in asked {
-            if stale.contains(name) {
-                return Some(Due::Withdraw(approval, "the budgets were changed"));
-            }
-            if !stopped.contains_key(name) {
-                return Some(Due::Withdraw(approval, NOTHING_WAITS));
-            }
+    pub(crate) fn question_due(&self, at: Time) -> Option<Due<'_>> {
+        let Questions { asked, stale, idle, unasked, silent, .. } = &self.questions;
+        if let Some((name, approval)) = idle.iter().find_map(|name| asked.get_key_value(name)) {
+            let reason = if stale.contains(name) { "the budgets were changed" } else { NOTHING_WAITS };
+            return Some(Due::Withdraw(approval, reason));
         }
-        let is_open = |name: &&String| {
-            let node = named(settings, name).filter(|node| node.again().is_some());
-            node.is_some_and(|node| refused.get(*name) != Some(&self.window_of(&node, at)))
-        };
-        let unasked = stopped.keys().filter(|name| !asked.contains_key(*name));
-        unasked.into_iter().find(is_open).map(|name| Due::Ask(name))
+        let over = silent.first().filter(|(until, _)| *until <= self.time(at)).map(|(_, name)| name);
+        unasked.first().or(over).map(|name| Due::Ask(name))
     }
 
-    pub(crate) fn asked(&mut self, name: &str, approval: &ApprovalId) {
+    pub(crate) fn asked(&mut self, settings: &Settings, at: Time, name: &str, approval: &ApprovalId) {
         self.questions.asked.insert(name.to_owned(), approval.clone());
+        self.sort(settings, at, name);
     }
 
     /// A question was answered or taken back.
-    pub(crate) fn asked_no_more(&mut self, name: &str) {
+    pub(crate) fn asked_no_more(&mut self, settings: &Settings, at: Time, name: &str) {
         self.questions.asked.remove(name);
         self.questions.stale.remove(name);
+        self.sort(settings, at, name);
     }
 
     /// Somebody said no: it is not asked again in this window.
@@ -199,6 +238,7 @@ impl Ledger {
         let Some(node) = named(settings, name) else { return };
         let window = self.window_of(&node, at);
         self.questions.refused.insert(name.to_owned(), window);
+        self.sort(settings, at, name);
     }
 
     /// Somebody said yes: says who may look again.
@@ -211,16 +251,26 @@ impl Ledger {
     }
 
     /// The budgets were changed: what was asked and refused was about other ones.
-    pub(crate) fn ask_anew(&mut self) {
+    pub(crate) fn ask_anew(&mut self, settings: &Settings, at: Time) {
         self.questions.refused.clear();
         self.questions.stale = self.questions.asked.keys().cloned().collect();
+        self.sort_all(settings, at);
+    }
+
+    fn sort_all(&mut self, settings: &Settings, at: Time) {
+        let Questions { stopped, asked, .. } = &self.questions;
+        let names: BTreeSet<String> = stopped.keys().chain(asked.keys()).cloned().collect();
+        (self.questions.idle, self.questions.unasked) = Default::default();
+        self.questions.silent.clear();
+        names.iter().for_each(|name| self.sort(settings, at, name));
     }
 
     /// Says once more who is stopped: snapshots of before there were questions do not.
-    pub(crate) fn stop_all(&mut self, all: Vec<(Parked, Work)>) {
+    pub(crate) fn stop_all(&mut self, settings: &Settings, at: Time, all: Vec<(Parked, Work)>) {
         self.questions.stopped.clear();
         for (parked, who) in all {
-            self.stop(&parked, who);
+            self.stop(settings, at, &parked, who);
         }
+        self.sort_all(settings, at);
     }
 }
