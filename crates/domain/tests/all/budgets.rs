@@ -435,7 +435,7 @@ fn follow(home: &mut Home, deed: &Deed, number: usize) {
     let input = match (deed, asked) {
         (Deed::Want, _) => {
             let open = home.state.tasks.iter().find(|(_, task)| !task.is_ended());
-            let parent = open.map(|(id, _)| id.clone()).filter(|_| number % 3 == 0);
+            let parent = open.map(|(id, _)| id.clone()).filter(|_| number.is_multiple_of(3));
             home.task_with("look", agent, |spec| spec.parent = parent);
             return;
         }
