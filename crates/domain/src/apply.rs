@@ -352,6 +352,8 @@ impl State {
             hearing: Default::default(),
             askers: Default::default(),
             asked: Default::default(),
+            asked_in: Default::default(),
+            requests: Default::default(),
             cause: None,
             hands: Default::default(),
             caused: 0,
@@ -476,8 +478,7 @@ impl State {
             drop_retry(session, id, &mut self.deadlines);
         }
         let from = session.lifecycle;
-        let answers = to == Lifecycle::Complete
-            || (to == Lifecycle::Waiting && matches!(session.stage, Stage::Concluding { .. }));
+        let answers = to == Lifecycle::Waiting && matches!(session.stage, Stage::Concluding { .. });
         session.lifecycle = to;
         session.failed = failed;
         if to != Lifecycle::Blocked {
@@ -519,9 +520,11 @@ impl State {
             agent.sessions.remove(id);
             forget_past(agent, &self.sessions);
         }
-        // Whoever asked has its answer, unless a person cut it off.
-        if answers {
+        // Whoever asked has its answer, unless a person cut it off, or it is still to come.
+        if to == Lifecycle::Complete {
             self.forget_askers(id);
+        } else if answers {
+            self.forget_answered(id);
         }
         match to {
             Lifecycle::Complete => self.end_locks(id),

@@ -12,6 +12,8 @@ use crate::apply::number_in;
 use crate::delegation::Hands;
 use crate::id::{AgentId, MessageId, SessionId};
 use crate::session::{Message, Speaker};
+use crate::state::{Session, State};
+use crate::waits;
 
 /// The receiver that means all other agents.
 pub const BROADCAST: &str = "broadcast";
@@ -273,4 +275,20 @@ fn distance(a: &str, b: &str) -> usize {
         }
     }
     row[b.len()]
+}
+
+/// Requests to one agent that have no answer yet: a task is not done before they have. Who asked many is not held up by
+/// them.
+pub(crate) fn owed(session: &Session) -> impl Iterator<Item = &String> {
+    session.asked.iter().filter(|(_, asked)| asked.len() == 1).map(|(name, _)| name)
+}
+
+/// Requests of others that what a conversation says now does not answer: it has not read them, or it has asked somebody since
+/// and says more when it has heard. Unless that one may wait for it in turn: then what it says is all there is.
+pub(crate) fn to_come<'a>(state: &State, id: &SessionId, session: &'a Session) -> Vec<&'a String> {
+    let asked = owed(session).filter_map(|name| session.asked_in.get(name)).max();
+    let asked = asked.filter(|_| !session.requests.is_empty() && !waits::is_asked_in_a_circle(state, id));
+    let is_unread = |turn: &u32| session.unread && *turn > session.turns_total;
+    let is_open = |turn: &u32| is_unread(turn) || asked.is_some_and(|asked| asked >= turn);
+    session.requests.iter().filter(|(_, turn)| is_open(turn)).map(|(name, _)| name).collect()
 }

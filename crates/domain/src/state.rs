@@ -322,6 +322,12 @@ pub struct Session {
     /// Its requests that have no answer yet: by name, who was asked, and in which of their conversations.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub asked: BTreeMap<String, BTreeMap<AgentId, SessionId>>,
+    /// In which of its turns it asked each of them.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(crate) asked_in: BTreeMap<String, u32>,
+    /// Requests of others that have no answer yet: by name, the turn in which it reads them.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(crate) requests: BTreeMap<String, u32>,
     /// The conversation whose request this one works for, if that came from another agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cause: Option<SessionId>,

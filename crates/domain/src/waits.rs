@@ -197,6 +197,31 @@ pub fn would_stand_still(state: &State, session: &SessionId, on: Vec<Node>) -> O
     find(state, None, Node::Session(session.clone()), on)
 }
 
+/// Whether anything that a conversation asked for may wait for that conversation in turn, also by what others have asked and
+/// do not stand still for yet.
+pub fn is_asked_in_a_circle(state: &State, id: &SessionId) -> bool {
+    let asked = |id: &SessionId| {
+        let session = state.sessions.get(id).into_iter();
+        session.flat_map(|session| session.asked.values().flat_map(|asked| asked.values()))
+    };
+    let mut seen = BTreeSet::new();
+    let mut next: Vec<Node> = asked(id).map(|other| Node::Session(other.clone())).collect();
+    while let Some(node) = next.pop() {
+        if matches!(&node, Node::Session(other) if other == id) {
+            return true;
+        }
+        if seen.contains(&node) {
+            continue;
+        }
+        next.extend(ahead(state, None, &node));
+        if let Node::Session(other) = &node {
+            next.extend(asked(other).map(|further| Node::Session(further.clone())));
+        }
+        seen.insert(node);
+    }
+    false
+}
+
 /// A way from `start` by way of `first` back to `start`.
 fn find(state: &State, spec: Option<&task::Spec>, start: Node, first: Vec<Node>) -> Option<Cycle> {
     let mut came_from: BTreeMap<Node, Node> = BTreeMap::new();

@@ -285,6 +285,8 @@ impl State {
             session.unheard.append(&mut session.hearing);
             session.turns = session.turns.saturating_sub(1);
             session.turns_total = session.turns_total.saturating_sub(1);
+            let again = session.turns_total + 1;
+            session.requests.values_mut().for_each(|turn| *turn = again.min(*turn));
         }
         // Somebody spoke while it answered: it was not about to conclude, and nobody has its answer yet.
         if matches!(session.stage, Stage::Concluding { .. }) {

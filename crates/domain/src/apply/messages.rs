@@ -1,11 +1,13 @@
 //! What messages change: who has something to read, who waits for whom, and whom a turn is counted for.
 
+use std::collections::BTreeSet;
+
 use crate::apply::expected;
 use crate::apply::number_in;
 use crate::delegation::Hands;
 use crate::id::{AgentId, CallId, SessionId, Time};
 use crate::lifecycle::Lifecycle;
-use crate::message::{Kind, Urgency, urgency};
+use crate::message::{self, Kind, Urgency, urgency};
 use crate::session::Message;
 use crate::state::{Deadline, Session, Stage, State, Step};
 use crate::task::Priority;
@@ -78,11 +80,15 @@ impl State {
             session.label.join(&message.label);
         });
         let asked = message.envelope.as_ref().and_then(|envelope| envelope.correlation_id.clone());
-        let to = self.sessions.get(id).map(|session| session.agent.clone());
-        if let (Some(asker), Some(name), Some(to)) = (asker, asked, to)
-            && let Some(asker) = self.sessions.get_mut(asker)
+        if let (Some(asker), Some(name)) = (asker, asked)
+            && let Some(session) = self.sessions.get_mut(id)
         {
-            asker.asked.entry(name).or_default().insert(to, id.clone());
+            session.requests.insert(name.clone(), session.turns_total + 1);
+            let to = session.agent.clone();
+            if let Some(asker) = self.sessions.get_mut(asker) {
+                asker.asked_in.insert(name.clone(), asker.turns_total);
+                asker.asked.entry(name).or_default().insert(to, id.clone());
+            }
         }
         self.settle_request(id, message);
     }
@@ -143,9 +149,12 @@ impl State {
         let Some(other) = answered.and_then(|agent| asked.remove(&agent)) else { return };
         if asked.is_empty() {
             session.asked.remove(name);
+            session.asked_in.remove(name);
         }
         let owes_more = session.asked.values().flat_map(|asked| asked.values()).any(|id| *id == other);
-        if !owes_more && let Some(other) = self.sessions.get_mut(&other) {
+        let Some(other) = self.sessions.get_mut(&other) else { return };
+        other.requests.remove(name);
+        if !owes_more {
             other.askers.remove(asker);
         }
     }
@@ -156,14 +165,39 @@ impl State {
         let is_over = session.lifecycle == Lifecycle::Complete;
         if is_over {
             session.asked.clear();
+            session.asked_in.clear();
         }
-        for asker in std::mem::take(&mut session.askers) {
-            if let Some(asker) = self.sessions.get_mut(&asker) {
-                asker.asked.retain(|_, asked| {
-                    asked.retain(|_, session| session != id);
-                    !asked.is_empty()
-                });
+        self.forget_but(id, &BTreeSet::new());
+    }
+
+    /// Whoever asked in this session has its answer, but for those for whom it is still to come.
+    pub(super) fn forget_answered(&mut self, id: &SessionId) {
+        let Some(session) = self.sessions.get(id) else { return };
+        let to_come: BTreeSet<String> = message::to_come(self, id, session).into_iter().cloned().collect();
+        self.forget_but(id, &to_come);
+    }
+
+    fn forget_but(&mut self, id: &SessionId, names: &BTreeSet<String>) {
+        let Some(session) = self.sessions.get_mut(id) else { return };
+        session.requests.retain(|name, _| names.contains(name));
+        let mut left = BTreeSet::new();
+        for asker_id in std::mem::take(&mut session.askers) {
+            let Some(asker) = self.sessions.get_mut(&asker_id) else { continue };
+            let mut waits = false;
+            let Session { asked, asked_in, .. } = asker;
+            asked.retain(|name, asked| {
+                let is_kept = names.contains(name);
+                waits |= is_kept && asked.values().any(|session| session == id);
+                asked.retain(|_, session| is_kept || session != id);
+                !asked.is_empty()
+            });
+            asked_in.retain(|name, _| asked.contains_key(name));
+            if waits {
+                left.insert(asker_id);
             }
+        }
+        if let Some(session) = self.sessions.get_mut(id) {
+            session.askers = left;
         }
     }
 

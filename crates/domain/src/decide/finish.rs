@@ -12,6 +12,7 @@ use crate::evidence::ROUNDS_MAX;
 use crate::id::{ApprovalId, CallId, SessionId, TaskId, Time};
 use crate::label::Label;
 use crate::lifecycle::Lifecycle;
+use crate::message;
 use crate::plan::is_hold;
 use crate::refused::Refused;
 use crate::session::{Message, Speaker};
@@ -23,13 +24,20 @@ use crate::tool::{Act, Call, Want};
 /// The model has answered without asking for anything.
 pub(super) fn conclude(state: &State, at: Time, id: &SessionId, session: &Session, text: &str) -> Vec<Event> {
     if session.unread {
-        return next_turn(state, at, id, session);
+        // What was read so far is answered by this; the next turn is for what came meanwhile.
+        let mut events = tell_answered(state, at, (id, session), text);
+        let answered: BTreeSet<String> = events.iter().filter_map(messages::answers).cloned().collect();
+        let next = next_turn(state, at, id, session);
+        // If there is no next turn, that is nothing to those who have their answer.
+        let is_new = |event: &Event| messages::answers(event).is_none_or(|name| !answered.contains(name));
+        events.extend(next.into_iter().filter(is_new));
+        return events;
     }
     let Some((task_id, task)) = session.task.as_ref().and_then(|t| state.tasks.get_key_value(t)) else {
         if let Some(notice) = locks::must_not_rest(state, at, id, session) {
             return vec![notice];
         }
-        let mut events = tell_askers(state, at, (id, session), &nobody, (&Finish::Done, text));
+        let mut events = tell_answered(state, at, (id, session), text);
         events.extend(moves(id, session, Lifecycle::Waiting, false, "it has said what it had to say"));
         return events;
     };
@@ -38,7 +46,7 @@ pub(super) fn conclude(state: &State, at: Time, id: &SessionId, session: &Sessio
     if is_its {
         open.extend(state.open_children(task).map(ToString::to_string));
     }
-    open.extend(messages::owed(session).map(|name| format!("the answer to {name}")));
+    open.extend(message::owed(session).map(|name| format!("the answer to {name}")));
     if !is_its && open.is_empty() {
         let mut events = tell_askers(state, at, (id, session), &nobody, (&Finish::Done, text));
         let reason = if task.is_ended() { "its task has ended" } else { "its task is worked on elsewhere" };
@@ -50,7 +58,7 @@ pub(super) fn conclude(state: &State, at: Time, id: &SessionId, session: &Sessio
             return vec![notice];
         }
         let reason = format!("waits for {}", open.join(", "));
-        let mut events = tell_askers(state, at, (id, session), &nobody, (&Finish::Done, text));
+        let mut events = tell_answered(state, at, (id, session), text);
         events.extend(moves(id, session, Lifecycle::Waiting, false, &reason));
         return events;
     }
@@ -123,6 +131,17 @@ fn done(
     events
 }
 
+/// What the agent says reaches whoever it answers by it.
+fn tell_answered(state: &State, at: Time, (id, session): (&SessionId, &Session), text: &str) -> Vec<Event> {
+    let later = message::to_come(state, id, session);
+    let open = session.askers.iter().filter_map(|id| state.sessions.get_key_value(id));
+    open.filter(|(_, asker)| asker.lifecycle != Lifecycle::Complete)
+        .flat_map(|asker| {
+            messages::last_words(at, (id, session), asker, (false, &later), &Finish::Done, text)
+        })
+        .collect()
+}
+
 /// The agent's last words reach whoever asked for them, but for those who hear of it in another way.
 pub(super) fn tell_askers(
     state: &State,
@@ -134,7 +153,8 @@ pub(super) fn tell_askers(
     let open = session.askers.iter().filter_map(|id| state.sessions.get_key_value(id));
     open.filter(|(_, asker)| asker.lifecycle != Lifecycle::Complete)
         .flat_map(|(asker_id, asker)| {
-            messages::last_words(at, (id, session), (asker_id, asker), is_told(asker_id), finish, text)
+            let told = (is_told(asker_id), &[][..]);
+            messages::last_words(at, (id, session), (asker_id, asker), told, finish, text)
         })
         .collect()
 }

@@ -75,12 +75,6 @@ pub(super) fn wait(
     Some((events, reason))
 }
 
-/// Requests to one agent that have no answer yet: a task is not done before they have. Who asked many is not held up by
-/// them.
-pub(super) fn owed(session: &Session) -> impl Iterator<Item = &String> {
-    session.asked.iter().filter(|(_, asked)| asked.len() == 1).map(|(name, _)| name)
-}
-
 /// What was asked by those whom these events stop is given up too, with all that was made for it, unless somebody else
 /// wants to hear of it.
 pub(super) fn stop_asked(
@@ -375,19 +369,29 @@ fn deliver(asker: &SessionId, call: Option<&CallId>, finish: &Finish, message: M
     }
 }
 
-/// The last words of a session for one that asked in it: the result of each call that waits, else one message. Who
-/// hears of it in another way gets no message, but a call that waits must end.
+/// The request that an event answers.
+pub(super) fn answers(event: &Event) -> Option<&String> {
+    let (Event::MessageAdded { message, .. } | Event::CallFinished { message, .. }) = event else {
+        return None;
+    };
+    let envelope = message.envelope.as_ref().filter(|envelope| envelope.kind == Kind::Response);
+    envelope.and_then(|envelope| envelope.correlation_id.as_ref())
+}
+
+/// The last words of a session for one that asked in it, but for `later` requests: the result of each call that waits, and a
+/// response to each other request. Who hears of it in another way gets no message, but a call that waits must end.
 pub(super) fn last_words(
     at: Time,
     (id, session): Named<'_>,
     (asker_id, asker): Named<'_>,
-    is_told: bool,
+    (is_told, later): (bool, &[&String]),
     finish: &Finish,
     text: &str,
 ) -> Vec<Event> {
     let open = asker.asked.iter().filter(|(_, asked)| asked.get(&session.agent) == Some(id));
-    let names: Vec<&String> = open.map(|(name, _)| name).collect();
-    let answer = |name: Option<&String>| {
+    let open: Vec<&String> = open.map(|(name, _)| name).collect();
+    let names: Vec<&String> = open.iter().filter(|name| !later.contains(name)).copied().collect();
+    let answer = |name: Option<&String>, text: &str| {
         let envelope = Envelope {
             kind: Kind::Response,
             correlation_id: name.cloned(),
@@ -397,11 +401,26 @@ pub(super) fn last_words(
         };
         write(at, session, text, envelope)
     };
-    let waiting = names.iter().filter_map(|name| Some((*name, asker.awaiting(name)?)));
-    let mut events: Vec<Event> =
-        waiting.map(|(name, call)| deliver(asker_id, Some(call), finish, answer(Some(name)))).collect();
-    if events.is_empty() && !is_told {
-        events.push(deliver(asker_id, None, finish, answer(names.last().copied())));
+    let (waiting, others): (Vec<&String>, Vec<&String>) =
+        names.iter().partition(|name| asker.awaiting(name).is_some());
+    let mut events: Vec<Event> = waiting
+        .iter()
+        .map(|name| deliver(asker_id, asker.awaiting(name), finish, answer(Some(name), text)))
+        .collect();
+    if is_told {
+        return events;
+    }
+    // Said once in full: the last of the calls that wait has it, else the last response.
+    let full = waiting.last().or(others.last());
+    for name in &others {
+        let said = match full {
+            Some(full) if full != name => &format!("answered with {full}"),
+            Some(_) | None => text,
+        };
+        events.push(deliver(asker_id, None, finish, answer(Some(name), said)));
+    }
+    if open.is_empty() {
+        events.push(deliver(asker_id, None, finish, answer(None, text)));
     }
     events
 }

@@ -194,3 +194,99 @@ fn each_request_of_a_person_in_a_conversation_is_counted_anew() {
     home.says("executor-001", "you are welcome");
     assert_eq!(spent(&home), Some(15));
 }
+
+/// The executor thinks about a request of the planner and of nobody else.
+fn asked_and_waited_for() -> Home {
+    let mut home = Home::new(&TEAM);
+    home.write("planner-001", "plan");
+    home.wants("planner-001", &[awaited("executor-001")]);
+    home
+}
+
+#[test]
+fn what_came_while_an_agent_answered_does_not_take_its_answer() {
+    let mut home = asked_and_waited_for();
+    home.write("executor-001", "between us: what is the salary?");
+    home.says("executor-001", "92 %");
+    assert_eq!(home.results("planner-001").last().unwrap(), "92 %");
+    home.says("executor-001", "5000");
+    let heard = [home.heard("planner-001"), home.results("planner-001")].concat();
+    assert!(!heard.iter().any(|said| said.contains("5000")), "{heard:?}");
+}
+
+#[test]
+fn two_who_ask_get_each_their_own_answer() {
+    let mut home = asked_and_waited_for();
+    home.write("retriever-001", "find");
+    home.wants("retriever-001", &[tell("executor-001", "how big is it?")]);
+    home.says("retriever-001", "I wait");
+    home.says("executor-001", "92 %");
+    home.says("executor-001", "2 TB");
+    assert_eq!(home.results("planner-001").last().unwrap(), "92 %");
+    assert_eq!(home.heard("retriever-001").last().unwrap(), "agent:executor-001: 2 TB");
+    let heard = home.heard("retriever-001");
+    assert!(!heard.iter().any(|said| said.contains("92 %")), "{heard:?}");
+}
+
+#[test]
+fn an_agent_that_asks_others_first_answers_when_it_knows() {
+    let mut home = asked_and_waited_for();
+    home.wants("executor-001", &[tell("retriever-001", "the exact number?")]);
+    home.says("executor-001", "I have asked and will tell you.");
+    assert_eq!(home.session_of("planner-001").1.lifecycle, Lifecycle::Blocked, "it is not answered yet");
+    // Somebody else asks meanwhile, and need not wait for that.
+    home.write("executor-001", "are you there?");
+    home.says("executor-001", "Yes.");
+    assert_eq!(home.session_of("planner-001").1.lifecycle, Lifecycle::Blocked);
+    home.says("retriever-001", "42");
+    home.says("executor-001", "The number is 42.");
+    assert_eq!(home.results("planner-001").last().unwrap(), "The number is 42.");
+}
+
+#[test]
+fn agents_that_ask_each_other_all_get_what_there_is() {
+    let mut home = asked_and_waited_for();
+    home.wants("executor-001", &[tell("retriever-001", "the exact number?")]);
+    home.wants("retriever-001", &[tell("planner-001", "which disk?")]);
+    // The planner stands still for the executor, and is asked by whom the executor asked: nobody would go on.
+    home.says("executor-001", "I have asked.");
+    assert_eq!(home.results("planner-001").last().unwrap(), "I have asked.");
+    home.says("retriever-001", "I have asked, too.");
+    home.says("planner-001", "The first one.");
+    assert_eq!(home.heard("retriever-001").last().unwrap(), "agent:planner-001: The first one.");
+    home.says("retriever-001", "Then 42.");
+    assert_eq!(home.heard("executor-001").last().unwrap(), "agent:retriever-001: Then 42.");
+}
+
+#[test]
+fn two_requests_get_two_responses() {
+    let mut home = Home::new(&TEAM);
+    home.write("planner-001", "plan");
+    let asks = [tell("executor-001", "how full?"), tell("executor-001", "how big?")];
+    home.wants("planner-001", &asks);
+    let names: Vec<String> = home.session_of("planner-001").1.asked.keys().cloned().collect();
+    assert_eq!(names.len(), 2);
+    home.says("planner-001", "I wait");
+    home.says("executor-001", "92 % of 2 TB");
+    let heard = home.heard("planner-001");
+    let said = [
+        format!("agent:executor-001: answered with {}", names[1]),
+        "agent:executor-001: 92 % of 2 TB".to_owned(),
+    ];
+    assert_eq!(heard[heard.len() - 2..], said);
+    assert!(home.session_of("planner-001").1.asked.is_empty());
+}
+
+#[test]
+fn who_has_its_answer_is_not_told_that_there_is_no_turn_for_others() {
+    let mut home = Home::with(&TEAM, |known| known.limits.turns_max = 1, |_| {});
+    home.write("planner-001", "plan");
+    home.wants("planner-001", &[awaited("executor-001")]);
+    home.write("retriever-001", "find");
+    home.wants("retriever-001", &[awaited("executor-001")]);
+    home.says("executor-001", "92 %");
+    assert_eq!(home.results("planner-001"), ["92 %"]);
+    assert_eq!(home.heard("planner-001").len(), 1, "{:?}", home.heard("planner-001"));
+    let told = home.results("retriever-001").pop().unwrap();
+    assert!(told.starts_with("executor-001 cannot answer: limits.turns_max"), "{told}");
+}

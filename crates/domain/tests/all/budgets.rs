@@ -249,8 +249,8 @@ fn who_asked_somebody_that_is_parked_and_cut_off_still_gets_an_answer() {
     home.task("plan", "planner-001");
     home.wants("planner-001", &[tell("executor-001", "how full is the disk?")]);
     let (asked, _) = home.session_of("executor-001");
-    home.give(written(Some(&asked), "executor-001", "look twice"));
-    home.says("executor-001", "92 %");
+    home.wants("executor-001", &[read("memory/disk.md")]);
+    home.tool_ends("executor-001", true, "full");
     assert_eq!(parked(&home, "executor-001").limit, "providers.p.limits");
     home.give(Input::SessionCut { session: asked, next_message: 3, tail: Tail::Unanswered });
     home.pass(25_000);

@@ -183,7 +183,7 @@ fn check_session(state: &State, id: &SessionId, session: &Session) -> Result<(),
 
 /// What may still be there when all has ended, by where it stands in the state; `*` is any name. Everything else that has
 /// content is held by something: whatever is added to the state is held until it is named here.
-const KEPT: [&str; 61] = [
+const KEPT: [&str; 62] = [
     "seq",
     "at",
     "settings",
@@ -230,6 +230,7 @@ const KEPT: [&str; 61] = [
     "sessions/*/expects",
     "sessions/*/next_message",
     "sessions/*/cause",
+    "sessions/*/hands",
     "sessions/*/caused",
     "sessions/*/urgency",
     "sessions/*/repeated",

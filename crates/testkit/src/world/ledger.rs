@@ -389,9 +389,7 @@ impl Ledger {
             // Whoever was asked and has not answered has something to do.
             let asked = task.session().and_then(|s| state.sessions.get(s)).map(|session| &session.asked);
             let asked = asked.into_iter().flatten().flat_map(|(_, asked)| asked.values());
-            let has_to_answer =
-                |session: &Session| session.unread || !matches!(session.stage, Stage::Resting | Stage::Over);
-            let awaits = asked.filter_map(|id| state.sessions.get(id)).any(has_to_answer);
+            let awaits = has_to_answer(state, asked.collect());
             // Work of the same agent is before it, and does not wait for it in turn.
             let after = task.session().is_some_and(|session| waits_for_workspace(state, session));
             if !(nobody || blocked || waits || cut || parked || waits_to_begin || awaits || after) {
@@ -510,6 +508,19 @@ fn check_locks(state: &State) -> Result<(), Broken> {
         }
     }
     Ok(())
+}
+
+/// Whether one of these conversations has something to do, or waits for one that has.
+fn has_to_answer<'a>(state: &'a State, mut next: Vec<&'a SessionId>) -> bool {
+    let mut seen = BTreeSet::new();
+    while let Some(id) = next.pop() {
+        let Some(session) = state.sessions.get(id).filter(|_| seen.insert(id)) else { continue };
+        if session.unread || !matches!(session.stage, Stage::Resting | Stage::Over) {
+            return true;
+        }
+        next.extend(session.asked.values().flat_map(|asked| asked.values()));
+    }
+    false
 }
 
 fn waits_for_workspace(state: &State, id: &SessionId) -> bool {
