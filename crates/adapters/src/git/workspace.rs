@@ -58,13 +58,16 @@ pub struct Workspace {
     pub branch: Option<String>,
 }
 
+/// Who works in which of its folders, one at a time.
+type Turns = BTreeMap<(AgentId, Room), Arc<Mutex<Turn>>>;
+
 /// The workspaces of a home.
 #[derive(Debug)]
 pub struct Workspaces {
     home: PathBuf,
     specs: Mutex<BTreeMap<AgentId, Said>>,
     /// In each folder one step at a time; nobody waits for what is done in another, which may be large.
-    turns: Mutex<BTreeMap<(AgentId, Room), Arc<Mutex<Turn>>>>,
+    turns: Mutex<Turns>,
 }
 
 /// What is remembered of a folder.

@@ -26,10 +26,10 @@ pub(super) fn started(state: &State, at: Time) -> Vec<Event> {
             continue;
         }
         match &session.stage {
-            Stage::Thinking { .. } => events.push(Event::TurnRetried {
-                session: id.clone(),
-                reason: "the answer had not come when Synod stopped".to_owned(),
-            }),
+            // By the budgets of now: a person may have lowered one meanwhile.
+            Stage::Thinking { .. } => {
+                events.extend(budget::retry(state, at, id, "the answer had not come when Synod stopped"));
+            }
             Stage::Acting { calls, .. } => events.extend(take_up(at, id, session, calls)),
             Stage::Resting | Stage::Retrying { .. } | Stage::Concluding { .. } | Stage::Over => {}
         }

@@ -693,3 +693,18 @@ fn a_node_says_its_name_and_how_long_it_counts() {
     ];
     assert_eq!(named, expected.map(|(name, window)| (name.to_owned(), window)));
 }
+
+#[test]
+fn a_call_that_was_under_way_is_not_made_again_after_a_start_if_its_budget_is_gone() {
+    let mut home = requests_per_minute(9);
+    home.task("look", "executor-001");
+    home.thinking("executor-001");
+    let mut settings = home.state.settings.clone();
+    settings.budgets.day.tokens = Some(0);
+    home.give(Input::SettingsRead(Box::new(settings)));
+    home.effects.clear();
+    home.give(Input::Started);
+    assert_eq!(home.calls_to_model("executor-001"), []);
+    assert_eq!(parked(&home, "executor-001").limit, "budgets.day");
+    assert!(!home.state.ledger.is_holding());
+}
