@@ -97,6 +97,11 @@ pub fn read(home: &Path) -> Result<Vec<Row>> {
     }
     let db = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
     db.busy_timeout(READ_WAIT)?;
+    // One that is only being made has no tables yet.
+    let tables = "SELECT count(*) FROM sqlite_master WHERE name = 'delegation_log'";
+    if db.query_row(tables, [], |row| row.get::<_, u32>(0))? == 0 {
+        return Ok(Vec::new());
+    }
     let contexts = read_contexts(&db);
     let mut rows = db.prepare(
         "SELECT l.id, request_id, source_agent, target_agent, task_tag, status, chain, started_at, completed_at,
@@ -291,9 +296,9 @@ impl Table {
         // A power cut may take the table: the next start writes it anew.
         db.pragma_update(None, "journal_mode", "WAL")?;
         db.pragma_update(None, "synchronous", "OFF")?;
-        db.execute_batch(SCHEMA)?;
-        // Whoever reads meanwhile sees the old rows or the new ones.
+        // Whoever reads meanwhile sees the old rows or the new ones, and no table before there are rows.
         let transaction = db.transaction()?;
+        transaction.execute_batch(SCHEMA)?;
         transaction.execute_batch(
             "DELETE FROM delegation_log; DELETE FROM delegation_task; DELETE FROM delegation_context;",
         )?;

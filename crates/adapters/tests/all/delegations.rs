@@ -207,3 +207,13 @@ fn a_table_that_is_deleted_is_there_again_with_the_next_event() {
     home.print(&story[7..]);
     assert_eq!((home.rows(), home.complaints()), (undisturbed(), Vec::new()));
 }
+
+#[test]
+fn a_table_that_is_only_being_made_has_no_rows_yet() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::create_dir(folder.path().join(".synod")).unwrap();
+    assert_eq!(read(folder.path()).unwrap(), []);
+    let file = Connection::open(folder.path().join(FILE)).unwrap();
+    file.pragma_update(None, "journal_mode", "WAL").unwrap();
+    assert_eq!(read(folder.path()).unwrap(), []);
+}

@@ -191,8 +191,8 @@ async fn a_status_that_the_disk_refuses_is_told_of_once_and_stands_in_the_file_l
     assert_eq!(status(), "status: active");
     std::fs::remove_dir(&aside).unwrap();
     eventually("the status", || status() == "status: sleeping").await;
-    // The same once more, and it is tried again while it is still refused.
-    std::fs::create_dir(&aside).unwrap();
+    // The same once more, and it is tried again while it is still refused. The old version has that name for a moment.
+    eventually("a folder", || std::fs::create_dir(&aside).is_ok()).await;
     print(&mut files, 3, moved(Lifecycle::Working));
     for _ in 0..3 {
         files.scan().await;

@@ -20,15 +20,24 @@ pub(super) fn started(state: &State, at: Time) -> Vec<Event> {
     let mut events = vec![Event::Started];
     let (crashed, given_up) = delegate::crashed(state, at);
     events.extend(crashed);
+    let mut after: Option<State> = None;
     for (id, session) in state.sessions_in_flight() {
         // It was stopped with what it was delegated.
         if session.task.as_ref().is_some_and(|task| inside::is_within_one(state, task, &given_up)) {
             continue;
         }
         match &session.stage {
-            // By the budgets of now: a person may have lowered one meanwhile.
+            // By the budgets of now, one after the other: a person may have lowered one meanwhile, and a new window is
+            // for all of them together.
             Stage::Thinking { .. } => {
-                events.extend(budget::retry(state, at, id, "the answer had not come when Synod stopped"));
+                let after = after.get_or_insert_with(|| {
+                    let mut after = state.clone();
+                    events.iter().for_each(|event| after.apply(at, event));
+                    after
+                });
+                let more = budget::retry(after, at, id, "the answer had not come when Synod stopped");
+                more.iter().for_each(|event| after.apply(at, event));
+                events.extend(more);
             }
             Stage::Acting { calls, .. } => events.extend(take_up(at, id, session, calls)),
             Stage::Resting | Stage::Retrying { .. } | Stage::Concluding { .. } | Stage::Over => {}

@@ -142,7 +142,7 @@ fn a_clock_that_was_ahead_closes_no_minute_until_then() {
 
 #[test]
 fn what_was_spent_by_a_clock_that_was_ahead_counts_today_and_not_until_then() {
-    let mut home = home(Budgets { day: tokens(6_000), month: tokens(100_000), ..Budgets::default() });
+    let mut home = home(Budgets { day: tokens(6_600), month: tokens(100_000), ..Budgets::default() });
     let right = home.at;
     home.task("look", "executor-001");
     used(&mut home, "executor-001", "done", Usage::of(2_400, 100));
