@@ -229,7 +229,10 @@ fn requests_at_once_are_all_answered_once_whoever_works() {
         let pumps: Vec<_> = (0..3).map(|_| team.start(&["pump"])).collect();
         let add = team.start(&["task", "add", &format!("Say {round}-3")]);
         for ended in runs.into_iter().chain(pumps).chain([add]).map(crate::team::Process::wait) {
-            assert_eq!((ended.code, ended.stderr.as_str()), (0, ""), "{}", ended.stdout);
+            // Who is the first in the home and has little to do says that of most of the rules.
+            let told =
+                ended.stderr.lines().find(|line| !line.starts_with("scripted rules that never matched"));
+            assert_eq!((ended.code, told), (0, None), "{}", ended.stdout);
         }
     }
     assert_eq!(team.pump(), 0);

@@ -35,6 +35,10 @@ pub(super) fn started(state: &State, at: Time) -> Vec<Event> {
                     events.iter().for_each(|event| after.apply(at, event));
                     after
                 });
+                // It may have ended with what was given up.
+                if !after.sessions.get(id).is_some_and(|now| matches!(now.stage, Stage::Thinking { .. })) {
+                    continue;
+                }
                 let more = budget::retry(after, at, id, "the answer had not come when Synod stopped");
                 more.iter().for_each(|event| after.apply(at, event));
                 events.extend(more);
