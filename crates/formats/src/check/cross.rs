@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Range;
 
 use domain::agent::{Spec, Workspace};
+use domain::budget::Budgets;
 use domain::context::{Grant, Grantee, Hidden};
 use domain::id::{AgentId, TaskId};
 use domain::session::Status;
@@ -212,6 +213,24 @@ fn agent(spec: &Spec, root: Option<&Node>, notes: &mut Notes<'_>, known: &Known)
     }
 }
 
+/// A cap in money does not bound a model whose price nobody knows.
+fn check_prices(settings: &Settings, root: Option<&Node>, notes: &mut Notes<'_>) {
+    let Budgets { day, month, run, agents } = &settings.budgets;
+    let shares = agents.values().flat_map(|share| [&share.day, &share.month]);
+    if shares.chain([day, month, run]).all(|cap| cap.money.is_none()) {
+        return;
+    }
+    for (alias, model) in &settings.models {
+        let is_scripted = matches!(settings.providers.get(&model.provider), Some(Provider::Scripted { .. }));
+        let is_priced = [alias, &model.model].iter().any(|name| settings.prices.contains_key(*name));
+        if !is_scripted && !is_priced {
+            let help = Some(format!("give `{}` a price in `prices`, or cap tokens, too", model.model));
+            let message = format!("`{alias}` has no price, so no budget in money bounds it");
+            notes.warning(key_span(root, &["models"], alias), message, help);
+        }
+    }
+}
+
 fn check_settings(settings: &Settings, file: &SourceFile<'_>, notes: &mut Notes<'_>, known: &Known) {
     let root = tree(file);
     for (alias, model) in &settings.models {
@@ -253,6 +272,7 @@ fn check_settings(settings: &Settings, file: &SourceFile<'_>, notes: &mut Notes<
         let at = key_span(root.as_ref(), &["prices"], name);
         notes.warning(at, format!("no model is called `{name}`, so its price is never used"), help);
     }
+    check_prices(settings, root.as_ref(), notes);
     for (inbox, agent) in &settings.routing.inbox {
         known.agent(agent.as_str(), span(root.as_ref(), &["routing", "inbox", inbox]), notes);
     }

@@ -178,3 +178,24 @@ fn two_agents_never_share_a_branch_or_a_workspace() {
         ]
     );
 }
+
+#[test]
+fn a_budget_in_money_wants_a_price() {
+    let text = |more: &str| {
+        format!(
+            "providers: {{p: {{kind: openai, base_url: 'http://127.0.0.1:1/v1'}}, s: {{kind: scripted, script: s.yaml}}}}\nmodels:\n  big: {{provider: p, model: x-1}}\n  told: {{provider: s, model: y}}\n{more}"
+        )
+    };
+    let found = |more: &str| {
+        let script = SourceFile { path: "s.yaml", text: "rules: []\n" };
+        let found = check(&[SourceFile { path: "synod.yaml", text: &text(more) }, script]);
+        found.iter().map(|d| format!("{}:{} {}", d.line, d.column, d.message)).collect::<Vec<_>>()
+    };
+    let told = ["3:3 `big` has no price, so no budget in money bounds it"];
+    assert_eq!(found("budgets: {run: {money: 1}}\n"), told);
+    assert_eq!(found("budgets: {day: {tokens: 1}}\n"), Vec::<String>::new());
+    assert_eq!(
+        found("budgets: {day: {money: 1}}\nprices: {x-1: {input: 1, output: 2}}\n"),
+        Vec::<String>::new()
+    );
+}
