@@ -317,7 +317,8 @@ pub enum LockCommand {
     /// List locks: who has each, since when, until when, its fencing number, and who waits.
     #[command(after_help = "Example: synod lock list --json | jq '.locks[] | select(.queue != [])'")]
     List,
-    /// Take a lock away from who has it; whoever waits gets it, and what the other still writes under it is refused.
+    /// Take a lock away from who has it; whoever waits gets it, and what the other still writes under it is refused. A
+    /// workspace is not taken away while a call runs in it.
     #[command(after_help = "Example: synod lock free file:memory/notes.md")]
     Free {
         /// Its name; see `synod lock list`.

@@ -48,6 +48,14 @@ pub enum Refused {
     /// Nobody holds such a lock.
     #[error("nobody holds the lock {0}")]
     NoLock(String),
+    /// A command runs in the workspace, and would go on in the work of whoever gets it next.
+    #[error("a call of {session} runs in {lock} now: cancel {session}, or wait until the call has ended")]
+    LockInUse {
+        /// Which.
+        lock: String,
+        /// Whose.
+        session: String,
+    },
     /// It has ended already.
     #[error("{0} has ended already")]
     Ended(String),

@@ -11,7 +11,7 @@ use crate::lock::{self, Freed, Grant, Holder, Waiter};
 use crate::message::{Envelope, Kind};
 use crate::refused::Refused;
 use crate::session::Message;
-use crate::state::{Pending, Session, State, Step};
+use crate::state::{Pending, Session, Stage, State, Step};
 use crate::tool::{Act, Call, Want};
 use crate::waits::{self, Cycle, Node};
 
@@ -247,6 +247,16 @@ pub(super) fn lapsed(state: &State, at: Time, name: &LockName) -> Vec<Event> {
 /// A person takes a lock away.
 pub(super) fn free(state: &State, at: Time, name: &str, by: &str) -> Result<Vec<Event>, Refused> {
     let known = lock::name(name).map_err(|_| Refused::NoLock(name.to_owned()))?;
+    let holder = state.locks.get(&known).and_then(|lock| lock.holder.as_ref()).map(|h| &h.session);
+    let runs = |session: &Session| match &session.stage {
+        Stage::Acting { calls, .. } => calls.iter().any(|call| matches!(call.step, Step::Running { .. })),
+        _ => false,
+    };
+    if let Some(session) =
+        holder.filter(|id| is_workspace(&known) && state.sessions.get(*id).is_some_and(runs))
+    {
+        return Err(Refused::LockInUse { lock: known.to_string(), session: session.to_string() });
+    }
     let why = format!("{by} took the lock {known} away; it is no longer yours");
     take_away(state, at, &known, Freed::Person { by: by.to_owned() }, why)
         .ok_or_else(|| Refused::NoLock(known.to_string()))

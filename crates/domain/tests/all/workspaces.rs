@@ -387,9 +387,16 @@ fn a_workspace_is_given_back_by_who_has_it_and_taken_away_by_a_person_but_taken_
     home.wants(CODER, &[Act::Unlock { name: LOCK.to_owned() }]);
     assert_eq!((home.works(), home.results(CODER).pop()), (None, Some(format!("{LOCK} is given back"))));
     home.wants(CODER, &[write("a")]);
+    let free = || Input::LockFreed { name: LOCK.to_owned(), by: "dana".to_owned() };
+    let (id, _) = home.session_of(CODER);
+    let refused = home.refusal(free());
+    assert_eq!(
+        refused,
+        format!("a call of {id} runs in {LOCK} now: cancel {id}, or wait until the call has ended")
+    );
     home.tool_ends(CODER, true, "written");
     assert_eq!(home.works(), Some(&alpha));
-    home.give(Input::LockFreed { name: LOCK.to_owned(), by: "dana".to_owned() });
+    home.give(free());
     assert_eq!(home.works(), None);
 }
 
