@@ -228,10 +228,13 @@ fn words(doer: &AgentId, task: &TaskId, end: End, text: &str) -> (Finish, String
     (finish, format!("{doer} {word} {task}: {said}"))
 }
 
-/// Ends what the calls of a session wait for: nobody will hear of it any more.
-pub(super) fn give_up(state: &State, at: Time, session: &Session, reason: &str) -> Vec<Event> {
-    let Stage::Acting { calls, .. } = &session.stage else { return Vec::new() };
-    let waited = calls.iter().filter_map(|pending| match &pending.step {
+/// Tasks that the calls of a session wait for.
+pub(super) fn waited<'a>(state: &'a State, session: &'a Session) -> impl Iterator<Item = &'a TaskId> {
+    let calls = match &session.stage {
+        Stage::Acting { calls, .. } => calls.as_slice(),
+        _ => &[],
+    };
+    calls.iter().filter_map(|pending| match &pending.step {
         Step::Delegated { delegation } => state.delegations.by_id.get(delegation).map(|d| &d.task),
         Step::Reviewing { review } => state.reviews.by_id.get(review).map(|review| &review.task),
         Step::New
@@ -242,10 +245,14 @@ pub(super) fn give_up(state: &State, at: Time, session: &Session, reason: &str) 
         | Step::Locking { .. }
         | Step::Locked { .. }
         | Step::Finished => None,
-    });
+    })
+}
+
+/// Ends what the calls of a session wait for: nobody will hear of it any more.
+pub(super) fn give_up(state: &State, at: Time, session: &Session, reason: &str) -> Vec<Event> {
     let end =
         |task: &TaskId| finish::abandon(state, at, task, &format!("{} gave it up: {reason}", session.agent));
-    waited.flat_map(end).collect()
+    waited(state, session).flat_map(end).collect()
 }
 
 /// Delegated work that took longer than `deadline_ms`.

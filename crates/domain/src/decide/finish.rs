@@ -6,7 +6,7 @@ use crate::approval::{Answer, Outcome};
 use crate::brief;
 use crate::decide::delegate;
 use crate::decide::turn::{next_turn, result, unknown_text};
-use crate::decide::{locks, messages, moves, plan, question, review, said};
+use crate::decide::{inside, locks, messages, moves, plan, question, review, said};
 use crate::event::{Event, Finish};
 use crate::evidence::ROUNDS_MAX;
 use crate::id::{ApprovalId, CallId, SessionId, TaskId, Time};
@@ -170,6 +170,7 @@ pub(super) fn fail(state: &State, at: Time, id: &SessionId, session: &Session, r
         && task.session() == Some(id)
     {
         events.extend(end_parts_too(state, at, task_id, End::Failed, reason, "synod", Some(id)));
+        events.extend(give_up_elsewhere(state, at, task_id, session));
     } else {
         events.extend(delegate::give_up(state, at, session, reason));
     }
@@ -299,6 +300,7 @@ pub(super) fn end_parts_too(
         let reason = format!("{id}, of which its plan is a part, is {}", end.mark().as_str());
         events.extend(end_parts_too(state, at, held, End::Cancelled, &reason, by, acting));
     }
+    events.extend(moved_elsewhere(state, at, (id, &all_below), acting));
     for below in all_below {
         if let Some(part) = state.tasks.get(&below).filter(|t| !t.is_ended()) {
             events.extend(stop_worker(state, at, part, acting, &format!("{id} has ended")));
@@ -316,6 +318,31 @@ pub(super) fn end_parts_too(
     events.push(Event::TaskEnded { task: id.clone(), end, result: result.to_owned(), by: by.to_owned() });
     events.extend(tell_requester(after.as_deref().unwrap_or(state), at, task, end, result, acting));
     events
+}
+
+/// What those who work on a task and its parts wait for, and a person made a part of something else: it ends with them, too,
+/// because it was handed on for them, and that other task hears so.
+fn moved_elsewhere(
+    state: &State,
+    at: Time,
+    (id, below): (&TaskId, &[TaskId]),
+    acting: Option<&SessionId>,
+) -> Vec<Event> {
+    let ended = below.iter().chain([id]).filter_map(|task| state.tasks.get(task)?.session());
+    let workers = ended.filter(|worker| Some(*worker) != acting);
+    workers
+        .filter_map(|worker| state.sessions.get(worker))
+        .flat_map(|worker| give_up_elsewhere(state, at, id, worker))
+        .collect()
+}
+
+/// What the calls of a session wait for, beside what is a part of a task that ends.
+fn give_up_elsewhere(state: &State, at: Time, id: &TaskId, worker: &Session) -> Vec<Event> {
+    let is_elsewhere =
+        |waited: &&TaskId| !inside::is_within(state, waited, id) && !inside::is_within(state, id, waited);
+    let reason = format!("{} gave it up: {id} has ended", worker.agent);
+    let waited = delegate::waited(state, worker).filter(is_elsewhere);
+    waited.flat_map(|waited| abandon(state, at, waited, &reason)).collect()
 }
 
 /// What came of a task is as bad as what its worker has read: whoever reads the file is told, also without a journal.

@@ -301,7 +301,7 @@ fn depth(state: &State, task: &TaskId) -> usize {
 }
 
 /// Whether `task` is `whole` or a part of it, however deep.
-fn is_within(state: &State, task: &TaskId, whole: &TaskId) -> bool {
+pub(super) fn is_within(state: &State, task: &TaskId, whole: &TaskId) -> bool {
     task == whole || wholes_above(state, task).any(|above| above == whole)
 }
 

@@ -270,6 +270,21 @@ fn delegated_work_that_is_made_a_part_of_something_else_is_told_to_both() {
 }
 
 #[test]
+fn delegated_work_that_is_made_a_part_of_something_else_ends_with_who_delegated_it() {
+    let mut home = Home::with(&["executor-001", "executor-002", "executor-003"], |_| {}, able);
+    home.task("is all fine?", "executor-001");
+    home.wants("executor-001", &[delegate("executor-002", "look")]);
+    home.task("is the rest fine?", "executor-003");
+    home.give(moved(&home, "task-002", Some("task-003")));
+    home.says("executor-003", "I wait for that");
+    home.give(Input::CancelWanted { what: "task-001".to_owned(), by: "dana".to_owned() });
+    assert_eq!(home.end(&id("task-002")), Some(End::Cancelled));
+    let told = home.heard("executor-003").pop().unwrap();
+    assert!(told.contains("executor-001 gave it up: task-001 has ended"), "{told}");
+    assert!(home.state.delegations.by_id.values().all(|delegation| delegation.status.is_over()));
+}
+
+#[test]
 fn a_review_is_no_part_and_holds_back_none() {
     let mut home = Home::new(&["coder-001", "coder-002", "reviewer-001"]);
     home.task("greet by name", "coder-001");
