@@ -381,7 +381,9 @@ impl Ledger {
                 return Err(Broken(format!("{session} stands still for {id}, which nobody does")));
             }
             let blocked = state.open_dependencies(task).next().is_some();
-            let waits = task.session().is_some() && state.open_children(task).next().is_some();
+            // What it delegated may be a part of something else by now.
+            let delegated = task.session().is_some_and(|session| waits_for_delegated(state, session));
+            let waits = delegated || (task.session().is_some() && state.open_children(task).next().is_some());
             let cut = task.session().is_some_and(|s| self.cut.contains(s));
             let parked =
                 task.session().and_then(|s| state.sessions.get(s)).is_some_and(|s| s.parked.is_some());
@@ -508,6 +510,20 @@ fn check_locks(state: &State) -> Result<(), Broken> {
         }
     }
     Ok(())
+}
+
+/// Whether a call of a conversation waits for a task that has not ended.
+fn waits_for_delegated(state: &State, id: &SessionId) -> bool {
+    let Some(Stage::Acting { calls, .. }) = state.sessions.get(id).map(|session| &session.stage) else {
+        return false;
+    };
+    let is_open = |id: &TaskId| state.tasks.get(id).is_some_and(|task| !task.is_ended());
+    calls.iter().any(|pending| match &pending.step {
+        Step::Delegated { delegation } => {
+            state.delegations.by_id.get(delegation).is_some_and(|known| is_open(&known.task))
+        }
+        _ => false,
+    })
 }
 
 /// Whether one of these conversations has something to do, or waits for one that has.
