@@ -20,6 +20,7 @@ use crate::settings::OnExpiry;
 use crate::state::{Proving, Requester, Session, Stage, State, Step, TASK_DEPTH_MAX, Task, TaskStage};
 use crate::task::{Change, End};
 use crate::tool::{Act, Call, Want};
+use crate::waits::{self, Node};
 
 /// The model has answered without asking for anything.
 pub(super) fn conclude(state: &State, at: Time, id: &SessionId, session: &Session, text: &str) -> Vec<Event> {
@@ -46,7 +47,13 @@ pub(super) fn conclude(state: &State, at: Time, id: &SessionId, session: &Sessio
     if is_its {
         open.extend(state.open_children(task).map(ToString::to_string));
     }
-    open.extend(message::owed(session).map(|name| format!("the answer to {name}")));
+    // Whoever waits for this one cannot answer it: to wait for that would never end.
+    let comes = |name: &&String| {
+        let asked = session.asked.get(*name).into_iter().flat_map(|asked| asked.values());
+        let asked = asked.map(|other| Node::Session(other.clone())).collect();
+        waits::would_stand_still(state, id, asked).is_none()
+    };
+    open.extend(message::owed(session).filter(comes).map(|name| format!("the answer to {name}")));
     if !is_its && open.is_empty() {
         let mut events = tell_askers(state, at, (id, session), &nobody, (&Finish::Done, text));
         let reason = if task.is_ended() { "its task has ended" } else { "its task is worked on elsewhere" };

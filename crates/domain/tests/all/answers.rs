@@ -8,6 +8,7 @@ use domain::settings::Settings;
 use domain::task::{End, Mark};
 use domain::tool::Act;
 
+use crate::delegation::{able, delegate};
 use crate::home::{Home, create, line, run, tell, update};
 
 const TEAM: [&str; 3] = ["planner-001", "executor-001", "retriever-001"];
@@ -289,4 +290,14 @@ fn who_has_its_answer_is_not_told_that_there_is_no_turn_for_others() {
     assert_eq!(home.heard("planner-001").len(), 1, "{:?}", home.heard("planner-001"));
     let told = home.results("retriever-001").pop().unwrap();
     assert!(told.starts_with("executor-001 cannot answer: limits.turns_max"), "{told}");
+}
+
+#[test]
+fn who_asks_back_whoever_waits_for_it_does_not_wait_for_the_answer() {
+    let mut home = Home::with(&["executor-001", "executor-002"], |_| {}, able);
+    home.task("is all fine?", "executor-001");
+    home.wants("executor-001", &[delegate("executor-002", "look")]);
+    home.wants("executor-002", &[tell("executor-001", "which disk?")]);
+    home.says("executor-002", "The first one is full.");
+    assert_eq!(home.results("executor-001"), ["executor-002 has done task-002: The first one is full."]);
 }
