@@ -600,7 +600,7 @@ pub struct MessageFilter {
     /// Only those from this agent or person (`person:dana`).
     #[arg(long, value_name = "WHO")]
     pub from: Option<String>,
-    /// Only those of this channel: task, direct, or one that agents listen to; or state, which is what conversations do, and why.
+    /// Only those of this channel: task, direct, dependency, help, control, or one that agents listen to; or state, which is what conversations do, and why.
     #[arg(long, value_name = "CHANNEL")]
     pub channel: Option<String>,
     /// Only this request and its answers.

@@ -353,6 +353,7 @@ impl State {
             askers: Default::default(),
             asked: Default::default(),
             asked_in: Default::default(),
+            asked_as: Default::default(),
             requests: Default::default(),
             cause: None,
             hands: Default::default(),

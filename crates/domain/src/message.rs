@@ -33,24 +33,98 @@ pub enum Kind {
     Response,
     /// No answer is wanted.
     Notification,
+    /// A request for something without which the sender cannot go on.
+    DependencyRequest,
+    /// Answers that.
+    DependencyResolution,
+    /// A request to lend a hand.
+    HelpRequest,
+    /// Answers that.
+    HelpResponse,
 }
 
 impl Kind {
     /// All of them.
-    pub const ALL: [Self; 3] = [Self::Request, Self::Response, Self::Notification];
+    pub const ALL: [Self; 7] = [
+        Self::Request,
+        Self::Response,
+        Self::Notification,
+        Self::DependencyRequest,
+        Self::DependencyResolution,
+        Self::HelpRequest,
+        Self::HelpResponse,
+    ];
+    /// The words of all of them.
+    pub const WORDS: [&str; Self::ALL.len()] = {
+        let mut words = [""; Self::ALL.len()];
+        let mut at = 0;
+        while at < words.len() {
+            words[at] = Self::ALL[at].as_str();
+            at += 1;
+        }
+        words
+    };
 
     /// The word in files.
-    pub fn as_str(self) -> &'static str {
+    pub const fn as_str(self) -> &'static str {
         match self {
             Self::Request => "request",
             Self::Response => "response",
             Self::Notification => "notification",
+            Self::DependencyRequest => "dependency_request",
+            Self::DependencyResolution => "dependency_resolution",
+            Self::HelpRequest => "help_request",
+            Self::HelpResponse => "help_response",
         }
     }
 
     /// The kind that `word` names.
     pub fn parse(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.as_str() == word)
+    }
+
+    /// Whether an answer is wanted.
+    pub fn asks(self) -> bool {
+        match self {
+            Self::Request | Self::DependencyRequest | Self::HelpRequest => true,
+            Self::Response | Self::Notification | Self::DependencyResolution | Self::HelpResponse => false,
+        }
+    }
+
+    /// Whether it is an answer.
+    pub fn answers(self) -> bool {
+        match self {
+            Self::Response | Self::DependencyResolution | Self::HelpResponse => true,
+            Self::Request | Self::Notification | Self::DependencyRequest | Self::HelpRequest => false,
+        }
+    }
+
+    /// Where it belongs.
+    pub fn channel(self) -> Channel {
+        match self {
+            Self::Request | Self::Response | Self::Notification => Channel::Direct,
+            Self::DependencyRequest | Self::DependencyResolution => Channel::Dependency,
+            Self::HelpRequest | Self::HelpResponse => Channel::Help,
+        }
+    }
+
+    /// What a request is if it goes to this channel: whatever is asked on one of Synod's own is of its kind.
+    pub(crate) fn on(self, channel: Option<&str>) -> Self {
+        let own = |channel: Channel| Some(channel.as_str());
+        match self {
+            Self::Request if channel == own(Channel::Dependency) => Self::DependencyRequest,
+            Self::Request if channel == own(Channel::Help) => Self::HelpRequest,
+            kind => kind,
+        }
+    }
+
+    /// What answers a request of this kind.
+    pub(crate) fn answer(self) -> Self {
+        match self.channel() {
+            Channel::Dependency => Self::DependencyResolution,
+            Channel::Help => Self::HelpResponse,
+            Channel::Task | Channel::Direct | Channel::Control | Channel::State => Self::Response,
+        }
     }
 }
 
@@ -102,6 +176,10 @@ pub enum Channel {
     Task,
     /// From one to another, or to all.
     Direct,
+    /// What somebody needs to go on, and what it gets. Agents listen to it by naming it.
+    Dependency,
+    /// Who wants a hand, and who lends one. Agents listen to it by naming it.
+    Help,
     /// What Synod tells an agent of the rules: a lock that was taken away, words that were never read, what was kept of an
     /// agent that is over.
     Control,
@@ -112,13 +190,16 @@ pub enum Channel {
 
 impl Channel {
     /// All of them.
-    pub const ALL: [Self; 4] = [Self::Task, Self::Direct, Self::Control, Self::State];
+    pub const ALL: [Self; 6] =
+        [Self::Task, Self::Direct, Self::Dependency, Self::Help, Self::Control, Self::State];
 
     /// The word in files.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Task => "task",
             Self::Direct => "direct",
+            Self::Dependency => "dependency",
+            Self::Help => "help",
             Self::Control => "control",
             Self::State => "state",
         }
@@ -142,7 +223,9 @@ pub fn check_channel(name: &str) -> Result<(), String> {
                 .to_owned(),
         );
     }
-    match Channel::ALL.into_iter().any(|own| own.as_str() == name) || name == BROADCAST {
+    let is_open = [Channel::Dependency, Channel::Help].iter().any(|own| own.as_str() == name);
+    let is_own = Channel::ALL.iter().any(|own| own.as_str() == name) || name == BROADCAST;
+    match is_own && !is_open {
         true => Err(format!("`{name}` is a word of Synod's own; name the channel otherwise")),
         false => Ok(()),
     }
@@ -191,18 +274,15 @@ impl Envelope {
     /// What a model is told above the words, if there is more to it than somebody asking something.
     pub fn heading(&self, from: &str) -> Option<String> {
         let from = from.strip_prefix("agent:").unwrap_or(from);
-        let mut line = match (self.kind, &self.in_reply_to, &self.correlation_id) {
-            (Kind::Response, Some(to), _) => format!("response of {from} to {to}"),
-            (Kind::Response, None, _) => format!("response of {from}"),
-            (Kind::Notification, _, _) => format!("notification of {from}"),
-            (Kind::Request, _, Some(id)) if self.awaited => {
-                format!("request {id} of {from}, who waits for the answer")
-            }
-            (Kind::Request, _, Some(id)) if self.broadcast || self.channel.is_some() => {
-                format!("request {id} of {from}")
-            }
-            (Kind::Request, _, _) if self.priority.is_normal() && self.channel.is_none() => return None,
-            (Kind::Request, _, _) => format!("request of {from}"),
+        let word = self.kind.as_str().replace('_', " ");
+        let is_plain = self.kind == Kind::Request && !self.broadcast && self.channel.is_none();
+        let mut line = match (self.kind.asks(), &self.in_reply_to, &self.correlation_id) {
+            (false, Some(to), _) => format!("{word} of {from} to {to}"),
+            (false, None, _) => format!("{word} of {from}"),
+            (true, _, Some(id)) if self.awaited => format!("{word} {id} of {from}, who waits for the answer"),
+            (true, _, Some(id)) if !is_plain => format!("{word} {id} of {from}"),
+            (true, _, _) if is_plain && self.priority.is_normal() => return None,
+            (true, _, _) => format!("{word} of {from}"),
         };
         if self.broadcast {
             line.push_str(", to all");

@@ -16,7 +16,7 @@ use crate::label::Label;
 use crate::lifecycle::Lifecycle;
 use crate::line::Line;
 use crate::lock::Locks;
-use crate::message::Urgency;
+use crate::message::{Kind, Urgency};
 use crate::open::Open;
 use crate::review::Reviews;
 use crate::role::Role;
@@ -325,6 +325,9 @@ pub struct Session {
     /// In which of its turns it asked each of them.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(crate) asked_in: BTreeMap<String, u32>,
+    /// What kind of request each of them is, if it is not a plain one.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(crate) asked_as: BTreeMap<String, Kind>,
     /// Requests of others that have no answer yet: by name, the turn in which it reads them.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(crate) requests: BTreeMap<String, u32>,

@@ -98,7 +98,7 @@ pub(crate) const SHAPE: Shape = Shape::Record(&[
     may(
         "channels",
         Shape::List(&Shape::Id),
-        "channels it listens to, such as ops: it gets what is sent to #ops",
+        "channels it listens to, such as ops: it gets what is sent to #ops; dependency and help are Synod's own",
     ),
     may("priority", bound(bounds::PRIORITY), "1 is first (5)"),
     may("permissions", PERMISSIONS, "what it may do"),

@@ -116,11 +116,7 @@ const MESSAGE: Shape = Shape::Record(&[
     must("role", Shape::Word(&["system", "user", "assistant", "tool_result", "tool"]), "who speaks"),
     may("from", Shape::Text, "where it came from, such as person:dana"),
     may("label", Shape::Text, "how far its words are to be trusted; written by Synod"),
-    may(
-        "type",
-        Shape::Word(&["request", "response", "notification"]),
-        "of a message of an agent: what it wants",
-    ),
+    may("type", Shape::Word(&domain::message::Kind::WORDS), "of a message of an agent: what it wants"),
     may("to", Shape::Word(&["broadcast"]), "broadcast, if it went to all other agents"),
     may("channel", Shape::Id, "the channel that it was sent to, if it was"),
     may("priority", Shape::Word(&["low", "normal", "high", "critical"]), "how urgent it is (normal)"),

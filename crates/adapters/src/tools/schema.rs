@@ -251,13 +251,13 @@ pub(super) const TABLE: [Described; 33] = [
     },
     Described {
         name: "send_message",
-        description: "Say something to another agent, to all others (to: broadcast), or to those that listen to a channel (to: #name). It arrives in its session between two of its tool calls. A request (the default) is answered by the other's response or its last words, as a message in your session; with wait_ms you stand still until the answer is there and get it as the result. A response names the request with reply_to. A notification wants no answer.",
+        description: "Say something to another agent, to all others (to: broadcast), or to those that listen to a channel (to: #name). It arrives in its session between two of its tool calls. A request (the default) is answered by the other's response or its last words, as a message in your session; with wait_ms you stand still until the answer is there and get it as the result. A response names the request with reply_to. A notification wants no answer. A dependency_request asks for what you cannot go on without, a help_request for a hand; both are answered like any request, and those that listen get them by to: #dependency and to: #help.",
         schema: r#"{
             "type": "object",
             "properties": {
                 "to": {"type": "string", "pattern": "^#?[a-z][a-z0-9-]{0,62}$", "description": "Id of the agent, broadcast, or a channel such as #ops"},
                 "content": {"type": "string", "minLength": 1, "description": "What to say"},
-                "type": {"type": "string", "enum": ["request", "response", "notification"], "description": "What it wants; request if left out"},
+                "type": {"type": "string", "enum": ["request", "response", "notification", "dependency_request", "dependency_resolution", "help_request", "help_response"], "description": "What it wants; request if left out. An answer is of the kind that was asked for"},
                 "priority": {"type": "string", "enum": ["low", "normal", "high", "critical"], "description": "Of several that wait, the most urgent is read first; normal if left out"},
                 "reply_to": {"type": "string", "minLength": 1, "maxLength": 200, "description": "Of a response: the id of the request, as it was shown"},
                 "wait_ms": {"type": "integer", "minimum": 1, "maximum": 3600000, "description": "Of a request: wait so many milliseconds for the answer"},

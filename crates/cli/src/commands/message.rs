@@ -161,7 +161,8 @@ fn letter(head: &Head, item: &MessageItem) -> Option<Letter> {
     let channel = match &item.envelope {
         Some(_) if item.from == SYNOD => Channel::Control,
         None if item.from == SYNOD || (is_task && (begins || !person)) => Channel::Task,
-        Some(_) | None => Channel::Direct,
+        Some(envelope) => envelope.kind.channel(),
+        None => Channel::Direct,
     };
     let named = item.envelope.as_ref().and_then(|envelope| envelope.channel.clone());
     Some(Letter {

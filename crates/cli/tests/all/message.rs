@@ -15,6 +15,10 @@ const ASKS: &str = r##"rules:
     answer: {calls: [{tool: send_message, arguments: {to: broadcast, content: "the disk is full", type: notification}}]}
   - matches: "*OPS*"
     answer: {calls: [{tool: send_message, arguments: {to: "#ops", content: "the disk is full", type: notification}}]}
+  - matches: "*STUCK*"
+    answer: {calls: [{tool: send_message, arguments: {to: "worker-2", content: "how full is the disk?", type: dependency_request, wait_ms: 600000}}]}
+  - matches: "*HAND*"
+    answer: {calls: [{tool: send_message, arguments: {to: "#help", content: "who lends a hand?"}}]}
   - matches: "*LOST*"
     answer: {calls: [{tool: send_message, arguments: {to: worker-3, content: "are you there?"}}]}
   - matches: "*how full*"
@@ -78,7 +82,7 @@ fn a_request_and_its_answer_are_seen_with_all_that_stands_on_them() {
     assert_eq!(list(&team, &["--channel", "task"]).len(), 0);
     let ran = team.synod(&["message", "list", "--channel", "smoke"]);
     assert_eq!(
-        (ran.code, ran.stderr.contains("there are: task, direct, control, state")),
+        (ran.code, ran.stderr.contains("there are: task, direct, dependency, help, control, state")),
         (2, true),
         "{}",
         ran.stderr
@@ -156,6 +160,40 @@ fn a_channel_reaches_who_listens_and_nobody_else() {
         "{}",
         ran.stdout
     );
+}
+
+#[test]
+fn what_an_agent_needs_and_who_helps_stand_on_channels_of_their_own() {
+    let team = team(0);
+    team.write("agents/worker-2.agent.yaml", "id: worker-2\ntype: executor\nmodel: m\nchannels: [help]\n");
+    team.fine(&["check"]);
+    team.fine(&["message", "send", "worker-1", "STUCK"]);
+    team.to_the_end();
+    team.fine(&["message", "send", "worker-1", "lend a HAND"]);
+    team.to_the_end();
+    let seen = |channel: &str| {
+        let told = list(&team, &["--channel", channel]);
+        let shown = |told: &Value| ["from", "to", "type"].map(|key| told[key].as_str().unwrap().to_owned());
+        told.iter().map(shown).collect::<Vec<_>>()
+    };
+    assert_eq!(
+        seen("dependency"),
+        [
+            ["agent:worker-1", "worker-2", "dependency_request"],
+            ["agent:worker-2", "worker-1", "dependency_resolution"]
+        ]
+    );
+    assert_eq!(
+        seen("help"),
+        [["agent:worker-1", "#help", "help_request"], ["agent:worker-2", "worker-1", "help_response"]]
+    );
+    // The files alone say so, too.
+    std::fs::remove_dir_all(team.at(".synod")).unwrap();
+    assert_eq!((seen("dependency").len(), seen("help").len()), (2, 2));
+    team.fine(&["message", "send", "#help", "Who is there?"]);
+    team.to_the_end();
+    assert_eq!(seen("help")[2], ["person:tess", "#help", "help_request"]);
+    team.fine(&["check"]);
 }
 
 #[test]

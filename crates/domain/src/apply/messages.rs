@@ -41,6 +41,11 @@ impl Session {
         self.unheard.union(&self.hearing)
     }
 
+    /// What an answer to a request of this conversation is.
+    pub(crate) fn answer_to(&self, request: &str) -> Kind {
+        self.asked_as.get(request).copied().unwrap_or_default().answer()
+    }
+
     /// What was not read will not be.
     pub(super) fn forget_unheard(&mut self) {
         self.unheard.clear();
@@ -79,14 +84,17 @@ impl State {
             session.askers.extend(asker.cloned());
             session.label.join(&message.label);
         });
-        let asked = message.envelope.as_ref().and_then(|envelope| envelope.correlation_id.clone());
-        if let (Some(asker), Some(name)) = (asker, asked)
+        let asked = message.envelope.as_ref().and_then(|e| Some((e.kind, e.correlation_id.clone()?)));
+        if let (Some(asker), Some((kind, name))) = (asker, asked)
             && let Some(session) = self.sessions.get_mut(id)
         {
             session.requests.insert(name.clone(), session.turns_total + 1);
             let to = session.agent.clone();
             if let Some(asker) = self.sessions.get_mut(asker) {
                 asker.asked_in.insert(name.clone(), asker.turns_total);
+                if kind != Kind::Request {
+                    asker.asked_as.insert(name.clone(), kind);
+                }
                 asker.asked.entry(name).or_default().insert(to, id.clone());
             }
         }
@@ -99,7 +107,7 @@ impl State {
     fn act_for(&mut self, id: &SessionId, message: &Message) {
         let nobody = Hands::default();
         let hands = match &message.envelope {
-            Some(envelope) if message.from.starts_with("agent:") && envelope.kind != Kind::Response => {
+            Some(envelope) if message.from.starts_with("agent:") && !envelope.kind.answers() => {
                 &envelope.hands
             }
             _ if message.from.starts_with("person:") => &nobody,
@@ -125,7 +133,7 @@ impl State {
             session.version = self.agents.get(&session.agent).map_or(0, |agent| agent.version);
             session.edition = self.edition;
             // What it asked for itself belongs to what it was at before.
-            if message.envelope.as_ref().is_none_or(|envelope| envelope.kind != Kind::Response) {
+            if message.envelope.as_ref().is_none_or(|envelope| !envelope.kind.answers()) {
                 session.worked_ms = 0;
             }
         }
@@ -139,7 +147,7 @@ impl State {
 
     /// A response was delivered to `asker`: nothing more is owed for that request.
     pub(super) fn settle_request(&mut self, asker: &SessionId, message: &Message) {
-        let Some(envelope) = message.envelope.as_ref().filter(|e| e.kind == Kind::Response) else { return };
+        let Some(envelope) = message.envelope.as_ref().filter(|e| e.kind.answers()) else { return };
         let (Some(name), Some(from)) = (&envelope.correlation_id, message.from.strip_prefix("agent:")) else {
             return;
         };
@@ -150,6 +158,7 @@ impl State {
         if asked.is_empty() {
             session.asked.remove(name);
             session.asked_in.remove(name);
+            session.asked_as.remove(name);
         }
         let owes_more = session.asked.values().flat_map(|asked| asked.values()).any(|id| *id == other);
         let Some(other) = self.sessions.get_mut(&other) else { return };
@@ -166,6 +175,7 @@ impl State {
         if is_over {
             session.asked.clear();
             session.asked_in.clear();
+            session.asked_as.clear();
         }
         self.forget_but(id, &BTreeSet::new());
     }
@@ -184,7 +194,7 @@ impl State {
         for asker_id in std::mem::take(&mut session.askers) {
             let Some(asker) = self.sessions.get_mut(&asker_id) else { continue };
             let mut waits = false;
-            let Session { asked, asked_in, .. } = asker;
+            let Session { asked, asked_in, asked_as, .. } = asker;
             asked.retain(|name, asked| {
                 let is_kept = names.contains(name);
                 waits |= is_kept && asked.values().any(|session| session == id);
@@ -192,6 +202,7 @@ impl State {
                 !asked.is_empty()
             });
             asked_in.retain(|name, _| asked.contains_key(name));
+            asked_as.retain(|name, _| asked.contains_key(name));
             if waits {
                 left.insert(asker_id);
             }

@@ -40,12 +40,10 @@ pub(super) fn send(
 ) -> (Vec<Event>, Finish, String) {
     let done = letter(state, sender, index, act).and_then(|letter| {
         check(state, sender, &letter)?;
-        match letter.envelope.kind {
-            Kind::Response => respond(state, at, sender, &letter),
-            Kind::Request | Kind::Notification if is_to_many(letter.to) => {
-                broadcast(state, at, sender, &letter)
-            }
-            Kind::Request | Kind::Notification => tell(state, at, sender, &letter),
+        match letter.envelope.kind.answers() {
+            true => respond(state, at, sender, &letter),
+            false if is_to_many(letter.to) => broadcast(state, at, sender, &letter),
+            false => tell(state, at, sender, &letter),
         }
     });
     match done {
@@ -156,18 +154,17 @@ fn letter<'a>(
         return Err("not a send_message".to_owned());
     };
     let kind = kind.unwrap_or(if reply_to.is_some() { Kind::Response } else { Kind::Request });
+    let kind = kind.on(message::channel_of(to));
     let (broadcast, to_many) = (to.as_str() == BROADCAST, is_to_many(to));
-    let refused = match (kind, reply_to) {
-        (Kind::Response, None) => Some("a response needs reply_to, the id of the request that it answers"),
-        (Kind::Response, Some(_)) if to_many => Some("a response goes to who asked, not to all"),
-        (Kind::Request | Kind::Notification, Some(_)) => {
-            Some("reply_to is for a response; leave out the type")
-        }
-        (Kind::Response, Some(_)) | (Kind::Request | Kind::Notification, None) => None,
+    let refused = match (kind.answers(), reply_to) {
+        (true, None) => Some("a response needs reply_to, the id of the request that it answers"),
+        (true, Some(_)) if to_many => Some("a response goes to who asked, not to all"),
+        (false, Some(_)) => Some("reply_to is for a response; leave out the type"),
+        (true, Some(_)) | (false, None) => None,
     };
-    let misplaced = if wait_ms.is_some() && (kind != Kind::Request || to_many) {
+    let misplaced = if wait_ms.is_some() && (!kind.asks() || to_many) {
         Some("wait_ms is for a request to one agent")
-    } else if kind != Kind::Response && (approved.is_some() || !issues.is_empty()) {
+    } else if !kind.answers() && (approved.is_some() || !issues.is_empty()) {
         Some("approved and issues are for a response")
     } else {
         None
@@ -176,11 +173,8 @@ fn letter<'a>(
         return Err(why.to_owned());
     }
     // Messages of a session are numbered for good, so the name is new also when the journal is lost.
-    let name = match kind {
-        Kind::Request => Some(format!("{id}/m-{:04}.{}", session.next_message, index + 1)),
-        Kind::Response => reply_to.clone(),
-        Kind::Notification => None,
-    };
+    let new = || format!("{id}/m-{:04}.{}", session.next_message, index + 1);
+    let name = if kind.asks() { Some(new()) } else { reply_to.clone() };
     let envelope = Envelope {
         kind,
         broadcast,
@@ -216,13 +210,13 @@ fn check(state: &State, (id, session): Named<'_>, letter: &Letter<'_>) -> Result
     let root = root(id, session);
     let most = state.terms_of(root).limits.request_turns_max;
     // An answer ends something; only what begins something new is counted.
-    let begins = letter.envelope.kind != Kind::Response;
+    let begins = !letter.envelope.kind.answers();
     if begins && state.sessions.get(root).is_some_and(|root| root.caused >= most) {
         return Err(format!(
             "limits.request_turns_max: agents took {most} turns for this request already; say what came of it, or what is in the way"
         ));
     }
-    if letter.envelope.kind == Kind::Request && session.asked.len() >= OPEN_MAX {
+    if letter.envelope.kind.asks() && session.asked.len() >= OPEN_MAX {
         return Err(format!("{OPEN_MAX} requests are without an answer; wait for some of them"));
     }
     if letter.wait_ms.is_some()
@@ -281,7 +275,7 @@ fn tell(
     letter: &Letter<'_>,
 ) -> Result<(Vec<Event>, String), String> {
     let receiver = state.employed(letter.to).ok_or_else(|| no_agent(state, letter.to.as_str()))?;
-    let wants_answer = letter.envelope.kind == Kind::Request;
+    let wants_answer = letter.envelope.kind.asks();
     let about = session.task.as_ref();
     let message = write(at, session, letter.content, letter.envelope.clone());
     let events = intake::tell_agent(state, at, receiver, about, message, wants_answer.then_some(id));
@@ -297,7 +291,7 @@ fn broadcast(
 ) -> Result<(Vec<Event>, String), String> {
     let channel = message::channel_of(letter.to);
     let others = state.agents.values().filter(|a| a.spec.id != session.agent && listens(a, channel));
-    let wants_answer = letter.envelope.kind == Kind::Request;
+    let wants_answer = letter.envelope.kind.asks();
     let mut events = Vec::new();
     let mut count = 0_usize;
     for agent in others {
@@ -341,7 +335,8 @@ fn respond(
         let whom: Vec<&str> = asked.keys().map(AgentId::as_str).collect();
         return Err(format!("a response comes from who was asked: {name} was asked of {}", whom.join(", ")));
     }
-    let message = write(at, session, letter.content, letter.envelope.clone());
+    let envelope = Envelope { kind: asker.answer_to(name), ..letter.envelope.clone() };
+    let message = write(at, session, letter.content, envelope);
     let event = deliver(asker_id, asker.awaiting(name), &Finish::Done, message);
     Ok((vec![event], format!("sent to {}", letter.to)))
 }
@@ -374,7 +369,7 @@ pub(super) fn answers(event: &Event) -> Option<&String> {
     let (Event::MessageAdded { message, .. } | Event::CallFinished { message, .. }) = event else {
         return None;
     };
-    let envelope = message.envelope.as_ref().filter(|envelope| envelope.kind == Kind::Response);
+    let envelope = message.envelope.as_ref().filter(|envelope| envelope.kind.answers());
     envelope.and_then(|envelope| envelope.correlation_id.as_ref())
 }
 
@@ -393,7 +388,7 @@ pub(super) fn last_words(
     let names: Vec<&String> = open.iter().filter(|name| !later.contains(name)).copied().collect();
     let answer = |name: Option<&String>, text: &str| {
         let envelope = Envelope {
-            kind: Kind::Response,
+            kind: name.map_or(Kind::Response, |name| asker.answer_to(name)),
             correlation_id: name.cloned(),
             in_reply_to: name.cloned(),
             cause: Some(root(id, session).clone()),
@@ -492,7 +487,8 @@ pub(super) fn to_many(
     let channel = message::channel_of(to);
     let envelope = message.envelope.as_deref().cloned().unwrap_or_default();
     let to_all = channel.is_none();
-    let envelope = Envelope { broadcast: to_all, channel: channel.map(str::to_owned), ..envelope };
+    let kind = envelope.kind.on(channel);
+    let envelope = Envelope { kind, broadcast: to_all, channel: channel.map(str::to_owned), ..envelope };
     let message = Message { envelope: Some(Box::new(envelope)), ..message.clone() };
     let agents = state.agents.values().filter(|agent| listens(agent, channel));
     let events: Vec<Event> =

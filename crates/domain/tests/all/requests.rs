@@ -241,6 +241,75 @@ fn a_channel_reaches_who_listens_and_not_who_sends() {
     assert!(home.session_of("planner-001").1.asked.is_empty());
 }
 
+/// The envelope of the newest message or result that a conversation of an agent was given by these events.
+fn envelope(home: &Home, events: &[Event], agent: &str) -> Envelope {
+    let (id, _) = home.session_of(agent);
+    let given = events.iter().rev().find_map(|event| match event {
+        Event::MessageAdded { session, message, .. } | Event::CallFinished { session, message, .. }
+            if *session == id =>
+        {
+            message.envelope.as_deref().cloned()
+        }
+        _ => None,
+    });
+    given.expect("something is said to it")
+}
+
+#[test]
+fn an_answer_is_of_the_kind_that_was_asked_for() {
+    use Kind::{DependencyRequest, DependencyResolution, HelpRequest, HelpResponse, Request, Response};
+    for (asked, answered, channel) in [
+        (Request, Response, "direct"),
+        (DependencyRequest, DependencyResolution, "dependency"),
+        (HelpRequest, HelpResponse, "help"),
+    ] {
+        // By a response of whatever kind, and by the last words; for who waits and for who does not.
+        for (wait_ms, said) in [(None, Some(None)), (Some(1_000), Some(Some(Response))), (None, None)] {
+            let mut home = Home::new(&TEAM);
+            home.task("plan", "planner-001");
+            let act = send("executor-001", "the schema, please", |s| {
+                (s.kind, s.wait_ms) = (Some(asked), wait_ms);
+            });
+            let events = home.wants("planner-001", &[act]);
+            let request = envelope(&home, &events, "executor-001");
+            assert_eq!((request.kind, request.kind.channel().as_str()), (asked, channel));
+            let name = open(&home, "planner-001");
+            let events = match said {
+                Some(kind) => {
+                    let act = send("planner-001", "here", |s| {
+                        (s.kind, s.reply_to) = (kind, Some(name.clone()));
+                    });
+                    home.wants("executor-001", &[act])
+                }
+                None => home.says("executor-001", "here"),
+            };
+            let answer = envelope(&home, &events, "planner-001");
+            assert_eq!((answer.kind, answer.in_reply_to), (answered, Some(name)), "{asked:?}");
+            assert!(home.session_of("planner-001").1.asked.is_empty());
+        }
+    }
+}
+
+#[test]
+fn what_is_asked_on_a_channel_of_synods_own_is_of_its_kind() {
+    let mut home = Home::with(&TEAM, |_| {}, |spec| spec.channels = vec!["help".to_owned()]);
+    home.task("plan", "planner-001");
+    let events = home.wants("planner-001", &[tell("#help", "who knows the disk?")]);
+    let asked = envelope(&home, &events, "executor-001");
+    assert_eq!((asked.kind, asked.channel.as_deref()), (Kind::HelpRequest, Some("help")));
+    let name = open(&home, "planner-001");
+    let told = format!("[help request {name} of planner-001, to #help]");
+    assert_eq!(asked.heading("agent:planner-001").unwrap(), told);
+    let note = send("#help", "never mind", |s| s.kind = Some(Kind::Notification));
+    let events = home.wants("planner-001", &[note]);
+    assert_eq!(envelope(&home, &events, "executor-001").kind, Kind::Notification, "it wants no answer");
+    for (name, may) in
+        [("help", true), ("dependency", true), ("ops", true), ("state", false), ("task", false)]
+    {
+        assert_eq!(message::check_channel(name).is_ok(), may, "{name}");
+    }
+}
+
 #[test]
 fn a_notification_wants_no_answer() {
     let mut home = Home::new(&TEAM);

@@ -562,12 +562,16 @@ fn messages() -> Vec<Event> {
     let envelope = Envelope { hands, ..Envelope::default() };
     let for_a_chain =
         Message { envelope: Some(Box::new(envelope)), ..message(Speaker::User, "agent:coder-001", "look") };
+    let envelope = Envelope { kind: Kind::HelpRequest, ..Envelope::default() };
+    let for_help =
+        Message { envelope: Some(Box::new(envelope)), ..message(Speaker::User, "agent:coder-001", "help") };
     vec![
         Event::MessageAdded { session: session(), message: said.clone(), asker: None, in_file: true },
         Event::MessageAdded { session: session(), message: said, asker: Some(session()), in_file: false },
         Event::MessageAdded { session: session(), message: sent, asker: None, in_file: false },
         Event::MessageAdded { session: session(), message: on_channel, asker: None, in_file: false },
         Event::MessageAdded { session: session(), message: for_a_chain, asker: None, in_file: false },
+        Event::MessageAdded { session: session(), message: for_help, asker: None, in_file: false },
     ]
 }
 

@@ -237,8 +237,8 @@ fn want(rng: &mut Rng, state: &State, session: &Session, sent: &mut u32) -> Want
             deadline_ms: rng.chance(1, 3).then(|| 500 + rng.below(60_000)),
             contexts: passed(rng),
         },
-        15..=18 => message(anybody(rng, state), words, Some(500 + rng.below(60_000))),
-        19 => message(anybody(rng, state), words, None),
+        15..=18 => of_kind(message(anybody(rng, state), words, Some(500 + rng.below(60_000))), rng),
+        19 => of_kind(message(anybody(rng, state), words, None), rng),
         20 => {
             let mut act = message(anybody(rng, state), words, None);
             if let Act::SendMessage { kind, .. } = &mut act {
@@ -287,6 +287,15 @@ fn message(to: AgentId, content: String, wait_ms: Option<u64>) -> Act {
     let mut act = Act::send_message(to, content);
     if let Act::SendMessage { wait_ms: wait, .. } = &mut act {
         *wait = wait_ms;
+    }
+    act
+}
+
+/// Some requests are for help, or for what somebody cannot go on without.
+fn of_kind(mut act: Act, rng: &mut Rng) -> Act {
+    const KINDS: [Option<Kind>; 4] = [None, None, Some(Kind::DependencyRequest), Some(Kind::HelpRequest)];
+    if let Act::SendMessage { kind, .. } = &mut act {
+        *kind = rng.pick(&KINDS).copied().flatten();
     }
     act
 }

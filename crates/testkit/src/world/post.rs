@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use domain::event::{Event, Finish};
 use domain::id::{AgentId, CallId, SessionId};
-use domain::message::{BROADCAST, Kind};
+use domain::message::BROADCAST;
 use domain::session::Message;
 use domain::state::State;
 use domain::tool::{Act, Want};
@@ -68,7 +68,7 @@ impl Post {
         let Some(envelope) = message.envelope.as_ref().filter(|_| message.from.starts_with("agent:")) else {
             return Ok(());
         };
-        if envelope.kind == Kind::Response
+        if envelope.kind.answers()
             && let Some(name) = &envelope.correlation_id
             && !self.answered.insert((name.clone(), message.from.clone()))
         {
