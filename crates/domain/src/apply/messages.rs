@@ -12,6 +12,9 @@ use crate::session::Message;
 use crate::state::{Deadline, Session, Stage, State, Step};
 use crate::task::Priority;
 
+/// Who tells agents what became of tasks, and what the rules did.
+const SYNOD: &str = "synod";
+
 /// The place in a queue of a session with such a task and something so urgent to read.
 pub(super) fn priority(task: Option<Priority>, urgency: Urgency) -> Priority {
     let own = task.unwrap_or(Priority::C);
@@ -57,6 +60,8 @@ impl State {
     /// Somebody said something to an agent.
     pub(super) fn hear(&mut self, id: &SessionId, message: &Message, asker: Option<&SessionId>) {
         let cause = message.envelope.as_ref().and_then(|envelope| envelope.cause.as_ref());
+        // What became of its parts, or a rule: it goes on with what it is at.
+        let is_notice = message.from == SYNOD && cause.is_none() && self.has_begun(id);
         self.catch_up(id, message);
         self.act_for(id, message);
         if message.from.starts_with("person:") {
@@ -71,6 +76,7 @@ impl State {
             session.unread = true;
             session.unheard.extend(notified_by(message));
             match cause {
+                None if is_notice => session.turns = 0,
                 None => (session.turns, session.cause, session.caused) = (0, None, 0),
                 // Only who is at rest takes up another agent's request. What was caused is never forgotten by it:
                 // otherwise two agents could go on for ever.
@@ -84,6 +90,9 @@ impl State {
             session.askers.extend(asker.cloned());
             session.label.join(&message.label);
         });
+        if is_notice {
+            self.charge_root(id);
+        }
         let asked = message.envelope.as_ref().and_then(|e| Some((e.kind, e.correlation_id.clone()?)));
         if let (Some(asker), Some((kind, name))) = (asker, asked)
             && let Some(session) = self.sessions.get_mut(id)
@@ -229,6 +238,20 @@ impl State {
         };
         let calls: Vec<CallId> = calls.iter().map(|pending| pending.call.id.clone()).collect();
         calls.iter().for_each(|call| self.forget_wait(id, Some(call)));
+    }
+
+    /// Whether a conversation took a turn.
+    fn has_begun(&self, id: &SessionId) -> bool {
+        self.sessions.get(id).is_some_and(|session| session.turns_total > 0)
+    }
+
+    /// Counts a turn that something else than a person's words leads to: whoever makes tasks and hears of their ends could
+    /// go on for ever otherwise.
+    fn charge_root(&mut self, id: &SessionId) {
+        let root = self.sessions.get(id).and_then(|session| session.cause.clone());
+        if let Some(root) = self.sessions.get_mut(root.as_ref().unwrap_or(id)) {
+            root.caused = root.caused.saturating_add(1);
+        }
     }
 
     /// Counts a turn for the request that caused it. A conversation's own turns count from the first turn on that its

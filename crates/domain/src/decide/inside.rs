@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::decide::messages::no_agent;
+use crate::decide::messages::{self, no_agent};
 use crate::decide::{finish, intake};
 use crate::delegation;
 use crate::event::{Event, Finish};
@@ -93,6 +93,7 @@ fn create(
         return Err("not a create_task".to_owned());
     };
     intake::check_room(state).map_err(|refused| refused.to_string())?;
+    messages::check_turns(state, (id, session))?;
     if title.trim().is_empty() || title.contains('\n') {
         return Err("the title must be one line that is not empty".to_owned());
     }

@@ -196,6 +196,18 @@ pub(super) fn root<'a>(id: &'a SessionId, session: &'a Session) -> &'a SessionId
     session.cause.as_ref().unwrap_or(id)
 }
 
+/// Whether agents may begin something new for the request that a conversation is at.
+pub(super) fn check_turns(state: &State, (id, session): Named<'_>) -> Result<(), String> {
+    let root = root(id, session);
+    let most = state.terms_of(root).limits.request_turns_max;
+    match state.sessions.get(root).is_some_and(|root| root.caused >= most) {
+        true => Err(format!(
+            "limits.request_turns_max: agents took {most} turns for this request already; say what came of it, or what is in the way"
+        )),
+        false => Ok(()),
+    }
+}
+
 /// What holds for every message.
 fn check(state: &State, (id, session): Named<'_>, letter: &Letter<'_>) -> Result<(), String> {
     if *letter.to == session.agent {
@@ -207,14 +219,9 @@ fn check(state: &State, (id, session): Named<'_>, letter: &Letter<'_>) -> Result
     if !is_to_many(letter.to) && state.employed(letter.to).is_none() {
         return Err(no_agent(state, letter.to.as_str()));
     }
-    let root = root(id, session);
-    let most = state.terms_of(root).limits.request_turns_max;
     // An answer ends something; only what begins something new is counted.
-    let begins = !letter.envelope.kind.answers();
-    if begins && state.sessions.get(root).is_some_and(|root| root.caused >= most) {
-        return Err(format!(
-            "limits.request_turns_max: agents took {most} turns for this request already; say what came of it, or what is in the way"
-        ));
+    if !letter.envelope.kind.answers() {
+        check_turns(state, (id, session))?;
     }
     if letter.envelope.kind.asks() && session.asked.len() >= OPEN_MAX {
         return Err(format!("{OPEN_MAX} requests are without an answer; wait for some of them"));

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use crate::decide::{finish, intake};
+use crate::decide::{finish, intake, messages};
 use crate::delegation;
 use crate::event::{Event, Finish};
 use crate::id::{AgentId, SessionId, TaskId, Time};
@@ -29,6 +29,7 @@ fn make(
     session: &Session,
     steps: &[Step],
 ) -> Result<(Vec<Event>, String), String> {
+    messages::check_turns(state, (id, session))?;
     let who = plan::check(state, steps)
         .map_err(|wrong| format!("no task was made, because the plan is wrong:\n- {}", wrong.join("\n- ")))?;
     let hidden = who.iter().find(|agent| !session.label.readers.include(agent));

@@ -166,6 +166,8 @@ fn what_is_spent_to_answer_counts_for_the_request() {
     assert_eq!(runs, ["task-001"; 3]);
     // The same conversation, asked by a person, is a request of its own.
     home.says("executor-001", "92 %");
+    home.says("executor-001", "I heard that the part is done");
+    assert_eq!(home.charges.last().unwrap().payer.run, "task-001", "that is for the same request");
     home.write("executor-001", "hello");
     home.says("executor-001", "hello");
     let (id, _): (SessionId, _) = home.session_of("executor-001");

@@ -10,7 +10,7 @@ use domain::task::Mark;
 use domain::tool::Act;
 use proptest::prelude::*;
 
-use crate::home::{Home, line, read, tell};
+use crate::home::{Home, create, line, read, tell};
 
 const TEAM: [&str; 3] = ["planner-001", "executor-001", "retriever-001"];
 
@@ -375,6 +375,26 @@ fn two_agents_that_only_talk_to_each_other_come_to_an_end() {
         home.results("planner-001").last().unwrap(),
         "sent to executor-001; an answer comes as a message"
     );
+}
+
+#[test]
+fn an_agent_that_makes_tasks_whenever_the_last_one_is_done_comes_to_an_end() {
+    let mut home = Home::with(&TEAM, |settings| settings.limits.request_turns_max = 20, |_| {});
+    home.task("plan", "planner-001");
+    let mut turns = 0;
+    while home.state.tasks.values().any(|task| !task.is_ended()) {
+        turns += 1;
+        assert!(turns < 200, "it never stops");
+        match turns % 3 {
+            1 => home.wants("planner-001", &[create(&format!("step {turns}"), "executor-001", &[])]),
+            2 => home.says("planner-001", "I wait for it"),
+            _ => home.says("executor-001", "done"),
+        };
+    }
+    let results = home.results("planner-001");
+    let refused = "limits.request_turns_max: agents took 20 turns for this request already; say what came of it, or what is in the way";
+    assert_eq!(results.last().unwrap(), refused);
+    assert!(results.len() > 5, "it makes some: {results:?}");
 }
 
 fn letter(number: usize, priority: Urgency) -> Message {
