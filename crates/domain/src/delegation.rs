@@ -14,7 +14,7 @@ use crate::id::{AgentId, CallId, DelegationId, SessionId, TaskId, Time};
 use crate::role::{Role, glob};
 use crate::settings::WhenFull;
 use crate::spawn;
-use crate::state::{Agent, Requester, Session, State, TASK_DEPTH_MAX};
+use crate::state::{Agent, Requester, Session, State, TASK_DEPTH_MAX, Task};
 use crate::task::End;
 
 /// The tool by which work is handed on.
@@ -94,15 +94,18 @@ pub struct Hands {
     /// from one of these to the next.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub beside: Vec<AgentId>,
+    /// Whether a task for which it is demands a person's yes for every effect.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub approval_required: bool,
 }
 
 impl Hands {
-    /// Whether nobody handed anything on.
+    /// Whether nobody handed anything on, and nothing is demanded.
     pub fn is_empty(&self) -> bool {
-        self.chain.is_empty() && self.beside.is_empty()
+        *self == Self::default()
     }
 
-    /// Each of them once, the last of the chain last.
+    /// All of them, the last of the chain last.
     pub fn all(&self) -> Vec<AgentId> {
         self.beside.iter().chain(&self.chain).cloned().collect()
     }
@@ -110,9 +113,11 @@ impl Hands {
     /// The same work is asked for along another way: the longer one counts for the depth, both for everything else.
     pub(crate) fn join(&mut self, other: &Self) {
         let mut other = other.clone();
+        let approval_required = self.approval_required || other.approval_required;
         if other.chain.len() > self.chain.len() {
             std::mem::swap(self, &mut other);
         }
+        self.approval_required = approval_required;
         for id in other.all() {
             if !self.chain.contains(&id) && !self.beside.contains(&id) {
                 self.beside.push(id);
@@ -124,7 +129,6 @@ impl Hands {
     fn reach(&mut self, agent: &AgentId) {
         self.beside.retain(|id| id != agent);
         if self.chain.last() != Some(agent) {
-            self.chain.retain(|id| id != agent);
             self.chain.push(agent.clone());
         }
     }
@@ -150,6 +154,7 @@ impl Hands {
         Some(Self {
             chain: read(chain).map(AgentId::new).collect(),
             beside: beside.map(AgentId::new).collect(),
+            approval_required: false,
         })
     }
 }
@@ -490,10 +495,16 @@ pub fn chain(state: &State, session: &Session) -> Hands {
 }
 
 /// Whose hands the work of a conversation went through before it: of its task, of the work that its task was made for, or
-/// without a task of those whose words it acts on. Empty if nobody delegated it.
+/// without a task of those whose words it acts on. Empty if nobody delegated it. With it goes whether a yes is demanded for
+/// what is done.
 pub(crate) fn above(state: &State, session: &Session) -> Hands {
     let Some(task) = &session.task else { return session.hands.clone() };
-    let mut task = state.tasks.get(task);
+    let task = state.tasks.get(task);
+    let approval_required = task.is_some_and(|task| task.spec.approval_required);
+    Hands { approval_required, ..of_task(state, task) }
+}
+
+fn of_task<'a>(state: &'a State, mut task: Option<&'a Task>) -> Hands {
     for _ in 0..TASK_DEPTH_MAX {
         let Some(at) = task else { break };
         if let Some(hands) = Hands::read(&at.spec.properties) {
@@ -512,7 +523,7 @@ pub(crate) fn above(state: &State, session: &Session) -> Hands {
 /// What the file of a task says that a conversation makes: without a task of its own, nothing else would tell later for
 /// whom that was.
 pub(crate) fn bind(session: &Session, properties: &mut BTreeMap<String, String>) {
-    if session.task.is_none() && !session.hands.is_empty() {
+    if session.task.is_none() && !session.hands.chain.is_empty() {
         properties.insert(ON_BEHALF.to_owned(), shown(&session.hands.chain));
         session.hands.write_beside(properties);
     }

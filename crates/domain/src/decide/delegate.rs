@@ -42,9 +42,9 @@ pub(super) fn perform(
     if let Err(why) = delegation::check_tag(tag) {
         return ended(Finish::Failed, why);
     }
-    let Hands { chain, beside } = hands;
+    let Hands { chain, beside, approval_required: _ } = hands;
     let chain_on: Vec<AgentId> = chain.iter().chain([to]).cloned().collect();
-    let on = Hands { chain: chain_on.clone(), beside: beside.clone() };
+    let on = Hands { chain: chain_on.clone(), ..hands.clone() };
     if let Some((rule, why)) = impassable(state, &on.all(), contexts) {
         return ended(Finish::Refused { rule }, why);
     }
@@ -174,7 +174,7 @@ fn spec_of(
     spec.tag = Some(tag.to_owned());
     spec.parent.clone_from(&session.task);
     spec.priority = own.and_then(|own| own.spec.priority);
-    spec.approval_required = own.is_some_and(|own| own.spec.approval_required);
+    spec.approval_required = hands.approval_required;
     spec.properties.insert("requested_by".to_owned(), id.to_string());
     hands.write(&mut spec.properties);
     if session.label.counts() {

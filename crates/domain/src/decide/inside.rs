@@ -124,7 +124,7 @@ fn create(
     spec.tag.clone_from(tag);
     spec.parent = parent;
     spec.depends_on.clone_from(depends_on);
-    spec.approval_required = *approval_required;
+    spec.approval_required = *approval_required || delegation::above(state, session).approval_required;
     check_cycle(state, &spec)?;
     spec.properties.insert("requested_by".to_owned(), id.to_string());
     delegation::bind(session, &mut spec.properties);

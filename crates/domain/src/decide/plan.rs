@@ -67,9 +67,11 @@ fn make(
         events.push(Event::TaskAdded { spec: Box::new(spec), by: by.clone(), in_file: false });
     };
     let held_by = state.settings.planning.hold.then(&mut fresh);
+    let approval_required = delegation::above(state, session).approval_required;
     let blank = |task: TaskId, title: &str| {
         let mut spec = task::Spec::new(task, file.clone(), intake::title_of(title));
         spec.parent.clone_from(&session.task);
+        spec.approval_required = approval_required;
         spec.properties.insert("requested_by".to_owned(), id.to_string());
         delegation::bind(session, &mut spec.properties);
         if session.label.counts() {

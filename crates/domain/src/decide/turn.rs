@@ -103,9 +103,8 @@ fn gate_call(
     };
     let spec = state.spec_of(session).unwrap_or(&agent.spec);
     let role = state.terms(session).role(&spec.role);
-    let task = session.task.as_ref().and_then(|t| state.tasks.get(t));
-    let approval_required = task.is_some_and(|t| t.spec.approval_required);
     let hands = delegation::chain(state, session);
+    let approval_required = hands.approval_required;
     let all = hands.all();
     let mut above = delegation::members(state, &all);
     if spec != &agent.spec || role != state.role(&spec.role) {

@@ -74,6 +74,75 @@ fn who_is_asked_by_a_message_has_no_more_rights_than_the_chain_that_asks() {
 }
 
 #[test]
+fn a_yes_that_a_task_demands_is_demanded_of_all_that_is_done_for_it() {
+    let way: [fn(&str) -> Act; 5] = [
+        |to| tell(to, "write it"),
+        |to| waiting(to, "write it"),
+        |to| notify(to, "write it"),
+        |to| create("write it", to, &[]),
+        |to| delegate(to, "write it"),
+    ];
+    for first in way {
+        for second in way {
+            let mut home = Home::with(&TEAM, |_| {}, able);
+            home.task_with("write it", "executor-001", |spec| spec.approval_required = true);
+            home.wants("executor-001", &[first("executor-002")]);
+            home.wants("executor-002", &[second("executor-003")]);
+            home.wants("executor-003", &[write("executor-003")]);
+            assert!(home.calls_to_tools("executor-003").is_empty(), "nobody said yes");
+            let asked: Vec<&str> = home.state.approvals.values().map(|asked| asked.agent.as_str()).collect();
+            assert_eq!(asked, ["executor-003"]);
+        }
+    }
+}
+
+#[test]
+fn a_yes_that_a_task_demands_is_demanded_of_the_steps_of_its_plan() {
+    let mut home = Home::with(&TEAM, |_| {}, able);
+    home.task_with("plan it", "planner-001", |spec| spec.approval_required = true);
+    let step =
+        serde_json::json!({"id": "a", "title": "write", "tag": "ops:write", "assignee": "executor-001"});
+    home.wants("planner-001", &[Act::CreatePlan { tasks: vec![serde_json::from_value(step).unwrap()] }]);
+    home.wants("executor-001", &[write("executor-001")]);
+    assert!(home.calls_to_tools("executor-001").is_empty());
+    assert_eq!(home.state.approvals.len(), 1);
+}
+
+#[test]
+fn who_is_asked_without_such_a_demand_afterwards_writes_unasked() {
+    let mut home = Home::with(&TEAM, |_| {}, able);
+    home.task_with("write it", "executor-001", |spec| spec.approval_required = true);
+    home.wants("executor-001", &[tell("executor-002", "are you there?")]);
+    home.says("executor-002", "yes");
+    home.write("executor-002", "write it");
+    home.wants("executor-002", &[write("executor-002")]);
+    assert_eq!(home.calls_to_tools("executor-002").len(), 1);
+}
+
+#[test]
+fn who_gets_work_back_as_a_task_has_come_no_nearer_to_its_beginning() {
+    let mut home = Home::with(
+        &TEAM,
+        |_| {},
+        |spec| {
+            able(spec);
+            spec.permissions.delegation.max_delegation_depth = 2;
+        },
+    );
+    home.task("look", "executor-001");
+    home.wants("executor-001", &[delegate("executor-002", "look")]);
+    home.wants("executor-002", &[create("look", "executor-001", &[])]);
+    home.wants("executor-001", &[delegate("executor-003", "look")]);
+    let told = home.results("executor-001").pop().unwrap();
+    assert!(told.starts_with("Max delegation depth exceeded: the work was handed on 2 times"), "{told}");
+}
+
+/// A file in the agent's own workspace: nobody is asked for that.
+fn write(agent: &str) -> Act {
+    Act::WriteFile { path: format!("workspaces/{agent}/x"), content: "x".to_owned() }
+}
+
+#[test]
 fn a_delegation_of_who_was_asked_goes_on_with_the_chain_and_the_request() {
     let mut home = handed_on();
     home.wants("executor-001", &[waiting("executor-002", "please look")]);

@@ -558,7 +558,8 @@ fn messages() -> Vec<Event> {
     let envelope = Envelope { channel: Some("ops".to_owned()), ..Envelope::default() };
     let on_channel = Message { envelope: Some(Box::new(envelope)), ..said.clone() };
     let coder = AgentId::new("coder-001");
-    let hands = Hands { chain: vec![me(), coder], beside: vec![AgentId::new("planner-001")] };
+    let beside = vec![AgentId::new("planner-001")];
+    let hands = Hands { chain: vec![me(), coder], beside, approval_required: false };
     let envelope = Envelope { hands, ..Envelope::default() };
     let for_a_chain =
         Message { envelope: Some(Box::new(envelope)), ..message(Speaker::User, "agent:coder-001", "look") };
