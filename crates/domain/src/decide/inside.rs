@@ -225,6 +225,12 @@ fn update(
         if task.session().is_some() {
             return Err(format!("{which} is being worked on; cancel it and make a new one for {agent}"));
         }
+        // To whom it may go was looked at when it was handed on.
+        if state.delegations.of_task(which).is_some() || state.reviews.of_task(which).is_some() {
+            return Err(format!(
+                "{which} was handed on by a call; cancel it and ask {agent} by a call of its own"
+            ));
+        }
         if task.spec.assignee.as_ref() != Some(agent) {
             let given = task::Spec { assignee: Some(agent.clone()), ..task.spec.clone() };
             intake::check_queue(state, &given).map_err(|refused| refused.to_string())?;

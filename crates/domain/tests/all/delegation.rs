@@ -744,3 +744,23 @@ fn ids_go_on_behind_those_that_were_given_before_the_journal_began() {
     let given: Vec<&str> = home.state.delegations.by_id.keys().map(DelegationId::as_str).collect();
     assert_eq!(given, ["delegation-10000", "delegation-10001"]);
 }
+
+#[test]
+fn who_handed_work_on_does_not_give_it_to_somebody_else_past_the_checks() {
+    let mut home = team();
+    home.task("look", "executor-001");
+    change(&mut home, "executor-001", |spec| {
+        spec.permissions.delegation.allowed_targets = Some(vec!["executor-002".to_owned()]);
+    });
+    fill(&mut home);
+    let mut away = update(&id("task-003"), Mark::Done, "");
+    if let Act::UpdateTask { status, result, assignee, .. } = &mut away {
+        (*status, *result, *assignee) = (None, None, Some(AgentId::new("executor-003")));
+    }
+    home.wants("executor-001", &[delegate("executor-002", "look"), away]);
+    assert_eq!(
+        home.results("executor-001"),
+        ["task-003 was handed on by a call; cancel it and ask executor-003 by a call of its own"]
+    );
+    assert_eq!(home.get(&id("task-003")).spec.assignee, Some(AgentId::new("executor-002")));
+}
