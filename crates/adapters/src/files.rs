@@ -24,6 +24,7 @@ mod stamps;
 mod statuses;
 mod strangers;
 mod tasks;
+mod ties;
 mod usage;
 mod watch;
 

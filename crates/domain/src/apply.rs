@@ -68,6 +68,9 @@ impl State {
                 self.adopt_session(&head.session, *lifecycle, *failed, *next_message, tail);
             }
             Event::ApprovalsFound { .. } | Event::IdsFound { .. } => self.count_on(event),
+            Event::TiesFound { session, hands, requests, cause } => {
+                self.tie(session, hands, requests, cause.as_ref());
+            }
             Event::SessionCut { session, next_message, tail } => {
                 self.cut_session(session, *next_message, tail)
             }
@@ -347,6 +350,7 @@ impl State {
             parked: None,
             parked_since: None,
             next_message: 1,
+            numbered: 0,
             unread: false,
             unheard: Default::default(),
             hearing: Default::default(),
@@ -407,7 +411,7 @@ impl State {
 
     fn cut_session(&mut self, id: &SessionId, next_message: u32, tail: &Tail) {
         let Some(session) = self.sessions.get_mut(id) else { return };
-        session.next_message = next_message;
+        (session.numbered, session.next_message) = (session.next_number(), next_message);
         if session.lifecycle != Lifecycle::Complete {
             self.set_tail(id, tail);
         }

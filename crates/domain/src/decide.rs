@@ -18,6 +18,7 @@ mod question;
 mod recover;
 mod review;
 mod spawn;
+mod ties;
 mod turn;
 
 use std::collections::BTreeMap;
@@ -76,14 +77,15 @@ fn number_messages(state: &State, events: &mut [Event]) {
                 _ = next.insert(head.session.clone(), *next_message)
             }
             Event::SessionCut { session, next_message, .. } => {
-                _ = next.insert(session.clone(), *next_message)
+                let given = state.sessions.get(session).map_or(0, Session::next_number);
+                _ = next.insert(session.clone(), given.max(*next_message))
             }
             Event::MessageAdded { session, message, .. }
             | Event::Replied { session, message, .. }
             | Event::EvidenceDemanded { session, message }
             | Event::Summarised { session, message, .. }
             | Event::CallFinished { session, message, .. } => {
-                let known = || state.sessions.get(session).map_or(1, |s| s.next_message);
+                let known = || state.sessions.get(session).map_or(1, Session::next_number);
                 let number = next.entry(session.clone()).or_insert_with(known);
                 message.id = MessageId::new(format!("m-{number:04}"));
                 *number = number.saturating_add(1);
@@ -124,6 +126,7 @@ fn follow(state: &State, at: Time, input: &Input) -> Result<Vec<Event>, Refused>
         Input::SessionRead { head, status, next_message, tail, label, approvals } => {
             Ok(recover::session(state, at, head, *status, *next_message, tail, label, approvals))
         }
+        Input::TiesFound { ties } => Ok(ties::found(state, at, ties)),
         Input::SessionCut { session, next_message, tail } => {
             recover::cut(state, at, session, *next_message, tail)
         }

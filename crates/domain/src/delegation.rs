@@ -22,9 +22,9 @@ pub const TOOL: &str = "delegate";
 /// The property of a task's file that names its chain, so that it binds also without a journal.
 pub const CHAIN: &str = "chain";
 /// The property of a task that was made for such work otherwise than by a delegation, and by nobody who has a task.
-const ON_BEHALF: &str = "on_behalf_of";
+pub const ON_BEHALF: &str = "on_behalf_of";
 /// The property with those who asked for the same beside the chain.
-const BESIDE: &str = "beside";
+pub const BESIDE: &str = "beside";
 /// What stands between two agents of a chain.
 const THEN: &str = " → ";
 
@@ -111,7 +111,7 @@ impl Hands {
     }
 
     /// The same work is asked for along another way: the longer one counts for the depth, both for everything else.
-    pub(crate) fn join(&mut self, other: &Self) {
+    pub fn join(&mut self, other: &Self) {
         let mut other = other.clone();
         let approval_required = self.approval_required || other.approval_required;
         if other.chain.len() > self.chain.len() {
@@ -133,6 +133,24 @@ impl Hands {
         }
     }
 
+    /// The chain as it stands in files, and those beside it; nothing where there is nobody.
+    pub fn words(&self) -> (Option<String>, Option<String>) {
+        let beside = self.beside.iter().map(AgentId::as_str).collect::<Vec<_>>().join(", ");
+        let chain = (!self.chain.is_empty()).then(|| shown(&self.chain));
+        (chain, Some(beside).filter(|beside| !beside.is_empty()))
+    }
+
+    /// What such words say.
+    pub fn of_words(chain: Option<&str>, beside: Option<&str>) -> Self {
+        let chain = chain.into_iter().flat_map(read).filter(|id| !id.is_empty());
+        let beside = beside.unwrap_or_default().split(',').map(str::trim).filter(|id| !id.is_empty());
+        Self {
+            chain: chain.map(AgentId::new).collect(),
+            beside: beside.map(AgentId::new).collect(),
+            approval_required: false,
+        }
+    }
+
     /// What the file of a delegated task says of it.
     pub(crate) fn write(&self, properties: &mut BTreeMap<String, String>) {
         properties.insert(CHAIN.to_owned(), shown(&self.chain));
@@ -140,22 +158,15 @@ impl Hands {
     }
 
     fn write_beside(&self, properties: &mut BTreeMap<String, String>) {
-        if !self.beside.is_empty() {
-            let beside: Vec<&str> = self.beside.iter().map(AgentId::as_str).collect();
-            properties.insert(BESIDE.to_owned(), beside.join(", "));
+        if let (_, Some(beside)) = self.words() {
+            properties.insert(BESIDE.to_owned(), beside);
         }
     }
 
     /// What the file of a task says of it, if anything.
     fn read(properties: &BTreeMap<String, String>) -> Option<Self> {
         let chain = properties.get(CHAIN).or_else(|| properties.get(ON_BEHALF))?;
-        let beside = properties.get(BESIDE).map_or("", String::as_str);
-        let beside = beside.split(',').map(str::trim).filter(|id| !id.is_empty());
-        Some(Self {
-            chain: read(chain).map(AgentId::new).collect(),
-            beside: beside.map(AgentId::new).collect(),
-            approval_required: false,
-        })
+        Some(Self::of_words(Some(chain), properties.get(BESIDE).map(String::as_str)))
     }
 }
 

@@ -7,7 +7,7 @@ use crate::agent;
 use crate::approval::{Outcome, Request};
 use crate::budget::charge::{Raise, Sum};
 use crate::budget::{Cap, Hold};
-use crate::delegation::Delegation;
+use crate::delegation::{Delegation, Hands};
 use crate::evidence::Evidence;
 use crate::id::{
     AgentId, ApprovalId, CallId, DelegationId, LockName, MessageId, ReviewId, SessionId, TaskId, Time,
@@ -15,6 +15,7 @@ use crate::id::{
 use crate::label::Label;
 use crate::lifecycle::Lifecycle;
 use crate::lock::{Freed, Grant};
+use crate::message::Question;
 use crate::review::{Move, Review};
 use crate::session::{Head, Message};
 use crate::settings::{Policy, Settings};
@@ -180,6 +181,20 @@ pub enum Event {
         delegations: u32,
         /// The highest number of a review.
         reviews: u32,
+    },
+    /// The file of a conversation says who waits for its answer, without a journal.
+    TiesFound {
+        /// Which.
+        session: SessionId,
+        /// Through whose hands went what it does now.
+        #[serde(default, skip_serializing_if = "Hands::is_empty")]
+        hands: Hands,
+        /// What it was asked and has not answered.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        requests: Vec<Question>,
+        /// The conversation in which the request came up that it works for.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        cause: Option<SessionId>,
     },
     /// A person cut messages off a conversation.
     SessionCut {
@@ -611,6 +626,7 @@ impl Event {
             Self::SessionAdopted { .. } => "session_adopted",
             Self::ApprovalsFound { .. } => "approvals_found",
             Self::IdsFound { .. } => "ids_found",
+            Self::TiesFound { .. } => "ties_found",
             Self::SessionCut { .. } => "session_cut",
             Self::SessionReopened { .. } => "session_reopened",
             Self::MessageAdded { .. } => "message_added",

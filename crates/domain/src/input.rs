@@ -8,7 +8,7 @@ use crate::budget::charge::{Raise, Sum};
 use crate::event::Tail;
 use crate::id::{AgentId, ApprovalId, CallId, MessageId, SessionId, TaskId, Ticket};
 use crate::label::Label;
-use crate::message::Urgency;
+use crate::message::{Tie, Urgency};
 use crate::review::Finding;
 use crate::session::{Head, Status};
 use crate::settings::{Policy, Settings};
@@ -154,6 +154,11 @@ pub enum Input {
         label: Label,
         /// Approvals of the last turn that still wait.
         approvals: Vec<Request>,
+    },
+    /// All session files were read without a journal, and say this of who waits for whom.
+    TiesFound {
+        /// Of each conversation that is tied to another.
+        ties: Vec<Tie>,
     },
     /// A person cut messages off the end of a session.
     SessionCut {

@@ -303,6 +303,36 @@ impl Envelope {
     }
 }
 
+/// A request that has no answer yet.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Question {
+    /// Its name: `correlation_id`.
+    pub name: String,
+    /// Its kind.
+    #[serde(rename = "type")]
+    pub kind: Kind,
+}
+
+impl Question {
+    /// The conversation of who asked.
+    pub fn asker(&self) -> Option<SessionId> {
+        self.name.split_once('/').map(|(session, _)| SessionId::new(session))
+    }
+}
+
+/// What the file of a conversation says of those who spoke in it, when no journal knows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Tie {
+    /// Which conversation.
+    pub session: SessionId,
+    /// Through whose hands went what it does now.
+    pub hands: Hands,
+    /// What it was asked, and whoever asked has no answer to.
+    pub requests: Vec<Question>,
+    /// Its last words, if it is at rest.
+    pub words: Option<String>,
+}
+
 /// How urgent a message is.
 pub fn urgency(message: &Message) -> Urgency {
     message.envelope.as_ref().map(|envelope| envelope.priority).unwrap_or_default()

@@ -45,6 +45,7 @@ pub fn react(state: &State, event: &Event) -> Option<Effect> {
         | Event::SessionAdopted { .. }
         | Event::ApprovalsFound { .. }
         | Event::IdsFound { .. }
+        | Event::TiesFound { .. }
         | Event::SessionReopened { .. }
         | Event::MessageAdded { .. }
         | Event::MessageEdited { .. }

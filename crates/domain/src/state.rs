@@ -307,8 +307,11 @@ pub struct Session {
     /// Since when it waits for a budget; it keeps its place when it is parked again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) parked_since: Option<Seq>,
-    /// The number of the next message.
+    /// The number after that of the last message in its file.
     pub next_message: u32,
+    /// Numbers below this were given, also to messages that a person cut off: who puts them back finds their numbers free.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub(crate) numbered: u32,
     /// Whether somebody spoke since the last turn began.
     pub unread: bool,
     /// Agents that told it something since the last turn began and want no answer.

@@ -8,6 +8,7 @@ mod tail;
 
 use std::ops::Range;
 
+use domain::delegation::{BESIDE, ON_BEHALF};
 use domain::id::{CallId, MessageId, Time};
 use domain::label::Label;
 use domain::message::Envelope;
@@ -125,6 +126,9 @@ const MESSAGE: Shape = Shape::Record(&[
     may("awaited", Shape::Bool, "whether who asked stands still until it is answered"),
     may("approved", Shape::Bool, "of a response: whether the work is good"),
     may("issues", Shape::List(&Shape::Text), "of a response: what is wrong with the work"),
+    may(ON_BEHALF, Shape::Text, "through whose hands the work came for which it was sent; written by Synod"),
+    may(BESIDE, Shape::Text, "who else asked for the same; written by Synod"),
+    may("approval_required", Shape::Bool, "whether a yes is demanded for what is done because of it"),
     may("content", Shape::Text, "what is said"),
     may("tool_calls", Shape::List(&CALL), "tools that are asked for"),
     may("tool_call_id", Shape::Text, "of a tool_result: the call it answers"),

@@ -179,6 +179,7 @@ impl Trail {
             | Event::TaskReopened { .. }
             | Event::ApprovalsFound { .. }
             | Event::IdsFound { .. }
+            | Event::TiesFound { .. }
             | Event::SessionReopened { .. }
             | Event::MessageAdded { .. }
             | Event::CallAwaited { .. }

@@ -28,6 +28,7 @@ use super::recent::{Recent, STALE_SAVE};
 use super::sessions::{SessionOp, asked_by, path_of};
 use super::statuses::{LULL, Statuses};
 use super::tasks::TaskOp;
+use super::ties::Ties;
 use super::usage::Usage;
 use super::watch::Watch;
 use super::{Conversation, Job, Problem, Setup, relative, stamps};
@@ -114,6 +115,7 @@ pub(super) struct Desk {
     /// Places that have a line in it.
     pub(super) labelled: BTreeSet<String>,
     pub(super) usage: Usage,
+    pub(super) ties: Ties,
     /// Whether there was no journal when the home was opened.
     is_new: bool,
     pub(super) flusher: Flusher,
@@ -160,6 +162,7 @@ impl Desk {
             hold,
             label_lines: String::new(),
             usage: Usage::default(),
+            ties: Ties::default(),
             labelled: setup.state.files.keys().cloned().collect(),
             is_new: setup.state.seq == Seq(0),
             flusher,

@@ -24,6 +24,7 @@ impl Desk {
             self.look(&path, true);
             self.settle();
         }
+        self.tell_ties();
         self.find_usage();
         for path in self.to_name.take().unwrap_or_default() {
             self.look(&path, true);

@@ -275,6 +275,7 @@ impl Desk {
             label: file.messages().iter().fold(Label::owner(), |label, item| label.joined(&item.label)),
             approvals: pending.collect(),
         });
+        self.note_ties(file);
     }
 
     /// Where a conversation stands by its last messages.

@@ -196,6 +196,66 @@ fn what_an_agent_needs_and_who_helps_stand_on_channels_of_their_own() {
     team.fine(&["check"]);
 }
 
+/// Worker 1 asks worker 2, who takes its time; what it says then ends its task.
+const ASKS_AND_GOES_ON: &str = r##"rules:
+  - {agent: worker-1, tool_result: "*", text: "I asked"}
+  - {agent: worker-1, matches: "*ASK*", answer: {calls: [{tool: send_message, arguments: {to: worker-2, content: "how full?"WAIT}}]}}
+  - {agent: worker-2, text: "92 %", delay_ms: DELAY}
+  - text: "Heard: {last}"
+"##;
+
+#[test]
+fn a_request_whose_journal_is_lost_is_answered_from_the_files() {
+    for wait in ["", ", wait_ms: 600000"] {
+        let rules = |delay: &str| ASKS_AND_GOES_ON.replace("WAIT", wait).replace("DELAY", delay);
+        let team = Team::scripted(&rules("600000"));
+        team.write("agents/worker-2.agent.yaml", "id: worker-2\ntype: executor\nmodel: m\n");
+        let up = team.up();
+        team.fine(&["task", "add", "ASK it", "--to", "worker-1", "--file", "work.task.md"]);
+        until_so("the other is asked", || !team.sessions("worker-2").is_empty());
+        if wait.is_empty() {
+            until_so("who asked has said so", || team.talk("worker-1").len() == 4);
+        }
+        up.kill();
+        std::fs::remove_dir_all(team.at(".synod")).unwrap();
+        team.write("models/s.yaml", rules("0"));
+        team.to_the_end();
+        let done = team.tasks("tasks/work.task.md").remove(0);
+        assert_eq!(done.mark, domain::task::Mark::Done, "{}", team.read("tasks/work.task.md"));
+        let told = list(&team, &["--from", "worker-2"]);
+        assert_eq!(contents(&told), ["92 %"], "once");
+        assert!(team.talk("worker-1").last().unwrap().content.contains("92 %"));
+    }
+}
+
+#[test]
+fn last_words_that_stand_nowhere_else_reach_who_asked_when_the_journal_is_lost() {
+    let team = Team::scripted(&ASKS_AND_GOES_ON.replace("WAIT", "").replace("DELAY", "0"));
+    team.write("agents/worker-2.agent.yaml", "id: worker-2\ntype: executor\nmodel: m\n");
+    team.fine(&["task", "add", "ASK it", "--to", "worker-1", "--file", "work.task.md"]);
+    team.to_the_end();
+    std::fs::remove_dir_all(team.at(".synod")).unwrap();
+    // As a power cut leaves them: who was asked has answered, and who asked has not heard of it.
+    let session = team.sessions("worker-1").remove(0);
+    let text = team.read(&session);
+    let heard = text.find("  - id: m-0005").unwrap();
+    team.write(&session, text[..heard].replace("status: completed", "status: sleeping"));
+    let tasks = team.read("tasks/work.task.md");
+    let begun = tasks.find("  completed:").unwrap();
+    team.write("tasks/work.task.md", tasks[..begun].replace("[x]", "[/]"));
+    team.to_the_end();
+    assert_eq!(team.tasks("tasks/work.task.md")[0].mark, domain::task::Mark::Done);
+    assert!(team.talk("worker-1").last().unwrap().content.contains("92 %"), "{}", team.read(&session));
+    // And with nobody left who could answer, it is asked what came of it.
+    std::fs::remove_dir_all(team.at(".synod")).unwrap();
+    std::fs::remove_file(team.at(&team.sessions("worker-2")[0])).unwrap();
+    team.write(&session, text[..heard].replace("status: completed", "status: sleeping"));
+    team.write("tasks/work.task.md", tasks[..begun].replace("[x]", "[/]"));
+    team.to_the_end();
+    assert_eq!(team.tasks("tasks/work.task.md")[0].mark, domain::task::Mark::Done);
+    assert!(team.talk("worker-1").last().unwrap().content.contains("do not say what came of this task"));
+}
+
 #[test]
 fn a_person_reaches_all_agents_and_an_unknown_one_is_an_error() {
     let team = team(0);

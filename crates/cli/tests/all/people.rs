@@ -151,12 +151,36 @@ fn an_agent_goes_on_from_where_its_session_was_cut() {
     until_so("it answers from there", || team.messages(&session).len() == 2);
     assert_eq!(team.messages(&session)[1].content.trim_end(), "Heard: hello");
     up.stop();
-    // While nothing runs.
-    cut_to("  - id: m-0002", "again");
+    // While nothing runs. No number is given twice.
+    cut_to("  - id: m-0005", "again");
     assert_eq!(team.pump(), 0);
     let said = team.messages(&session);
     assert_eq!(said.len(), 2, "{said:?}");
     assert_eq!((said[1].speaker, said[1].content.trim_end()), (Speaker::Assistant, "Once more."));
+    team.is_in_order();
+}
+
+#[test]
+fn what_was_cut_off_and_is_put_back_stands_in_nobodys_way() {
+    let team = Team::scripted(HEARS);
+    let say = |words: &str| {
+        team.fine(&["message", "send", "worker-1", words]);
+        assert_eq!(team.pump(), 0);
+    };
+    ["one", "two", "three"].iter().for_each(|words| say(words));
+    let session = team.sessions("worker-1").remove(0);
+    let whole = team.read(&session);
+    let at = whole.find("  - id: m-0003").unwrap();
+    team.write(&session, &whole[..at]);
+    assert_eq!(team.pump(), 0);
+    say("after the cut");
+    team.write(&session, &whole);
+    assert_eq!(team.pump(), 0);
+    say("after all of it is back");
+    let said = team.messages(&session);
+    let last: Vec<&str> = said.iter().rev().take(2).map(|m| m.content.trim_end()).collect();
+    assert_eq!(last, ["Heard: after all of it is back", "after all of it is back"]);
+    assert_eq!(said.len(), 8, "{said:?}");
     team.is_in_order();
 }
 

@@ -7,7 +7,7 @@ use crate::apply::number_in;
 use crate::delegation::Hands;
 use crate::id::{AgentId, CallId, SessionId, Time};
 use crate::lifecycle::Lifecycle;
-use crate::message::{self, Kind, Urgency, urgency};
+use crate::message::{self, Kind, Question, Urgency, urgency};
 use crate::session::Message;
 use crate::state::{Deadline, Session, Stage, State, Step};
 use crate::task::Priority;
@@ -42,6 +42,11 @@ impl Session {
     /// Agents that told it something which its model has not answered, and want no answer.
     pub(crate) fn not_read(&self) -> impl Iterator<Item = &AgentId> {
         self.unheard.union(&self.hearing)
+    }
+
+    /// The number of the next message.
+    pub(crate) fn next_number(&self) -> u32 {
+        self.next_message.max(self.numbered)
     }
 
     /// What an answer to a request of this conversation is.
@@ -99,15 +104,41 @@ impl State {
         {
             session.requests.insert(name.clone(), session.turns_total + 1);
             let to = session.agent.clone();
-            if let Some(asker) = self.sessions.get_mut(asker) {
-                asker.asked_in.insert(name.clone(), asker.turns_total);
-                if kind != Kind::Request {
-                    asker.asked_as.insert(name.clone(), kind);
-                }
-                asker.asked.entry(name).or_default().insert(to, id.clone());
-            }
+            self.owe(asker, id, to, Question { name, kind });
         }
         self.settle_request(id, message);
+    }
+
+    /// `asker` has asked `to` something.
+    fn owe(&mut self, asker: &SessionId, id: &SessionId, to: AgentId, Question { name, kind }: Question) {
+        let Some(asker) = self.sessions.get_mut(asker) else { return };
+        asker.asked_in.insert(name.clone(), asker.turns_total);
+        if kind != Kind::Request {
+            asker.asked_as.insert(name.clone(), kind);
+        }
+        asker.asked.entry(name).or_default().insert(to, id.clone());
+    }
+
+    /// What a file says of those who wait for a conversation's answer.
+    pub(super) fn tie(
+        &mut self,
+        id: &SessionId,
+        hands: &Hands,
+        requests: &[Question],
+        cause: Option<&SessionId>,
+    ) {
+        let Some(session) = self.sessions.get_mut(id) else { return };
+        session.hands = hands.clone();
+        session.cause = cause.filter(|root| *root != id).cloned();
+        session.askers.extend(requests.iter().filter_map(Question::asker));
+        let read_in = session.turns_total + 1;
+        session.requests.extend(requests.iter().map(|request| (request.name.clone(), read_in)));
+        let to = session.agent.clone();
+        for request in requests {
+            if let Some(asker) = request.asker() {
+                self.owe(&asker, id, to.clone(), request.clone());
+            }
+        }
     }
 
     /// Whose rights bind what is done because of these words. Who is at rest and owes nobody an answer begins anew with

@@ -173,7 +173,7 @@ fn letter<'a>(
         return Err(why.to_owned());
     }
     // Messages of a session are numbered for good, so the name is new also when the journal is lost.
-    let new = || format!("{id}/m-{:04}.{}", session.next_message, index + 1);
+    let new = || format!("{id}/m-{:04}.{}", session.next_number(), index + 1);
     let name = if kind.asks() { Some(new()) } else { reply_to.clone() };
     let envelope = Envelope {
         kind,

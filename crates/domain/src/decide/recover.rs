@@ -4,7 +4,7 @@ use crate::approval::Request;
 use crate::decide::messages;
 use crate::decide::moves;
 use crate::decide::turn::{result, settle, unique_ids, unknown_text};
-use crate::decide::{budget, delegate, finish, inside, intake, locks, spawn};
+use crate::decide::{budget, delegate, finish, inside, intake, locks, spawn, ties};
 use crate::event::{Event, Finish, Found, Tail};
 use crate::gate::{self, Asker, Verdict};
 use crate::id::{AgentId, SessionId, Time};
@@ -49,6 +49,7 @@ pub(super) fn started(state: &State, at: Time) -> Vec<Event> {
     }
     events.extend(finish::missed_parents(state, at));
     events.extend(delegate::missed(state, at));
+    events.extend(ties::at_a_loss(state, at));
     events.extend(state.cleaning.keys().map(|agent| Event::CleaningResumed { agent: agent.clone() }));
     events
 }

@@ -50,7 +50,7 @@ pub(super) fn perform(
     };
     let origin = Origin::Agents(chain.to_vec());
     // Messages of a session are numbered for good, so the place is known again also when the journal is lost.
-    let place = format!("{id}/m-{:04}.{}", session.next_message, index + 1);
+    let place = format!("{id}/m-{:04}.{}", session.next_number(), index + 1);
     let is_it = |spec: &agent::Spec| {
         spec.spawned_by.as_ref() == Some(&origin) && spec.metadata.get(MADE_IN) == Some(&place)
     };

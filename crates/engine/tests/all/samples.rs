@@ -16,7 +16,7 @@ use domain::id::{
 use domain::label::Label;
 use domain::lifecycle::Lifecycle;
 use domain::lock::{Freed, Grant};
-use domain::message::{Envelope, Kind, Urgency};
+use domain::message::{Envelope, Kind, Question, Urgency};
 use domain::review::{Check, Move, Place, Review, Stage};
 use domain::role::{Permission, Role};
 use domain::session::{Head, Message, Speaker};
@@ -65,7 +65,8 @@ fn after(event: Option<&Event>) -> Option<Vec<Event>> {
         Some(Event::SessionOpened { .. }) => adoptions(),
         Some(Event::SessionAdopted { .. }) => vec![Event::ApprovalsFound { next: 42 }],
         Some(Event::ApprovalsFound { .. }) => vec![Event::IdsFound { delegations: 7, reviews: 3 }],
-        Some(Event::IdsFound { .. }) => {
+        Some(Event::IdsFound { .. }) => ties(),
+        Some(Event::TiesFound { .. }) => {
             vec![Event::SessionCut { session: session(), next_message: 3, tail: Tail::Unanswered }]
         }
         Some(Event::SessionCut { .. }) => vec![Event::SessionReopened { session: session() }],
@@ -535,6 +536,17 @@ fn message(speaker: Speaker, from: &str, content: &str) -> Message {
         envelope: None,
         label: Default::default(),
     }
+}
+
+fn ties() -> Vec<Event> {
+    let hands = Hands { chain: vec![me()], beside: Vec::new(), approval_required: true };
+    let name = "coder-001-abc123/m-0004.1".to_owned();
+    let requests = vec![Question { name, kind: Kind::Request }];
+    let cause = Some(SessionId::new("coder-001-abc123"));
+    vec![
+        Event::TiesFound { session: session(), hands, requests: Vec::new(), cause: None },
+        Event::TiesFound { session: session(), hands: Hands::default(), requests, cause },
+    ]
 }
 
 fn messages() -> Vec<Event> {

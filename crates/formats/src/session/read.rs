@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::ops::Range;
 
+use domain::delegation::{BESIDE, Hands, ON_BEHALF};
 use domain::id::{AgentId, CallId, MessageId, SessionId, TaskId};
 use domain::label::Label;
 use domain::message::{self, Envelope, Urgency};
@@ -71,6 +72,11 @@ fn item(node: &Node) -> Option<MessageItem> {
 fn envelope(node: &Node) -> Option<Box<Envelope>> {
     let kind = node.get("type").and_then(Node::text).and_then(message::Kind::parse)?;
     let is = |key: &str| node.get(key).and_then(Node::bool);
+    let words = |key: &str| node.get(key).and_then(Node::text);
+    let hands = Hands {
+        approval_required: is("approval_required").unwrap_or_default(),
+        ..Hands::of_words(words(ON_BEHALF), words(BESIDE))
+    };
     Some(Box::new(Envelope {
         kind,
         broadcast: node.get_text("to").is_some(),
@@ -82,7 +88,7 @@ fn envelope(node: &Node) -> Option<Box<Envelope>> {
         issues: node.get_texts("issues").unwrap_or_default(),
         awaited: is("awaited").unwrap_or_default(),
         cause: None,
-        hands: Default::default(),
+        hands,
     }))
 }
 

@@ -183,7 +183,7 @@ fn check_session(state: &State, id: &SessionId, session: &Session) -> Result<(),
 
 /// What may still be there when all has ended, by where it stands in the state; `*` is any name. Everything else that has
 /// content is held by something: whatever is added to the state is held until it is named here.
-const KEPT: [&str; 62] = [
+const KEPT: [&str; 63] = [
     "seq",
     "at",
     "settings",
@@ -229,6 +229,7 @@ const KEPT: [&str; 62] = [
     "sessions/*/spent",
     "sessions/*/expects",
     "sessions/*/next_message",
+    "sessions/*/numbered",
     "sessions/*/cause",
     "sessions/*/hands",
     "sessions/*/caused",
