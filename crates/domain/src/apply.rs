@@ -15,11 +15,12 @@ use crate::apply::budget::{drop_parking, named};
 pub(crate) use crate::apply::budget::{expected, expected_first};
 use crate::apply::spawn::forget_past;
 use crate::event::{Event, Finish, Found, Tail};
-use crate::id::{SessionId, TaskId, Ticket, Time};
+use crate::id::{CallId, SessionId, TaskId, Ticket, Time};
 use crate::lifecycle::Lifecycle;
 use crate::session::{Head, Message};
 use crate::state::{Deadline, Pending, Proving, Requester, Session, Stage, State, Step, Task, TaskStage};
 use crate::task;
+use crate::tool::{Nature, Permit};
 use crate::usage::{Spent, Usage};
 
 /// What is due, and when.
@@ -67,9 +68,8 @@ impl State {
                 self.label_session(&head.session, label);
                 self.adopt_session(&head.session, *lifecycle, *failed, *next_message, tail);
             }
-            Event::ApprovalsFound { .. } | Event::IdsFound { .. } => self.count_on(event),
-            Event::TiesFound { session, hands, requests, cause } => {
-                self.tie(session, hands, requests, cause.as_ref());
+            Event::ApprovalsFound { .. } | Event::IdsFound { .. } | Event::TiesFound { .. } => {
+                self.find(event)
             }
             Event::SessionCut { session, next_message, tail } => {
                 self.cut_session(session, *next_message, tail)
@@ -96,11 +96,7 @@ impl State {
                 self.take_summary(session, message);
             }
             Event::CallCleared { session, call, nature, permit, approval, rule: _ } => {
-                let ticket = Ticket { effect: self.seq, attempt: 1 };
-                let approved = approval.is_some();
-                let step = Step::Running { ticket, nature: *nature, permit: *permit, approved };
-                self.step(session, call.as_str(), step);
-                self.label_reach(session, call);
+                self.clear_call(session, call, *nature, *permit, approval.is_some());
             }
             Event::CallRetried { session, call } => self.retry_call(session, call.as_str()),
             Event::CallAsked { request } => self.ask_person(at, request),
@@ -145,9 +141,18 @@ impl State {
         }
     }
 
-    /// Numbers that were given before this journal began are not given again.
-    fn count_on(&mut self, event: &Event) {
+    fn clear_call(&mut self, id: &SessionId, call: &CallId, nature: Nature, permit: Permit, approved: bool) {
+        let ticket = Ticket { effect: self.seq, attempt: 1 };
+        self.step(id, call.as_str(), Step::Running { ticket, nature, permit, approved });
+        self.label_reach(id, call);
+    }
+
+    /// What was before this journal began: numbers are not given again, and who waited still does.
+    fn find(&mut self, event: &Event) {
         match event {
+            Event::TiesFound { session, hands, requests, cause } => {
+                self.tie(session, hands, requests, cause.as_ref());
+            }
             Event::ApprovalsFound { next } => self.next_approval = self.next_approval.max(*next),
             Event::IdsFound { delegations, reviews } => {
                 self.delegations.found = self.delegations.found.max(*delegations);

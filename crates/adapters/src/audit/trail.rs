@@ -140,9 +140,7 @@ impl Trail {
                 vec![self.unanswered(new(Kind::Model, "failed"), session, reason)]
             }
             Event::CallCleared { session, call, rule, .. } => {
-                let line = self.about(new(Kind::Gate, "allow"), session, call);
-                self.step(session, call, Gone::Judged);
-                vec![Line { rule: brief(rule, TEXT_BYTES_MAX), by: "gate".to_owned(), ..line }]
+                vec![self.cleared(new(Kind::Gate, "allow"), session, call, rule)]
             }
             Event::CallAsked { request } => vec![self.asked(new(Kind::Gate, "ask"), request)],
             Event::CallRetried { session, call } => {
@@ -195,6 +193,12 @@ impl Trail {
     fn model(&self, line: Line, session: &SessionId, (tokens_in, tokens_out): (u64, u64)) -> Line {
         let note = format!("{tokens_in} tokens in, {tokens_out} out");
         Line { note, ..self.of(line, session) }
+    }
+
+    fn cleared(&mut self, line: Line, session: &SessionId, call: &CallId, rule: &str) -> Line {
+        let line = self.about(line, session, call);
+        self.step(session, call, Gone::Judged);
+        Line { rule: brief(rule, TEXT_BYTES_MAX), by: "gate".to_owned(), ..line }
     }
 
     fn unanswered(&self, line: Line, session: &SessionId, reason: &str) -> Line {

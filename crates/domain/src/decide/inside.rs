@@ -7,7 +7,7 @@ use crate::decide::{finish, intake};
 use crate::delegation;
 use crate::event::{Event, Finish};
 use crate::evidence::Evidence;
-use crate::id::{SessionId, TaskId, Time};
+use crate::id::{AgentId, SessionId, TaskId, Time};
 use crate::label::Readers;
 use crate::plan;
 use crate::refused::Refused;
@@ -219,22 +219,7 @@ fn update(
         change(Change::Title(intake::title_of(title)));
     }
     if let Some(agent) = assignee {
-        if agent.as_str() != "human" && state.employed(agent).is_none() {
-            return Err(no_agent(state, agent.as_str()));
-        }
-        if task.session().is_some() {
-            return Err(format!("{which} is being worked on; cancel it and make a new one for {agent}"));
-        }
-        // To whom it may go was looked at when it was handed on.
-        if state.delegations.of_task(which).is_some() || state.reviews.of_task(which).is_some() {
-            return Err(format!(
-                "{which} was handed on by a call; cancel it and ask {agent} by a call of its own"
-            ));
-        }
-        if task.spec.assignee.as_ref() != Some(agent) {
-            let given = task::Spec { assignee: Some(agent.clone()), ..task.spec.clone() };
-            intake::check_queue(state, &given).map_err(|refused| refused.to_string())?;
-        }
+        check_given(state, task, agent)?;
         change(Change::Assignee(Some(agent.clone())));
     }
     if let Some(priority) = priority {
@@ -271,6 +256,28 @@ fn update(
         ));
     }
     Ok((events, format!("{which} is changed")))
+}
+
+/// Whether an agent may give a task to this one.
+fn check_given(state: &State, task: &Task, agent: &AgentId) -> Result<(), String> {
+    let which = &task.spec.id;
+    if agent.as_str() != "human" && state.employed(agent).is_none() {
+        return Err(no_agent(state, agent.as_str()));
+    }
+    if task.session().is_some() {
+        return Err(format!("{which} is being worked on; cancel it and make a new one for {agent}"));
+    }
+    // To whom it may go was looked at when it was handed on.
+    if state.delegations.of_task(which).is_some() || state.reviews.of_task(which).is_some() {
+        return Err(format!(
+            "{which} was handed on by a call; cancel it and ask {agent} by a call of its own"
+        ));
+    }
+    if task.spec.assignee.as_ref() == Some(agent) {
+        return Ok(());
+    }
+    let given = task::Spec { assignee: Some(agent.clone()), ..task.spec.clone() };
+    intake::check_queue(state, &given).map_err(|refused| refused.to_string())
 }
 
 /// The dependencies that an agent gives a task in place of its own.

@@ -108,13 +108,7 @@ fn after(event: Option<&Event>) -> Option<Vec<Event>> {
             let evidence = vec![Evidence::Command("cargo test".to_owned()), Evidence::Approval];
             vec![Event::TaskVerified { task: task_id(), evidence }]
         }
-        Some(Event::TaskVerified { .. }) => {
-            let evidence = Evidence::File("artifacts/a.md".to_owned());
-            let act = Act::Check { task: task_id(), evidence, result: "it is done".to_owned() };
-            let call = Call { id: call_id(), arguments: "{}".to_owned(), want: Want::Act(act), seen: None };
-            let message = Message { calls: vec![call], ..message(Speaker::Assistant, "synod", "") };
-            vec![Event::EvidenceDemanded { session: session(), message }]
-        }
+        Some(Event::TaskVerified { .. }) => vec![demanded()],
         Some(Event::EvidenceDemanded { .. }) => costs(),
         Some(Event::Spent { .. }) => delegations(),
         Some(Event::Delegated { .. }) => reservations(),
@@ -139,6 +133,14 @@ fn after(event: Option<&Event>) -> Option<Vec<Event>> {
         Some(Event::LockGranted { .. }) => lock_ends(),
         Some(Event::LockFreed { .. }) => return None,
     })
+}
+
+fn demanded() -> Event {
+    let evidence = Evidence::File("artifacts/a.md".to_owned());
+    let act = Act::Check { task: task_id(), evidence, result: "it is done".to_owned() };
+    let call = Call { id: call_id(), arguments: "{}".to_owned(), want: Want::Act(act), seen: None };
+    let message = Message { calls: vec![call], ..message(Speaker::Assistant, "synod", "") };
+    Event::EvidenceDemanded { session: session(), message }
 }
 
 fn dropped() -> Event {
