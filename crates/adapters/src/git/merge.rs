@@ -13,7 +13,7 @@ use super::commit::{self, Change, Held};
 use super::review::{between, find, shared};
 use super::update::contains;
 use super::working::Working;
-use super::workspace::{Workspace, checked_out_at, work};
+use super::workspace::{Workspace, taken, work};
 use super::{NOWHERE, history, message};
 
 /// How far back a merge is looked for that a crash kept from being told of.
@@ -190,16 +190,14 @@ impl Merge<'_> {
 
     /// The folder in which the target's files stand, if it is checked out.
     fn folder(&self, workspace: &Workspace) -> Result<Option<PathBuf>, String> {
-        let Some(at) = checked_out_at(self.repo, &workspace.common_dir, self.target) else { return Ok(None) };
-        let own = workspace.common_dir.parent().map(Path::to_path_buf);
-        let found = self.repo.workdir().and_then(|folder| folder.canonicalize().ok());
-        match (own, found) {
-            (Some(own), Some(found)) if own == found && own.display().to_string() == at => Ok(Some(own)),
-            _ => Err(format!(
-                "not merged: {} is checked out in {at}, which is no folder of the repository itself",
-                self.review.place.target
-            )),
+        let own = self.repo.path().canonicalize().ok();
+        let all = taken::by(self.repo, &workspace.common_dir, self.target);
+        if let Some(by) = all.iter().find(|by| Some(&by.git_dir) != own.as_ref()) {
+            let target = &self.review.place.target;
+            return Err(format!("not merged: {target} {by}, and `repo:` names another folder"));
         }
+        let folder = self.repo.workdir().filter(|_| !all.is_empty()).map(Path::canonicalize);
+        folder.transpose().map_err(|error| format!("not merged: {error}"))
     }
 
     /// The commit with its two parents; the branch moves only if it is where it was.

@@ -3,13 +3,13 @@
 
 use domain::review::{Place, short};
 use git2::build::CheckoutBuilder;
-use git2::{Commit, Delta, Oid, Repository, RepositoryOpenFlags, Tree};
+use git2::{Commit, Delta, Oid, Repository, Tree};
 
 use super::changes::{self, Changed};
 use super::commit::{self, New};
 use super::tools::{cut_patch, show};
+use super::update;
 use super::workspace::{self, UNFINISHED, Workspace};
-use super::{plain, update};
 use crate::tools::until::Until;
 
 /// So many names of files are told.
@@ -56,18 +56,21 @@ pub(super) fn aim<'r>(
     Ok((target, onto))
 }
 
-/// The branch that the repository itself is on: what is merged goes there.
+/// The branch that is checked out where `repo:` says: what is merged goes there.
 fn target_of(workspace: &Workspace) -> Result<String, String> {
     let repo = shared(workspace)?;
     let head = commit::head(&repo).map_err(|why| format!("the repository behind the workspace: {why}"))?;
     Ok(head.branch.trim_start_matches("refs/heads/").to_owned())
 }
 
-/// The repository that a workspace is a worktree of.
+/// The repository that a workspace is a worktree of, as the folder that `repo:` names has it: branch, index and files.
 pub(super) fn shared(workspace: &Workspace) -> Result<Repository, String> {
-    let nothing: [&std::ffi::OsStr; 0] = [];
-    let opened = Repository::open_ext(&workspace.common_dir, RepositoryOpenFlags::NO_SEARCH, nothing);
-    opened.and_then(plain).map_err(|error| format!("the repository cannot be opened: {}", error.message()))
+    let at = workspace.source.display();
+    let repo = workspace::look::open(&workspace.source).map_err(|why| format!("{at} {why}"))?;
+    match repo.commondir().canonicalize() {
+        Ok(common) if common == workspace.common_dir => Ok(repo),
+        Ok(_) | Err(_) => Err(format!("{at} is no longer the repository of {}", workspace.path.display())),
+    }
 }
 
 /// Whether a checkout is at a commit: it was put there whole.

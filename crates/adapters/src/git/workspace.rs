@@ -6,6 +6,7 @@
 mod end;
 mod left;
 pub mod look;
+pub(super) mod taken;
 pub(super) mod work;
 
 pub use end::clean_up;
@@ -54,6 +55,8 @@ pub struct Workspace {
     pub git_dir: PathBuf,
     /// What it shares with the repository that it is a worktree of; else the same.
     pub common_dir: PathBuf,
+    /// What `repo:` names: there its work is merged. Else the folder itself.
+    pub source: PathBuf,
     /// The branch that the agent works on; none says that it is free.
     pub branch: Option<String>,
 }
@@ -263,7 +266,7 @@ fn own(name: &str, path: PathBuf, branch: Option<&str>) -> Result<Workspace, Str
     }
     let repo = open(name, &path)?;
     points_here(name, &repo, &path, &git_dir, &git_dir)?;
-    Ok(Workspace { path, git_dir: git_dir.clone(), common_dir: git_dir, branch: None })
+    Ok(Workspace { source: path.clone(), path, git_dir: git_dir.clone(), common_dir: git_dir, branch: None })
 }
 
 /// Makes the repository aside and puts it in its place whole: a crash half way leaves nothing that looks like one.
@@ -343,7 +346,14 @@ impl Worktree<'_> {
         if let Some(branch) = &self.branch {
             self.on_branch(&repo, &admin, branch)?;
         }
-        Ok(Workspace { path: self.path, git_dir: admin, common_dir: common, branch: self.branch })
+        let named = self.named()?;
+        Ok(Workspace {
+            path: self.path,
+            git_dir: admin,
+            common_dir: common,
+            source: named,
+            branch: self.branch,
+        })
     }
 
     /// Makes sure that it is on its branch, with all its files.
@@ -360,28 +370,31 @@ impl Worktree<'_> {
         Ok(())
     }
 
+    fn wrong(&self, why: &str) -> String {
+        format!("the repo {:?} of {} {why}", self.repo, self.agent)
+    }
+
+    /// What the file names, without links.
+    fn named(&self) -> Result<PathBuf, String> {
+        let place = self.home.join(self.repo);
+        let real = place.canonicalize().map_err(|error| self.wrong(&format!("cannot be opened: {error}")))?;
+        if self.home.starts_with(&real) || real.starts_with(self.home.join("workspaces")) {
+            return Err(self.wrong("is the home or a workspace; give it a repository outside"));
+        }
+        Ok(real)
+    }
+
     /// The repository that the file names, and its common folder.
     fn source(&self) -> Result<(Repository, PathBuf), String> {
-        let wrong = |why: &str| format!("the repo {:?} of {} {why}", self.repo, self.agent);
-        let place = self.home.join(self.repo);
-        let real = place.canonicalize().map_err(|error| wrong(&format!("cannot be opened: {error}")))?;
-        if self.home.starts_with(&real) || real.starts_with(self.home.join("workspaces")) {
-            return Err(wrong("is the home or a workspace; give it a repository outside"));
-        }
-        let nothing: [&std::ffi::OsStr; 0] = [];
-        let opened = Repository::open_ext(&real, RepositoryOpenFlags::NO_SEARCH, nothing).and_then(plain);
-        let repo =
-            opened.map_err(|error| wrong(&format!("is no repository to work with: {}", error.message())))?;
-        let common = repo.commondir().canonicalize().map_err(|error| wrong(&error.to_string()))?;
+        let repo = look::open(&self.named()?).map_err(|why| self.wrong(&why))?;
+        let common = repo.commondir().canonicalize().map_err(|error| self.wrong(&error.to_string()))?;
         Ok((repo, common))
     }
 
     fn sweep(&self, source: &Repository, admin: &Path, common: &Path) -> Result<(), String> {
         let _one = shared();
         // A branch that another works on is locked by that one, now.
-        let is_free = |head: &String| {
-            checked_out_at(source, common, head).is_none_or(|place| Path::new(&place) == self.path)
-        };
+        let is_free = |head: &String| taken::by(source, common, head).iter().all(|by| by.at == self.path);
         let head = self.branch.as_deref().map(head_of).filter(is_free);
         left::sweep(&self.path, admin, common, head)
             .map_err(|error| format!("{}: a lock that is left there cannot be removed: {error}", self.name))
@@ -427,9 +440,9 @@ impl Worktree<'_> {
     fn make_branch(&self, source: &Repository, common: &Path, branch: &str) -> Result<(), String> {
         let failed = |error: git2::Error| format!("{}: {}", self.name, error.message());
         let head = head_of(branch);
-        if let Some(place) = checked_out_at(source, common, &head) {
+        if let Some(by) = taken::by(source, common, &head).first() {
             return Err(format!(
-                "the branch {branch} of {} is checked out in {place}; two never share one: give {} its own `branch:`",
+                "the branch {branch} of {} {by}; two never share one: give {} its own `branch:`",
                 self.repo, self.agent
             ));
         }
@@ -467,25 +480,6 @@ fn valid(branch: &str) -> Result<&str, String> {
         Ok(true) if branch != "HEAD" => Ok(branch),
         Ok(_) | Err(_) => Err(format!("{branch:?} is no name of a branch")),
     }
-}
-
-/// Where a branch is checked out, by what git keeps of each worktree.
-pub(super) fn checked_out_at(source: &Repository, common: &Path, head: &str) -> Option<String> {
-    let wanted = format!("ref: {head}");
-    let is_at =
-        |place: &Path| fs::read_to_string(place.join("HEAD")).is_ok_and(|text| text.trim_end() == wanted);
-    if !source.is_bare() && is_at(common) {
-        return Some(common.parent().unwrap_or(common).display().to_string());
-    }
-    for entry in fs::read_dir(common.join("worktrees")).ok()?.flatten() {
-        let link = fs::read_to_string(entry.path().join("gitdir")).unwrap_or_default();
-        let link = Path::new(link.trim_end());
-        // Of a worktree whose folder is gone, the branch is free.
-        if is_at(&entry.path()) && link.exists() {
-            return Some(link.parent().unwrap_or(link).display().to_string());
-        }
-    }
-    None
 }
 
 fn open(name: &str, path: &Path) -> Result<Repository, String> {

@@ -5,6 +5,7 @@
 mod home;
 
 mod audit;
+mod checkouts;
 mod commands;
 mod contexts;
 mod delegations;

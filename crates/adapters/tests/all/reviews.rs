@@ -19,7 +19,7 @@ const TEST: &str =
     "#!/bin/sh\n[ \"$(sh greet.sh Ada)\" = \"Hello, Ada!\" ] && ! [ -e left-over ] && touch left-over\n";
 
 /// A home with a coder and a reviewer on one repository, which has a test that leaves something behind.
-fn team() -> (Home, PathBuf) {
+pub fn team() -> (Home, PathBuf) {
     let home = Home::new();
     let place = home.path("../service");
     fs::create_dir(&place).unwrap();
@@ -48,14 +48,14 @@ pub fn commit_all(folder: &Path, text: &str) -> Oid {
     repo.commit(Some("HEAD"), &dana, &dana, text, &tree, &Vec::from_iter(&parent)).unwrap()
 }
 
-async fn code(home: &Home, text: &str) {
+pub async fn code(home: &Home, text: &str) {
     home.done(write("workspaces/coder-001/greet.sh", text)).await;
     let effect = text.len() as u64;
     let act = Act::GitCommit { message: "greet".to_owned(), paths: Vec::new() };
     assert!(home.run(order(effect, "coder-001", act)).await.ok);
 }
 
-async fn submit(home: &Home) -> Result<Place, String> {
+pub async fn submit(home: &Home) -> Result<Place, String> {
     let act = Act::RequestReview { summary: "look".to_owned(), to: None };
     match home.run(order(1, "coder-001", act)).await {
         Outcome { finding: Some(Finding::Submitted(place)), .. } => Ok(place),
@@ -85,13 +85,13 @@ async fn looks(home: &Home, place: &Place, act: Act) -> Outcome {
     home.run(Order { review, ..order(2, "reviewer-001", act) }).await
 }
 
-async fn merge(home: &Home, place: &Place) -> Outcome {
+pub async fn merge(home: &Home, place: &Place) -> Outcome {
     let review = Some(Box::new(review(place.clone())));
     let act = Act::MergeBranch { review: ReviewId::new("review-0001") };
     home.run(Order { review, ..order(3, "coordinator-001", act) }).await
 }
 
-fn merges(folder: &Path) -> Vec<Vec<Oid>> {
+pub fn merges(folder: &Path) -> Vec<Vec<Oid>> {
     let repo = Repository::open(folder).unwrap();
     let mut walk = repo.revwalk().unwrap();
     walk.push_head().unwrap();
@@ -99,13 +99,13 @@ fn merges(folder: &Path) -> Vec<Vec<Oid>> {
     walk.flatten().map(parents).filter(|parents| parents.len() > 1).collect()
 }
 
-fn is_clean(folder: &Path) -> bool {
+pub fn is_clean(folder: &Path) -> bool {
     let repo = Repository::open(folder).unwrap();
     let statuses = repo.statuses(None).unwrap();
     statuses.iter().all(|entry| entry.status() == git2::Status::IGNORED)
 }
 
-const GOOD: &str = "echo \"Hello, $1!\"\n";
+pub const GOOD: &str = "echo \"Hello, $1!\"\n";
 
 #[tokio::test]
 async fn only_committed_work_is_submitted() {
@@ -488,7 +488,7 @@ async fn commit(home: &Home, effect: u64) -> Outcome {
     home.run(order(effect, "coder-001", act)).await
 }
 
-fn tip(folder: &Path) -> Oid {
+pub fn tip(folder: &Path) -> Oid {
     Repository::open(folder).unwrap().head().unwrap().target().unwrap()
 }
 

@@ -11,7 +11,7 @@ use domain::id::AgentId;
 use domain::lock::workspace::Room;
 use git2::{BranchType, ErrorCode, Repository};
 
-use super::{UNFINISHED, Worktree, checked_out_at, head_of, open, shared};
+use super::{UNFINISHED, Worktree, head_of, open, shared, taken};
 use crate::git::{changes, commit};
 use crate::tools::until::Until;
 
@@ -104,7 +104,7 @@ fn worktree(tree: &Worktree<'_>, name: &str, is_own_branch: bool) -> Result<Opti
     let _one = shared();
     let head = head_of(name);
     let mut branch = match source.find_branch(name, BranchType::Local) {
-        Ok(branch) if is_own_branch && checked_out_at(&source, &common, &head).is_none() => branch,
+        Ok(branch) if is_own_branch && taken::by(&source, &common, &head).is_empty() => branch,
         Ok(_) => return Ok(None),
         Err(error) if error.code() == ErrorCode::NotFound => return Ok(None),
         Err(error) => return Err(error.message().to_owned()),

@@ -22,13 +22,34 @@ pub fn look(home: &Path, repo: &str) -> Result<(), Trouble> {
         std::io::ErrorKind::NotFound => unusable("does not exist"),
         _ => Trouble::Unusable(format!("cannot be opened: {error}")),
     })?;
-    let nothing: [&std::ffi::OsStr; 0] = [];
-    let opened = Repository::open_ext(&place, RepositoryOpenFlags::NO_SEARCH, nothing).and_then(plain);
-    let opened = opened.map_err(|_| unusable("is no git repository"))?;
+    let opened = open(&place).map_err(Trouble::Unusable)?;
     match opened.head() {
         Ok(_) if opened.head_detached().unwrap_or(false) => Err(Trouble::Detached),
         Ok(_) => Ok(()),
         Err(error) if error.code() == ErrorCode::UnbornBranch => Err(unusable("has no commit to begin from")),
         Err(error) => Err(Trouble::Unusable(format!("has no branch to begin from: {}", error.message()))),
     }
+}
+
+/// Opens the repository that is named by a path without links, if its working files are in that folder or it has none: else
+/// what is merged would be written elsewhere. The error says what is wrong with it.
+pub(in crate::git) fn open(place: &Path) -> Result<Repository, String> {
+    let nothing: [&std::ffi::OsStr; 0] = [];
+    let opened = Repository::open_ext(place, RepositoryOpenFlags::NO_SEARCH, nothing).and_then(plain);
+    let repo = opened.map_err(|_| "is no git repository".to_owned())?;
+    let Some(files) = repo.workdir() else { return Ok(repo) };
+    let files = files.canonicalize().unwrap_or_else(|_| files.to_owned());
+    let is_beside = place.parent() == Some(&files);
+    if files == place || (is_beside && place.file_name().is_some_and(|name| name == ".git")) {
+        return Ok(repo);
+    }
+    // Where nothing is said, the folder beside is only a guess.
+    Err(match is_beside {
+        true => "is what git keeps of a repository, without its working files; name the folder of those"
+            .to_owned(),
+        false => format!(
+            "has its working files in {} (core.worktree); name that folder, or remove the setting",
+            files.display()
+        ),
+    })
 }

@@ -1,0 +1,154 @@
+//! The owner's own checkout, wherever its repository is kept: approved work arrives in the folder that `repo:` names, and what
+//! the owner is about there stays as it is.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use adapters::git::workspace::look::{Trouble, look};
+use git2::{Repository, WorktreeAddOptions};
+
+use crate::home::{Home, write};
+use crate::reviews::{GOOD, code, commit_all, is_clean, merge, merges, submit, team, tip};
+
+/// A worktree of the repository, on a branch of its own, in another folder.
+fn linked(service: &Path, name: &str) -> PathBuf {
+    let repo = Repository::open(service).unwrap();
+    let branch = repo.branch(name, &repo.head().unwrap().peel_to_commit().unwrap(), false).unwrap();
+    let place = service.with_file_name(name);
+    let mut options = WorktreeAddOptions::new();
+    options.reference(Some(branch.get()));
+    repo.worktree(name, &place, Some(&options)).unwrap();
+    place
+}
+
+/// Both agents work in what `repo:` names.
+fn work_in(home: &Home, repo: &str) {
+    for id in ["coder-001", "reviewer-001"] {
+        let file = format!("agents/{id}.agent.yaml");
+        let text = home.read(&file).replace("../service,", &format!("{repo},"));
+        home.write(&file, text);
+    }
+}
+
+/// The owner's files, taken apart: the folder has a file that names where git's own are kept.
+fn set_apart(service: &Path, kept_in: &Path) {
+    fs::rename(service.join(".git"), kept_in).unwrap();
+    fs::write(service.join(".git"), format!("gitdir: {}\n", kept_in.canonicalize().unwrap().display()))
+        .unwrap();
+}
+
+#[tokio::test]
+async fn approved_work_goes_into_the_branch_and_the_folder_of_the_worktree_that_is_named() {
+    let (home, service) = team();
+    let other = linked(&service, "other");
+    work_in(&home, "../other");
+    fs::write(other.join("mine"), "not looked at\n").unwrap();
+    commit_all(&other, "mine");
+    let main = tip(&service);
+    code(&home, GOOD).await;
+    let place = submit(&home).await.unwrap();
+    assert_eq!(place.target, "other");
+    let outcome = merge(&home, &place).await;
+    assert!(outcome.ok, "{}", outcome.text);
+    assert_eq!(fs::read_to_string(other.join("greet.sh")).unwrap(), GOOD);
+    assert_eq!((merges(&other).len(), is_clean(&other)), (1, true));
+    assert_eq!((tip(&service), is_clean(&service)), (main, true), "the other folder is as it was");
+    // What the owner has not committed there is looked at there.
+    code(&home, "echo \"Hello, $1!\" # again\n").await;
+    let place = submit(&home).await.unwrap();
+    fs::write(other.join("greet.sh"), "echo mine\n").unwrap();
+    let outcome = merge(&home, &place).await;
+    assert!(
+        outcome.text.contains("/other has changes that are not committed in greet.sh"),
+        "{}",
+        outcome.text
+    );
+}
+
+#[tokio::test]
+async fn a_worktree_of_a_bare_repository_is_worked_in_like_any_other() {
+    let (home, service) = team();
+    let other = linked(&service, "other");
+    Repository::open(&service).unwrap().config().unwrap().set_bool("core.bare", true).unwrap();
+    work_in(&home, "../other");
+    assert_eq!(look(&home.path("."), "../other"), Ok(()));
+    code(&home, GOOD).await;
+    let place = submit(&home).await.unwrap();
+    assert!(merge(&home, &place).await.ok);
+    assert_eq!(fs::read_to_string(other.join("greet.sh")).unwrap(), GOOD);
+    assert!(is_clean(&other));
+}
+
+#[tokio::test]
+async fn a_branch_that_somebody_has_in_another_folder_is_not_moved_there() {
+    let (home, service) = team();
+    let other = linked(&service, "other");
+    work_in(&home, "../other");
+    code(&home, GOOD).await;
+    let mut place = submit(&home).await.unwrap();
+    place.target = "main".to_owned();
+    let outcome = merge(&home, &place).await;
+    let at = service.canonicalize().unwrap();
+    assert_eq!(
+        outcome.text,
+        format!("not merged: main is checked out in {}, and `repo:` names another folder", at.display())
+    );
+    assert!(merges(&service).is_empty() && is_clean(&service) && is_clean(&other));
+}
+
+#[tokio::test]
+async fn a_folder_whose_repository_is_kept_elsewhere_gets_what_is_merged() {
+    for name in ["store.git", "deep/modules/service"] {
+        let (home, service) = team();
+        let store = home.path("..").join(name);
+        fs::create_dir_all(store.parent().unwrap()).unwrap();
+        set_apart(&service, &store);
+        if name.starts_with("deep") {
+            // As a submodule has it.
+            let folder = service.canonicalize().unwrap();
+            let config = Repository::open(&service).unwrap().config().unwrap();
+            { config }.set_str("core.worktree", folder.to_str().unwrap()).unwrap();
+        }
+        assert_eq!(look(&home.path("."), "../service"), Ok(()));
+        code(&home, GOOD).await;
+        let place = submit(&home).await.unwrap();
+        let before: Vec<_> = names(store.parent().unwrap());
+        let outcome = merge(&home, &place).await;
+        assert!(outcome.ok, "{}", outcome.text);
+        assert_eq!(fs::read_to_string(service.join("greet.sh")).unwrap(), GOOD);
+        assert!(is_clean(&service) && merges(&service).len() == 1);
+        assert_eq!(names(store.parent().unwrap()), before, "nothing is written beside the store");
+    }
+}
+
+fn names(folder: &Path) -> Vec<String> {
+    let mut names: Vec<String> =
+        fs::read_dir(folder).unwrap().flatten().map(|e| e.file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}
+
+#[tokio::test]
+async fn what_git_keeps_without_its_working_files_is_refused_before_anything_is_done() {
+    let (home, service) = team();
+    let store = home.path("../store.git");
+    set_apart(&service, &store);
+    let unusable = |why: &str| Err(Trouble::Unusable(why.to_owned()));
+    let without = "is what git keeps of a repository, without its working files; name the folder of those";
+    assert_eq!(look(&home.path("."), "../store.git"), unusable(without));
+    work_in(&home, "../store.git");
+    let refused = home.failed(write("workspaces/coder-001/a", "a")).await;
+    assert!(refused.contains(&format!("the repo \"../store.git\" of coder-001 {without}")), "{refused}");
+    // One whose settings put the files elsewhere.
+    let elsewhere = home.path("../elsewhere");
+    fs::create_dir(&elsewhere).unwrap();
+    let elsewhere = elsewhere.canonicalize().unwrap();
+    let config = Repository::open(&service).unwrap().config().unwrap();
+    { config }.set_str("core.worktree", elsewhere.to_str().unwrap()).unwrap();
+    let moved = format!(
+        "has its working files in {} (core.worktree); name that folder, or remove the setting",
+        elsewhere.display()
+    );
+    assert_eq!(look(&home.path("."), "../store.git"), unusable(&moved));
+    assert_eq!(names(&home.path("workspaces/coder-001")), Vec::<String>::new());
+}
