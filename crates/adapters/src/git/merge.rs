@@ -13,7 +13,8 @@ use super::commit::{self, Change, Held};
 use super::review::{between, find, shared};
 use super::update::contains;
 use super::working::Working;
-use super::workspace::{Workspace, taken, work};
+use super::workspace::taken::{self, How};
+use super::workspace::{Workspace, work};
 use super::{NOWHERE, history, message};
 
 /// How far back a merge is looked for that a crash kept from being told of.
@@ -160,9 +161,9 @@ impl Merge<'_> {
     fn put(&self, workspace: &Workspace) -> Result<Option<Oid>, String> {
         let base = self.ours.tree().map_err(words)?;
         let files = between(self.repo, &base, self.tree)?;
-        let folder = self.folder(workspace)?;
         // Held over all of it, so that no git of a person works on the same files, and that a kill is seen for what it was.
         let index = Held::take(self.repo, self.target).map_err(|why| format!("not merged: {why}"))?;
+        let folder = self.folder(workspace)?;
         let Some(folder) = folder else { return self.commit().map(Some).or_else(raced) };
         let working = Working::open(self.repo, &folder).map_err(|why| format!("not merged: {why}"))?;
         if self.repo.refname_to_id(self.target).ok() != Some(self.ours.id()) {
@@ -192,9 +193,16 @@ impl Merge<'_> {
     fn folder(&self, workspace: &Workspace) -> Result<Option<PathBuf>, String> {
         let own = self.repo.path().canonicalize().ok();
         let all = taken::by(self.repo, &workspace.common_dir, self.target);
-        if let Some(by) = all.iter().find(|by| Some(&by.git_dir) != own.as_ref()) {
-            let target = &self.review.place.target;
-            return Err(format!("not merged: {target} {by}, and `repo:` names another folder"));
+        let target = &self.review.place.target;
+        for by in &all {
+            match by.how {
+                How::CheckedOut if Some(&by.git_dir) == own.as_ref() => {}
+                How::CheckedOut => {
+                    return Err(format!("not merged: {target} {by}, and `repo:` names another folder"));
+                }
+                // What is under way there ends with moving the branch, and would take the merge back.
+                How::Rebased | How::Bisected => return Err(format!("not merged: {target} {by}")),
+            }
         }
         let folder = self.repo.workdir().filter(|_| !all.is_empty()).map(Path::canonicalize);
         folder.transpose().map_err(|error| format!("not merged: {error}"))

@@ -152,3 +152,58 @@ async fn what_git_keeps_without_its_working_files_is_refused_before_anything_is_
     assert_eq!(look(&home.path("."), "../store.git"), unusable(&moved));
     assert_eq!(names(&home.path("workspaces/coder-001")), Vec::<String>::new());
 }
+
+/// What git leaves while a branch is rebased or bisected: on no branch, and a word of which one it was.
+fn under_way(git_dir: &Path, file: &str, text: &str) {
+    let head = fs::read_to_string(git_dir.join("HEAD")).unwrap();
+    let repo = Repository::open(git_dir).unwrap();
+    if head.starts_with("ref: ") {
+        repo.set_head_detached(repo.head().unwrap().target().unwrap()).unwrap();
+    }
+    fs::create_dir_all(git_dir.join(file).parent().unwrap()).unwrap();
+    fs::write(git_dir.join(file), text).unwrap();
+}
+
+#[tokio::test]
+async fn a_branch_that_the_owner_rebases_or_bisects_is_not_moved_under_it() {
+    let rebased = "is being rebased in {at}; finish or abort that first";
+    let cases = [
+        ("rebase-merge/head-name", "refs/heads/main\n", rebased),
+        ("rebase-apply/head-name", "refs/heads/main\n", rebased),
+        ("rebase-merge/update-refs", "refs/heads/main\n0\n0\n", rebased),
+        ("BISECT_START", "main\n", "is being bisected in {at}; `git bisect reset` there first"),
+    ];
+    for (file, text, words) in cases {
+        let (home, service) = team();
+        code(&home, GOOD).await;
+        let place = submit(&home).await.unwrap();
+        under_way(&service.join(".git"), file, text);
+        let outcome = merge(&home, &place).await;
+        let at = service.canonicalize().unwrap().display().to_string();
+        assert_eq!(
+            (outcome.ok, outcome.text),
+            (false, format!("not merged: main {}", words.replace("{at}", &at)))
+        );
+        assert!(is_clean(&service) && !service.join(".git/index.lock").exists());
+        // When that is over, it is merged.
+        fs::remove_file(service.join(".git").join(file)).unwrap();
+        Repository::open(&service).unwrap().set_head("refs/heads/main").unwrap();
+        assert!(merge(&home, &place).await.ok);
+        assert!(is_clean(&service));
+    }
+}
+
+#[tokio::test]
+async fn a_branch_that_is_rebased_in_another_worktree_is_not_moved_either() {
+    let (home, service) = team();
+    let other = linked(&service, "other");
+    code(&home, GOOD).await;
+    let mut place = submit(&home).await.unwrap();
+    place.target = "other".to_owned();
+    under_way(Repository::open(&other).unwrap().path(), "rebase-merge/head-name", "refs/heads/other\n");
+    let outcome = merge(&home, &place).await;
+    let at = other.canonicalize().unwrap();
+    let words = format!("not merged: other is being rebased in {}; finish or abort that first", at.display());
+    assert_eq!((outcome.ok, outcome.text), (false, words));
+    assert!(merges(&service).is_empty());
+}
