@@ -8,10 +8,10 @@ use std::os::fd::OwnedFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-use git2::{Index, ObjectType, Oid, Repository, Tree, TreeWalkMode, TreeWalkResult};
+use git2::{Index, IndexTime, ObjectType, Oid, Repository, Tree, TreeWalkMode, TreeWalkResult};
 use rustix::fs::{self, AtFlags, CWD, Dir, FileType, Mode, OFlags};
 
-use super::commit::New;
+use super::commit::{self, New, is_file};
 use super::log::shown;
 use crate::tools::beneath::is_git_name;
 use crate::tools::until::Until;
@@ -29,7 +29,8 @@ pub(super) const MODE_SUBMODULE: u32 = 0o160_000;
 /// One file that differs.
 pub(super) struct Changed {
     pub(super) path: String,
-    pub(super) old: Option<Oid>,
+    /// What it was, and of which mode.
+    pub(super) old: Option<(Oid, u32)>,
     pub(super) new: Option<New>,
 }
 
@@ -46,6 +47,7 @@ struct Walk<'a> {
     base: BTreeMap<String, (Oid, u32)>,
     /// What the index knows of files that are as in `base`.
     index: Option<(Index, (i64, i64))>,
+    tells_runnable: bool,
     paths: &'a [String],
     until: &'a Until,
     found: Changes,
@@ -63,16 +65,17 @@ pub(super) fn find(
 ) -> Result<Changes, String> {
     let base = flatten(tree)?;
     let index = repo.index().ok().zip(index_time(repo));
-    let mut walk = Walk { repo, base, index, paths, until, found: Changes::default(), entries: 0, bytes: 0 };
+    let (tells_runnable, found) = (super::tells_runnable(repo), Changes::default());
+    let mut walk = Walk { repo, base, index, tells_runnable, paths, until, found, entries: 0, bytes: 0 };
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let top =
         fs::openat(CWD, folder, flags, Mode::empty()).map_err(|error| format!("the workspace: {error}"))?;
     walk.folder(&top, "", 0)?;
     // What was not met on the way is gone.
     let gone: Vec<(String, (Oid, u32))> = std::mem::take(&mut walk.base).into_iter().collect();
-    for (path, (id, mode)) in gone {
-        if walk.is_wanted(&path) && mode != MODE_SUBMODULE {
-            walk.found.files.push(Changed { path, old: Some(id), new: None });
+    for (path, old) in gone {
+        if walk.is_wanted(&path) && old.1 != MODE_SUBMODULE {
+            walk.found.files.push(Changed { path, old: Some(old), new: None });
         }
     }
     walk.found.files.sort_by(|a, b| a.path.cmp(&b.path));
@@ -222,7 +225,7 @@ impl Walk<'_> {
         }
         let lost =
             |error: &dyn std::fmt::Display| format!("{} cannot be read: {error}", shown(path.as_bytes()));
-        let new = if kind == FileType::Symlink {
+        let mut new = if kind == FileType::Symlink {
             let target = fs::readlinkat(fd, name, Vec::new()).map_err(|error| lost(&error))?;
             New::link(target.into_bytes())
         } else {
@@ -241,6 +244,11 @@ impl Walk<'_> {
             (&mut file).take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes).map_err(|error| lost(&error))?;
             New::file(bytes, metadata)
         };
+        if let Some((_, mode)) =
+            old.filter(|(_, mode)| !self.tells_runnable && is_file(*mode) && is_file(new.mode))
+        {
+            new.mode = mode;
+        }
         let id =
             Oid::hash_object(ObjectType::Blob, &new.bytes).map_err(|error| error.message().to_owned())?;
         if old == Some((id, new.mode)) {
@@ -250,7 +258,7 @@ impl Walk<'_> {
         if self.bytes > BYTES_MAX {
             return Err(format!("more than {BYTES_MAX} bytes changed; give paths"));
         }
-        self.found.files.push(Changed { path, old: old.map(|(id, _)| id), new: Some(new) });
+        self.found.files.push(Changed { path, old, new: Some(new) });
         Ok(())
     }
 
@@ -258,10 +266,15 @@ impl Walk<'_> {
     fn is_as_indexed(&self, path: &str, old: (Oid, u32), metadata: &std::fs::Metadata) -> bool {
         let Some((index, written)) = &self.index else { return false };
         let Some(entry) = index.get_path(Path::new(path), 0) else { return false };
-        let time = (i64::from(entry.mtime.seconds()), i64::from(entry.mtime.nanoseconds()));
+        let of = |time: IndexTime| (i64::from(time.seconds()), i64::from(time.nanoseconds()));
+        let (time, changed) = (of(entry.mtime), of(entry.ctime));
+        // Whoever makes a file runnable, or puts its time back, leaves a trace here alone; some write no such time.
+        let is_untouched = changed == (0, 0) || changed == (metadata.ctime(), metadata.ctime_nsec());
         (entry.id, entry.mode) == old
+            && (!self.tells_runnable || entry.mode == commit::mode_of(metadata))
             && time == (metadata.mtime(), metadata.mtime_nsec())
             && time < *written
+            && is_untouched
             && u64::from(entry.file_size) == metadata.len()
             && u64::from(entry.ino) == metadata.ino() & u64::from(u32::MAX)
     }

@@ -46,8 +46,7 @@ pub(super) struct New {
 impl New {
     /// A regular file that was read.
     pub(super) fn file(bytes: Vec<u8>, metadata: Metadata) -> Self {
-        let runnable = metadata.permissions().mode() & 0o100 != 0;
-        Self { bytes, mode: if runnable { MODE_RUNNABLE } else { MODE_FILE }, stat: Some(Box::new(metadata)) }
+        Self { bytes, mode: mode_of(&metadata), stat: Some(Box::new(metadata)) }
     }
 
     /// A symbolic link.
@@ -59,6 +58,17 @@ impl New {
     pub(super) fn text(bytes: Vec<u8>) -> Self {
         Self { bytes, mode: MODE_FILE, stat: None }
     }
+}
+
+/// What git calls a regular file.
+pub(super) fn mode_of(metadata: &Metadata) -> u32 {
+    let is_runnable = metadata.permissions().mode() & 0o100 != 0;
+    if is_runnable { MODE_RUNNABLE } else { MODE_FILE }
+}
+
+/// Whether it is a regular file, runnable or not.
+pub(super) fn is_file(mode: u32) -> bool {
+    matches!(mode, MODE_FILE | MODE_RUNNABLE)
 }
 
 /// Who, when and why.

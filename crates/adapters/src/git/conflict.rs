@@ -122,7 +122,7 @@ impl Conflict {
         match &self.how {
             How::Marked { ours, bytes, .. } => {
                 let new = New { bytes: bytes.clone(), mode: ours.mode, stat: None };
-                Some(Changed { path: self.path.clone(), old: Some(ours.id), new: Some(new) })
+                Some(Changed { path: self.path.clone(), old: Some((ours.id, ours.mode)), new: Some(new) })
             }
             How::NoText | How::GoneThere | How::GoneHere | How::GoneBoth => None,
         }

@@ -108,10 +108,17 @@ impl HomeRepo {
     }
 }
 
-/// The repository with no settings at all: neither its own nor the machine's have a say in what follows.
+/// The repository with no settings at all: neither its own nor the machine's have a say in what follows, but for what one
+/// says of the disk that it is on.
 pub(crate) fn plain(repo: Repository) -> Result<Repository, git2::Error> {
     repo.set_config(&Config::new()?)?;
     Ok(repo)
+}
+
+/// Whether the files of a repository tell what may be run: on some disks they cannot, and git notes that when it makes one.
+fn tells_runnable(repo: &Repository) -> bool {
+    let config = Config::open(&repo.commondir().join("config"));
+    config.and_then(|config| config.get_bool("core.filemode")).unwrap_or(true)
 }
 
 fn unusable(error: &git2::Error) -> Unkept {

@@ -148,7 +148,7 @@ pub(super) fn between(repo: &Repository, old: &Tree<'_>, new: &Tree<'_>) -> Resu
             true => None,
             false => Some(New { bytes: content(repo, after.id(), mode, &path)?, mode, stat: None }),
         };
-        let old = (delta.status() != Delta::Added).then(|| before.id());
+        let old = (delta.status() != Delta::Added).then(|| (before.id(), u32::from(before.mode())));
         files.push(Changed { path, old, new });
     }
     Ok(files)

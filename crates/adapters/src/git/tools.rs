@@ -183,11 +183,16 @@ fn base<'r>(repo: &'r Repository, against: Option<&str>) -> Result<Tree<'r>, Str
 pub(super) fn show(repo: &Repository, file: &Changed, max: usize, text: &mut String) -> Result<(), String> {
     let failed = |error: git2::Error| format!("{}: {}", log::shown(file.path.as_bytes()), error.message());
     let old = match file.old {
-        Some(id) => repo.find_blob(id).map(|blob| blob.content().to_vec()).map_err(failed)?,
+        Some((id, _)) => repo.find_blob(id).map(|blob| blob.content().to_vec()).map_err(failed)?,
         None => Vec::new(),
     };
     let new = file.new.as_ref().map(|new| new.bytes.as_slice()).unwrap_or_default();
     text.push_str(&format!("{}\n", line(file)));
+    if let (Some((_, before)), Some(now)) = (file.old, file.new.as_ref().map(|new| new.mode))
+        && before != now
+    {
+        text.push_str(&format!("  mode {before:o} before, {now:o} now\n"));
+    }
     if is_binary(&old) || is_binary(new) {
         text.push_str(&format!("  binary, {} bytes before, {} now\n", old.len(), new.len()));
         return Ok(());

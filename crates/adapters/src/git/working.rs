@@ -39,7 +39,8 @@ impl<'a> Working<'a> {
     fn is_free(&self, file: &Changed) -> bool {
         let Ok(now) = self.read(&file.path) else { return false };
         let now = now.map(|now| now.bytes);
-        let old = file.old.and_then(|id| self.repo.find_blob(id).ok().map(|blob| blob.content().to_vec()));
+        let old =
+            file.old.and_then(|(id, _)| self.repo.find_blob(id).ok().map(|blob| blob.content().to_vec()));
         now == old || now.as_deref() == file.new.as_ref().map(|new| new.bytes.as_slice())
     }
 

@@ -2,9 +2,11 @@
 //! the owner is about there stays as it is.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use adapters::git::workspace::look::{Trouble, look};
+use domain::tool::Act;
 use git2::{Repository, WorktreeAddOptions};
 
 use crate::home::{Home, write};
@@ -206,4 +208,67 @@ async fn a_branch_that_is_rebased_in_another_worktree_is_not_moved_either() {
     let words = format!("not merged: other is being rebased in {}; finish or abort that first", at.display());
     assert_eq!((outcome.ok, outcome.text), (false, words));
     assert!(merges(&service).is_empty());
+}
+
+fn make_runnable(file: &Path) {
+    fs::set_permissions(file, fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+/// Makes the moment in which git's index was written later than those of all files, as it is a moment after a checkout.
+fn settle(folder: &Path) {
+    let repo = Repository::open(folder).unwrap();
+    let mut index = repo.index().unwrap();
+    let names: Vec<Vec<u8>> = index.iter().map(|entry| entry.path).collect();
+    for name in names {
+        index.add_path(Path::new(std::str::from_utf8(&name).unwrap())).unwrap();
+    }
+    index.write().unwrap();
+    let later = std::time::SystemTime::now() + std::time::Duration::from_secs(60);
+    fs::File::options().append(true).open(repo.path().join("index")).unwrap().set_modified(later).unwrap();
+}
+
+#[tokio::test]
+async fn a_file_that_was_only_made_runnable_has_changed() {
+    let (home, service) = team();
+    code(&home, GOOD).await;
+    let own = home.path("workspaces/coder-001");
+    settle(&own);
+    make_runnable(&own.join("test.sh"));
+    let diff = || Act::GitDiff { path: None, against: None };
+    assert_eq!(home.done(diff()).await, "changed test.sh\n  mode 100644 before, 100755 now\n");
+    assert!(submit(&home).await.unwrap_err().starts_with("not committed yet: test.sh;"));
+    home.done(Act::GitCommit { message: "runnable".to_owned(), paths: Vec::new() }).await;
+    assert_eq!(home.done(diff()).await, "nothing differs");
+    let place = submit(&home).await.unwrap();
+    assert!(merge(&home, &place).await.ok);
+    assert_eq!(fs::metadata(service.join("test.sh")).unwrap().permissions().mode() & 0o777, 0o755);
+    assert!(is_clean(&service));
+}
+
+#[tokio::test]
+async fn a_file_whose_time_was_put_back_is_looked_into() {
+    let (home, _) = team();
+    code(&home, GOOD).await;
+    let file = home.path("workspaces/coder-001/greet.sh");
+    settle(&home.path("workspaces/coder-001"));
+    let before = fs::metadata(&file).unwrap().modified().unwrap();
+    let text = GOOD.replace("Hello", "Hullo");
+    fs::write(&file, text).unwrap();
+    fs::File::options().append(true).open(&file).unwrap().set_modified(before).unwrap();
+    assert!(submit(&home).await.unwrap_err().starts_with("not committed yet: greet.sh;"));
+}
+
+#[tokio::test]
+async fn where_files_cannot_tell_what_may_be_run_nothing_has_changed() {
+    let (home, service) = team();
+    Repository::open(&service).unwrap().config().unwrap().set_bool("core.filemode", false).unwrap();
+    code(&home, GOOD).await;
+    for name in ["greet.sh", "test.sh", ".gitignore"] {
+        make_runnable(&home.path("workspaces/coder-001").join(name));
+        make_runnable(&service.join(name));
+    }
+    assert_eq!(home.done(Act::GitDiff { path: None, against: None }).await, "nothing differs");
+    let place = submit(&home).await.unwrap();
+    let outcome = merge(&home, &place).await;
+    assert!(outcome.ok, "{}", outcome.text);
 }
