@@ -11,7 +11,7 @@ use rustix::fs::{self, AtFlags, CWD, Mode, OFlags};
 use rustix::io::Errno;
 
 use super::changes::Changed;
-use super::commit::{Change, MODE_LINK, MODE_RUNNABLE, New};
+use super::commit::{Change, MODE_LINK, MODE_RUNNABLE, New, is_file};
 use crate::tools::beneath::is_git_name;
 
 /// Where a file is prepared, beside its place. One name is enough: the index is held meanwhile.
@@ -22,13 +22,14 @@ const STEP: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOL
 pub(super) struct Working<'a> {
     repo: &'a Repository,
     top: OwnedFd,
+    tells_runnable: bool,
 }
 
 impl<'a> Working<'a> {
     pub(super) fn open(repo: &'a Repository, folder: &Path) -> std::result::Result<Self, String> {
         let top = fs::openat(CWD, folder, STEP, Mode::empty());
         let top = top.map_err(|errno| format!("{} cannot be opened: {errno}", folder.display()))?;
-        Ok(Self { repo, top })
+        Ok(Self { repo, top, tells_runnable: super::tells_runnable(repo) })
     }
 
     /// The files that are neither as they were committed nor already as they shall be.
@@ -38,10 +39,21 @@ impl<'a> Working<'a> {
 
     fn is_free(&self, file: &Changed) -> bool {
         let Ok(now) = self.read(&file.path) else { return false };
-        let now = now.map(|now| now.bytes);
         let old =
-            file.old.and_then(|(id, _)| self.repo.find_blob(id).ok().map(|blob| blob.content().to_vec()));
-        now == old || now.as_deref() == file.new.as_ref().map(|new| new.bytes.as_slice())
+            file.old.and_then(|(id, mode)| Some((self.repo.find_blob(id).ok()?.content().to_vec(), mode)));
+        let old = old.as_ref().map(|(bytes, mode)| (bytes.as_slice(), *mode));
+        let is = |other| self.is_same(of(now.as_ref()), other);
+        is(old) || is(of(file.new.as_ref()))
+    }
+
+    /// Whether it is the same: nothing, or a thing of one kind with the same bytes.
+    fn is_same(&self, one: Option<(&[u8], u32)>, other: Option<(&[u8], u32)>) -> bool {
+        let is_kind = |a: u32, b: u32| a == b || (!self.tells_runnable && is_file(a) && is_file(b));
+        match (one, other) {
+            (None, None) => true,
+            (Some((one, a)), Some((other, b))) => one == other && is_kind(a, b),
+            (Some(_), None) | (None, Some(_)) => false,
+        }
     }
 
     /// What stands at a path: a file, a link, or nothing.
@@ -157,6 +169,11 @@ impl<'a> Working<'a> {
         }
         Ok(here)
     }
+}
+
+/// What tells one thing from another.
+fn of(new: Option<&New>) -> Option<(&[u8], u32)> {
+    new.map(|new| (new.bytes.as_slice(), new.mode))
 }
 
 /// The folders of a path, and its last name.

@@ -2,7 +2,7 @@
 //! the owner is about there stays as it is.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
 use adapters::git::workspace::look::{Trouble, look};
@@ -271,4 +271,28 @@ async fn where_files_cannot_tell_what_may_be_run_nothing_has_changed() {
     let place = submit(&home).await.unwrap();
     let outcome = merge(&home, &place).await;
     assert!(outcome.ok, "{}", outcome.text);
+}
+
+#[tokio::test]
+async fn what_the_owner_made_of_a_file_without_changing_its_bytes_is_not_written_over() {
+    let (home, service) = team();
+    code(&home, GOOD).await;
+    let place = submit(&home).await.unwrap();
+    let refused = "/service has changes that are not committed in greet.sh;";
+    let file = service.join("greet.sh");
+    let text = fs::read_to_string(&file).unwrap();
+    make_runnable(&file);
+    let outcome = merge(&home, &place).await;
+    assert!(!outcome.ok && outcome.text.contains(refused), "{}", outcome.text);
+    assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o755);
+    // A link that says what the file said.
+    fs::remove_file(&file).unwrap();
+    symlink(&text, &file).unwrap();
+    let outcome = merge(&home, &place).await;
+    assert!(!outcome.ok && outcome.text.contains(refused), "{}", outcome.text);
+    assert_eq!(fs::read_link(&file).unwrap(), Path::new(&text));
+    fs::remove_file(&file).unwrap();
+    fs::write(&file, &text).unwrap();
+    assert!(merge(&home, &place).await.ok);
+    assert!(is_clean(&service));
 }
