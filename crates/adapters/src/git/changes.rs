@@ -46,7 +46,7 @@ struct Walk<'a> {
     repo: &'a Repository,
     base: BTreeMap<String, (Oid, u32)>,
     /// What the index knows of files that are as in `base`.
-    index: Option<(Index, (i64, i64))>,
+    index: Option<Indexed>,
     tells_runnable: bool,
     paths: &'a [String],
     until: &'a Until,
@@ -64,7 +64,7 @@ pub(super) fn find(
     until: &Until,
 ) -> Result<Changes, String> {
     let base = flatten(tree)?;
-    let index = repo.index().ok().zip(index_time(repo));
+    let index = Indexed::of(repo);
     let (tells_runnable, found) = (super::tells_runnable(repo), Changes::default());
     let mut walk = Walk { repo, base, index, tells_runnable, paths, until, found, entries: 0, bytes: 0 };
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
@@ -82,10 +82,36 @@ pub(super) fn find(
     Ok(walk.found)
 }
 
-/// When the index was written: a file of that moment may have changed since without its time telling.
-fn index_time(repo: &Repository) -> Option<(i64, i64)> {
-    let metadata = std::fs::metadata(repo.path().join("index")).ok()?;
-    Some((metadata.mtime(), metadata.mtime_nsec()))
+/// What git's index knows of the files on the disk.
+pub(super) struct Indexed {
+    index: Index,
+    /// When it was written: a file of that moment may have changed since without its time telling.
+    written: (i64, i64),
+    tells_runnable: bool,
+}
+
+impl Indexed {
+    pub(super) fn of(repo: &Repository) -> Option<Self> {
+        let metadata = std::fs::metadata(repo.path().join("index")).ok()?;
+        let written = (metadata.mtime(), metadata.mtime_nsec());
+        Some(Self { index: repo.index().ok()?, written, tells_runnable: super::tells_runnable(repo) })
+    }
+
+    /// Whether it saw this very file with the content of `old`, by its metadata alone.
+    pub(super) fn has(&self, path: &str, old: (Oid, u32), metadata: &std::fs::Metadata) -> bool {
+        let Some(entry) = self.index.get_path(Path::new(path), 0) else { return false };
+        let of = |time: IndexTime| (i64::from(time.seconds()), i64::from(time.nanoseconds()));
+        let (time, changed) = (of(entry.mtime), of(entry.ctime));
+        // Whoever makes a file runnable, or puts its time back, leaves a trace here alone; some write no such time.
+        let is_untouched = changed == (0, 0) || changed == (metadata.ctime(), metadata.ctime_nsec());
+        (entry.id, entry.mode) == old
+            && (!self.tells_runnable || entry.mode == commit::mode_of(metadata))
+            && time == (metadata.mtime(), metadata.mtime_nsec())
+            && time < self.written
+            && is_untouched
+            && u64::from(entry.file_size) == metadata.len()
+            && u64::from(entry.ino) == metadata.ino() & u64::from(u32::MAX)
+    }
 }
 
 fn flatten(tree: &Tree<'_>) -> Result<BTreeMap<String, (Oid, u32)>, String> {
@@ -233,7 +259,8 @@ impl Walk<'_> {
             let opened = fs::openat(fd, name, flags, Mode::empty()).map_err(|error| lost(&error))?;
             let mut file = File::from(opened);
             let metadata = file.metadata().map_err(|error| lost(&error))?;
-            if !metadata.is_file() || old.is_some_and(|old| self.is_as_indexed(&path, old, &metadata)) {
+            let is_as = |old| self.index.as_ref().is_some_and(|index| index.has(&path, old, &metadata));
+            if !metadata.is_file() || old.is_some_and(is_as) {
                 return Ok(());
             }
             if metadata.len() > FILE_BYTES_MAX {
@@ -260,22 +287,5 @@ impl Walk<'_> {
         }
         self.found.files.push(Changed { path, old, new: Some(new) });
         Ok(())
-    }
-
-    /// Whether the index saw this very file with the content of `old`, by its metadata alone.
-    fn is_as_indexed(&self, path: &str, old: (Oid, u32), metadata: &std::fs::Metadata) -> bool {
-        let Some((index, written)) = &self.index else { return false };
-        let Some(entry) = index.get_path(Path::new(path), 0) else { return false };
-        let of = |time: IndexTime| (i64::from(time.seconds()), i64::from(time.nanoseconds()));
-        let (time, changed) = (of(entry.mtime), of(entry.ctime));
-        // Whoever makes a file runnable, or puts its time back, leaves a trace here alone; some write no such time.
-        let is_untouched = changed == (0, 0) || changed == (metadata.ctime(), metadata.ctime_nsec());
-        (entry.id, entry.mode) == old
-            && (!self.tells_runnable || entry.mode == commit::mode_of(metadata))
-            && time == (metadata.mtime(), metadata.mtime_nsec())
-            && time < *written
-            && is_untouched
-            && u64::from(entry.file_size) == metadata.len()
-            && u64::from(entry.ino) == metadata.ino() & u64::from(u32::MAX)
     }
 }

@@ -9,6 +9,7 @@ use domain::id::AgentId;
 use domain::review::{Finding, Review, short};
 use git2::{Commit, Oid, Repository, Signature, Tree};
 
+use super::changes::Changed;
 use super::commit::{self, Change, Held};
 use super::review::{between, find, shared};
 use super::update::contains;
@@ -171,7 +172,7 @@ impl Merge<'_> {
         }
         let in_the_way = working.in_the_way(&files);
         if !in_the_way.is_empty() {
-            return Err(unfinished(&folder, &in_the_way));
+            return Err(self.unfinished(&folder, &working, in_the_way));
         }
         working.put_all(&files).map_err(|why| format!("not merged: {why}"))?;
         let changes: Vec<Change> = files.into_iter().map(|file| working.change(file)).collect();
@@ -208,6 +209,26 @@ impl Merge<'_> {
         folder.transpose().map_err(|error| format!("not merged: {error}"))
     }
 
+    /// Why nothing is merged: the owner has changed some of these files, or git has.
+    fn unfinished(&self, folder: &Path, working: &Working<'_>, files: Vec<&Changed>) -> String {
+        let (converted, changed): (Vec<&Changed>, Vec<&Changed>) =
+            files.into_iter().partition(|file| working.may_be_converted(file));
+        let names = |files: &[&Changed]| {
+            files.iter().take(NAMES_MAX).map(|file| file.path.as_str()).collect::<Vec<_>>().join(", ")
+        };
+        let (at, branch) = (folder.display(), &self.review.place.branch);
+        match changed.is_empty() {
+            true => format!(
+                "not merged: {} in {at} differs from what is committed, perhaps only in line ends or by a filter (.gitattributes), which Synod does not run; a person can merge {branch} with git there",
+                names(&converted)
+            ),
+            false => format!(
+                "not merged: {at} has changes that are not committed in {}; a person must commit or remove them first",
+                names(&changed)
+            ),
+        }
+    }
+
     /// The commit with its two parents; the branch moves only if it is where it was.
     fn commit(&self) -> Result<Oid, git2::Error> {
         let at = git2::Time::new(history::now().0.div_euclid(1000), 0);
@@ -230,16 +251,6 @@ impl Merge<'_> {
 
 fn raced(error: git2::Error) -> Result<Option<Oid>, String> {
     if commit::is_race(&error) { Ok(None) } else { Err(format!("not merged: {}", error.message())) }
-}
-
-/// Why nothing is merged: the owner has changed some of these files.
-fn unfinished(folder: &Path, files: &[&str]) -> String {
-    let names: Vec<&str> = files.iter().take(NAMES_MAX).copied().collect();
-    format!(
-        "not merged: {} has changes that are not committed in {}; a person must commit or remove them first",
-        folder.display(),
-        names.join(", ")
-    )
 }
 
 fn words(error: git2::Error) -> String {

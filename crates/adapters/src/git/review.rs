@@ -3,7 +3,7 @@
 
 use domain::review::{Place, short};
 use git2::build::CheckoutBuilder;
-use git2::{Commit, Delta, Oid, Repository, Tree};
+use git2::{Commit, Delta, DiffOptions, Oid, Repository, Tree};
 
 use super::changes::{self, Changed};
 use super::commit::{self, New};
@@ -135,7 +135,10 @@ pub(crate) fn diff(
 
 /// Files that differ between two trees, with their new content.
 pub(super) fn between(repo: &Repository, old: &Tree<'_>, new: &Tree<'_>) -> Result<Vec<Changed>, String> {
-    let diff = repo.diff_tree_to_tree(Some(old), Some(new), None).map_err(words)?;
+    let mut options = DiffOptions::new();
+    // A file that becomes a link is one change, and not one that goes and one that comes.
+    options.include_typechange(true);
+    let diff = repo.diff_tree_to_tree(Some(old), Some(new), Some(&mut options)).map_err(words)?;
     let mut files = Vec::new();
     for delta in diff.deltas() {
         let (before, after) = (delta.old_file(), delta.new_file());

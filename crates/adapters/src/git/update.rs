@@ -213,6 +213,7 @@ impl<'a> Merging<'a> {
         let working = Working::open(self.repo, &self.workspace.path)?;
         let in_the_way = working.in_the_way(&files);
         if !in_the_way.is_empty() {
+            let in_the_way: Vec<&str> = in_the_way.iter().map(|file| file.path.as_str()).collect();
             let begun = self.workspace.git_dir.join(HALFWAY).exists();
             let how = if begun { "; take_back: true makes it what it was before" } else { "; move it away" };
             return Err(format!("not merged: {} would be written over{how}", listed(&in_the_way)));

@@ -1,22 +1,43 @@
 //! The files of a checkout, by handle: on the way to a file no link is followed, so that whatever is swapped in
 //! meanwhile, nothing outside of the folder is read or written.
 
+use std::collections::BTreeMap;
 use std::fs::{File, Metadata};
 use std::io::{Error, Read, Result, Write};
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 
 use git2::Repository;
-use rustix::fs::{self, AtFlags, CWD, Mode, OFlags};
+use rustix::fs::{self, AtFlags, CWD, Dir, Mode, OFlags};
 use rustix::io::Errno;
 
-use super::changes::Changed;
+use super::changes::{Changed, Indexed};
 use super::commit::{Change, MODE_LINK, MODE_RUNNABLE, New, is_file};
 use crate::tools::beneath::is_git_name;
 
 /// Where a file is prepared, beside its place. One name is enough: the index is held meanwhile.
 const ASIDE: &str = ".synod-merge";
+/// The deepest folder.
+const DEPTH_MAX: usize = 128;
 const STEP: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+
+/// What stands at a path.
+enum Stands<'p> {
+    Nothing,
+    /// A file or a link.
+    File(New),
+    Folder(OwnedFd),
+    /// Nothing can: on the way to it this is no folder.
+    Beneath(&'p str),
+}
+
+/// How far a way of folders goes.
+enum Reached<'p> {
+    Folder(OwnedFd),
+    Nothing,
+    /// This part of it is something else.
+    NoFolder(&'p str),
+}
 
 /// A folder with the files of a repository.
 pub(super) struct Working<'a> {
@@ -32,18 +53,68 @@ impl<'a> Working<'a> {
         Ok(Self { repo, top, tells_runnable: super::tells_runnable(repo) })
     }
 
-    /// The files that are neither as they were committed nor already as they shall be.
-    pub(super) fn in_the_way<'f>(&self, files: &'f [Changed]) -> Vec<&'f str> {
-        files.iter().filter(|file| !self.is_free(file)).map(|file| file.path.as_str()).collect()
+    /// The files that are neither as they were committed nor already as they shall be. What goes with the others, or came with
+    /// them before a crash, is in nobody's way.
+    pub(super) fn in_the_way<'f>(&self, files: &'f [Changed]) -> Vec<&'f Changed> {
+        let known: BTreeMap<&str, &Changed> = files.iter().map(|file| (file.path.as_str(), file)).collect();
+        files.iter().filter(|file| !self.is_free(file, &known)).collect()
     }
 
-    fn is_free(&self, file: &Changed) -> bool {
-        let Ok(now) = self.read(&file.path) else { return false };
-        let old =
-            file.old.and_then(|(id, mode)| Some((self.repo.find_blob(id).ok()?.content().to_vec(), mode)));
+    fn is_free(&self, file: &Changed, known: &BTreeMap<&str, &Changed>) -> bool {
+        let now = match self.look(&file.path) {
+            Ok(Stands::Nothing) => None,
+            Ok(Stands::File(now)) => Some(now),
+            Ok(Stands::Folder(folder)) if self.is_known(&folder, &file.path, known, 0) => None,
+            // Nothing is there, nor can be before what is in the place of a folder goes.
+            Ok(Stands::Beneath(at))
+                if file.new.is_none() || known.get(at).is_some_and(|at| at.new.is_none()) =>
+            {
+                None
+            }
+            Ok(Stands::Folder(_) | Stands::Beneath(_)) | Err(_) => return false,
+        };
+        let old = self.committed(file);
         let old = old.as_ref().map(|(bytes, mode)| (bytes.as_slice(), *mode));
         let is = |other| self.is_same(of(now.as_ref()), other);
         is(old) || is(of(file.new.as_ref()))
+    }
+
+    fn committed(&self, file: &Changed) -> Option<(Vec<u8>, u32)> {
+        let (id, mode) = file.old?;
+        Some((self.repo.find_blob(id).ok()?.content().to_vec(), mode))
+    }
+
+    /// Whether all that is in a folder is among the files that are changed, or was being prepared when a crash came.
+    fn is_known(&self, folder: &OwnedFd, path: &str, known: &BTreeMap<&str, &Changed>, depth: usize) -> bool {
+        let Ok(entries) = Dir::read_from(folder) else { return false };
+        depth < DEPTH_MAX
+            && entries.into_iter().all(|entry| {
+                let Ok(entry) = entry else { return false };
+                let Ok(name) = entry.file_name().to_str() else { return false };
+                if matches!(name, "." | ".." | ASIDE) {
+                    return true;
+                }
+                let path = format!("{path}/{name}");
+                match fs::openat(folder, name, STEP, Mode::empty()) {
+                    Ok(inner) => self.is_known(&inner, &path, known, depth + 1),
+                    Err(_) => known.contains_key(path.as_str()),
+                }
+            })
+    }
+
+    /// Whether a file may be in the way only because git turns it into something else when it puts it there: line ends, or
+    /// what a filter makes of it.
+    pub(super) fn may_be_converted(&self, file: &Changed) -> bool {
+        let Some(old) = file.old.filter(|(_, mode)| is_file(*mode)) else { return false };
+        let (Ok(Stands::File(now)), Some((bytes, _))) = (self.look(&file.path), self.committed(file)) else {
+            return false;
+        };
+        let is_for_git = || {
+            let index = Indexed::of(self.repo).zip(now.stat.as_ref());
+            index.is_some_and(|(index, stat)| index.has(&file.path, old, stat))
+        };
+        let lines = |bytes: &[u8]| bytes.iter().copied().filter(|byte| *byte != b'\r').collect::<Vec<_>>();
+        is_file(now.mode) && now.bytes != bytes && (lines(&now.bytes) == lines(&bytes) || is_for_git())
     }
 
     /// Whether it is the same: nothing, or a thing of one kind with the same bytes.
@@ -56,26 +127,43 @@ impl<'a> Working<'a> {
         }
     }
 
-    /// What stands at a path: a file, a link, or nothing.
+    /// What can be read at a path: a file, a link, or nothing.
     pub(super) fn read(&self, path: &str) -> Result<Option<New>> {
+        match self.look(path)? {
+            Stands::Nothing => Ok(None),
+            Stands::File(new) => Ok(Some(new)),
+            Stands::Folder(_) | Stands::Beneath(_) => Err(Error::other("no file")),
+        }
+    }
+
+    fn look<'p>(&self, path: &'p str) -> Result<Stands<'p>> {
         let (folders, name) = split(path);
-        let Some(folder) = self.reach(folders)? else { return Ok(None) };
+        let folder = match self.reach(folders)? {
+            Reached::Folder(folder) => folder,
+            Reached::Nothing => return Ok(Stands::Nothing),
+            Reached::NoFolder(at) => return Ok(Stands::Beneath(at)),
+        };
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-        let mut file = match fs::openat(&folder, name, flags, Mode::empty()) {
-            Ok(fd) => File::from(fd),
-            Err(Errno::NOENT) => return Ok(None),
+        let fd = match fs::openat(&folder, name, flags, Mode::empty()) {
+            Ok(fd) => fd,
+            Err(Errno::NOENT) => return Ok(Stands::Nothing),
             Err(Errno::LOOP) => {
-                return Ok(Some(New::link(fs::readlinkat(&folder, name, Vec::new())?.into_bytes())));
+                let target = fs::readlinkat(&folder, name, Vec::new())?.into_bytes();
+                return Ok(Stands::File(New::link(target)));
             }
             Err(errno) => return Err(errno.into()),
         };
+        let mut file = File::from(fd);
         let metadata = file.metadata()?;
+        if metadata.is_dir() {
+            return Ok(Stands::Folder(file.into()));
+        }
         if !metadata.is_file() {
             return Err(Error::other("no file"));
         }
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes)?;
-        Ok(Some(New::file(bytes, metadata)))
+        Ok(Stands::File(New::file(bytes, metadata)))
     }
 
     /// Makes files what they shall be, those that go first: one may stand where a folder shall be.
@@ -94,9 +182,10 @@ impl<'a> Working<'a> {
         }
         let (folders, name) = split(&file.path);
         let Some(new) = &file.new else {
-            let Some(folder) = self.reach(folders)? else { return Ok(()) };
+            let Reached::Folder(folder) = self.reach(folders)? else { return Ok(()) };
             return match fs::unlinkat(&folder, name, AtFlags::empty()) {
-                Ok(()) | Err(Errno::NOENT) => {
+                // A folder is there already, in which others of these files are.
+                Ok(()) | Err(Errno::NOENT | Errno::ISDIR) => {
                     self.remove_empty(folders);
                     Ok(())
                 }
@@ -115,7 +204,13 @@ impl<'a> Working<'a> {
             aside.write_all(&new.bytes)?;
             fs::fchmod(&aside, mode)?;
         }
-        Ok(fs::renameat(&folder, ASIDE, &folder, name)?)
+        match fs::renameat(&folder, ASIDE, &folder, name) {
+            Err(Errno::ISDIR) => {
+                remove_folders(&folder, name, 0)?;
+                Ok(fs::renameat(&folder, ASIDE, &folder, name)?)
+            }
+            done => Ok(done?),
+        }
     }
 
     /// Git keeps no empty folders.
@@ -123,7 +218,7 @@ impl<'a> Working<'a> {
         let mut folders = folders;
         while !folders.is_empty() {
             let (above, name) = split(folders);
-            let Ok(Some(folder)) = self.reach(above) else { return };
+            let Ok(Reached::Folder(folder)) = self.reach(above) else { return };
             if fs::unlinkat(&folder, name, AtFlags::REMOVEDIR).is_err() {
                 return;
             }
@@ -139,22 +234,28 @@ impl<'a> Working<'a> {
 
     fn stat(&self, path: &str) -> Option<Metadata> {
         let (folders, name) = split(path);
-        let folder = self.reach(folders).ok()??;
+        let Reached::Folder(folder) = self.reach(folders).ok()? else { return None };
         let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         File::from(fs::openat(&folder, name, flags, Mode::empty()).ok()?).metadata().ok()
     }
 
-    /// A folder, if it is there.
-    fn reach(&self, folders: &str) -> Result<Option<OwnedFd>> {
+    /// The way to a folder, as far as it goes.
+    fn reach<'p>(&self, folders: &'p str) -> Result<Reached<'p>> {
         let mut here = self.top.try_clone()?;
-        for name in folders.split('/').filter(|name| !name.is_empty()) {
-            here = match fs::openat(&here, name, STEP, Mode::empty()) {
-                Ok(next) => next,
-                Err(Errno::NOENT) => return Ok(None),
-                Err(errno) => return Err(errno.into()),
-            };
+        let mut end = 0;
+        for name in folders.split('/') {
+            end += name.len();
+            if !name.is_empty() {
+                here = match fs::openat(&here, name, STEP, Mode::empty()) {
+                    Ok(next) => next,
+                    Err(Errno::NOENT) => return Ok(Reached::Nothing),
+                    Err(Errno::NOTDIR | Errno::LOOP) => return Ok(Reached::NoFolder(&folders[..end])),
+                    Err(errno) => return Err(errno.into()),
+                };
+            }
+            end += 1;
         }
-        Ok(Some(here))
+        Ok(Reached::Folder(here))
     }
 
     /// A folder, made if it is not there.
@@ -169,6 +270,23 @@ impl<'a> Working<'a> {
         }
         Ok(here)
     }
+}
+
+/// Takes away a folder in which there are only folders, and what a crash left.
+fn remove_folders(above: &OwnedFd, name: &str, depth: usize) -> Result<()> {
+    let folder = fs::openat(above, name, STEP, Mode::empty())?;
+    if depth < DEPTH_MAX {
+        for entry in Dir::read_from(&folder)? {
+            let entry = entry?;
+            let name = entry.file_name().to_str().map_err(Error::other)?;
+            match name {
+                "." | ".." => {}
+                ASIDE => fs::unlinkat(&folder, ASIDE, AtFlags::empty())?,
+                _ => remove_folders(&folder, name, depth + 1)?,
+            }
+        }
+    }
+    Ok(fs::unlinkat(above, name, AtFlags::REMOVEDIR)?)
 }
 
 /// What tells one thing from another.

@@ -296,3 +296,126 @@ async fn what_the_owner_made_of_a_file_without_changing_its_bytes_is_not_written
     assert!(merge(&home, &place).await.ok);
     assert!(is_clean(&service));
 }
+
+/// Of each kind of thing one, to become another.
+async fn of_all_kinds() -> (Home, PathBuf, PathBuf) {
+    let (home, service) = team();
+    fs::create_dir_all(service.join("folder/deep")).unwrap();
+    for (name, text) in
+        [("file", "a file\n"), ("other", "a file\n"), ("folder/deep/one", "1\n"), ("folder/two", "2\n")]
+    {
+        fs::write(service.join(name), text).unwrap();
+    }
+    symlink("file", service.join("link")).unwrap();
+    commit_all(&service, "kinds");
+    code(&home, GOOD).await;
+    let own = home.path("workspaces/coder-001");
+    for name in ["file", "link"] {
+        fs::remove_file(own.join(name)).unwrap();
+        fs::create_dir(own.join(name)).unwrap();
+        fs::write(own.join(name).join("x"), "x\n").unwrap();
+    }
+    fs::remove_dir_all(own.join("folder")).unwrap();
+    fs::write(own.join("folder"), "a file now\n").unwrap();
+    fs::remove_file(own.join("other")).unwrap();
+    symlink("folder", own.join("other")).unwrap();
+    home.done(Act::GitCommit { message: "other kinds".to_owned(), paths: Vec::new() }).await;
+    (home, service, own)
+}
+
+#[tokio::test]
+async fn what_becomes_something_of_another_kind_is_merged_into_a_clean_checkout() {
+    let (home, service, _) = of_all_kinds().await;
+    let place = submit(&home).await.unwrap();
+    // Git keeps no empty folders, and so does not miss them.
+    fs::create_dir_all(service.join("folder/empty/deeper")).unwrap();
+    let outcome = merge(&home, &place).await;
+    assert!(outcome.ok, "{}", outcome.text);
+    assert_eq!(fs::read_to_string(service.join("file/x")).unwrap(), "x\n");
+    assert_eq!(fs::read_to_string(service.join("link/x")).unwrap(), "x\n");
+    assert_eq!(fs::read_to_string(service.join("folder")).unwrap(), "a file now\n");
+    assert_eq!(fs::read_link(service.join("other")).unwrap(), Path::new("folder"));
+    assert!(is_clean(&service) && merges(&service).len() == 1);
+}
+
+#[tokio::test]
+async fn a_merge_of_other_kinds_that_a_kill_cut_off_is_finished() {
+    let (home, service, _) = of_all_kinds().await;
+    let place = submit(&home).await.unwrap();
+    // One file has gone of two, a folder is made, and a file was being prepared in it.
+    fs::remove_dir_all(service.join("folder/deep")).unwrap();
+    fs::remove_file(service.join("file")).unwrap();
+    fs::create_dir(service.join("file")).unwrap();
+    fs::write(service.join("file/.synod-merge"), "").unwrap();
+    fs::remove_file(service.join("link")).unwrap();
+    let outcome = merge(&home, &place).await;
+    assert!(outcome.ok, "{}", outcome.text);
+    assert!(is_clean(&service) && merges(&service).len() == 1);
+    // All files were in their place, and the index and the branch were not.
+    let (home, service, own) = of_all_kinds().await;
+    let place = submit(&home).await.unwrap();
+    for name in ["file", "link", "other"] {
+        fs::remove_file(service.join(name)).unwrap();
+    }
+    fs::remove_dir_all(service.join("folder")).unwrap();
+    for name in ["file", "link"] {
+        fs::create_dir(service.join(name)).unwrap();
+        fs::write(service.join(name).join("x"), "x\n").unwrap();
+    }
+    fs::copy(own.join("folder"), service.join("folder")).unwrap();
+    symlink("folder", service.join("other")).unwrap();
+    let outcome = merge(&home, &place).await;
+    assert!(outcome.ok, "{}", outcome.text);
+    assert!(is_clean(&service) && merges(&service).len() == 1);
+}
+
+#[tokio::test]
+async fn a_folder_that_holds_anything_else_is_not_replaced() {
+    let (home, service, _) = of_all_kinds().await;
+    let place = submit(&home).await.unwrap();
+    fs::write(service.join("folder/mine"), "mine\n").unwrap();
+    let outcome = merge(&home, &place).await;
+    assert!(outcome.text.contains("changes that are not committed in folder;"), "{}", outcome.text);
+    fs::remove_file(service.join("folder/mine")).unwrap();
+    // Neither is one in which something is not as it was committed, nor a link that is the owner's.
+    fs::write(service.join("folder/two"), "mine\n").unwrap();
+    let outcome = merge(&home, &place).await;
+    assert!(outcome.text.contains("changes that are not committed in folder/two;"), "{}", outcome.text);
+    fs::write(service.join("folder/two"), "2\n").unwrap();
+    fs::remove_file(service.join("link")).unwrap();
+    symlink("elsewhere", service.join("link")).unwrap();
+    let outcome = merge(&home, &place).await;
+    assert!(outcome.text.contains("changes that are not committed in link;"), "{}", outcome.text);
+    assert!(merges(&service).is_empty());
+    assert_eq!(fs::read_to_string(service.join("file")).unwrap(), "a file\n", "nothing was begun");
+}
+
+#[tokio::test]
+async fn what_git_itself_turned_into_something_else_is_not_called_a_change_of_the_owner() {
+    let (home, service) = team();
+    code(&home, GOOD).await;
+    let place = submit(&home).await.unwrap();
+    fs::write(service.join(".git/info/attributes"), "*.sh text eol=crlf\n").unwrap();
+    fs::write(service.join("greet.sh"), "echo hello\r\n").unwrap();
+    let outcome = merge(&home, &place).await;
+    let at = service.canonicalize().unwrap();
+    let words = format!(
+        "not merged: greet.sh in {} differs from what is committed, perhaps only in line ends or by a filter (.gitattributes), which Synod does not run; a person can merge agent/coder-001 with git there",
+        at.display()
+    );
+    assert_eq!((outcome.ok, outcome.text.as_str()), (false, words.as_str()));
+    // As a filter leaves it: git takes the file for what is committed, by its time and size.
+    fs::write(service.join("greet.sh"), "what a filter made of it\n").unwrap();
+    let repo = Repository::open(&service).unwrap();
+    let mut index = repo.index().unwrap();
+    let known = index.get_path(Path::new("greet.sh"), 0).unwrap();
+    index.add_path(Path::new("greet.sh")).unwrap();
+    let seen = index.get_path(Path::new("greet.sh"), 0).unwrap();
+    index.add(&git2::IndexEntry { id: known.id, ..seen }).unwrap();
+    index.write().unwrap();
+    let later = std::time::SystemTime::now() + std::time::Duration::from_secs(60);
+    fs::File::options().append(true).open(service.join(".git/index")).unwrap().set_modified(later).unwrap();
+    let outcome = merge(&home, &place).await;
+    assert_eq!((outcome.ok, outcome.text), (false, words));
+    assert!(merges(&service).is_empty());
+}
