@@ -419,3 +419,16 @@ async fn what_git_itself_turned_into_something_else_is_not_called_a_change_of_th
     assert_eq!((outcome.ok, outcome.text), (false, words));
     assert!(merges(&service).is_empty());
 }
+
+#[tokio::test]
+async fn a_repository_of_another_format_is_not_called_none() {
+    let (home, service) = team();
+    let repo = Repository::open(&service).unwrap();
+    let mut config = repo.config().unwrap();
+    config.set_i32("core.repositoryformatversion", 1).unwrap();
+    config.set_str("extensions.objectformat", "sha256").unwrap();
+    let why = "is a git repository of a format that is not supported: unknown object format 'sha256'";
+    assert_eq!(look(&home.path("."), "../service"), Err(Trouble::Unusable(why.to_owned())));
+    let refused = home.failed(write("workspaces/coder-001/a", "a")).await;
+    assert!(refused.contains(why), "{refused}");
+}

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use git2::{ErrorCode, Repository, RepositoryOpenFlags};
+use git2::{ErrorClass, ErrorCode, Repository, RepositoryOpenFlags};
 
 use super::super::plain;
 
@@ -36,7 +36,16 @@ pub fn look(home: &Path, repo: &str) -> Result<(), Trouble> {
 pub(in crate::git) fn open(place: &Path) -> Result<Repository, String> {
     let nothing: [&std::ffi::OsStr; 0] = [];
     let opened = Repository::open_ext(place, RepositoryOpenFlags::NO_SEARCH, nothing).and_then(plain);
-    let repo = opened.map_err(|_| "is no git repository".to_owned())?;
+    let repo = opened.map_err(|error| match (error.code(), error.class()) {
+        (ErrorCode::NotFound, _) => "is no git repository".to_owned(),
+        (ErrorCode::Owner, _) => {
+            "belongs to somebody else; chown it, or add it to git's safe.directory".to_owned()
+        }
+        (_, ErrorClass::Repository) => {
+            format!("is a git repository of a format that is not supported: {}", error.message())
+        }
+        _ => format!("cannot be opened: {}", error.message()),
+    })?;
     let Some(files) = repo.workdir() else { return Ok(repo) };
     let files = files.canonicalize().unwrap_or_else(|_| files.to_owned());
     let is_beside = place.parent() == Some(&files);
