@@ -149,6 +149,7 @@ pub fn message(number: u32) -> Message {
         calls: Vec::new(),
         call: None,
         summary_through: None,
+        read_through: None,
         envelope: None,
     }
 }

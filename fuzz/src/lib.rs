@@ -111,6 +111,7 @@ fn session(text: &str) {
             calls: Vec::new(),
             call: None,
             summary_through: None,
+            read_through: None,
             envelope: None,
         });
         said.push(content.to_owned());

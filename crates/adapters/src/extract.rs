@@ -84,6 +84,7 @@ fn said(content: String) -> Message {
         call: None,
         label: Label::owner(),
         summary_through: None,
+        read_through: None,
         envelope: None,
     }
 }

@@ -41,6 +41,8 @@ mod history;
 mod home;
 #[path = "all/injection.rs"]
 mod injection;
+#[path = "all/late.rs"]
+mod late;
 #[path = "all/lifecycle.rs"]
 mod lifecycle;
 #[path = "all/lock.rs"]

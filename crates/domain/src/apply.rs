@@ -357,6 +357,7 @@ impl State {
             next_message: 1,
             numbered: 0,
             unread: false,
+            unread_from: 0,
             unheard: Default::default(),
             hearing: Default::default(),
             askers: Default::default(),
@@ -431,7 +432,7 @@ impl State {
         self.end_locks(id);
         let Some(session) = self.sessions.get_mut(id) else { return };
         drop_retry(session, id, &mut self.deadlines);
-        session.unread = false;
+        (session.unread, session.unread_from) = (false, 0);
         session.turns = 0;
         session.stage = Stage::Resting;
         match tail {
@@ -553,11 +554,9 @@ impl State {
                 session.unproven += 1;
             }
             session.stage = Stage::Thinking { ticket };
-            session.unread = false;
-            session.hearing.append(&mut session.unheard);
             session.turns += 1;
-            session.urgency = Default::default();
             session.turns_total = turn;
+            session.read_all();
             session.failures = 0;
             session.summaries = 0;
             session.parked_since = None;
@@ -587,12 +586,14 @@ impl State {
             }
             session.stage =
                 Stage::Thinking { ticket: Ticket { effect: ticket.effect, attempt: ticket.attempt + 1 } };
+            session.read_all();
         }
     }
 
     fn take_reply(&mut self, id: &SessionId, message: &Message) {
         self.change_session(id, |session| {
             session.hearing.clear();
+            session.unread_from = 0;
             session.next_message = session.next_message.max(number_in(message.id.as_str()).saturating_add(1));
             session.label.join(&message.label);
             session.stage = if message.calls.is_empty() {
@@ -625,6 +626,7 @@ impl State {
         // The same turn, asked once more: what still comes of the try before it is late.
         if let Stage::Thinking { ticket } = &mut session.stage {
             ticket.attempt += 1;
+            session.read_all();
         }
     }
 

@@ -271,6 +271,7 @@ fn said(at: Time, from: &str, content: String, label: Label) -> Message {
         calls: Vec::new(),
         call: None,
         summary_through: None,
+        read_through: None,
         envelope: None,
         label,
     }

@@ -365,6 +365,47 @@ pub fn order_behind(messages: &mut [Message], through: Option<&MessageId>) {
     }
 }
 
+/// Moves what came while an answer was made, and which that answer did not see, behind it and the results of its calls: this is
+/// where the agent reads it. In a file it stands before the answer, where it came in.
+pub fn put_behind(messages: &mut Vec<Message>) {
+    if messages.iter().all(|message| message.read_through.is_none()) {
+        return;
+    }
+    let mut put: Vec<Message> = Vec::with_capacity(messages.len());
+    let mut late: Vec<Message> = Vec::new();
+    let mut answered = 0;
+    for message in messages.drain(..) {
+        match message.speaker {
+            Speaker::ToolResult => {}
+            Speaker::User | Speaker::System => put.append(&mut late),
+            Speaker::Assistant => {
+                put.append(&mut late);
+                if let Some(through) = &message.read_through {
+                    // What a person put there later has a number behind the answer's own, or none.
+                    let came = number_in(through.as_str()) + 1..number_in(message.id.as_str());
+                    let is_late = |m: &mut Message| {
+                        m.speaker == Speaker::User && came.contains(&number_in(m.id.as_str()))
+                    };
+                    late.extend(put.extract_if(answered.., is_late));
+                }
+                answered = put.len() + 1;
+            }
+        }
+        put.push(message);
+    }
+    put.append(&mut late);
+    *messages = put;
+}
+
+/// Leaves out what came when the model was already asked: `from` is the first number that it was not asked with. The next
+/// turn reads it. Only the end of a conversation is looked at: what stands before is older, whatever a person numbered it.
+pub fn leave_unread(messages: &mut Vec<Message>, from: u32) {
+    let is_known = |message: &Message| (1..from).contains(&number_in(message.id.as_str()));
+    let end = messages.iter().rposition(is_known).map_or(0, |at| at + 1);
+    let is_new = |m: &mut Message| m.speaker == Speaker::User && number_in(m.id.as_str()) >= from;
+    messages.extract_if(end.., is_new).for_each(drop);
+}
+
 /// Of these names the one that is most like `name`, if one is near.
 pub fn near<'a>(name: &str, known: impl Iterator<Item = &'a AgentId>) -> Option<&'a AgentId> {
     let far = (name.len() / 3).max(1);

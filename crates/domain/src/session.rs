@@ -118,6 +118,9 @@ pub struct Message {
     /// Of a summary: the last message that it stands for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary_through: Option<MessageId>,
+    /// Of an answer: the last message that it was made with, if more came while it was made; absent: all before it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub read_through: Option<MessageId>,
     /// What stands on it if an agent sent it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub envelope: Option<Box<crate::message::Envelope>>,

@@ -314,6 +314,9 @@ pub struct Session {
     pub(crate) numbered: u32,
     /// Whether somebody spoke since the last turn began.
     pub unread: bool,
+    /// While the model answers: the number of the first message that it was not asked with; 0 if there is none.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub unread_from: u32,
     /// Agents that told it something since the last turn began and want no answer.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub unheard: BTreeSet<AgentId>,

@@ -53,6 +53,8 @@ pub struct MessageItem {
     pub call: Option<CallId>,
     /// Of a summary: the last message that it stands for.
     pub summary_through: Option<MessageId>,
+    /// Of an answer: the last message that it was made with, if more came while it was made.
+    pub read_through: Option<MessageId>,
     /// What stands on it if an agent sent it.
     pub envelope: Option<Box<Envelope>>,
     /// Where it starts, from 1.
@@ -133,6 +135,7 @@ const MESSAGE: Shape = Shape::Record(&[
     may("tool_calls", Shape::List(&CALL), "tools that are asked for"),
     may("tool_call_id", Shape::Text, "of a tool_result: the call it answers"),
     may("summary_through", Shape::Id, "of a summary: the last message that it stands for"),
+    may("read_through", Shape::Id, "of an answer: the last message that it saw, if more came meanwhile"),
     may("timestamp", Shape::Time, "when"),
 ]);
 

@@ -106,6 +106,7 @@ pub fn message(speaker: Speaker, content: &str) -> Message {
         calls: Vec::new(),
         call: None,
         summary_through: None,
+        read_through: None,
         envelope: None,
         label: Default::default(),
     }

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use domain::id::MessageId;
+use domain::message;
 use domain::usage::Usage;
 use ports::clock::Clock as _;
 use ports::model::{ErrorKind, Model, ModelError, Reply, Request};
@@ -59,7 +60,9 @@ impl Context {
         let pieces = self.pieces(window).await;
         let read: Vec<String> = pieces.iter().flat_map(|piece| piece.read.iter().cloned()).collect();
         let system = system::text(&redact(&conversation.system), &self.agent, self.task.as_ref(), &pieces);
-        let history = History::of(conversation.messages, path_of_session(&self.session));
+        let mut messages = conversation.messages;
+        message::leave_unread(&mut messages, self.first_unread);
+        let history = History::of(messages, path_of_session(&self.session));
         let request = Request { system, ..request };
         let mut shorter = 0;
         loop {

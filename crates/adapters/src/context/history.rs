@@ -40,6 +40,7 @@ pub(super) struct History {
 impl History {
     /// Of the messages of a file, oldest first.
     pub(super) fn of(mut all: Vec<Message>, place: String) -> Self {
+        message::put_behind(&mut all);
         let through = all.iter().rev().find_map(|message| message.summary_through.clone());
         message::order_behind(&mut all, through.as_ref());
         all.iter_mut().for_each(head);

@@ -42,6 +42,8 @@ pub(crate) struct Context {
     /// Only what tells the labels of files that may go along, and the windows of models.
     known: Arc<State>,
     may_summarise: bool,
+    /// The first number of a message that came when the model was already to be asked.
+    first_unread: u32,
     windows: Windows,
     /// Tokens that a budget has reserved for what goes in.
     tokens_in_max: Option<u64>,
@@ -84,6 +86,7 @@ impl Context {
             line: delegation::line(state, session),
             known: Arc::new(known),
             may_summarise: found.is_none_or(|s| s.summaries < SUMMARIES_MAX),
+            first_unread: found.map_or(u32::MAX, |s| s.first_unread()),
             windows,
             tokens_in_max: None,
         }

@@ -74,6 +74,7 @@ pub(super) fn request(
         calls: Vec::new(),
         call: None,
         summary_through: None,
+        read_through: None,
         envelope: None,
         label: Default::default(),
     };

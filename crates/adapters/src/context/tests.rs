@@ -322,7 +322,8 @@ async fn a_turn_that_was_summarised_often_enough_is_not_summarised_again() {
     };
     let opened = domain::event::Event::SessionOpened { head: Box::new(head) };
     stage.state.apply(domain::id::Time(0), &opened);
-    stage.state.sessions.values_mut().for_each(|session| session.summaries = SUMMARIES_MAX);
+    let session = stage.state.sessions.values_mut().next().unwrap();
+    (session.summaries, session.next_message) = (SUMMARIES_MAX, 61);
     let puppet = Puppet::answering(|_| Ok(says("yes")));
     assert!(matches!(stage.ask(&puppet, long(60)).await, Ok(Answered::Reply { .. })));
     assert_eq!(puppet.asked().len(), 1);

@@ -107,6 +107,7 @@ mod tests {
             calls: Vec::new(),
             call: None,
             summary_through: None,
+            read_through: None,
             envelope: None,
         };
         let event = Event::MessageAdded { session: session(), message, asker: None, in_file: false };

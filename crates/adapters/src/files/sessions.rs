@@ -289,7 +289,12 @@ impl Desk {
         if spoken.calls.is_empty() {
             // A summary is for the model to read and says nothing to the agent.
             let said = after.iter().any(|m| m.summary_through.is_none());
-            return if !said { Tail::Answered } else { Tail::Unanswered };
+            let is_late = |m: &MessageItem| {
+                let read = spoken.read_through.as_ref().zip(m.id.as_ref());
+                m.speaker == Speaker::User && read.is_some_and(|(through, id)| number(id) > number(through))
+            };
+            let is_answered = !said && !items[..last_spoken].iter().any(is_late);
+            return if is_answered { Tail::Answered } else { Tail::Unanswered };
         }
         let has_result = |call: &domain::id::CallId| after.iter().any(|m| m.call.as_ref() == Some(call));
         if spoken.calls.iter().all(|call| has_result(&call.id)) {
@@ -332,6 +337,7 @@ impl Desk {
             calls: item.calls.iter().enumerate().map(|(index, raw)| self.read_call(raw, index)).collect(),
             call: item.call.clone(),
             summary_through: item.summary_through.clone(),
+            read_through: item.read_through.clone(),
             envelope: item.envelope.clone(),
             label: item.label.clone(),
         }

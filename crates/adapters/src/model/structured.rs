@@ -86,6 +86,7 @@ fn said(speaker: Speaker, content: String) -> Message {
         calls: Vec::new(),
         call: None,
         summary_through: None,
+        read_through: None,
         envelope: None,
     }
 }

@@ -9,8 +9,6 @@ use domain::session::{Message, Speaker};
 const NO_RESULT: &str = "(there is no result)";
 /// Said where nothing was.
 const NOTHING: &str = "(nothing was said)";
-/// Said before words that the last answer did not know of.
-const MEANWHILE: &str = "(said while you were answering)";
 
 /// One step of a conversation.
 #[derive(Debug, PartialEq, Eq)]
@@ -63,35 +61,9 @@ pub(super) fn of(messages: &[Message]) -> Vec<Turn<'_>> {
         turns.insert(0, Turn::User(NOTHING.to_owned()));
     }
     if matches!(turns.last(), Some(Turn::Model { .. })) {
-        let meanwhile = meanwhile(&turns);
-        turns.push(Turn::User(meanwhile));
+        turns.push(Turn::User(NOTHING.to_owned()));
     }
     turns
-}
-
-/// What to say to a model that is asked although it spoke last. That happens when somebody spoke while it was answering:
-/// a session has those words before the answer, which had not seen them, so they are said once more.
-fn meanwhile(turns: &[Turn<'_>]) -> String {
-    let before = &turns[..turns.len().saturating_sub(1)];
-    let mut said: Vec<&str> = before
-        .iter()
-        .rev()
-        .map_while(|turn| match turn {
-            Turn::User(text) => Some(text.as_str()),
-            Turn::Model { .. } | Turn::Results(_) => None,
-        })
-        .collect();
-    let after_results = matches!(before.iter().rev().nth(said.len()), Some(Turn::Results(_)));
-    // The oldest is what the answer was about, unless that was the results.
-    if said.len() > 1 && !after_results {
-        said.pop();
-    }
-    said.retain(|text| *text != NOTHING);
-    if said.is_empty() {
-        return NOTHING.to_owned();
-    }
-    said.reverse();
-    format!("{MEANWHILE}\n{}", said.join("\n\n"))
 }
 
 /// One answer and all that came before the next one.
@@ -200,20 +172,9 @@ mod tests {
             "results a=one,b=two",
             "user hurry",
             "model done ",
-            "user (said while you were answering)\nhurry",
+            "user (nothing was said)",
         ];
         assert_eq!(shown(&talk), expected);
-    }
-
-    #[test]
-    fn words_that_came_in_during_an_answer_are_said_behind_it() {
-        let user = |text: &str| message(Speaker::User, text);
-        let last = |talk: &[Message]| shown(talk).pop().unwrap_or_default();
-        let talk = [user("go"), user("also this"), user("and that"), asks("done", &[])];
-        assert_eq!(last(&talk), "user (said while you were answering)\nalso this\n\nand that");
-        assert_eq!(last(&[user("go"), asks("done", &[]), user("more")]), "user more");
-        assert_eq!(last(&[user("go"), asks("done", &[])]), "user (said while you were answering)\ngo");
-        assert_eq!(last(&[asks("done", &[])]), "user (nothing was said)");
     }
 
     #[test]

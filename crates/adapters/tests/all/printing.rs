@@ -100,6 +100,7 @@ fn message(number: u32, speaker: Speaker, content: &str) -> Message {
         calls: Vec::new(),
         call: None,
         summary_through: None,
+        read_through: None,
         envelope: None,
         label: Default::default(),
     }

@@ -44,6 +44,7 @@ fn replied(number: u32) -> Event {
         calls: Vec::new(),
         call: None,
         summary_through: None,
+        read_through: None,
         envelope: None,
         label: Default::default(),
     };

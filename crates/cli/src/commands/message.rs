@@ -405,6 +405,7 @@ fn item(message: Message) -> MessageItem {
         calls: message.calls.into_iter().map(raw).collect(),
         call: message.call,
         summary_through: None,
+        read_through: None,
         envelope: message.envelope,
         line: 0,
         span: 0..0,

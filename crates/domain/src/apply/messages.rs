@@ -39,6 +39,16 @@ impl Session {
         self.stage == Stage::Resting && !self.unread
     }
 
+    /// The first number of a message that its model is not asked with now.
+    pub fn first_unread(&self) -> u32 {
+        match (self.unread, self.unread_from) {
+            (false, _) => self.next_message,
+            // It was asked by a version that did not note it.
+            (true, 0) => u32::MAX,
+            (true, from) => from,
+        }
+    }
+
     /// Agents that told it something which its model has not answered, and want no answer.
     pub(crate) fn not_read(&self) -> impl Iterator<Item = &AgentId> {
         self.unheard.union(&self.hearing)
@@ -54,8 +64,16 @@ impl Session {
         self.asked_as.get(request).copied().unwrap_or_default().answer()
     }
 
+    /// The model is asked with all that was said by now, for the first time or once more in the same turn.
+    pub(super) fn read_all(&mut self) {
+        (self.unread, self.unread_from, self.urgency) = (false, 0, Urgency::default());
+        self.hearing.append(&mut self.unheard);
+        self.requests.values_mut().for_each(|turn| *turn = self.turns_total.min(*turn));
+    }
+
     /// What was not read will not be.
     pub(super) fn forget_unheard(&mut self) {
+        self.unread_from = 0;
         self.unheard.clear();
         self.hearing.clear();
     }
@@ -78,6 +96,9 @@ impl State {
             let has_rest = session.rests();
             session.urgency =
                 if session.unread { session.urgency.max(urgency(message)) } else { urgency(message) };
+            if !session.unread && matches!(session.stage, Stage::Thinking { .. }) {
+                session.unread_from = number_in(message.id.as_str());
+            }
             session.unread = true;
             session.unheard.extend(notified_by(message));
             match cause {

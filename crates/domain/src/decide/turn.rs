@@ -406,7 +406,10 @@ pub(super) fn replied(
         }
         label.join(&of);
     }
-    let message = Message { speaker: Speaker::Assistant, calls, ..said(at, "", text.to_owned(), label) };
+    let is_late = session.unread && session.unread_from > 0;
+    let read_through = is_late.then(|| MessageId::new(format!("m-{:04}", session.unread_from - 1)));
+    let answer = said(at, "", text.to_owned(), label);
+    let message = Message { speaker: Speaker::Assistant, calls, read_through, ..answer };
     let (Usage { tokens_in, tokens_out, .. }, spent) = (usage, Some(bill(state, id, model, usage)));
     Ok(vec![Event::Replied { session: id.clone(), message, tokens_in, tokens_out, spent }])
 }

@@ -132,7 +132,7 @@ impl Book {
                     self.calls.remove(&key);
                     self.told.entry(session.clone()).or_default().push(message.clone());
                 }
-                Event::TurnBegun { session, .. } => self.reads(session),
+                Event::TurnBegun { session, .. } | Event::TurnRetried { session, .. } => self.reads(session),
                 _ => {}
             }
         }
@@ -159,6 +159,7 @@ impl Book {
     fn reads(&mut self, session: &SessionId) {
         let Some(told) = self.told.get(session) else { return };
         let mut shown = told.clone();
+        message::put_behind(&mut shown);
         message::order(&mut shown);
         let place: BTreeMap<_, _> = told.iter().enumerate().map(|(at, m)| (m.id.as_str(), at)).collect();
         assert_eq!(shown.len(), place.len(), "nothing is shown twice");

@@ -24,6 +24,7 @@ mod parking;
 mod plans;
 mod questions;
 mod queues;
+mod reading;
 mod recovering;
 mod reload;
 mod requests;

@@ -407,6 +407,7 @@ fn letter(number: usize, priority: Urgency) -> Message {
         calls: Vec::new(),
         call: None,
         summary_through: None,
+        read_through: None,
         envelope: Some(Box::new(Envelope { priority, ..Envelope::default() })),
         label: Default::default(),
     }

@@ -535,6 +535,7 @@ fn message(speaker: Speaker, from: &str, content: &str) -> Message {
         calls: Vec::new(),
         call: None,
         summary_through: None,
+        read_through: None,
         envelope: None,
         label: Default::default(),
     }
@@ -685,7 +686,7 @@ fn replies() -> Vec<Event> {
     let bill =
         |cost| Bill { model: "sonnet".to_owned(), cache_read: 80, cache_write: 20, reasoning: 7, cost };
     let plain = Bill { cache_read: 0, cache_write: 0, reasoning: 0, ..bill(Some(0)) };
-    [
+    let mut all = [
         (Vec::new(), None),
         (calls, None),
         (Vec::new(), Some(bill(Some(1_234)))),
@@ -701,7 +702,16 @@ fn replies() -> Vec<Event> {
         tokens_out: 34,
         spent,
     })
-    .into()
+    .to_vec();
+    let read_through = Some(MessageId::new("m-0001"));
+    all.push(Event::Replied {
+        session: session(),
+        message: Message { read_through, ..message(Speaker::Assistant, "", "I look") },
+        tokens_in: 120,
+        tokens_out: 34,
+        spent: None,
+    });
+    all
 }
 
 fn clearances() -> Vec<Event> {

@@ -76,6 +76,9 @@ pub(super) fn print_at(m: &Message, dash: usize) -> String {
     if let Some(through) = &m.summary_through {
         put(key, "summary_through", &scalar::print(through.as_str(), key));
     }
+    if let Some(through) = &m.read_through {
+        put(key, "read_through", &scalar::print(through.as_str(), key));
+    }
     put(key, "timestamp", &format!(" '{}'", time::print(m.at)));
     out
 }
@@ -152,6 +155,9 @@ pub(super) fn print_flow(m: &Message) -> String {
     }
     if let Some(through) = &m.summary_through {
         object["summary_through"] = through.as_str().into();
+    }
+    if let Some(through) = &m.read_through {
+        object["read_through"] = through.as_str().into();
     }
     object["timestamp"] = time::print(m.at).into();
     object.to_string()

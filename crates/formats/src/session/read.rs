@@ -63,6 +63,7 @@ fn item(node: &Node) -> Option<MessageItem> {
         calls: calls.iter().map(call).collect::<Option<Vec<_>>>()?,
         call: node.get_text("tool_call_id").map(CallId::new),
         summary_through: node.get_text("summary_through").map(MessageId::new),
+        read_through: node.get_text("read_through").map(MessageId::new),
         envelope: envelope(node),
         line: node.line,
         span: node.span.clone(),

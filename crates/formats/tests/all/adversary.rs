@@ -81,6 +81,7 @@ fn a_session_of_ten_thousand_messages_is_read_and_appended_to() {
         calls: Vec::new(),
         call: None,
         summary_through: None,
+        read_through: None,
         envelope: None,
         label: Default::default(),
     };

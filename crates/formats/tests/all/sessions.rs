@@ -37,6 +37,7 @@ fn say(id: usize, content: &str) -> Message {
         calls: Vec::new(),
         call: None,
         summary_through: None,
+        read_through: None,
         envelope: None,
         label: Default::default(),
     }
@@ -69,6 +70,7 @@ fn expected(m: &Message) -> MessageItem {
         calls: m.calls.iter().map(call).collect(),
         call: m.call.clone(),
         summary_through: m.summary_through.clone(),
+        read_through: m.read_through.clone(),
         envelope: m.envelope.clone(),
         line: 0,
         span: 0..0,
@@ -338,6 +340,7 @@ fn any_message() -> impl Strategy<Value = Message> {
             calls,
             call: call.map(CallId::new),
             summary_through: (at % 7 == 0).then(|| MessageId::new("m-0001")),
+            read_through: (at % 5 == 0).then(|| MessageId::new("m-0002")),
             envelope: (at % 3 == 0).then(|| Box::new(envelope(at, &text))),
             label: Default::default(),
         })

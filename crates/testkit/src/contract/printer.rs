@@ -34,6 +34,7 @@ fn said(number: u32) -> Event {
         calls: Vec::new(),
         call: None,
         summary_through: None,
+        read_through: None,
         envelope: None,
         label: Default::default(),
     };

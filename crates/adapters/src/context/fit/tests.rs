@@ -20,6 +20,7 @@ fn message(number: usize, speaker: Speaker, content: String) -> Message {
         calls: Vec::new(),
         call: None,
         summary_through: None,
+        read_through: None,
         envelope: None,
         label: Default::default(),
     }
@@ -69,7 +70,13 @@ fn talk(steps: &[Step]) -> Vec<Message> {
         let number = all.len() + 1;
         match step {
             Step::Said(size) => all.push(message(number, Speaker::User, "u".repeat(*size))),
-            Step::Spoke(size) => all.push(message(number, Speaker::Assistant, "a".repeat(*size))),
+            Step::Spoke(size) => {
+                // Of some answers, what was said right before them came while they were made.
+                let is_late = size.is_multiple_of(3) && number > 2;
+                let read_through = is_late.then(|| MessageId::new(format!("m-{:04}", number - 2)));
+                let spoke = message(number, Speaker::Assistant, "a".repeat(*size));
+                all.push(Message { read_through, ..spoke });
+            }
             Step::Orphan(size) => all.push(result(number, "nobody", "o".repeat(*size))),
             Step::Asked { results, missing, said_between } => {
                 let ids: Vec<String> = (0..results.len()).map(|n| format!("c-{number}-{n}")).collect();
@@ -186,6 +193,26 @@ proptest! {
         for message in all.iter().filter(|m| m.summary_through.is_none()) {
             let (short, whole) = (summarised_ids.contains(&message.id), sent.contains(&message.id));
             prop_assert!(short != whole, "{} is in the summary: {short}, sent: {whole}", message.id);
+        }
+    }
+
+    /// What came during an answer stands behind it, once, and before the next answer.
+    #[test]
+    fn what_came_during_an_answer_is_sent_behind_it(steps in steps(), room in 50u64..60_000) {
+        let all = talk(&steps);
+        let Plan::Send(sent) = plan(&History::of(all.clone(), PLACE.to_owned()), room, false) else { panic!() };
+        let places = |id: &MessageId| -> Vec<usize> {
+            sent.iter().enumerate().filter(|(_, m)| m.id == *id && m.speaker != Speaker::System).map(|(at, _)| at).collect()
+        };
+        for (at, answer) in all.iter().enumerate().filter(|(_, m)| m.read_through.is_some()) {
+            let late = &all[at - 1];
+            let (answers, lates) = (places(&answer.id), places(&late.id));
+            if late.speaker == Speaker::User && let ([own], [behind]) = (&answers[..], &lates[..]) {
+                prop_assert!(behind > own, "{} stands before {}", late.id, answer.id);
+                let between = &sent[own + 1..*behind];
+                prop_assert!(between.iter().all(|m| m.speaker != Speaker::Assistant), "{} is too far", late.id);
+            }
+            prop_assert!(lates.len() <= 1, "{} is sent twice", late.id);
         }
     }
 
