@@ -173,15 +173,17 @@ fn follow(state: &State, at: Time, input: &Input) -> Result<Vec<Event>, Refused>
 pub const STEPS_MAX: usize = 10_000;
 
 /// Decides and applies `input` and all that follows from it, and gives every event with its place to `record`.
-/// This is the whole of the domain's part in a cycle, for the engine, tests and benchmarks alike.
+/// Says how many of them the input made itself; those come first. This is the whole of the domain's part in a cycle, for the
+/// engine, tests and benchmarks alike.
 pub fn play(
     state: &mut State,
     at: Time,
     input: &Input,
     proceed: bool,
     record: &mut dyn FnMut(&State, Event),
-) -> Result<(), Refused> {
+) -> Result<usize, Refused> {
     let mut events = decide(state, at, input)?;
+    let own = events.len();
     for _ in 0..STEPS_MAX {
         for event in events.drain(..) {
             state.apply(at, &event);
@@ -192,22 +194,22 @@ pub fn play(
                 state.apply(at, &event);
                 record(state, event);
             }
-            return Ok(());
+            return Ok(own);
         }
         if state.is_settled() {
-            return Ok(());
+            return Ok(own);
         }
         events = decide(state, at, &Input::Proceed)?;
         debug_assert!(!events.is_empty(), "a state that is not settled has a next step");
         if events.is_empty() {
-            return Ok(());
+            return Ok(own);
         }
     }
     for event in events {
         state.apply(at, &event);
         record(state, event);
     }
-    Ok(())
+    Ok(own)
 }
 
 /// The next step that needs nothing from outside: first what others wait for, then what is under way, then what can begin.

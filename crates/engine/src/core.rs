@@ -1,6 +1,7 @@
 //! One cycle: decide, record, apply, commit, and only then hand out effects. Synchronous and without a clock,
 //! so that simulation drives the very same code.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use domain::effect::Effect;
@@ -39,8 +40,8 @@ pub struct Cycle {
     pub recorded: Arc<[Recorded]>,
     /// What to carry out.
     pub effects: Vec<Effect>,
-    /// For each input, whether it was accepted.
-    pub answers: Vec<Result<(), Refused>>,
+    /// For each input, the place among them of what it made itself, or why it was not accepted.
+    pub answers: Vec<Result<Range<usize>, Refused>>,
 }
 
 /// The engine does not go on.
@@ -119,9 +120,10 @@ impl Engine {
         }
         for input in inputs {
             self.live |= *input == Input::Started;
-            answers.push(play(&mut self.state, at, input, self.live, &mut |state, event| {
-                batch.take(state, at, event)
-            }));
+            let first = batch.recorded.len();
+            let played =
+                play(&mut self.state, at, input, self.live, &mut |state, event| batch.take(state, at, event));
+            answers.push(played.map(|own| first..first + own));
         }
         if inputs.is_empty() && self.has_more() {
             _ = play(&mut self.state, at, &Input::Proceed, true, &mut |state, event| {

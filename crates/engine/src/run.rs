@@ -1,5 +1,6 @@
 //! The loop around the cycle: one thread owns the engine; everybody else has a handle.
 
+use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -49,8 +50,27 @@ pub struct Pulse {
     pub parked: usize,
 }
 
+/// An input that was decided and is durable.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Taken {
+    /// The last event of its cycle.
+    pub seq: Seq,
+    recorded: Arc<[Recorded]>,
+    own: Range<usize>,
+}
+
+impl Taken {
+    /// What this input made, without what followed from it, and nothing that another one made.
+    pub fn events(&self) -> impl Iterator<Item = &Event> {
+        self.recorded.get(self.own.clone()).into_iter().flatten().map(|recorded| &recorded.event)
+    }
+}
+
+/// Who waits for an input to be decided.
+type Reply = oneshot::Sender<Result<Taken, Refused>>;
+
 enum Command {
-    Input(Input, Option<oneshot::Sender<Result<Seq, Refused>>>),
+    Input(Input, Option<Reply>),
     Look(Box<dyn FnOnce(&State) + Send>),
     Stop,
     Abandon,
@@ -71,7 +91,7 @@ pub struct Handle {
 
 impl Handle {
     /// Gives an input and waits until it is decided and durable.
-    pub async fn submit(&self, input: Input) -> Result<Result<Seq, Refused>, Closed> {
+    pub async fn submit(&self, input: Input) -> Result<Result<Taken, Refused>, Closed> {
         let (sender, receiver) = oneshot::channel();
         self.commands.send(Command::Input(input, Some(sender))).await.map_err(|_| Closed)?;
         receiver.await.map_err(|_| Closed)
@@ -207,11 +227,7 @@ impl Loop {
         }
     }
 
-    fn cycle(
-        &mut self,
-        inputs: &[Input],
-        waiting: Vec<Option<oneshot::Sender<Result<Seq, Refused>>>>,
-    ) -> Result<(), Stopped> {
+    fn cycle(&mut self, inputs: &[Input], waiting: Vec<Option<Reply>>) -> Result<(), Stopped> {
         let cycle = self.engine.cycle(self.parts.clock.now(), inputs)?;
         let seq = self.engine.state().seq;
         let approvals = self.approvals_after(&cycle.recorded);
@@ -222,7 +238,7 @@ impl Loop {
                     _ = self.events.send(recorded.clone());
                 }
             }
-            self.parts.printer.print(cycle.recorded);
+            self.parts.printer.print(cycle.recorded.clone());
         }
         for effect in cycle.effects {
             self.parts.hands.perform(self.engine.state(), effect);
@@ -233,7 +249,8 @@ impl Loop {
         self.pulse.send_if_modified(|last| std::mem::replace(last, pulse) != pulse);
         for (reply, answer) in waiting.into_iter().zip(cycle.answers) {
             if let Some(reply) = reply {
-                _ = reply.send(answer.map(|()| seq));
+                let recorded = cycle.recorded.clone();
+                _ = reply.send(answer.map(|own| Taken { seq, recorded, own }));
             }
         }
         self.engine.set_printed(self.parts.printer.printed())?;

@@ -10,9 +10,8 @@ use domain::approval::Answer;
 use domain::event::Event;
 use domain::id::{AgentId, ApprovalId, SessionId, TaskId};
 use domain::input::Input;
-use domain::redact::redact;
 use domain::state::{Stage, State, Step};
-use engine::Handle;
+use engine::{Handle, Taken};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::{Semaphore, watch};
@@ -236,15 +235,16 @@ async fn answer(handle: &Handle, request: Request, closed: &mut Closed) -> Respo
         Request::Say { session, agent, text, urgency, by } => {
             let session = session.map(SessionId::new);
             let agent = AgentId::new(agent);
-            say(handle, Input::MessageWritten { session, agent, text, urgency, by, in_file: false }).await
+            let input = Input::MessageWritten { session, agent, text, urgency, by, in_file: false };
+            tell(handle, input, Made::of).await
         }
-        Request::Add { task, by } => add(handle, task, by).await,
+        Request::Add { task, by } => tell(handle, Input::TaskWanted { spec: task, by }, Made::of).await,
         Request::Mark { task, mark, why, by } => {
             submit(handle, Input::TaskMarked { task: TaskId::new(task), mark, why, by }).await
         }
         Request::Cancel { what, by } => submit(handle, Input::CancelWanted { what, by }).await,
         Request::CancelRun { run, by } => submit(handle, Input::CancelRunWanted { run, by }).await,
-        Request::Spawn { order, by } => spawn(handle, order, by).await,
+        Request::Spawn { order, by } => tell(handle, Input::SpawnWanted { order, by }, Made::of).await,
         Request::Terminate { agent, reason, by } => {
             submit(handle, Input::TerminateWanted { agent: AgentId::new(agent), reason, by }).await
         }
@@ -306,50 +306,51 @@ fn view(state: &State, task: &domain::state::Task) -> TaskView {
 }
 
 async fn submit(handle: &Handle, input: Input) -> Response {
+    tell(handle, input, |_| Made::default()).await
+}
+
+/// Gives an input, and tells what it made.
+async fn tell(handle: &Handle, input: Input, made: impl FnOnce(&Taken) -> Made) -> Response {
     match handle.submit(input).await {
-        Ok(Ok(seq)) => Response::Done { seq: seq.0, task: None, agent: None, sessions: Vec::new() },
+        Ok(Ok(taken)) => {
+            let Made { task, agent, sessions } = made(&taken);
+            Response::Done {
+                seq: taken.seq.0,
+                task: task.map(|id| id.to_string()),
+                agent: agent.map(|id| id.to_string()),
+                sessions: sessions.iter().map(ToString::to_string).collect(),
+            }
+        }
         Ok(Err(refused)) => Response::Refused { reason: refused.to_string() },
         Err(closed) => Response::Refused { reason: closed.to_string() },
     }
 }
 
-/// Speaks to somebody, and says in which conversations that was.
-async fn say(handle: &Handle, input: Input) -> Response {
-    let mut events = handle.listen();
-    let said = match &input {
-        // As it is taken in.
-        Input::MessageWritten { text, by, .. } => (redact(text).into_owned(), format!("person:{by}")),
-        _ => return Response::Bad { reason: "nothing is said".to_owned() },
-    };
-    let response = submit(handle, input).await;
-    let Response::Done { seq, task, agent, .. } = response else { return response };
-    let mut sessions = Vec::new();
-    while let Ok(recorded) = events.try_recv() {
-        if let Event::MessageAdded { session, message, .. } = recorded.event
-            && message.from == said.1
-            && message.content == said.0
-        {
-            sessions.push(session.to_string());
-        }
-    }
-    Response::Done { seq, task, agent, sessions }
+/// What an input made that whoever gave it has to know.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Made {
+    /// A task.
+    pub task: Option<TaskId>,
+    /// An agent.
+    pub agent: Option<AgentId>,
+    /// The conversations in which somebody was spoken to.
+    pub sessions: Vec<SessionId>,
 }
 
-async fn add(handle: &Handle, task: Box<domain::task::Spec>, by: String) -> Response {
-    let mut events = handle.listen();
-    let (title, file) = (task.title.clone(), task.file.clone());
-    let response = submit(handle, Input::TaskWanted { spec: task, by }).await;
-    let Response::Done { seq, .. } = response else { return response };
-    let mut added: Option<TaskId> = None;
-    while let Ok(recorded) = events.try_recv() {
-        if let Event::TaskAdded { spec, .. } = recorded.event
-            && spec.title == title
-            && spec.file == file
-        {
-            added = Some(spec.id);
+impl Made {
+    /// As its own events tell it: others may want the same in the same moment.
+    pub fn of(taken: &Taken) -> Self {
+        let mut made = Self::default();
+        for event in taken.events() {
+            match event {
+                Event::TaskAdded { spec, .. } => made.task = Some(spec.id.clone()),
+                Event::AgentSpawned { spec, .. } => made.agent = Some(spec.id.clone()),
+                Event::MessageAdded { session, .. } => made.sessions.push(session.clone()),
+                _ => {}
+            }
         }
+        made
     }
-    Response::Done { seq, task: added.map(|id| id.to_string()), agent: None, sessions: Vec::new() }
 }
 
 /// Who waits for what, and who has which lock.
@@ -386,23 +387,6 @@ pub fn waits(state: &State) -> Waits {
         sessions: open.filter_map(talk).collect(),
         locks: held.collect(),
     }
-}
-
-async fn spawn(handle: &Handle, order: Box<domain::spawn::Order>, by: String) -> Response {
-    let mut events = handle.listen();
-    let response = submit(handle, Input::SpawnWanted { order: order.clone(), by: by.clone() }).await;
-    let Response::Done { seq, task, .. } = response else { return response };
-    let origin = domain::spawn::Origin::Person(by);
-    let mut made = None;
-    while let Ok(recorded) = events.try_recv() {
-        if let Event::AgentSpawned { spec, .. } = recorded.event
-            && spec.role == order.role
-            && spec.spawned_by.as_ref() == Some(&origin)
-        {
-            made = Some(spec.id.to_string());
-        }
-    }
-    Response::Done { seq, task, agent: made, sessions: Vec::new() }
 }
 
 /// Of so many tasks it is told why they do not go on.

@@ -5,7 +5,6 @@ use std::path::Path;
 
 use adapters::lock::HomeLock;
 use domain::approval::Answer;
-use domain::event::Event;
 use domain::id::{AgentId, ApprovalId, SessionId, TaskId};
 use domain::input::Input;
 use domain::message::Urgency;
@@ -15,6 +14,7 @@ use formats::did_you_mean;
 use serde_json::{Value, json};
 use web::api::{Request, Response};
 use web::client::ClientError;
+use web::server::Made;
 
 use crate::args::{AgentCommand, TaskCommand};
 use crate::failure::{Exit, fail};
@@ -276,7 +276,6 @@ pub fn add_task(home: &Path, add: TaskCommand, out: &Out) -> anyhow::Result<Exit
 }
 
 /// What came of a mark.
-#[derive(Default)]
 pub(super) struct Left {
     /// The id of a task or an agent that was added; empty if none was.
     id: String,
@@ -321,21 +320,16 @@ fn alone(home: &Path, lock: HomeLock, input: Input, help: &str) -> anyhow::Resul
             running.close().await?;
             return Err(held);
         }
-        let mut events = running.handle.listen();
         let answer = running.handle.submit(input).await;
-        let mut left = Left::default();
-        while let Ok(recorded) = events.try_recv() {
-            match recorded.event {
-                Event::TaskAdded { spec, .. } => left.id = spec.id.to_string(),
-                Event::AgentSpawned { spec, .. } => left.id = spec.id.to_string(),
-                Event::MessageAdded { session, .. } => left.sessions.push(session.to_string()),
-                _ => {}
-            }
-        }
         // If it could not be taken, whoever ends it knows why.
         running.close().await?;
         match answer? {
-            Ok(_) => Ok(left),
+            Ok(taken) => {
+                let Made { task, agent, sessions } = Made::of(&taken);
+                let id = task.map(|id| id.to_string()).or(agent.map(|id| id.to_string()));
+                let sessions = sessions.iter().map(ToString::to_string).collect();
+                Ok(Left { id: id.unwrap_or_default(), sessions })
+            }
             Err(refused) => Err(fail(Exit::Failed, refused.to_string(), help)),
         }
     })

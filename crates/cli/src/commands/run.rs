@@ -3,7 +3,6 @@
 use std::path::Path;
 
 use adapters::lock::HomeLock;
-use domain::event::Event;
 use domain::id::{AgentId, TaskId};
 use domain::input::Input;
 use domain::label::Label;
@@ -13,6 +12,7 @@ use engine::Handle;
 use serde_json::{Value, json};
 use web::api::{Request, Response};
 use web::client::ClientError;
+use web::server::Made;
 
 use super::pump;
 use super::story::Story;
@@ -109,21 +109,9 @@ fn near(home: &Path, spec: &Spec) -> String {
 }
 
 async fn add(handle: &Handle, spec: Box<Spec>, help: String) -> anyhow::Result<TaskId> {
-    let (title, file) = (spec.title.clone(), spec.file.clone());
-    let mut events = handle.listen();
     let added = handle.submit(Input::TaskWanted { spec, by: person() }).await?;
-    if let Err(refused) = added {
-        return Err(fail(Exit::Failed, refused.to_string(), help));
-    }
-    while let Ok(recorded) = events.try_recv() {
-        // Others may add tasks in the same moment.
-        if let Event::TaskAdded { spec, in_file: false, .. } = recorded.event
-            && (&spec.title, &spec.file) == (&title, &file)
-        {
-            return Ok(spec.id);
-        }
-    }
-    Err(anyhow::anyhow!("the request was taken, and what it became is in {file}"))
+    let taken = added.map_err(|refused| fail(Exit::Failed, refused.to_string(), help))?;
+    Made::of(&taken).task.ok_or_else(|| anyhow::anyhow!("the request was taken and became no task"))
 }
 
 /// The daemon does the work; this gives it the request and waits for the answer. Gives back what is still wanted if the

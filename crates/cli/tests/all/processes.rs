@@ -7,7 +7,7 @@ use std::process::Command;
 use domain::task::Mark;
 use rustix::process::Signal;
 
-use crate::team::{Team, until_so};
+use crate::team::{Process, Team, until_so};
 
 const TASKS: &str = "tasks/requests.task.md";
 const JOURNAL: &str = ".synod/journal.db";
@@ -80,6 +80,52 @@ fn every_command_works_with_and_without_a_daemon() {
         up.map(super::team::Process::stop);
         team.is_in_order();
     }
+}
+
+#[test]
+fn everybody_who_asks_the_same_at_once_is_told_of_their_own() {
+    let team = Team::scripted(SCRIPT);
+    for agent in ["worker-2", "worker-3"] {
+        let text = team.read("agents/worker-1.agent.yaml").replace("worker-1", agent);
+        team.write(&format!("agents/{agent}.agent.yaml"), text);
+    }
+    let up = team.up();
+    let at_once = |args: &dyn Fn(usize) -> Vec<String>| -> Vec<String> {
+        let all: Vec<Process> =
+            (0..10).map(|n| team.start(&args(n).iter().map(String::as_str).collect::<Vec<_>>())).collect();
+        let mut said: Vec<String> = all.into_iter().map(|one| one.wait().stdout).collect();
+        said.sort();
+        said
+    };
+    let words = |all: &[&str]| all.iter().map(|word| (*word).to_owned()).collect::<Vec<String>>();
+    let worker = |n: usize| format!("worker-{}", n % 3 + 1);
+
+    let added = at_once(&|_| words(&["task", "add", "The same"]));
+    let ids: Vec<String> = (1..=10).map(|n| format!("task-{n:03} is added\n")).collect();
+    assert_eq!(added, ids);
+
+    let mut made = at_once(&|n| words(&["agent", "spawn", "executor", "--name", &format!("n{n}")]));
+    made.dedup();
+    assert_eq!(made.len(), 10, "{made:?}");
+    for said in &made {
+        let id = said.split(' ').next().unwrap();
+        assert!(team.at(&format!("agents/{id}.agent.yaml")).exists(), "{said}");
+    }
+
+    for said in at_once(&|n| words(&["message", "send", &worker(n), "The same words", "--json"])) {
+        let sent: serde_json::Value = serde_json::from_str(&said).unwrap();
+        let sessions = sent["sessions"].as_array().unwrap();
+        assert_eq!(sessions.len(), 1, "{said}");
+        assert!(sessions[0].as_str().unwrap().starts_with(sent["sent"].as_str().unwrap()), "{said}");
+    }
+
+    let mut answered: Vec<String> = at_once(&|n| words(&["run", "The same again", "--to", &worker(n)]))
+        .iter()
+        .map(|said| said.trim_start().split(' ').next().unwrap().to_owned())
+        .collect();
+    answered.sort();
+    assert_eq!(answered, (11..=20).map(|n| format!("task-{n:03}")).collect::<Vec<_>>());
+    up.stop();
 }
 
 #[test]

@@ -4,9 +4,10 @@ use std::sync::mpsc;
 use std::thread::JoinHandle;
 
 use domain::effect::Effect;
+use domain::event::Event;
 use domain::id::{Seq, TaskId};
 use domain::input::Input;
-use engine::{Closed, Engine, Handle, INPUTS_MAX, Stopped, spawn};
+use engine::{Closed, Engine, Handle, INPUTS_MAX, Stopped, Taken, spawn};
 use ports::inputs::{Inputs as _, NotTaken};
 use ports::journal::Journal as _;
 use testkit::journal::{Disk, Fault};
@@ -38,7 +39,7 @@ impl Stage {
     }
 
     async fn give(&self, input: Input) -> Seq {
-        self.handle.submit(input).await.unwrap().unwrap()
+        self.handle.submit(input).await.unwrap().unwrap().seq
     }
 
     /// The last effect that was let go.
@@ -223,6 +224,33 @@ async fn listeners_hear_what_is_kept_and_the_pulse_says_where_the_loop_stands() 
     let pulse = *stage.handle.pulse().borrow();
     assert_eq!((pulse.seq, pulse.idle, pulse.approvals), (seq, true, 0));
     stage.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn who_gives_an_input_is_told_what_that_one_made() {
+    let stage = Stage::opened().await;
+    let hold = stage.hold();
+    let refused = Input::TaskGone { task: TaskId::new("task-009") };
+    let appends = stage.disk.appends();
+    let submit = |input| stage.handle.submit(input);
+    let release = async { drop(hold) };
+    let (first, second, third, ()) =
+        tokio::join!(submit(wanted()), submit(refused), submit(wanted()), release);
+    assert_eq!(stage.disk.appends() - appends, 1, "they were decided in one batch");
+    let (first, third) = (first.unwrap().unwrap(), third.unwrap().unwrap());
+    assert_eq!(added(&first), ["task-001"]);
+    assert_eq!(second.unwrap().unwrap_err().to_string(), "there is no task task-009");
+    assert_eq!(added(&third), ["task-002"], "and not of what follows from it, such as that work begins");
+    stage.stop().await.unwrap();
+}
+
+/// The tasks that an input added, and all else that it made as the name of its event.
+fn added(taken: &Taken) -> Vec<String> {
+    let told = |event: &Event| match event {
+        Event::TaskAdded { spec, .. } => spec.id.to_string(),
+        other => other.kind().to_owned(),
+    };
+    taken.events().map(told).collect()
 }
 
 #[tokio::test]
