@@ -541,18 +541,25 @@ pub(crate) fn bind(session: &Session, properties: &mut BTreeMap<String, String>)
 }
 
 /// Those through whose hands the work of a conversation went, with the contexts that went along, as long as it is under
-/// way; nobody if none did. What was made for delegated work by `create_task` gets nothing along.
+/// way; nobody if none did. What was made for delegated work by `create_task` gets nothing along. Those who asked for the
+/// same beside the chain stand before it: nothing went along to them from anybody here, so each needs a grant of its own,
+/// whoever asked first.
 pub fn line(state: &State, id: &SessionId) -> Vec<Link> {
     let mut at = under_way(state, id).filter(|own| !own.contexts.is_empty());
     let Some(own) = at else { return Vec::new() };
+    let link = |agent: &AgentId, passed: Vec<Pass>| {
+        Link::new(agent, state.agents.get(agent).map(|agent| &agent.spec), passed)
+    };
     let mut links = Vec::new();
     for agent in own.chain.iter().rev() {
         let here = at.filter(|delegation| delegation.target == *agent);
         let passed = here.map(|delegation| delegation.contexts.clone()).unwrap_or_default();
-        let spec = state.agents.get(agent).map(|agent| &agent.spec);
-        links.push(Link::new(agent, spec, passed));
+        links.push(link(agent, passed));
         at = here.and_then(|delegation| under_way(state, &delegation.session));
     }
+    let bound = state.sessions.get(id).map(|session| above(state, session).all()).unwrap_or_default();
+    let beside = bound.iter().filter(|agent| !own.chain.contains(agent));
+    links.extend(beside.map(|agent| link(agent, Vec::new())));
     links.reverse();
     links
 }

@@ -1,15 +1,16 @@
 //! On whose behalf a conversation acts that no task of its own binds: who asks by a message hands on no more than by a
 //! delegation, and a conversation that serves somebody else is free of it.
 
+use domain::context::{Access, Acl, Denied, Grant, Granted, Grantee};
 use domain::delegation::Status;
 use domain::event::{Event, Finish};
-use domain::id::{AgentId, DelegationId, TaskId};
+use domain::id::{AgentId, DelegationId, TaskId, Time};
 use domain::message::Kind;
 use domain::task::Mark;
 use domain::tool::Act;
-use proptest::prelude::{ProptestConfig, Strategy, any, prop_assert, prop_oneof, proptest};
+use proptest::prelude::{ProptestConfig, Strategy, any, prop_assert, prop_assert_eq, prop_oneof, proptest};
 
-use crate::delegation::{able, delegate};
+use crate::delegation::{able, delegate, with_context};
 use crate::home::{Home, create, run, tell, update};
 
 const TEAM: [&str; 6] =
@@ -236,6 +237,67 @@ fn who_is_asked_by_several_has_what_all_of_them_have_and_the_depth_of_the_deepes
     }
 }
 
+/// Those of two chains, whom both ask by a message, and to whom that one hands on, and so on.
+const ASKED: [&str; 7] = [
+    "executor-001",
+    "executor-002",
+    "executor-003",
+    "executor-004",
+    "executor-005",
+    "executor-006",
+    "executor-007",
+];
+
+/// What the sixth and the seventh see of a context that went along to them, because the fifth was asked for the same by
+/// the second, to whom the first handed it, and the fourth, to whom the third did: in one order and in the other.
+fn seen_along(acl: &Acl, is_second_first: bool) -> [Result<Granted, Denied>; 2] {
+    let mut home = Home::with(
+        &ASKED,
+        |_| {},
+        |spec| {
+            able(spec);
+            spec.permissions.delegation.max_delegation_depth = 10;
+        },
+    );
+    for (first, second) in [(ASKED[0], ASKED[1]), (ASKED[2], ASKED[3])] {
+        home.task("is the disk fine?", first);
+        home.wants(first, &[delegate(second, "look")]);
+    }
+    let asks = if is_second_first { [ASKED[1], ASKED[3]] } else { [ASKED[3], ASKED[1]] };
+    for asks in asks {
+        home.wants(asks, &[tell(ASKED[4], "please look")]);
+    }
+    for pair in ASKED[4..].windows(2) {
+        home.wants(pair[0], &[with_context(pair[1], "plan")]);
+    }
+    [ASKED[5], ASKED[6]].map(|name| {
+        let session = &home.session_of(name).0;
+        acl.passed("plan", &domain::delegation::line(&home.state, session), Time(0))
+    })
+}
+
+fn granted(agent: &str, access: Access, redact: &[&str]) -> Grant {
+    let redact = redact.iter().map(|field| (*field).to_owned()).collect();
+    Grant { to: Grantee::Agent(AgentId::new(agent)), access, redact, expires: None }
+}
+
+#[test]
+fn a_context_goes_along_only_as_far_as_all_who_asked_for_the_work_see_it() {
+    let to = |names: &[&str]| Acl {
+        owner: None,
+        grants: names.iter().map(|name| granted(name, Access::Read, &[])).collect(),
+    };
+    let seen = || Ok(Granted { access: Access::Read, redact: Default::default() });
+    for order in [true, false] {
+        assert_eq!(seen_along(&to(&ASKED[..5]), order), [seen(), seen()]);
+        for without in ASKED[..5].iter().copied() {
+            let others: Vec<&str> = ASKED[..5].iter().copied().filter(|name| *name != without).collect();
+            let above = || Err(Denied::Above(AgentId::new(without)));
+            assert_eq!(seen_along(&to(&others), order), [above(), above()], "{without}");
+        }
+    }
+}
+
 /// What an agent does next.
 #[derive(Debug, Clone)]
 enum Deed {
@@ -263,6 +325,33 @@ fn is_running(event: &Event) -> bool {
 proptest! {
     // Each case is long.
     #![proptest_config(ProptestConfig::with_cases(96))]
+
+    /// Whatever is granted to whom: who asked first changes nothing, and nobody sees along with work what one of those who
+    /// asked for it does not.
+    #[test]
+    fn what_goes_along_does_not_depend_on_who_asked_first(
+        grants in proptest::collection::vec(
+            proptest::option::weighted(0.9, (any::<bool>(), proptest::sample::subsequence(vec!["a", "b", "c"], 0..=2))),
+            5,
+        ),
+    ) {
+        let access = |writes| if writes { Access::ReadWrite } else { Access::Read };
+        let named = ASKED.iter().zip(&grants);
+        let grants: Vec<Grant> = named
+            .filter_map(|(name, grant)| grant.as_ref().map(|(writes, redact)| granted(name, access(*writes), redact)))
+            .collect();
+        let acl = Acl { owner: None, grants };
+        let seen = seen_along(&acl, true);
+        // Who is named as the one that may not see it may be another.
+        prop_assert_eq!(seen.clone().map(Result::ok), seen_along(&acl, false).map(Result::ok));
+        for seen in seen.into_iter().flatten() {
+            prop_assert_eq!(acl.grants.len(), 5, "each one has a grant");
+            for grant in &acl.grants {
+                prop_assert!(seen.access <= grant.access);
+                prop_assert!(grant.redact.iter().all(|field| seen.redact.contains(field)));
+            }
+        }
+    }
 
     /// However work that a retriever handed on is delegated further, asked for by messages and made into tasks: nobody
     /// runs a command for it, since the retriever may not. Who then hears of a person only has its own rights back.

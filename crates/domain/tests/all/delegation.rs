@@ -612,7 +612,7 @@ fn gone_along(home: &Home, task: &str) -> Vec<String> {
     line.last().map(|link| link.passed.iter().map(|pass| pass.context.clone()).collect()).unwrap_or_default()
 }
 
-fn with_context(to: &str, context: &str) -> Act {
+pub fn with_context(to: &str, context: &str) -> Act {
     let pass = Pass { context: context.to_owned(), access: Access::Read, redact: Vec::new() };
     let (tag, task) = ("ops:check".to_owned(), "look".to_owned());
     Act::Delegate { to: AgentId::new(to), tag, task, deadline_ms: Some(9_000), contexts: vec![pass] }
