@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use domain::agent;
 use domain::budget::Held;
+use domain::context::{self, role_for_grants};
 use domain::delegation;
 use domain::effect::Effect;
 use domain::gate::{Asker, may_use};
@@ -135,12 +136,16 @@ impl LocalHands {
         let asker = Asker { spec: agent, role, approval_required: false, label: &label, above: &above };
         let names: Vec<&'static str> =
             tool::ALL.iter().filter(|f| may_use(&asker, f.name, f.needs).is_ok()).map(|f| f.name).collect();
+        // What its tool would not give it is not told to it either.
+        let now = state.agents.get(&agent.id).filter(|_| names.contains(&context::TOOL_GET));
+        let grants_role = now.and_then(|now| role_for_grants(&now.spec)).map(str::to_owned);
         let ask = Ask {
             inputs: self.inputs.clone(),
             files: self.files.clone(),
             models: self.models.models(&self.home, terms),
             tools: self.tools.clone(),
             context: Context::new(self.home.clone(), state, &session, agent, self.windows.clone())
+                .with_contexts(grants_role)
                 .within(reserved.map(|(tokens_in, _)| tokens_in)),
             conversation: self.files.unwritten(&session),
             review: state.sessions.get(&session).and_then(|s| review::of_session(state, s)).cloned(),
@@ -181,7 +186,7 @@ impl LocalHands {
         let tools = self.tools.clone();
         let limits = &state.terms_of(&session).limits;
         let (ms_max, output_bytes_max) = (limits.tool_ms_max, limits.output_bytes_max);
-        let role = domain::context::role_for_grants(agent).map(str::to_owned);
+        let role = role_for_grants(agent).map(str::to_owned);
         let line = delegation::line(state, &session);
         let agent = agent.id.clone();
         let files = self.files.clone();

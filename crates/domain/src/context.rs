@@ -13,6 +13,8 @@ use crate::id::{AgentId, Time};
 pub use hidden::{Hidden, REDACTED, Unmergeable, at, put_at};
 pub use passing::{Link, Pass};
 
+/// The tool by which an agent reads one.
+pub const TOOL_GET: &str = "context_get";
 /// The longest name of a context.
 const NAME_BYTES_MAX: usize = 63;
 

@@ -118,14 +118,16 @@ impl Context {
     async fn pieces(&self, window: u64) -> Vec<Piece> {
         let bytes_max = usize::try_from(window / FILES_SHARE * tokens::BYTES_PER_TOKEN).unwrap_or(usize::MAX);
         let (home, agent, known) = (self.home.clone(), self.agent.clone(), self.known.clone());
-        let (line, room) = (self.line.clone(), self.room);
+        let (grants_role, line, room) = (self.grants_role.clone(), self.line.clone(), self.room);
         // A thousand calls that begin at once must not become a thousand threads.
         let turn = READERS.acquire().await;
         let pieces = tokio::task::spawn_blocking(move || {
             // A home that cannot be opened has nothing to say; whoever works in it finds out why.
             let Ok(root) = Root::with_contexts(&home) else { return Vec::new() };
             let now = SystemClock.now();
-            let asker = Asker { root: &root, agent: &agent, room, line: &line, labels: &known, now };
+            let grants_role = grants_role.as_deref();
+            let asker =
+                Asker { root: &root, agent: &agent, room, grants_role, line: &line, labels: &known, now };
             sources::collect(&asker, bytes_max.min(FILES_BYTES_MAX))
         });
         let pieces = pieces.await.unwrap_or_default();

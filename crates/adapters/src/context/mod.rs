@@ -37,6 +37,8 @@ pub(crate) struct Context {
     /// Whose AGENTS.md goes along.
     room: Room,
     task: Option<TaskId>,
+    /// The role by which grants count for it; `None` if it gets no context here, whatever is granted.
+    grants_role: Option<String>,
     /// Those through whose hands its work went, if contexts went along with it.
     line: Vec<Link>,
     /// Only what tells the labels of files that may go along, and the windows of models.
@@ -83,6 +85,7 @@ impl Context {
             agent: agent.clone(),
             room,
             task: found.and_then(|s| s.task.clone()),
+            grants_role: None,
             line: delegation::line(state, session),
             known: Arc::new(known),
             may_summarise: found.is_none_or(|s| s.summaries < SUMMARIES_MAX),
@@ -90,6 +93,13 @@ impl Context {
             windows,
             tokens_in_max: None,
         }
+    }
+
+    /// Sends contexts along that are granted to the agent, who has this role for grants: only for one that could get
+    /// them by a tool as well.
+    pub(crate) fn with_contexts(mut self, grants_role: Option<String>) -> Self {
+        self.grants_role = grants_role;
+        self
     }
 
     /// Sends no more than this.

@@ -45,6 +45,8 @@ pub(super) struct Asker<'a> {
     pub(super) agent: &'a agent::Spec,
     /// Where it works.
     pub(super) room: Room,
+    /// The role by which grants count for it; `None` if it gets no context here.
+    pub(super) grants_role: Option<&'a str>,
     /// Those through whose hands its work went, if contexts went along with it.
     pub(super) line: &'a [Link],
     /// Enough of the state to tell the labels of `memory/`, `contexts/` and the workspace.

@@ -61,7 +61,9 @@ impl Stage {
         let home = self.home.path().to_owned();
         let session = SessionId::new("coder-1-0a1b2c");
         let context = Context::new(home, &self.state, &session, &self.agent, self.windows.clone());
-        let context = Context { line: self.line.clone(), ..context.within(tokens_in_max) };
+        let grants_role = domain::context::role_for_grants(&self.agent).map(str::to_owned);
+        let context = context.with_contexts(grants_role).within(tokens_in_max);
+        let context = Context { line: self.line.clone(), ..context };
         let conversation = Conversation { system: "Be careful.".to_owned(), messages };
         context.ask(puppet, request("coder-1", Vec::new()), conversation, 60_000).await
     }

@@ -153,6 +153,18 @@ async fn hidden_fields_are_not_shown_and_survive_every_put() {
 }
 
 #[tokio::test]
+async fn fields_are_hidden_however_they_are_written() {
+    for (text, seen) in [
+        (r#"{"a":"one","a":"two"}"#, "{\n  \"a\": \"[redacted]\"\n}"),
+        (r#"{"\u0061":"one"}"#, "{\n  \"a\": \"[redacted]\"\n}"),
+    ] {
+        let home = granted(", redact: [a]");
+        home.write("contexts/customers.json", text);
+        assert_eq!(home.done(get("customers", None)).await, seen);
+    }
+}
+
+#[tokio::test]
 async fn of_a_text_nothing_can_be_hidden_so_nothing_is_shown() {
     let home = Home::new();
     home.write("contexts/a.md", "words\n");

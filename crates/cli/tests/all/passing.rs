@@ -1,6 +1,11 @@
 //! Contexts that go along with delegated work, by the real binary: seen while the work lasts, as far as who asked sees them.
 
+use std::sync::Arc;
+
 use domain::session::Speaker;
+use ports::model::{Reply, Request};
+use testkit::model::{Puppet, says, wants};
+use testkit::provider::Provider;
 
 use crate::team::Team;
 
@@ -126,4 +131,67 @@ fn nothing_goes_along_to_who_may_see_no_context() {
     let closed = "no context can go along: permissions.can_access_context: false of worker-4";
     assert!(said.contains(closed), "{said}");
     assert!(team.sessions("worker-4").is_empty());
+}
+
+/// The first hands on to whom `ways` says and that one to the next, by `delegate` or else by a message; the last one
+/// looks at a context.
+fn answer(ways: &[(&str, &str, &str)], request: &Request) -> Reply {
+    let is = |agent: &str| request.system.contains(&format!("You are {agent},"));
+    if request.messages.iter().any(|message| message.speaker == Speaker::ToolResult) {
+        return says("that was it");
+    }
+    match ways.iter().find(|(from, _, _)| is(from)) {
+        Some((_, "delegate", to)) => {
+            wants("delegate", &format!(r#"{{"to": "{to}", "tag": "ops:look", "task": "Look"}}"#))
+        }
+        Some((_, _, to)) => wants("send_message", &format!(r#"{{"to": "{to}", "content": "Look"}}"#)),
+        None => wants("context_get", r#"{"context": "pay"}"#),
+    }
+}
+
+/// Whether worker-2, to whom the context is granted, is told of it at once, and whether its tool gives it the same.
+fn told_and_given(ways: &'static [(&str, &str, &str)], permissions: &str) -> (bool, bool) {
+    let puppet = Arc::new(Puppet::answering(|request| Ok(answer(ways, request))));
+    let provider = Provider::start(puppet.clone());
+    let team = Team::nothing();
+    team.write(
+        "synod.yaml",
+        format!(
+            "providers: {{p: {{kind: openai, base_url: \"{}\"}}}}\nmodels: {{m: {{provider: p, model: m}}}}\n\
+             routing: {{fallback: worker-1}}\n",
+            provider.url()
+        ),
+    );
+    for number in 1..=3 {
+        let more = if number == 1 { permissions } else { "" };
+        team.write(
+            &format!("agents/worker-{number}.agent.yaml"),
+            format!(
+                "id: worker-{number}\ntype: executor\nmodel: m\nresponsibilities: [\"ops:*\"]\npermissions:\n  delegation: {{can_delegate: true}}\n{more}"
+            ),
+        );
+    }
+    team.write("contexts/pay.json", r#"{"pay": 471147}"#);
+    team.fine(&["context", "grant", "pay", "worker-2"]);
+    team.fine(&["task", "add", "Look at the pay", "--to", ways[0].0]);
+    assert_eq!(team.pump(), 0);
+    let asked: Vec<Request> =
+        puppet.asked().into_iter().filter(|asked| asked.system.contains("You are worker-2,")).collect();
+    assert!(asked.len() >= 2, "it was asked, and told what its tool says");
+    let told = asked.iter().filter(|asked| asked.system.contains("471147")).count();
+    assert!(told == 0 || told == asked.len(), "it is told of it always or never");
+    (told > 0, results(&team, "worker-2")[0].contains("471147"))
+}
+
+#[test]
+fn a_granted_context_is_told_exactly_where_its_tool_would_give_it() {
+    let delegated: &[(&str, &str, &str)] = &[("worker-1", "delegate", "worker-2")];
+    let said: &[(&str, &str, &str)] =
+        &[("worker-1", "delegate", "worker-3"), ("worker-3", "send_message", "worker-2")];
+    for ways in [delegated, said] {
+        for closes in ["  can_access_context: false\n", "  tools: {deny: [\"context_*\"]}\n"] {
+            assert_eq!(told_and_given(ways, closes), (false, false), "{ways:?} {closes}");
+        }
+        assert_eq!(told_and_given(ways, ""), (true, true), "{ways:?}");
+    }
 }
