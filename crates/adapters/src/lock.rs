@@ -205,8 +205,8 @@ fn held(home: &Path) -> LockError {
 }
 
 /// Who has locked the folder, from lines such as `5: FLOCK  ADVISORY  WRITE 4711 fd:01:131076 0 EOF`.
-fn owner(home: &Path) -> Option<u32> {
-    let (device, inode) = identity(&fs::metadata(home).ok()?);
+pub(crate) fn owner(folder: &Path) -> Option<u32> {
+    let (device, inode) = identity(&fs::metadata(folder).ok()?);
     let (major, minor) = (rustix::fs::major(device), rustix::fs::minor(device));
     let file = format!("{major:02x}:{minor:02x}:{inode}");
     let locks = fs::read_to_string(LOCKS).ok()?;

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use adapters::tools::contexts::{Grants, Store, view};
+use adapters::tools::contexts::{Grants, Store, Unreadable, view};
 use domain::agent::Spec;
 use domain::context::{Access, Acl, Asker, Denied, Grant, Grantee, Hidden, acl_path, is_name};
 use domain::id::{AgentId, Time};
@@ -236,7 +236,8 @@ fn told(name: &str, words: &str, out: &Out) {
     }
 }
 
-/// Edits the grants as the file says them now, again if somebody saves it meanwhile.
+/// Edits the grants as the file says them now, again if somebody saves it meanwhile. Other commands and the daemon wait
+/// until it is done.
 fn change(
     store: &Store,
     name: &str,
@@ -245,6 +246,9 @@ fn change(
 ) -> anyhow::Result<()> {
     let path = acl_path(name);
     let help = "the file is as it was; mend it, or edit it yourself";
+    let busy =
+        |error: Unreadable| fail(Exit::Failed, error.to_string(), "`synod context list` shows what holds");
+    let turn = store.turn().map_err(busy)?;
     for _ in 0..TRIES_MAX {
         let old = match store.text(&path) {
             Ok(old) => old,
@@ -259,7 +263,7 @@ fn change(
             Unchanged::Refused(refused) => fail(Exit::Failed, format!("{path}: {refused}"), help),
         })?;
         let mark = format!("person-{}", std::process::id());
-        match store.write(&path, old.as_deref(), &new, &mark) {
+        match store.write(&turn, &path, old.as_deref(), &new, &mark) {
             Ok(true) => return Ok(()),
             Ok(false) => {}
             Err(error) => return Err(fail(Exit::Failed, error.to_string(), "make the folder writable")),

@@ -1,5 +1,6 @@
 //! Shared contexts by the real binary: agents that get what is granted, and a person who grants and revokes.
 
+use domain::context::Grantee;
 use domain::label::Integrity;
 use domain::session::Speaker;
 use formats::session::MessageItem;
@@ -159,4 +160,55 @@ fn a_person_sees_grants_and_revokes() {
     team.write("contexts/customers.acl.yaml", "grants:\n  - {agnt: worker-1}\n");
     let ran = team.synod(&["context", "grant", "customers", "worker-2"]);
     assert!(ran.stderr.contains("contexts/customers.acl.yaml:2:6"), "{}", ran.stderr);
+}
+
+/// Whom the grants of a context name, sorted.
+fn grantees(team: &Team) -> Vec<String> {
+    let read = formats::acl::read("a", &team.read("contexts/customers.acl.yaml"));
+    let mut named: Vec<String> = read
+        .value
+        .unwrap()
+        .grants
+        .iter()
+        .map(|grant| match &grant.to {
+            Grantee::Agent(id) => id.to_string(),
+            Grantee::Role(role) => role.clone(),
+        })
+        .collect();
+    named.sort();
+    named
+}
+
+#[test]
+fn commands_at_the_same_time_lose_nothing_of_each_other() {
+    const EACH: usize = 12;
+    let team = team();
+    let names = |from: usize| -> Vec<String> { (from..from + EACH).map(|n| format!("worker-{n}")).collect() };
+    let (stays, goes) = (names(100), names(200));
+    for id in stays.iter().chain(&goes) {
+        team.write(&format!("agents/{id}.agent.yaml"), format!("id: {id}\ntype: planner\nmodel: m\n"));
+    }
+    let grants: String = goes.iter().map(|id| format!("  - agent: {id}\n")).collect();
+    team.write("contexts/customers.acl.yaml", format!("grants:\n{grants}"));
+    let grants = stays.iter().map(|id| team.start(&["context", "grant", "customers", id]));
+    let revokes = goes.iter().map(|id| team.start(&["context", "revoke", "customers", id]));
+    for ran in grants.chain(revokes).collect::<Vec<_>>() {
+        let ran = ran.wait();
+        assert_eq!(ran.code, 0, "{}", ran.stderr);
+    }
+    assert_eq!(grantees(&team), stays, "who was told that it is done was told the truth");
+}
+
+#[test]
+fn who_keeps_the_contexts_locked_is_named_and_nothing_is_changed() {
+    let team = team();
+    let folder = std::fs::File::open(team.at("contexts")).unwrap();
+    folder.lock().unwrap();
+    let ran = team.synod(&["context", "grant", "customers", "worker-1"]);
+    assert_eq!(ran.code, 1, "{}", ran.stderr);
+    let named = format!("process {} keeps contexts/ locked", std::process::id());
+    assert!(ran.stderr.contains(&named) && ran.stderr.contains("try again"), "{}", ran.stderr);
+    assert!(!team.at("contexts/customers.acl.yaml").exists());
+    drop(folder);
+    team.fine(&["context", "grant", "customers", "worker-1"]);
 }

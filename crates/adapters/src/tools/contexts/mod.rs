@@ -13,9 +13,9 @@ use serde_json::Value;
 
 use super::command::look::digest;
 use crate::redact::redact;
-pub use store::{BYTES_MAX, CONTEXTS_MAX, Grants, Store, Text, Unreadable};
+pub use store::{BYTES_MAX, CONTEXTS_MAX, Grants, Store, Text, Turn, Unreadable};
 
-/// So often a put is tried while others write.
+/// So often a put is tried while people save the same file.
 const TRIES_MAX: usize = 5;
 /// How the mark begins that stands for a credential.
 const CREDENTIAL: &str = "[redacted: ";
@@ -159,7 +159,7 @@ pub(super) fn put(
     seen: Option<&Seen>,
     mark: &str,
 ) -> Result<Put, Refused> {
-    let _one = store.one_at_a_time();
+    let turn = store.turn().map_err(|error| error.to_string())?;
     for _ in 0..TRIES_MAX {
         let grants = grants(store, name)?;
         let old = store.content(name).map_err(|error| format!("refused: {error}"))?;
@@ -186,14 +186,14 @@ pub(super) fn put(
             }
             // First: content without grants is a person's, and a try that a crash cut short could not go on.
             let path = acl_path(name);
-            match store.write(&path, None, &formats::acl::print(&own(&at)), mark) {
+            match store.write(&turn, &path, None, &formats::acl::print(&own(&at)), mark) {
                 Ok(true) => wrote.push(path),
                 Ok(false) => continue,
                 Err(error) => return Err(error.to_string().into()),
             }
         }
         let how = if old.is_some() { "is written" } else { "is made" };
-        match store.write(&new.path, old.as_ref().map(|old| old.text.as_str()), &new.text, mark) {
+        match store.write(&turn, &new.path, old.as_ref().map(|old| old.text.as_str()), &new.text, mark) {
             Ok(true) => {
                 wrote.push(new.path.clone());
                 return Ok(done(name, &new, how, wrote));

@@ -1,16 +1,19 @@
-//! Shared contexts as files: reached by handle, without any link, written whole or not at all. Who may see what is
-//! decided by whoever calls.
+//! Shared contexts as files: reached by handle, without any link, written whole or not at all, by one of Synod's own
+//! processes at a time. Who may see what is decided by whoever calls.
 
 use std::io::Read as _;
+use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use domain::context::{Acl, acl_path, is_name, places};
-use rustix::fs::{self, AtFlags, Dir, FileType, Mode, OFlags, RenameFlags};
+use rustix::fs::{self, AtFlags, Dir, FileType, FlockOperation, Mode, OFlags, RenameFlags};
 use rustix::io::Errno;
 
 use super::super::beneath::{PathRefused, Root, stat_in};
 use super::super::{files, text};
+use crate::lock;
 
 /// The largest context, and the largest file with grants.
 pub const BYTES_MAX: u64 = 1 << 20;
@@ -21,13 +24,25 @@ const NAMES_MAX: usize = 20_000;
 const FOLDER: &str = "contexts";
 /// So often a file is opened again because it was replaced in between.
 const OPENS_MAX: usize = 100;
+/// So long a writer waits for its turn.
+const TURN_WAIT_MAX: Duration = Duration::from_secs(5);
+/// And looks again after this long.
+const TURN_PAUSE: Duration = Duration::from_millis(2);
 
 /// The shared contexts of a home.
 #[derive(Debug)]
 pub struct Store {
     root: Root,
-    /// Reading a context and writing it again is one step; people are found out by what they wrote.
+    /// Writers of this process stand in line here.
     writing: Mutex<()>,
+}
+
+/// The right to write, until it is dropped.
+#[derive(Debug)]
+pub struct Turn<'a> {
+    // Closing it frees the lock.
+    _folder: OwnedFd,
+    _one: MutexGuard<'a, ()>,
 }
 
 /// A file and all it says.
@@ -66,10 +81,44 @@ impl Store {
         Ok(Self { root: Root::with_contexts(home)?, writing: Mutex::default() })
     }
 
-    /// Keeps other writers of this process out for a while.
-    pub(super) fn one_at_a_time(&self) -> MutexGuard<'_, ()> {
+    /// Keeps all of Synod's own writers out, of this process and of others: reading a file, changing it and writing it
+    /// again is one step, and who was told that something is done was told the truth. People with editors are found out
+    /// by what they saved. Waits for others, so it is not for async threads.
+    pub fn turn(&self) -> Result<Turn<'_>, Unreadable> {
+        let since = Instant::now();
         // It guards no data that a panic could leave half changed.
-        self.writing.lock().unwrap_or_else(PoisonError::into_inner)
+        let one = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
+        let folder = self.own_folder()?;
+        loop {
+            match fs::flock(&folder, FlockOperation::NonBlockingLockExclusive) {
+                Err(Errno::WOULDBLOCK) if since.elapsed() < TURN_WAIT_MAX => std::thread::sleep(TURN_PAUSE),
+                Err(Errno::WOULDBLOCK) => return Err(self.taken()),
+                Err(Errno::INTR) => {}
+                // A network file system may know no locks on folders; there, the comparison on writing must do.
+                Ok(()) | Err(_) => return Ok(Turn { _folder: folder, _one: one }),
+            }
+        }
+    }
+
+    fn taken(&self) -> Unreadable {
+        let owner = lock::owner(&self.root.path().join(FOLDER));
+        let who = owner.map_or_else(|| "another process".to_owned(), |pid| format!("process {pid}"));
+        let seconds = TURN_WAIT_MAX.as_secs();
+        Unreadable(format!(
+            "{who} keeps {FOLDER}/ locked, and did not let go within {seconds} s; nothing was changed: try again when it \
+             is done, or end it"
+        ))
+    }
+
+    /// The folder, for writing: made if it is not there, and no link.
+    fn own_folder(&self) -> Result<OwnedFd, Unreadable> {
+        let folder = self.root.make_own_folder(FOLDER).map_err(|refused| Unreadable(refused.to_string()))?;
+        if folder.real != Path::new(FOLDER) {
+            return Err(Unreadable(format!(
+                "{FOLDER} is a link, and contexts are not written through links"
+            )));
+        }
+        Ok(folder.fd)
     }
 
     /// The names of all contexts that have content or grants, sorted.
@@ -159,20 +208,21 @@ impl Store {
         folder.real != Path::new(FOLDER) || stat_in(&folder.fd, name).ok().flatten().is_some_and(is_link)
     }
 
-    /// Writes a file of a context if it still says `old`; `false` if somebody else wrote in between, and then it is
-    /// as they left it. `mark` names the try.
-    pub fn write(&self, path: &str, old: Option<&str>, new: &str, mark: &str) -> Result<bool, Unreadable> {
+    /// Writes a file of a context if it still says `old`; `false` if a person saved it in between, and then it is as they
+    /// left it. `mark` names the try, and `_turn` keeps others out from before `old` was read.
+    pub fn write(
+        &self,
+        _turn: &Turn<'_>,
+        path: &str,
+        old: Option<&str>,
+        new: &str,
+        mark: &str,
+    ) -> Result<bool, Unreadable> {
         let failed = |error: std::io::Error| Unreadable(format!("{path} cannot be written: {error}"));
-        let folder = self.root.make_own_folder(FOLDER).map_err(|refused| Unreadable(refused.to_string()))?;
-        if folder.real != Path::new(FOLDER) {
-            return Err(Unreadable(format!(
-                "{FOLDER} is a link, and contexts are not written through links"
-            )));
-        }
+        let folder = self.own_folder()?;
         let Some(name) = path.strip_prefix("contexts/").filter(|name| !name.contains('/')) else {
             return Err(Unreadable(format!("{path} is no file of a context")));
         };
-        let folder = folder.fd;
         let aside = format!(".synod-write-{mark}.tmp");
         let mode = stat_in(&folder, name).map_err(|e| failed(e.into()))?;
         let mode = mode.map(|stat| Mode::from_raw_mode(stat.st_mode & 0o777));
@@ -186,7 +236,7 @@ impl Store {
 }
 
 /// Puts `aside` in the place of `name`, if that is still what it was.
-fn put(folder: &std::os::fd::OwnedFd, aside: &str, name: &str, old: Option<&[u8]>) -> std::io::Result<bool> {
+fn put(folder: &OwnedFd, aside: &str, name: &str, old: Option<&[u8]>) -> std::io::Result<bool> {
     let Some(old) = old else {
         return match fs::renameat_with(folder, aside, folder, name, RenameFlags::NOREPLACE) {
             Ok(()) => Ok(true),
@@ -207,7 +257,7 @@ fn put(folder: &std::os::fd::OwnedFd, aside: &str, name: &str, old: Option<&[u8]
     Ok(false)
 }
 
-fn is_file_with(folder: &std::os::fd::OwnedFd, name: &str, bytes: &[u8]) -> std::io::Result<bool> {
+fn is_file_with(folder: &OwnedFd, name: &str, bytes: &[u8]) -> std::io::Result<bool> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let file = match fs::openat(folder, name, flags, Mode::empty()) {
         Ok(fd) => std::fs::File::from(fd),
