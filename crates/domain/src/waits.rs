@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::id::{AgentId, ApprovalId, LockName, SessionId, TaskId, Time};
 use crate::lifecycle::Lifecycle;
-use crate::state::{Session, Stage, State, Step};
+use crate::state::{Requester, Session, Stage, State, Step, Task};
 use crate::task;
 
 /// One who waits, or what is waited for.
@@ -182,14 +182,26 @@ fn of_call(state: &State, session: &Session, step: &Step) -> Vec<(Node, Why)> {
 ///
 /// Follows what can go on only when something else has: tasks by open dependencies and open parts, conversations by what
 /// `ahead` says. A person, a slot or a moment is not followed, because a decision, an end elsewhere or time gets those who
-/// wait for it going again. Costs what `spec` leads to.
+/// wait for it going again. Costs what `spec` leads to, and nothing if nobody waits for a task that is known: a file of tasks
+/// that each come after the one before is read in one go.
 pub fn would_close(state: &State, spec: &task::Spec) -> Option<Cycle> {
-    if state.tasks.get(&spec.id).is_some_and(|task| task.is_ended()) {
+    let known = state.tasks.get(&spec.id);
+    if known.is_some_and(|task| task.is_ended() || !is_waited_for(state, task, spec)) {
         return None;
     }
     let start = Node::Task(spec.id.clone());
     let first = ahead(state, Some(spec), &start);
     find(state, Some(spec), start, first)
+}
+
+/// Whether anything may wait for a task that says what `spec` says.
+fn is_waited_for(state: &State, task: &Task, spec: &task::Spec) -> bool {
+    let asked = match task.by {
+        Requester::Session { .. } => true,
+        Requester::Person { .. } | Requester::Inbox { .. } => state.delegations.of_task(&spec.id).is_some(),
+    };
+    let is_part = spec.parent.is_some() || task.spec.parent.is_some();
+    asked || is_part || !task.dependents.is_empty() || spec.depends_on.contains(&spec.id)
 }
 
 /// The cycle that there would be if a conversation also waited for all of `on`.
