@@ -66,6 +66,16 @@ impl Ledger {
                 self.causes.insert(seq);
                 self.begun(before, session)?;
             }
+            // The same turn, asked once more with all that was said by now.
+            Event::TurnRetried { session, .. } => _ = self.unheard.remove(session),
+            Event::Summarised { session, .. }
+                if before
+                    .sessions
+                    .get(session)
+                    .is_some_and(|s| matches!(s.stage, Stage::Thinking { .. })) =>
+            {
+                self.unheard.remove(session);
+            }
             Event::MessageAdded { session, message, asker, .. } => {
                 self.unheard.insert(session.clone());
                 self.answered(before, session, &message.from);
