@@ -21,7 +21,6 @@ use domain::session::Message;
 use domain::settings::{Provider, Settings};
 use domain::state::State;
 use domain::tool::{self, Act, Call, Permit, Want};
-use domain::usage::Usage;
 use ports::hands::Hands;
 use ports::inputs::Inputs;
 use ports::model::{self, ErrorKind, ModelError, Request};
@@ -29,7 +28,7 @@ use ports::tools::{Order, Outcome, Tools};
 use tokio::runtime::Handle;
 use tokio::task::AbortHandle;
 
-use crate::context::{Answered, Context, Windows};
+use crate::context::{Answered, Context, Tally, Windows};
 use crate::extract::Extract;
 use crate::files::{Conversation, Files};
 use crate::model::{Models, Purse, Unused};
@@ -163,6 +162,7 @@ impl LocalHands {
                 temperature: agent.model.temperature,
                 thinking: agent.model.thinking.clone(),
                 schema: None,
+                progress: Default::default(),
             },
             ms_max: terms.limits.model_ms_max,
         };
@@ -259,6 +259,7 @@ impl LocalHands {
                 temperature: None,
                 thinking: None,
                 schema: None,
+                progress: Default::default(),
             },
             order: Order {
                 ticket,
@@ -393,7 +394,10 @@ impl Ask {
             ..conversation
         };
         let model = request.model.clone();
-        match context.ask(models.as_ref(), request, conversation, ms_max).await {
+        let unpaid = Unpaid { inputs, session: session.clone(), tally: Tally::default() };
+        let answered = context.ask(models.as_ref(), request, conversation, ms_max, &unpaid.tally).await;
+        unpaid.pay().await;
+        match answered {
             Ok(Answered::Reply { reply, read }) => {
                 let mut calls = Vec::with_capacity(reply.calls.len());
                 for (number, mut raw) in reply.calls.into_iter().enumerate() {
@@ -417,12 +421,44 @@ impl Ask {
                 Input::Summarised { session, ticket, through, text, model, usage }
             }
             Ok(Answered::Outgrown { tokens_in }) => Input::Outgrown { session, ticket, tokens_in },
-            Err(ModelError { kind, message, usage }) => {
-                if usage != Usage::default() {
-                    inputs.give(Input::Spent { session: session.clone(), call: None, model, usage }).await;
+            Err(ModelError { kind, message, usage: _ }) => failed(session, redacted(message), failure(kind)),
+        }
+    }
+}
+
+/// What a turn used of models without an answer. It is told also if the turn is stopped in the middle.
+struct Unpaid {
+    inputs: Arc<dyn Inputs>,
+    session: SessionId,
+    tally: Tally,
+}
+
+impl Unpaid {
+    async fn pay(&self) {
+        for (model, usage) in self.tally.take() {
+            let session = self.session.clone();
+            self.inputs.give(Input::Spent { session, call: None, model, usage }).await;
+        }
+    }
+}
+
+impl Drop for Unpaid {
+    fn drop(&mut self) {
+        let Self { inputs, session, tally } = self;
+        let left: Vec<Input> = tally
+            .take()
+            .into_iter()
+            .map(|(model, usage)| Input::Spent { session: session.clone(), call: None, model, usage })
+            .collect();
+        // Without a runtime the process is at its end, and so is whoever counts.
+        let Ok(runtime) = Handle::try_current() else { return };
+        let inputs = inputs.clone();
+        if !left.is_empty() {
+            runtime.spawn(async move {
+                for spent in left {
+                    inputs.give(spent).await;
                 }
-                failed(session, redacted(message), failure(kind))
-            }
+            });
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Language models: a conversation in, an answer out. Cancel by dropping the future.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
 use domain::id::AgentId;
@@ -30,6 +30,31 @@ pub struct Request {
     pub thinking: Option<String>,
     /// What the whole answer must be, if it must be JSON.
     pub schema: Option<Schema>,
+    /// What its answer has taken so far.
+    pub progress: Progress,
+}
+
+/// What an answer has taken so far, for whoever gives up on it before it is whole. Clones are the same progress.
+#[derive(Debug, Clone, Default)]
+pub struct Progress(Arc<Mutex<Usage>>);
+
+impl Progress {
+    /// So much by now, all in all.
+    pub fn note(&self, usage: Usage) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = usage;
+    }
+
+    /// What was noted last; nothing before anything came.
+    pub fn so_far(&self) -> Usage {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Requests are the same if they ask the same.
+impl PartialEq for Progress {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
 }
 
 /// What an answer must be.

@@ -92,6 +92,7 @@ pub fn request(agent: &str, messages: Vec<Message>) -> Request {
         temperature: None,
         thinking: None,
         schema: None,
+        progress: Default::default(),
     }
 }
 

@@ -12,7 +12,7 @@ use tokio::sync::Semaphore;
 use super::fit::{self, Plan};
 use super::history::History;
 use super::sources::{self, Asker, Piece};
-use super::{Context, summary, system, tokens};
+use super::{Context, Tally, summary, system, tokens};
 use crate::clock::SystemClock;
 use crate::files::{Conversation, path_of_session};
 use crate::redact::redact;
@@ -48,13 +48,15 @@ pub(crate) enum Answered {
 }
 
 impl Context {
-    /// Asks with what the session file says. `request` has all but the text.
+    /// Asks with what the session file says. `request` has all but the text. What was used without an answer is in the tally,
+    /// also that of an error.
     pub(crate) async fn ask(
         mut self,
         models: &dyn Model,
         request: Request,
         conversation: Conversation,
         ms_max: u64,
+        tally: &Tally,
     ) -> Result<Answered, ModelError> {
         let window = self.windows.of(&self.known.settings, &request.model, &self.session);
         let pieces = self.pieces(window).await;
@@ -73,7 +75,7 @@ impl Context {
                     if let Some(tokens_in) = self.summary_outgrows(&history, until, &request.model) {
                         return Ok(Answered::Outgrown { tokens_in });
                     }
-                    match self.summarise(models, &history, until, &request.model, ms_max).await {
+                    match self.summarise(models, &history, until, &request.model, (ms_max, tally)).await {
                         Some(summary) => return Ok(summary),
                         None => {
                             self.may_summarise = false;
@@ -87,7 +89,7 @@ impl Context {
             if let Some(tokens_in) = self.outgrows(estimated) {
                 return Ok(Answered::Outgrown { tokens_in });
             }
-            match within(ms_max, models.ask(whole)).await {
+            match within(models, whole, (ms_max, tally)).await {
                 Ok(reply) => {
                     self.windows.counted(&self.session, estimated, reply.usage.tokens_in);
                     return Ok(Answered::Reply { reply, read });
@@ -150,19 +152,22 @@ impl Context {
         history: &History,
         until: usize,
         model: &str,
-        ms_max: u64,
+        (ms_max, tally): (u64, &Tally),
     ) -> Option<Answered> {
         let settings = &self.known.settings;
         let model = settings.context.summary_model.as_deref().unwrap_or(model);
         let window = self.windows.of(settings, model, &self.session);
         let wanted = summary::request(&self.agent, history, until, model, window)?;
         let estimated = tokens::of_request(&wanted.request);
-        match within(ms_max, models.ask(wanted.request)).await {
+        match within(models, wanted.request, (ms_max, tally)).await {
             Ok(Reply { text, usage, .. }) => {
                 let text = domain::cut(text.trim(), wanted.bytes_max).to_owned();
+                if text.is_empty() {
+                    tally.add(model, usage);
+                    return None;
+                }
                 let model = model.to_owned();
-                let summary = Answered::Summary { through: wanted.through, text, model, usage };
-                matches!(&summary, Answered::Summary { text, .. } if !text.is_empty()).then_some(summary)
+                Some(Answered::Summary { through: wanted.through, text, model, usage })
             }
             Err(ModelError { kind: ErrorKind::TooLong, .. }) => {
                 self.windows.refused(model, estimated);
@@ -175,14 +180,21 @@ impl Context {
 
 /// What a model says within a time.
 async fn within(
-    ms_max: u64,
-    asked: impl Future<Output = Result<Reply, ModelError>>,
+    models: &dyn Model,
+    request: Request,
+    (ms_max, tally): (u64, &Tally),
 ) -> Result<Reply, ModelError> {
-    match tokio::time::timeout(Duration::from_millis(ms_max), asked).await {
+    let progress = tally.begin(&request.model);
+    let request = Request { progress: progress.clone(), ..request };
+    let answered = match tokio::time::timeout(Duration::from_millis(ms_max), models.ask(request)).await {
         Ok(outcome) => outcome,
         Err(_) => {
             let message = format!("no answer within {ms_max} ms (limits.model_ms_max)");
-            Err(ModelError::new(ErrorKind::Retry { after_ms: 0 }, message))
+            let late = ModelError::new(ErrorKind::Retry { after_ms: 0 }, message);
+            Err(late.after(progress.so_far()))
         }
-    }
+    };
+    // What an answer took is told with it.
+    progress.note(answered.as_ref().err().map(|error| error.usage).unwrap_or_default());
+    answered
 }

@@ -10,6 +10,7 @@ mod shorten;
 mod sources;
 mod summary;
 mod system;
+mod tally;
 pub(crate) mod tokens;
 
 use std::path::PathBuf;
@@ -24,6 +25,7 @@ use domain::settings::Settings;
 use domain::state::State;
 
 pub(crate) use ask::Answered;
+pub(crate) use tally::Tally;
 pub use tokens::Windows;
 
 /// A turn asks for so many summaries at most; after that, older turns are left out with a note.

@@ -89,6 +89,7 @@ pub(super) fn request(
         temperature: None,
         thinking: None,
         schema: None,
+        progress: Default::default(),
     };
     let bytes_max = usize::try_from(answer * BYTES_PER_TOKEN).unwrap_or(usize::MAX);
     Some(Wanted { request, through, bytes_max })

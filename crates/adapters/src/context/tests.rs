@@ -6,6 +6,7 @@ use domain::label::{Label, Readers};
 use domain::session::{Message, Speaker};
 use domain::settings::ModelRef;
 use domain::state::State;
+use domain::usage::Usage;
 use ports::model::{ErrorKind, ModelError, Reply, Request};
 use testkit::model::{Puppet, give_up, message, request, says};
 
@@ -20,6 +21,7 @@ struct Stage {
     windows: Windows,
     /// Through whose hands the work went.
     line: Vec<Link>,
+    tally: Tally,
 }
 
 impl Stage {
@@ -39,6 +41,7 @@ impl Stage {
             agent,
             windows: Windows::default(),
             line: Vec::new(),
+            tally: Tally::default(),
         }
     }
 
@@ -48,13 +51,17 @@ impl Stage {
         std::fs::write(path, text).unwrap();
     }
 
-    async fn ask(&self, puppet: &Puppet, messages: Vec<Message>) -> Result<Answered, ModelError> {
+    async fn ask(
+        &self,
+        puppet: &dyn ports::model::Model,
+        messages: Vec<Message>,
+    ) -> Result<Answered, ModelError> {
         self.ask_within(puppet, messages, None).await
     }
 
     async fn ask_within(
         &self,
-        puppet: &Puppet,
+        puppet: &dyn ports::model::Model,
         messages: Vec<Message>,
         tokens_in_max: Option<u64>,
     ) -> Result<Answered, ModelError> {
@@ -65,7 +72,7 @@ impl Stage {
         let context = context.with_contexts(grants_role).within(tokens_in_max);
         let context = Context { line: self.line.clone(), ..context };
         let conversation = Conversation { system: "Be careful.".to_owned(), messages };
-        context.ask(puppet, request("coder-1", Vec::new()), conversation, 60_000).await
+        context.ask(puppet, request("coder-1", Vec::new()), conversation, 60_000, &self.tally).await
     }
 
     /// What the model is told first, and which places it comes from.
@@ -267,7 +274,8 @@ async fn no_more_is_sent_than_a_budget_reserved() {
 
 #[tokio::test]
 async fn a_summary_that_cannot_be_had_is_no_reason_to_fail() {
-    for broken in [Ok(says("  ")), Err(give_up("no"))] {
+    let paid = Err(give_up("no").after(Usage::of(10, 5)));
+    for (broken, costs) in [(Ok(says("  ")), true), (Err(give_up("no")), false), (paid, true)] {
         let stage = Stage::new(4_000);
         let puppet = Puppet::answering(
             move |request| {
@@ -280,7 +288,34 @@ async fn a_summary_that_cannot_be_had_is_no_reason_to_fail() {
         assert_eq!(reply.text, "yes");
         let sent = puppet.asked().pop().unwrap();
         assert!(has(&sent, "earlier messages are left out here") && has(&sent, "count the moons"));
+        let told = costs.then(|| ("puppet".to_owned(), Usage::of(10, 5)));
+        assert_eq!(stage.tally.take(), Vec::from_iter(told), "what it took is told, the answer with itself");
     }
+}
+
+/// Begins to answer and never comes to an end.
+struct Endless;
+
+#[async_trait::async_trait]
+impl ports::model::Model for Endless {
+    async fn ask(&self, request: Request) -> Result<Reply, ModelError> {
+        request.progress.note(Usage::of(50, 7));
+        std::future::pending().await
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_that_is_too_late_costs_what_came_of_it() {
+    let stage = Stage::new(100_000);
+    let Err(error) = stage.ask(&Endless, vec![message(Speaker::User, "go")]).await else {
+        panic!("it is late")
+    };
+    assert!(error.message.contains("no answer within 60000 ms"), "{error}");
+    assert_eq!(
+        (error.usage, stage.tally.take()),
+        (Usage::of(50, 7), vec![("puppet".to_owned(), Usage::of(50, 7))])
+    );
+    assert_eq!(stage.tally.take(), [], "it is told once");
 }
 
 #[tokio::test]

@@ -4,7 +4,7 @@ use domain::usage::Usage;
 use ports::model::{ModelError, Request};
 use serde_json::{Map, Value, json};
 
-use super::draft::{Draft, Stop};
+use super::draft::{Draft, Stop, counted};
 use super::fault::{again, in_band};
 use super::openai::is_closed;
 use super::turns::{self, Turn};
@@ -99,7 +99,7 @@ pub(super) fn tool(tool: &ports::model::Tool) -> Value {
 /// Takes a whole answer.
 pub(super) fn whole(who: &str, body: &Value, draft: &mut Draft) -> Result<(), ModelError> {
     if let Some(error) = body.get("error").filter(|error| !error.is_null()) {
-        return Err(in_band(who, error));
+        return Err(draft.complaint(in_band(who, error)));
     }
     let Some(blocks) = body.get("content").and_then(Value::as_array) else {
         return Err(again(format!("{who} sends something that is no answer: it has no content")));
@@ -136,13 +136,18 @@ pub(super) fn event(who: &str, data: &str, draft: &mut Draft) -> Result<bool, Mo
             if let Some(piece) = text("/delta/partial_json") {
                 draft.call(Some(index), "")?.arguments.push_str(piece);
             }
+            draft.unseen += text("/delta/thinking").map_or(0, str::len);
         }
         Some("message_delta") => {
+            // What the beginning said of the answer is no count of it.
+            draft.usage.tokens_out = 0;
             count(value.get("usage"), draft);
             stop(value.pointer("/delta/stop_reason"), draft);
         }
         Some("message_stop") => return Ok(true),
-        Some("error") => return Err(in_band(who, value.get("error").unwrap_or(&value))),
+        Some("error") => {
+            return Err(draft.complaint(in_band(who, value.get("error").unwrap_or(&value))));
+        }
         // Pings, the ends of blocks, and what is yet to be invented.
         Some(_) => {}
         None => return Err(again(format!("{who} sends an event without a type"))),
@@ -176,7 +181,7 @@ fn stop(reason: Option<&Value>, draft: &mut Draft) {
 /// Counts come in several events; the last word on each counts.
 fn count(used: Option<&Value>, draft: &mut Draft) {
     let Some(used) = used else { return };
-    let number = |key: &str| used.get(key).and_then(Value::as_u64);
+    let number = |key: &str| used.get(key).and_then(counted);
     let Usage { tokens_in, cache_read, cache_write, .. } = draft.usage;
     let plain = number("input_tokens").unwrap_or(tokens_in.saturating_sub(cache_read + cache_write));
     let cache_read = number("cache_read_input_tokens").unwrap_or(cache_read);
@@ -261,7 +266,10 @@ mod tests {
         used["output_tokens"] = json!(7);
         let answer = json!({"content": blocks, "stop_reason": "tool_use", "usage": used});
         whole("host", &answer, &mut at_once).unwrap();
-        let (pieces, at_once) = (pieces.finish("host").unwrap(), at_once.finish("host").unwrap());
+        let (pieces, at_once) = (
+            pieces.finish("host", Usage::default()).unwrap(),
+            at_once.finish("host", Usage::default()).unwrap(),
+        );
         assert_eq!(pieces, at_once);
         assert_eq!(
             pieces.calls,

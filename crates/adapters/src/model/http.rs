@@ -8,7 +8,9 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
+use domain::budget::ANSWER_TOKENS;
 use domain::settings::{Endpoint, Timeouts};
+use domain::usage::Usage;
 use ports::model::{ErrorKind, Model, ModelError, Reply, Request, Tool};
 use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Client, Response, StatusCode, Url};
@@ -21,6 +23,7 @@ use super::draft::Draft;
 use super::fault::{self, again, down};
 use super::keys::Key;
 use super::{anthropic, openai, sse};
+use crate::context::tokens;
 
 /// A longer answer is not one.
 const REPLY_BYTES_MAX: usize = 16 << 20;
@@ -154,16 +157,16 @@ impl Remote {
         }
         let kind =
             response.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
-        let draft = if kind.contains("event-stream") {
-            let mut draft = Draft::default();
-            if let Err(error) = self.read_stream(response, &mut draft).await {
-                return Err(error.after(draft.usage));
-            }
-            draft
-        } else {
-            self.read_whole(response).await?
+        let (most, mut draft) = (most(request), Draft::default());
+        let heard = |draft: &Draft| request.progress.note(draft.took(most));
+        let read = match kind.contains("event-stream") {
+            true => self.read_stream(response, &mut draft, heard).await,
+            false => self.read_whole(response, &mut draft, heard).await,
         };
-        draft.finish(&self.host)
+        match read {
+            Ok(()) => draft.finish(&self.host, most),
+            Err(error) => Err(error.after(draft.took(most))),
+        }
     }
 
     async fn send(&self, body: String) -> Result<Response, ModelError> {
@@ -215,14 +218,28 @@ impl Remote {
         fault::status(&self.host, model, status, &headers, &body)
     }
 
-    async fn read_whole(&self, response: Response) -> Result<Draft, ModelError> {
-        let value = self.read_json(response).await?;
-        let mut draft = Draft::default();
-        match self.api {
-            Api::OpenAi => openai::whole(&self.host, &value, &mut draft)?,
-            Api::Anthropic => anthropic::whole(&self.host, &value, &mut draft)?,
+    async fn read_whole(
+        &self,
+        response: Response,
+        draft: &mut Draft,
+        heard: impl Fn(&Draft),
+    ) -> Result<(), ModelError> {
+        let mut body = Vec::new();
+        let mut pieces = Pieces::new(self, response, REPLY_BYTES_MAX);
+        while let Some(piece) = pieces.next().await? {
+            body.extend(piece);
+            (draft.has_begun, draft.unseen) = (true, body.len());
+            heard(draft);
         }
-        Ok(draft)
+        let read = self.json(&body);
+        // A web page is nothing that a model said.
+        draft.has_begun &= !matches!(&read, Err(ModelError { kind: ErrorKind::Down, .. }));
+        let value = read?;
+        draft.unseen = 0;
+        match self.api {
+            Api::OpenAi => openai::whole(&self.host, &value, draft),
+            Api::Anthropic => anthropic::whole(&self.host, &value, draft),
+        }
     }
 
     async fn read_json(&self, response: Response) -> Result<Value, ModelError> {
@@ -231,7 +248,11 @@ impl Remote {
         while let Some(piece) = pieces.next().await? {
             body.extend(piece);
         }
-        match serde_json::from_slice(&body) {
+        self.json(&body)
+    }
+
+    fn json(&self, body: &[u8]) -> Result<Value, ModelError> {
+        match serde_json::from_slice(body) {
             Ok(value) => Ok(value),
             Err(_) if body.trim_ascii_start().starts_with(b"<") => {
                 Err(down(format!("{} answers with a web page; is base_url right?", self.host)))
@@ -242,7 +263,12 @@ impl Remote {
         }
     }
 
-    async fn read_stream(&self, response: Response, draft: &mut Draft) -> Result<(), ModelError> {
+    async fn read_stream(
+        &self,
+        response: Response,
+        draft: &mut Draft,
+        heard: impl Fn(&Draft),
+    ) -> Result<(), ModelError> {
         let mut reader = sse::Reader::default();
         let mut pieces = Pieces::new(self, response, REPLY_BYTES_MAX);
         loop {
@@ -256,6 +282,7 @@ impl Remote {
                 Err(_) if draft.stop.is_some() => return Ok(()),
                 Err(error) => return Err(error),
             };
+            draft.has_begun = true;
             let events = reader.take(&piece).map_err(|what| again(format!("{}: {what}", self.host)))?;
             for event in events {
                 let is_last = match self.api {
@@ -267,6 +294,7 @@ impl Remote {
                     return Ok(());
                 }
             }
+            heard(draft);
         }
     }
 
@@ -368,6 +396,14 @@ impl<'a> Pieces<'a> {
         const WAIT: Duration = Duration::from_millis(5);
         _ = timeout(WAIT, async { while let Ok(Some(_)) = self.next().await {} }).await;
     }
+}
+
+/// What a request may take, as far as it can be told without asking.
+pub(super) fn most(request: &Request) -> Usage {
+    // A provider may read the schema too.
+    let schema = request.schema.as_ref().map_or(0, |schema| schema.schema.len());
+    let tokens_in = tokens::of_request(request).saturating_add(tokens::of_bytes(schema));
+    Usage::of(tokens_in, request.max_tokens.map_or(ANSWER_TOKENS, u64::from))
 }
 
 fn client(endpoint: &Endpoint) -> Result<Client, String> {

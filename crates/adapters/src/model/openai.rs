@@ -4,7 +4,7 @@ use domain::usage::Usage;
 use ports::model::{ModelError, Request, Schema};
 use serde_json::{Map, Value, json};
 
-use super::draft::{Draft, Stop};
+use super::draft::{Draft, Stop, counted};
 use super::fault::{again, in_band};
 use super::turns::{self, Turn};
 
@@ -116,7 +116,7 @@ pub(super) fn event(who: &str, data: &str, draft: &mut Draft) -> Result<bool, Mo
 
 fn take(who: &str, value: &Value, said: &str, draft: &mut Draft) -> Result<(), ModelError> {
     if let Some(error) = value.get("error").filter(|error| !error.is_null()) {
-        return Err(in_band(who, error));
+        return Err(draft.complaint(in_band(who, error)));
     }
     if let Some(used) = value.get("usage").filter(|used| used.is_object()) {
         draft.usage = usage(used);
@@ -132,6 +132,8 @@ fn take(who: &str, value: &Value, said: &str, draft: &mut Draft) -> Result<(), M
         let text = |key: &str| message.get(key).and_then(Value::as_str).unwrap_or_default();
         draft.text.push_str(text("content"));
         draft.refusal.push_str(text("refusal"));
+        // Thinking is not kept; servers have two names for it.
+        draft.unseen += text("reasoning_content").len().max(text("reasoning").len());
         for call in message.get("tool_calls").and_then(Value::as_array).into_iter().flatten() {
             // In a whole answer each entry is a call; in a stream the index says which.
             let index = match said {
@@ -164,7 +166,7 @@ fn take(who: &str, value: &Value, said: &str, draft: &mut Draft) -> Result<(), M
 }
 
 fn usage(used: &Value) -> Usage {
-    let number = |path: &str| used.pointer(path).and_then(Value::as_u64).unwrap_or(0);
+    let number = |path: &str| used.pointer(path).and_then(counted).unwrap_or(0);
     Usage {
         tokens_in: number("/prompt_tokens"),
         tokens_out: number("/completion_tokens"),
@@ -242,7 +244,10 @@ mod tests {
         ]);
         let answer = json!({"choices": [{"message": {"content": "I look", "tool_calls": calls}, "finish_reason": "tool_calls"}], "usage": used});
         whole("host", &answer, &mut at_once).unwrap();
-        let (pieces, at_once) = (pieces.finish("host").unwrap(), at_once.finish("host").unwrap());
+        let (pieces, at_once) = (
+            pieces.finish("host", Usage::default()).unwrap(),
+            at_once.finish("host", Usage::default()).unwrap(),
+        );
         assert_eq!(pieces, at_once);
         assert_eq!(
             pieces.calls[0],

@@ -6,7 +6,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use domain::budget::ANSWER_TOKENS;
 use domain::id::{CallId, SessionId};
 use domain::input::Input;
 use domain::usage::Usage;
@@ -14,7 +13,7 @@ use ports::inputs::Inputs;
 use ports::model::{ErrorKind, Model, ModelError, Reply, Request};
 use tokio::time::{Instant, timeout_at};
 
-use crate::context::tokens;
+use super::http::most;
 
 /// Said by whoever did not answer in time.
 pub(crate) const LATE: &str = "the model did not answer in time";
@@ -73,10 +72,7 @@ pub(super) struct Opened<'a> {
 #[async_trait]
 impl Model for Opened<'_> {
     async fn ask(&self, request: Request) -> Result<Reply, ModelError> {
-        // A provider may read the schema too.
-        let schema = request.schema.as_ref().map_or(0, |schema| schema.schema.len());
-        let tokens_in = tokens::of_request(&request).saturating_add(tokens::of_bytes(schema));
-        let most = Usage::of(tokens_in, request.max_tokens.map_or(ANSWER_TOKENS, u64::from));
+        let most = most(&request);
         let left = self.purse.left.as_ref().map(|left| left.load(Ordering::Relaxed));
         if left.is_some_and(|left| most.tokens_in.saturating_add(most.tokens_out) > left) {
             return Err(ModelError::new(ErrorKind::GiveUp, USED_UP));

@@ -309,3 +309,67 @@ async fn an_answer_by_schema_is_checked_whatever_the_provider_promises() {
         assert_eq!(native["type"], "json_schema", "{way}");
     }
 }
+
+#[tokio::test]
+async fn what_a_provider_does_not_count_is_estimated() {
+    let server = server();
+    let models = models(&server);
+    let Reply { text, calls, .. } = answer();
+    let bytes = text.len() + calls.iter().map(|call| call.name.len() + call.arguments.len()).sum::<usize>();
+    for way in WAYS {
+        for usage in [
+            "null",
+            "{}",
+            r#"{"prompt_tokens": -300, "completion_tokens": 1e300, "input_tokens": -300, "output_tokens": 1e300}"#,
+            r#"{"prompt_tokens": 0, "completion_tokens": 0, "input_tokens": 0, "output_tokens": 0}"#,
+        ] {
+            server.misbehave(move |_| Some(Fault::Miscounted(usage)));
+            let reply = models.ask(ask(way)).await.unwrap();
+            let estimated = Usage::of(9, bytes.div_ceil(3) as u64);
+            assert_eq!(reply, Reply { usage: estimated, ..answer() }, "{way} with {usage}");
+        }
+        let is_whole = way.ends_with("-whole");
+        for (fault, costs) in [
+            (Fault::Cut { percent: 60 }, true),
+            (Fault::Short, true),
+            (Fault::Malformed, true),
+            (Fault::Idle, true),
+            (Fault::Refusal, true),
+            // In place of an answer it costs nothing.
+            (Fault::Overloaded, !is_whole),
+            (Fault::status(400), false),
+            (Fault::status(500), false),
+            (Fault::Page, false),
+            (Fault::Silent, false),
+            (Fault::Reset, false),
+        ] {
+            let told = fault.clone();
+            server.misbehave(move |_| Some(told.clone()));
+            let error = models.ask(ask(way)).await.unwrap_err();
+            let Usage { tokens_in, tokens_out, .. } = error.usage;
+            assert_eq!((tokens_in > 0, tokens_out > 0), (costs, costs), "{way}: {fault:?}: {error:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn who_gives_up_on_an_answer_knows_what_came_of_it() {
+    let server = server();
+    let settings = settings(&server.url(), |endpoint| endpoint.timeouts.idle_ms = 600_000);
+    let models = Arc::new(Models::new(Path::new("."), &settings));
+    server.misbehave(|_| Some(Fault::Idle));
+    for way in WAYS {
+        let request = ask(way);
+        let (progress, models) = (request.progress.clone(), models.clone());
+        let asked = tokio::spawn(async move { models.ask(request).await });
+        let something = async {
+            while progress.so_far() == Usage::default() {
+                tokio::task::yield_now().await;
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(60), something).await.expect("something comes");
+        asked.abort();
+        let Usage { tokens_in, tokens_out, .. } = progress.so_far();
+        assert!(tokens_in > 0 && tokens_out > 0, "{way}: {:?}", progress.so_far());
+    }
+}

@@ -1,6 +1,10 @@
 //! `synod budget` and `synod cost`: what may be spent and what was; a budget that is used up ends `run` with 5 and asks.
 
+use std::sync::Arc;
+
 use serde_json::{Value, json};
+use testkit::model::{Puppet, says};
+use testkit::provider::{Fault, Provider};
 
 use domain::task::Mark;
 
@@ -343,4 +347,58 @@ fn a_question_about_a_budget_says_nothing_that_gets_old_and_the_inbox_what_waits
     team.fine(&["cancel", "task-002"]);
     assert!(team.fine(&["inbox"]).contains("2 wait: task-001, task-003\n"));
     assert_eq!(team.read(FIRST), asked);
+}
+
+/// One agent with a model behind a provider that misbehaves.
+fn behind(provider: &Provider, kind: &str, fault: Fault) -> Team {
+    provider.misbehave(move |_| Some(fault.clone()));
+    let (team, url) = (Team::nothing(), provider.url());
+    team.write(
+        "synod.yaml",
+        format!(
+            "providers: {{p: {{kind: {kind}, base_url: \"{url}\", stream: true}}}}\n\
+             models: {{m: {{provider: p, model: m}}}}\nrouting: {{fallback: worker-1}}\n"
+        ),
+    );
+    let model = "model: {primary: m, max_tokens: 50}";
+    team.write("agents/worker-1.agent.yaml", format!("id: worker-1\ntype: executor\n{model}\n"));
+    team
+}
+
+fn spent(team: &Team) -> u64 {
+    let cost: Value = serde_json::from_str(&team.fine(&["cost", "--by", "agent", "--json"])).unwrap();
+    let tokens = |key: &str| cost["total"][key].as_u64().unwrap_or_else(|| panic!("{cost}"));
+    tokens("tokens_in") + tokens("tokens_out")
+}
+
+#[test]
+fn a_cap_holds_also_if_a_provider_counts_nothing() {
+    for kind in ["openai", "anthropic"] {
+        let provider = Provider::start(Arc::new(Puppet::answering(|_| Ok(says("Done.")))));
+        let team = behind(&provider, kind, Fault::Miscounted("null"));
+        team.fine(&["task", "add", "Say it"]);
+        assert_eq!(team.pump(), 0);
+        let once = spent(&team);
+        assert!(once > 0, "{kind}");
+        let cap = once * 4;
+        team.fine(&["budget", "set", "day", "--tokens", &cap.to_string()]);
+        for number in 0..8 {
+            team.fine(&["task", "add", &format!("Say it {number}")]);
+        }
+        assert_eq!(team.pump(), 5, "{kind}: the cap is reached");
+        assert!((2..=4).contains(&provider.count()), "{kind}: {} calls", provider.count());
+        assert!(spent(&team) <= cap, "{kind}: {} of {cap}", spent(&team));
+    }
+}
+
+#[test]
+fn an_answer_that_is_cancelled_half_way_is_paid_for() {
+    let provider = Provider::start(Arc::new(Puppet::answering(|_| Ok(says("It takes a while.")))));
+    let team = behind(&provider, "openai", Fault::Idle);
+    let up = team.up();
+    team.fine(&["task", "add", "Say it"]);
+    until_so("half of it came", || provider.count() == 1);
+    team.fine(&["cancel", "task-001"]);
+    until_so("it is counted", || spent(&team) > 0);
+    up.stop();
 }

@@ -46,6 +46,8 @@ pub enum Fault {
     BadArguments,
     /// Says in the middle of the stream that it is overloaded.
     Overloaded,
+    /// Says this, in JSON, in place of what the answer took.
+    Miscounted(&'static str),
 }
 
 impl Fault {
@@ -96,7 +98,8 @@ impl Fault {
             | Self::Refusal
             | Self::Length
             | Self::BadArguments
-            | Self::Overloaded => None,
+            | Self::Overloaded
+            | Self::Miscounted(_) => None,
         }
     }
 
@@ -125,6 +128,7 @@ impl Fault {
                     }
                 }
             }
+            Self::Miscounted(usage) => reply.miscounted = serde_json::from_str(usage).ok(),
             Self::BadArguments => {
                 if let Some(call) = reply.calls.last_mut() {
                     call.arguments = "{\"path\": oops".to_owned();

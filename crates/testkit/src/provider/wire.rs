@@ -17,12 +17,14 @@ pub(super) struct Reply {
     pub(super) usage: Usage,
     pub(super) refusal: Option<String>,
     pub(super) is_cut: bool,
+    /// Said in place of what it took.
+    pub(super) miscounted: Option<Value>,
 }
 
 impl Reply {
     pub(super) fn of(reply: ports::model::Reply) -> Self {
         let ports::model::Reply { text, calls, usage } = reply;
-        Self { text, calls, usage, refusal: None, is_cut: false }
+        Self { text, calls, usage, refusal: None, is_cut: false, miscounted: None }
     }
 }
 
@@ -57,6 +59,7 @@ pub(super) fn request(body: &Value) -> Request {
         temperature: None,
         thinking: None,
         schema: None,
+        progress: Default::default(),
     }
 }
 
@@ -104,7 +107,10 @@ fn pieces(text: &str) -> Vec<String> {
     chars.chunks(PIECE_CHARS).map(|piece| piece.iter().collect()).collect()
 }
 
-fn openai_usage(usage: &Usage) -> Value {
+fn openai_usage(Reply { usage, miscounted, .. }: &Reply) -> Value {
+    if let Some(miscounted) = miscounted {
+        return miscounted.clone();
+    }
     json!({
         "prompt_tokens": usage.tokens_in,
         "completion_tokens": usage.tokens_out,
@@ -136,7 +142,7 @@ pub(super) fn openai(reply: &Reply) -> Value {
         "id": "chatcmpl-1",
         "object": "chat.completion",
         "choices": [{"index": 0, "message": message, "finish_reason": openai_stop(reply)}],
-        "usage": openai_usage(&reply.usage),
+        "usage": openai_usage(reply),
     })
 }
 
@@ -165,13 +171,16 @@ pub(super) fn openai_events(reply: &Reply) -> Vec<String> {
         }
     }
     values.push(json!({"choices": [{"index": 0, "delta": {}, "finish_reason": openai_stop(reply)}]}));
-    values.push(json!({"choices": [], "usage": openai_usage(&reply.usage)}));
+    values.push(json!({"choices": [], "usage": openai_usage(reply)}));
     let mut events: Vec<String> = values.iter().map(|value| format!("data: {value}\n\n")).collect();
     events.push("data: [DONE]\n\n".to_owned());
     events
 }
 
-fn anthropic_usage(usage: &Usage) -> Value {
+fn anthropic_usage(Reply { usage, miscounted, .. }: &Reply) -> Value {
+    if let Some(miscounted) = miscounted {
+        return miscounted.clone();
+    }
     json!({
         "input_tokens": usage.tokens_in - usage.cache_read - usage.cache_write,
         "cache_read_input_tokens": usage.cache_read,
@@ -207,14 +216,13 @@ pub(super) fn anthropic(reply: &Reply) -> Value {
         "role": "assistant",
         "content": text.into_iter().chain(calls).collect::<Vec<_>>(),
         "stop_reason": anthropic_stop(reply),
-        "usage": anthropic_usage(&reply.usage),
+        "usage": anthropic_usage(reply),
     })
 }
 
 /// The same as events.
 pub(super) fn anthropic_events(reply: &Reply) -> Vec<String> {
-    let start =
-        json!({"id": "msg_1", "role": "assistant", "content": [], "usage": anthropic_usage(&reply.usage)});
+    let start = json!({"id": "msg_1", "role": "assistant", "content": [], "usage": anthropic_usage(reply)});
     let mut values = vec![json!({"type": "message_start", "message": start}), json!({"type": "ping"})];
     let mut index = 0;
     let mut block = |begun: Value, deltas: Vec<Value>, values: &mut Vec<Value>| {
@@ -238,6 +246,7 @@ pub(super) fn anthropic_events(reply: &Reply) -> Vec<String> {
         block(begun, deltas.collect(), &mut values);
     }
     let usage = json!({"output_tokens": reply.usage.tokens_out});
+    let usage = reply.miscounted.clone().unwrap_or(usage);
     values.push(
         json!({"type": "message_delta", "delta": {"stop_reason": anthropic_stop(reply)}, "usage": usage}),
     );
