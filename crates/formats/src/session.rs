@@ -27,6 +27,7 @@ pub struct SessionFile {
     text: String,
     head: Head,
     status: Status,
+    reason: String,
     updated: Option<Time>,
     messages: Vec<MessageItem>,
     places: Places,
@@ -78,6 +79,7 @@ pub struct RawCall {
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Places {
     status: Option<Range<usize>>,
+    reason: Option<Range<usize>>,
     updated: Option<Range<usize>>,
     /// The start of the line `messages:`.
     messages: usize,
@@ -150,6 +152,7 @@ pub(crate) const SHAPE: Shape = Shape::Record(&[
     may("created", Shape::Time, "when it began"),
     may("updated", Shape::Time, "when it last changed"),
     may("status", Shape::Word(&["active", "sleeping", "completed", "error"]), "how it stands (active)"),
+    may("reason", Shape::Text, "of a conversation about no task that is over: why"),
     may("metadata", Shape::Map(&Shape::Any), "free words of the owner"),
     may("messages", Shape::List(&MESSAGE), "the conversation; the last key, so that it can be appended to"),
 ]);

@@ -6,6 +6,7 @@ use domain::event::{Event, Found, FoundCall, Tail};
 use domain::id::{MessageId, SessionId, Time};
 use domain::input::Input;
 use domain::label::Label;
+use domain::lifecycle::Lifecycle;
 use domain::session::{Head, Message, Speaker, Status};
 use domain::state::Requester;
 use domain::tool::Call;
@@ -15,6 +16,7 @@ use ports::model::RawCall;
 use super::Conversation;
 use super::desk::Desk;
 use super::disk::{self, Added, Stamp};
+use super::statuses::Due;
 
 /// Synod's own message numbers never come so far.
 const NUMBER_MAX: u32 = 1_000_000_000;
@@ -27,6 +29,8 @@ pub(super) enum SessionOp {
     /// A person wrote the message without an id.
     GiveId(Message),
     Status(Status, Time),
+    /// The same, and why it is over.
+    Over(Status, Time, String),
 }
 
 impl SessionOp {
@@ -72,10 +76,15 @@ impl Desk {
                 self.recent.message(session, message);
                 Some((session.clone(), SessionOp::Append(message.clone())))
             }
-            Event::Moved { session, to, failed, .. } => {
+            Event::Moved { session, task, to, failed, reason } => {
                 let old = self.state.sessions.get(session)?.status();
                 let new = to.status(*failed);
-                (old != new).then(|| (session.clone(), SessionOp::Status(new, at)))
+                // Of a task its result says why; of a conversation nothing else does.
+                let op = match (to, task) {
+                    (Lifecycle::Complete, None) => SessionOp::Over(new, at, reason.clone()),
+                    (_, _) => SessionOp::Status(new, at),
+                };
+                (old != new).then(|| (session.clone(), op))
             }
             Event::SessionReopened { session } => {
                 Some((session.clone(), SessionOp::Status(Status::Active, at)))
@@ -104,7 +113,7 @@ impl Desk {
             }
             return Ok(true);
         }
-        self.statuses.forget(id);
+        let due = self.statuses.forget(id).and_then(|due| self.due_op(id, due));
         let (mut whole, mut lost, mut is_made) = (true, false, false);
         self.rewrite(&path, forced, |desk, text, fresh| {
             is_made = text.is_none();
@@ -122,7 +131,7 @@ impl Desk {
                 return None;
             };
             let repairs = if fresh { desk.compare_session(id, &file) } else { Vec::new() };
-            carry_out(&mut file, ops.iter().chain(&repairs));
+            carry_out(&mut file, due.iter().chain(ops).chain(&repairs));
             lost = ops.iter().any(|op| op.names_what_is_gone(&file));
             Some(file.text().to_owned())
         })?;
@@ -148,7 +157,8 @@ impl Desk {
         for op in ops {
             match op {
                 SessionOp::Append(message) => text.push_str(&print_message(message)),
-                SessionOp::Status(_, at) => turned = Some(*at),
+                SessionOp::Status(_, at) => turned = Some(Due { at: *at, why: None }),
+                SessionOp::Over(_, at, why) => turned = Some(Due { at: *at, why: Some(why.clone()) }),
                 SessionOp::Create(_) | SessionOp::GiveId(_) => return Ok(false),
             }
         }
@@ -162,8 +172,8 @@ impl Desk {
                 Added::Changed => return Ok(false),
             }
         }
-        if let Some(at) = turned {
-            self.statuses.put(id, at);
+        if let Some(due) = turned {
+            self.statuses.put(id, due);
         }
         Ok(true)
     }
@@ -373,14 +383,20 @@ pub(super) fn carry_out<'a>(file: &mut SessionFile, ops: impl Iterator<Item = &'
                     file.append(message);
                 }
             }
-            SessionOp::Status(status, at) => {
-                if file.status() != *status {
-                    file.set_status(*status);
-                    if at.0 != 0 {
-                        file.set_updated(*at);
-                    }
-                }
+            SessionOp::Status(status, at) => turn(file, *status, *at),
+            SessionOp::Over(status, at, why) => {
+                turn(file, *status, *at);
+                file.set_reason(why);
             }
+        }
+    }
+}
+
+fn turn(file: &mut SessionFile, status: Status, at: Time) {
+    if file.status() != status {
+        file.set_status(status);
+        if at.0 != 0 {
+            file.set_updated(at);
         }
     }
 }

@@ -19,17 +19,26 @@ const LATE_MAX: Duration = Duration::from_millis(250);
 /// Statuses that their files do not tell yet.
 #[derive(Default)]
 pub(super) struct Statuses {
-    due: BTreeMap<SessionId, Time>,
+    due: BTreeMap<SessionId, Due>,
     /// Those whose new version waits for the disk: there is room for one beside each file.
     turning: BTreeSet<SessionId>,
     /// Since when the oldest of them is due.
     since: Option<Instant>,
 }
 
+/// A status that is to be told.
+#[derive(Debug, Clone)]
+pub(super) struct Due {
+    /// Since when it is so.
+    pub(super) at: Time,
+    /// Why the conversation is over, if it is.
+    pub(super) why: Option<String>,
+}
+
 /// A new version of a session file that waits for the disk.
 pub(super) struct Turned {
     session: SessionId,
-    at: Time,
+    due: Due,
     old: Known,
     new: Prepared,
 }
@@ -47,23 +56,26 @@ impl Statuses {
         self.due.is_empty() && self.turning.is_empty()
     }
 
-    /// The status of a conversation changed at this time.
-    pub(super) fn put(&mut self, session: &SessionId, at: Time) {
-        let due = self.due.entry(session.clone()).or_insert(at);
-        *due = at.max(*due);
+    /// The status of a conversation changed; what is due at the latest time counts.
+    pub(super) fn put(&mut self, session: &SessionId, due: Due) {
+        match self.due.get_mut(session) {
+            Some(known) if known.at > due.at => {}
+            Some(known) => *known = due,
+            None => _ = self.due.insert(session.clone(), due),
+        }
         self.since.get_or_insert_with(Instant::now);
     }
 
     /// The file is written anyway, with its status.
-    pub(super) fn forget(&mut self, session: &SessionId) {
-        self.due.remove(session);
+    pub(super) fn forget(&mut self, session: &SessionId) -> Option<Due> {
+        self.due.remove(session)
     }
 
     fn is_late(&self) -> bool {
         self.since.is_some_and(|since| since.elapsed() >= LATE_MAX)
     }
 
-    fn take(&mut self) -> Vec<(SessionId, Time)> {
+    fn take(&mut self) -> Vec<(SessionId, Due)> {
         let turning = &self.turning;
         let ready = self.due.extract_if(.., |session, _| !turning.contains(session)).collect();
         self.since = (!self.due.is_empty()).then(Instant::now);
@@ -78,9 +90,9 @@ impl Desk {
         if !(lull || self.statuses.is_late()) {
             return;
         }
-        for (session, at) in self.statuses.take() {
+        for (session, due) in self.statuses.take() {
             let path = path_of(&session);
-            match self.turned(session, at) {
+            match self.turned(session, due) {
                 Ok(Some(turned)) => {
                     self.statuses.turning.insert(turned.session.clone());
                     self.flusher.prepare(turned);
@@ -105,8 +117,8 @@ impl Desk {
     }
 
     /// The new version of a session file, beside the old one; `None` if there is nothing to change.
-    fn turned(&mut self, session: SessionId, at: Time) -> std::io::Result<Option<Turned>> {
-        let Some(status) = self.state.sessions.get(&session).map(|s| s.status()) else { return Ok(None) };
+    fn turned(&mut self, session: SessionId, due: Due) -> std::io::Result<Option<Turned>> {
+        let Some(op) = self.due_op(&session, due.clone()) else { return Ok(None) };
         let path = path_of(&session);
         let place = self.home.join(&path);
         let Some(found) = disk::read(&place)? else { return Ok(None) };
@@ -116,17 +128,26 @@ impl Desk {
             return Ok(None);
         }
         let Some(mut file) = self.read_session(&path, &found.text) else { return Ok(None) };
-        carry_out(&mut file, [SessionOp::Status(status, at)].iter());
+        carry_out(&mut file, [op].iter());
         if file.text() == found.text {
             return Ok(None);
         }
         let new = disk::prepare(&place, file.text())?;
-        Ok(Some(Turned { session, at, old: found.known, new }))
+        Ok(Some(Turned { session, due, old: found.known, new }))
+    }
+
+    /// The edit that tells how a conversation stands.
+    pub(super) fn due_op(&self, session: &SessionId, due: Due) -> Option<SessionOp> {
+        let status = self.state.sessions.get(session)?.status();
+        Some(match due.why {
+            Some(why) => SessionOp::Over(status, due.at, why),
+            None => SessionOp::Status(status, due.at),
+        })
     }
 
     /// Gives new versions their places that the disk has by now.
     pub(super) fn put_turned(&mut self) {
-        for Turned { session, at, old, new } in self.flusher.prepared() {
+        for Turned { session, due, old, new } in self.flusher.prepared() {
             self.statuses.turning.remove(&session);
             let path = path_of(&session);
             match new.put(&old) {
@@ -138,7 +159,7 @@ impl Desk {
                 }
                 Ok(Replaced::Changed { displaced }) => {
                     self.keep_displaced(&path, displaced);
-                    self.statuses.put(&session, at);
+                    self.statuses.put(&session, due);
                 }
                 Err(error) => self.tell_again(&path, error),
             }

@@ -8,8 +8,9 @@ use adapters::journal::Sqlite;
 use adapters::journal::follow::Changes;
 use domain::event::Event;
 use domain::id::{AgentId, Seq, SessionId, Time};
+use domain::lifecycle::Lifecycle;
 use domain::message::{CHANNEL_SIGN, Channel, Envelope, Kind};
-use domain::session::{Head, Message, Speaker};
+use domain::session::{Head, Message, Speaker, Status};
 use domain::tool::Call;
 use formats::session::{MessageItem, RawCall};
 use ports::journal::{Entry, Journal};
@@ -30,6 +31,8 @@ const STATE_CHANGE: &str = "state_change";
 const SYNOD: &str = "synod";
 /// `type:` of what stands on the channel `task`.
 const TASK: &str = "task";
+/// The name, beside those of messages, of what a person is told when a conversation ends without an answer.
+const OVER: &str = "over";
 
 /// A message with all that stands on its envelope.
 struct Letter {
@@ -117,8 +120,18 @@ impl Letter {
 /// A conversation, as far as it is followed.
 struct Talk {
     head: Head,
-    /// The message of a person that has no answer yet, and whose it is.
-    asked: Option<(String, String)>,
+    /// What a person said last, while it is them whom the agent answers.
+    asked: Option<Asked>,
+}
+
+/// A message of a person.
+struct Asked {
+    /// Its name.
+    id: String,
+    /// Whose it is.
+    by: String,
+    /// Whether the agent said something since. It may say more: what others answer it wakes it again.
+    answered: bool,
 }
 
 impl Talk {
@@ -127,7 +140,11 @@ impl Talk {
         if let Some(letter) = letter(&self.head, item) {
             // What a task begins with is answered by the task's result.
             if letter.from.starts_with("person") && letter.channel != Channel::Task.as_str() {
-                self.asked = Some((format!("{}/{}", letter.session, letter.id), letter.from.clone()));
+                let (id, by) = (format!("{}/{}", letter.session, letter.id), letter.from.clone());
+                self.asked = Some(Asked { id, by, answered: false });
+            } else if letter.from.starts_with("agent:") && !letter.envelope.kind.answers() {
+                // Who has an answer makes room for the next who asks.
+                self.asked = self.asked.take().filter(|asked| !asked.answered);
             }
             return Some(letter);
         }
@@ -135,16 +152,34 @@ impl Talk {
         if !is_last || item.content.trim().is_empty() {
             return None;
         }
-        let (asked, person) = self.asked.take()?;
+        let id = item.id.as_ref().map_or_else(String::new, ToString::to_string);
+        self.response(id, item.at, item.content.clone())
+    }
+
+    /// The conversation is over: what the person is told who may still wait for an answer.
+    fn over(&mut self, at: Option<Time>, failed: bool, reason: &str) -> Option<Letter> {
+        let waits = |asked: &Asked| failed || !asked.answered;
+        let is_told = self.head.task.is_none() && self.asked.as_ref().is_some_and(waits);
+        let colon = if reason.is_empty() { "" } else { ": " };
+        let told = is_told.then(|| format!("cannot answer{colon}{reason}"));
+        let told = told.and_then(|told| self.response(OVER.to_owned(), at, told));
+        self.asked = None;
+        told
+    }
+
+    fn response(&mut self, id: String, at: Option<Time>, content: String) -> Option<Letter> {
+        let asked = self.asked.as_mut()?;
+        asked.answered = true;
+        let in_reply_to = Some(asked.id.clone());
         Some(Letter {
             session: self.head.session.clone(),
-            id: item.id.as_ref().map_or_else(String::new, ToString::to_string),
-            at: item.at,
+            id,
+            at,
             from: format!("agent:{}", self.head.agent),
-            to: Some(person),
+            to: Some(asked.by.clone()),
             channel: Channel::Direct.as_str().to_owned(),
-            envelope: Envelope { kind: Kind::Response, in_reply_to: Some(asked), ..Envelope::default() },
-            content: item.content.clone(),
+            envelope: Envelope { kind: Kind::Response, in_reply_to, ..Envelope::default() },
+            content,
         })
     }
 }
@@ -193,8 +228,8 @@ fn moves(home: &Path, filter: &MessageFilter) -> anyhow::Result<Vec<Letter>> {
         at = last.seq;
         for entry in &entries {
             let told = sent(home, entry, &mut talks)?;
-            newest.extend(told.filter(|letter| letter.fits(filter)));
-            if newest.len() > filter.limit {
+            newest.extend(told.into_iter().filter(|letter| letter.fits(filter)));
+            while newest.len() > filter.limit {
                 newest.pop_front();
             }
         }
@@ -224,12 +259,17 @@ pub fn list(home: &Path, filter: &MessageFilter, out: &Out) -> anyhow::Result<Ex
             continue;
         };
         let mut talk = Talk { head: file.head().clone(), asked: None };
-        for (number, item) in file.messages().iter().enumerate() {
-            let Some(letter) = talk.next(item).filter(|letter| letter.fits(filter)) else { continue };
+        let mut keep = |number: usize, letter: Option<Letter>| {
+            let Some(letter) = letter.filter(|letter| letter.fits(filter)) else { return };
             newest.insert((letter.at, path.clone(), number), letter);
             if newest.len() > filter.limit {
                 newest.pop_first();
             }
+        };
+        let (items, status) = (file.messages(), file.status());
+        items.iter().enumerate().for_each(|(number, item)| keep(number, talk.next(item)));
+        if matches!(status, Status::Completed | Status::Error) {
+            keep(items.len(), talk.over(file.updated(), status == Status::Error, file.reason()));
         }
     }
     if out.json {
@@ -331,15 +371,16 @@ impl Follower<'_> {
             at = end.seq;
             for entry in &entries {
                 let told = sent(self.home, entry, &mut self.talks)?;
-                let Some(letter) = told.filter(|letter| letter.fits(self.filter)) else { continue };
-                if out.json {
-                    out.value(letter.json())
-                } else {
-                    letter.print(out)
-                }
-                self.shown += 1;
-                if self.shown >= self.filter.limit {
-                    return Ok(true);
+                for letter in told.iter().filter(|letter| letter.fits(self.filter)) {
+                    if out.json {
+                        out.value(letter.json())
+                    } else {
+                        letter.print(out)
+                    }
+                    self.shown += 1;
+                    if self.shown >= self.filter.limit {
+                        return Ok(true);
+                    }
                 }
             }
         }
@@ -363,30 +404,38 @@ fn talk_of<'a>(
     talks.get_mut(session)
 }
 
-/// The message that an event delivers, or the move that it is.
-fn sent(home: &Path, entry: &Entry, talks: &mut BTreeMap<SessionId, Talk>) -> anyhow::Result<Option<Letter>> {
-    Ok(match engine::decode(entry)? {
+/// The message that an event delivers, or the move that it is and what a person is told by it.
+fn sent(home: &Path, entry: &Entry, talks: &mut BTreeMap<SessionId, Talk>) -> anyhow::Result<Vec<Letter>> {
+    let told = match engine::decode(entry)? {
         Event::SessionOpened { head } | Event::SessionAdopted { head, .. } => {
             talks.insert(head.session.clone(), Talk { head: *head, asked: None });
-            None
+            [None, None]
         }
         Event::MessageAdded { session, message, .. }
         | Event::CallFinished { session, message, .. }
         | Event::Replied { session, message, .. } => {
-            talk_of(home, &session, talks).and_then(|talk| talk.next(&item(message)))
+            [talk_of(home, &session, talks).and_then(|talk| talk.next(&item(message))), None]
         }
-        Event::Moved { session, to, reason, .. } => talk_of(home, &session, talks).map(|talk| Letter {
-            id: format!("e-{}", entry.seq.0),
-            at: Some(entry.at),
-            from: format!("agent:{}", talk.head.agent),
-            to: None,
-            channel: Channel::State.as_str().to_owned(),
-            envelope: Envelope::default(),
-            content: format!("{}: {reason}", to.as_str()),
-            session,
-        }),
-        _ => None,
-    })
+        Event::Moved { session, to, failed, reason, .. } => {
+            let Some(talk) = talk_of(home, &session, talks) else { return Ok(Vec::new()) };
+            let at = Some(entry.at);
+            let is_over = to == Lifecycle::Complete;
+            let over = if is_over { talk.over(at, failed, &reason) } else { None };
+            let moved = Letter {
+                id: format!("e-{}", entry.seq.0),
+                at,
+                from: format!("agent:{}", talk.head.agent),
+                to: None,
+                channel: Channel::State.as_str().to_owned(),
+                envelope: Envelope::default(),
+                content: format!("{}: {reason}", to.as_str()),
+                session,
+            };
+            [Some(moved), over]
+        }
+        _ => [None, None],
+    };
+    Ok(told.into_iter().flatten().collect())
 }
 
 /// Only that there is a call counts here.

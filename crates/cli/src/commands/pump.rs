@@ -61,7 +61,9 @@ async fn work(
     let mut story = Story::of(&running.handle).await?;
     running.start().await?;
     up::tell_unknown(running, out);
-    until_idle(running, interrupt, &mut events, &mut story, home, timeout, out).await
+    let exit = until_idle(running, interrupt, &mut events, &mut story, home, timeout, out).await?;
+    // Who wrote to an agent has nothing else that tells it from an answer.
+    Ok(if exit == Exit::Ok && story.unanswered() > 0 { Exit::Failed } else { exit })
 }
 
 /// Tells how it ended; that a person has something to do stands in the files alone.

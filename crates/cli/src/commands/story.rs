@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use domain::approval::{Answer, Outcome, Request};
 use domain::event::{Event, Finish};
 use domain::id::{ApprovalId, CallId, SessionId};
+use domain::lifecycle::Lifecycle;
 use domain::session::Message;
 use domain::state::{Requester, Stage};
 use domain::task::{Change, End};
@@ -21,6 +22,10 @@ pub struct Story {
     agents: BTreeMap<SessionId, String>,
     calls: BTreeMap<(SessionId, CallId), Call>,
     approvals: BTreeMap<ApprovalId, Request>,
+    /// Conversations in which a person spoke last, and whether they were answered since.
+    asked: BTreeMap<SessionId, bool>,
+    /// How often a person got no answer.
+    unanswered: usize,
 }
 
 /// One line of the story.
@@ -41,6 +46,11 @@ impl Story {
             .look(|state| {
                 let mut story = Self { approvals: state.approvals.clone(), ..Self::default() };
                 for (id, session) in &state.sessions {
+                    // What no other agent caused, a person did.
+                    let is_done = session.stage == Stage::Resting && !session.unread;
+                    if session.cause.is_none() && session.lifecycle != Lifecycle::Complete && !is_done {
+                        story.asked.insert(id.clone(), false);
+                    }
                     if let Stage::Acting { calls, .. } = &session.stage {
                         let open = calls.iter().map(|p| ((id.clone(), p.call.id.clone()), p.call.clone()));
                         story.calls.extend(open);
@@ -76,7 +86,22 @@ impl Story {
             Event::TaskStarted { task, session } => {
                 Some(told(&self.agent(session), format!("begins {task}")))
             }
+            Event::MessageAdded { session, message, .. } => {
+                self.hear(session, message);
+                None
+            }
+            Event::Moved { session, task, to: Lifecycle::Complete, failed, reason } => {
+                let answered = self.asked.remove(session).filter(|_| task.is_none())?;
+                self.unanswered += usize::from(!answered);
+                (*failed || !answered)
+                    .then(|| told(&self.agent(session), format!("cannot answer: {}", one_line(reason))))
+            }
             Event::Replied { session, message, .. } => {
+                if message.calls.is_empty()
+                    && let Some(answered) = self.asked.get_mut(session)
+                {
+                    *answered = true;
+                }
                 for call in &message.calls {
                     self.calls.insert((session.clone(), call.id.clone()), call.clone());
                 }
@@ -137,6 +162,21 @@ impl Story {
                 format!("{} has no answer yet ({reason}); it is asked again", self.agent(session)),
             )),
             _ => None,
+        }
+    }
+
+    /// How many conversations ended in this story in which a person waited for an answer.
+    pub fn unanswered(&self) -> usize {
+        self.unanswered
+    }
+
+    fn hear(&mut self, session: &SessionId, message: &Message) {
+        let is_answer = message.envelope.as_ref().is_some_and(|envelope| envelope.kind.answers());
+        if message.from.starts_with("person:") {
+            self.asked.insert(session.clone(), false);
+        } else if message.from.starts_with("agent:") && !is_answer && self.asked.get(session) == Some(&true) {
+            // What is said from here on is for somebody else.
+            self.asked.remove(session);
         }
     }
 

@@ -162,9 +162,10 @@ pub fn tell_unknown(running: &Running, out: &Out) {
 pub fn follow(event: Result<Recorded, broadcast::error::RecvError>, story: &mut Story, out: &Out) -> bool {
     match event {
         Ok(recorded) => {
+            let told = story.tell(&recorded.event);
             if out.json {
                 out.line(json_event(&recorded));
-            } else if let Some(told) = story.tell(&recorded.event) {
+            } else if let Some(told) = told {
                 show(&told, out);
             }
             true

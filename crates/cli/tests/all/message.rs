@@ -94,6 +94,88 @@ fn a_request_and_its_answer_are_seen_with_all_that_stands_on_them() {
 }
 
 #[test]
+fn who_writes_to_an_agent_hears_that_it_cannot_answer_and_why() {
+    let nowhere = "providers: {off: {kind: openai, base_url: 'http://127.0.0.1:9/v1'}}\n\
+                   models: {m: {provider: off, model: m}}\n\
+                   limits: {model_attempts_max: 1}\n";
+    let turns = "providers: {script: {kind: scripted, script: models/s.yaml}}\n\
+                 models: {m: {provider: script, model: m}}\n\
+                 limits: {turns_max: 1}\n";
+    let again = "rules:\n  - calls: [{tool: list_directory, arguments: {path: .}}]\n";
+    let cases = [
+        (Some(nowhere), "rules: []\n", "127.0.0.1 cannot be reached"),
+        (Some(turns), again, "turns_max"),
+        (None, "rules:\n  - matches: \"*never*\"\n    text: x\n", "no rule"),
+        (None, "rules:\n  - text: \"\"\n", "empty"),
+    ];
+    for (settings, script, why) in cases {
+        let team = Team::scripted(script);
+        settings.iter().for_each(|settings| team.write("synod.yaml", settings));
+        team.fine(&["message", "send", "worker-1", "Hello?"]);
+        let ran = team.synod(&["pump"]);
+        let line = ran.stdout.lines().find(|line| line.contains("cannot answer: "));
+        let line = line.unwrap_or_else(|| panic!("{why}: {} {}", ran.stdout, ran.stderr));
+        assert!(line.starts_with("worker-1 ") && line.contains(why), "{line}");
+        assert_eq!(ran.code, 1, "{why}");
+        let in_journal = team.fine(&["message", "tail", "--all", "--limit", "2", "--json"]);
+        let in_journal: Vec<Value> =
+            in_journal.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        let told = list(&team, &[]);
+        assert_eq!(contents(&told), contents(&in_journal));
+        assert_eq!(told.len(), 2);
+        let answer = told[1]["content"].as_str().unwrap();
+        assert!(answer.starts_with("cannot answer: ") && answer.contains(why), "{answer}");
+        assert_eq!(
+            ["from", "to", "type", "in_reply_to"].map(|key| told[1][key].as_str().unwrap()),
+            ["agent:worker-1", "person:tess", "response", told[0]["id"].as_str().unwrap()]
+        );
+        std::fs::remove_dir_all(team.at(".synod")).unwrap();
+        assert_eq!(contents(&list(&team, &[])), contents(&told), "the files alone say so");
+        assert_eq!(team.pump(), 0, "and nothing more is to be done about it");
+        team.is_in_order();
+    }
+}
+
+#[test]
+fn a_person_whose_words_were_not_read_hears_that_the_agent_is_terminated() {
+    let team = Team::scripted("rules:\n  - text: Yes.\n    delay_ms: 600000\n");
+    let up = team.up();
+    let made = team.fine(&["agent", "spawn", "executor", "--name", "n"]);
+    let agent = made.split(' ').next().unwrap();
+    team.fine(&["message", "send", agent, "Are you there?"]);
+    team.fine(&["agent", "terminate", agent]);
+    up.says(&format!("{agent} cannot answer: "));
+    up.stop();
+    let told = list(&team, &[]);
+    assert_eq!(told.len(), 2, "{told:?}");
+    assert!(contents(&told)[1].starts_with("cannot answer: "), "{told:?}");
+}
+
+#[test]
+fn what_an_agent_says_at_last_is_seen_like_what_it_said_at_first() {
+    let team = team(0);
+    let said = |number: u32, role: &str, more: &str, content: &str| {
+        let at = format!("timestamp: '2025-10-04T10:00:0{number}.000Z'");
+        format!("  - id: m-000{number}\n    role: {role}\n{more}    content: {content}\n    {at}\n")
+    };
+    let head = "session_id: worker-1-aaaaaa\nagent_id: worker-1\nmodel: m\nsystem_prompt: x\nstatus: sleeping\nmessages:\n";
+    let answer = "    from: agent:worker-2\n    type: response\n    in_reply_to: r\n";
+    let asks = "    from: agent:worker-2\n    type: request\n    correlation_id: q\n";
+    let all = [
+        said(1, "user", "    from: person:tess\n", "How full?"),
+        said(2, "assistant", "", "I have asked."),
+        said(3, "user", answer, "92 per cent"),
+        said(4, "assistant", "", "The disk is full."),
+        said(5, "user", asks, "And now?"),
+        said(6, "assistant", "", "This is for worker-2."),
+    ];
+    team.write("sessions/worker-1-aaaaaa.session.yaml", format!("{head}{}", all.concat()));
+    let told: Vec<Value> = list(&team, &[]).into_iter().filter(|told| told["to"] == "person:tess").collect();
+    assert_eq!(contents(&told), ["I have asked.", "The disk is full."]);
+    assert!(told.iter().all(|told| told["in_reply_to"] == "worker-1-aaaaaa/m-0001"), "{told:?}");
+}
+
+#[test]
 fn what_a_task_is_stands_on_the_channel_task() {
     let team = team(0);
     team.fine(&["task", "add", "Look around"]);

@@ -44,6 +44,11 @@ impl SessionFile {
         self.status
     }
 
+    /// Why it is over, if the file says so.
+    pub fn reason(&self) -> &str {
+        &self.reason
+    }
+
     /// When it last changed, if the file says so.
     pub fn updated(&self) -> Option<Time> {
         self.updated
@@ -62,6 +67,18 @@ impl SessionFile {
         self.status = status;
         let at = self.set_key("status", self.places.status.clone(), status.as_str());
         self.places.status = Some(at);
+    }
+
+    /// Changes `reason:`, which is one line.
+    pub fn set_reason(&mut self, reason: &str) {
+        let reason = reason.split_whitespace().collect::<Vec<_>>().join(" ");
+        if self.reason == reason {
+            return;
+        }
+        let printed = crate::scalar::print(&reason, 0);
+        let at = self.set_key("reason", self.places.reason.clone(), printed.trim_start());
+        self.reason = reason;
+        self.places.reason = Some(at);
     }
 
     /// Changes `updated:`.
@@ -205,6 +222,7 @@ impl SessionFile {
         }
         let before = |r: &&mut Range<usize>| r.start >= from;
         self.places.status.as_mut().into_iter().filter(before).for_each(moved_range);
+        self.places.reason.as_mut().into_iter().filter(before).for_each(moved_range);
         self.places.updated.as_mut().into_iter().filter(before).for_each(moved_range);
         self.places.messages = moved(self.places.messages);
         // Nearly always messages are behind all changes or in front of them.

@@ -38,6 +38,7 @@ pub(super) fn document(path: &str, source: &str, root: &Node, notes: &mut Notes<
         text: source.to_owned(),
         head,
         status: root.get("status").and_then(Node::text).and_then(Status::parse).unwrap_or(Status::Active),
+        reason: root.get_text("reason").unwrap_or_default(),
         updated: at("updated"),
         messages,
         places: places(source, root),
@@ -125,6 +126,7 @@ fn places(source: &str, root: &Node) -> Places {
         let end = lines::content_end(source, root.span.end);
         return Places {
             status: value("status"),
+            reason: value("reason"),
             updated: value("updated"),
             messages: end,
             list: List::Absent { end },
@@ -158,6 +160,7 @@ fn places(source: &str, root: &Node) -> Places {
     };
     Places {
         status: value("status"),
+        reason: value("reason"),
         updated: value("updated"),
         messages: lines::start(source, entry.key_span.start),
         list,

@@ -194,11 +194,14 @@ fn messages_are_appended_to_every_form_of_list() {
             file.append(&say(8, "c"));
             file.set_status(Status::Completed);
             file.set_updated(Time(9));
+            file.set_reason("it is: 'over'");
+            file.set_reason("it is: 'over',\n # truly");
             let again = parse(file.text());
             let new: Vec<_> = again.messages().iter().map(plain).collect();
             assert_eq!(new[..old.len()], old[..], "{source}\n{}", file.text());
             assert_eq!(new[old.len()..], [expected(&say(7, "a\nb")), expected(&say(8, "c"))], "{source}");
             assert_eq!((again.status(), again.updated()), (Status::Completed, Some(Time(9))));
+            assert_eq!(again.reason(), "it is: 'over', # truly", "one line, whatever it was");
             assert_eq!(again, file, "{source:?}\n{:?}", file.text());
         }
     }
