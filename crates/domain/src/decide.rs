@@ -100,9 +100,9 @@ fn follow(state: &State, at: Time, input: &Input) -> Result<Vec<Event>, Refused>
         Input::Started => Ok(recover::started(state, at)),
         Input::Proceed => Ok(proceed(state, at)),
         Input::Ticked => Ok(recover::ticked(state, at)),
-        Input::SettingsRead(settings) => Ok(config::settings(state, settings)),
+        Input::SettingsRead(settings) => Ok(config::settings(state, at, settings)),
         Input::PolicyRead(policy) => Ok(config::policy(state, policy)),
-        Input::AgentRead(spec) => Ok(config::agent(state, spec)),
+        Input::AgentRead(spec) => Ok(config::agent(state, at, spec)),
         Input::AgentGone(agent) => config::agent_gone(state, at, agent),
         Input::LineRead { source, line, from, channel, text } => {
             Ok(intake::line(state, source, *line, from, channel.as_deref(), text))

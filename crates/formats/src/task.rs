@@ -151,6 +151,15 @@ impl TaskFile {
         notes.into_list()
     }
 
+    /// The complaint that nobody takes the task at `index`.
+    pub fn nobody(&self, index: usize, message: &str, help: &str) -> Vec<Diagnostic> {
+        let mut notes = Notes::new(&self.path, &self.text);
+        if let Some(item) = self.items.get(index) {
+            notes.error_with(item.parts.title.clone(), message.to_owned(), Some(help.to_owned()));
+        }
+        notes.into_list()
+    }
+
     /// What the file says of the task at `index`. Without an `id:` it gets `fallback_id`; without a `parent:`
     /// it is a part of the task that it is indented below.
     pub fn spec(&self, index: usize, fallback_id: TaskId) -> Option<Spec> {

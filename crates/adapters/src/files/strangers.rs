@@ -1,4 +1,4 @@
-//! What files name and the home does not have: an agent that a task is for, the role of an agent. Such a file is taken as
+//! What files name and the home does not have: an agent that a task is for, anybody who takes it, the role of an agent. Such a file is taken as
 //! it is; the person is told where it says so, or a task would wait for ever and nobody would know why.
 
 use domain::event::Event;
@@ -30,11 +30,10 @@ impl Desk {
 
     fn note_assignee(&mut self, id: &TaskId) {
         let Some(task) = self.state.tasks.get(id).filter(|task| !task.is_ended()) else { return };
-        let Some(agent) = task.spec.assignee.as_ref().filter(|agent| agent.as_str() != PERSON) else {
-            return;
-        };
-        if self.state.employed(agent).is_some() {
-            return;
+        match &task.spec.assignee {
+            Some(agent) if agent.as_str() == PERSON || self.state.employed(agent).is_some() => return,
+            None if domain::route(&self.state, &task.spec, None).is_some() => return,
+            Some(_) | None => {}
         }
         let path = &task.spec.file;
         let Ok(Some(found)) = disk::read(&self.home.join(path)) else { return };
@@ -42,6 +41,13 @@ impl Desk {
         // A task that has just got its id may not show it yet.
         let by_title = || file.tasks().iter().position(|item| item.title == task.spec.title);
         let Some(index) = file.find(id).or_else(by_title) else { return };
+        let Some(agent) = &task.spec.assignee else {
+            let help = "name somebody, or set routing.fallback in synod.yaml";
+            for diagnostic in file.nobody(index, "nobody takes this task", help) {
+                _ = self.tell.try_send(Problem { diagnostic, text: Some(found.text.clone()) });
+            }
+            return;
+        };
         let message = match self.is_broken(&format!("agents/{agent}.agent.yaml")) {
             true => format!("the file of agent `{agent}` does not read"),
             false => format!("there is no agent `{agent}`"),

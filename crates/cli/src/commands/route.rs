@@ -3,7 +3,6 @@
 
 use std::path::Path;
 
-use domain::event::Event;
 use domain::id::{AgentId, TaskId};
 use domain::route::{Tried, explain};
 use domain::state::State;
@@ -66,17 +65,11 @@ pub fn run(home: &Path, asked: &Asked<'_>, with_rules: bool, out: &Out) -> anyho
 
 /// The team in force. A file that does not read is told of: the answer is about what it said last.
 fn team(home: &Path, out: &Out) -> State {
-    let mut state = State::new();
     let (settings, unread) = view::team::settings(home);
     view::team::tell_settings(unread.as_deref(), out);
     let team = view::team::read(home);
     team.tell_unread(out);
-    let agents = team.agents.into_iter().map(|spec| Event::AgentDefined { spec: Box::new(spec) });
-    let settings = Box::new(settings);
-    for event in std::iter::once(Event::SettingsChanged { settings }).chain(agents) {
-        state.apply(view::now(), &event);
-    }
-    state
+    team.rules(settings)
 }
 
 fn row(tried: &Tried) -> Vec<String> {

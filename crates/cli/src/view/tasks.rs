@@ -1,22 +1,26 @@
 //! Tasks of all files together: how they hang together, and why one does not start.
 
+use std::cell::OnceCell;
 use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
 
 use domain::event::Event;
 use domain::id::{AgentId, TaskId, Time};
 use domain::plan::HELD_BY;
+use domain::route;
 use domain::state::{Requester, State};
 use domain::task::{End, Mark, Spec};
-use domain::waits::{Cycle, would_close};
+use domain::waits::{Cycle, Node, would_close};
 use formats::did_you_mean;
 use formats::task::TaskFile;
 use serde_json::{Value, json};
 
+use super::team::Team;
 use super::{QUEUE_PATH, Waiting, files};
 
 /// So many tasks that wait for each other are looked at closely.
 const CYCLES_MAX: usize = 100;
+
 /// The assignee that is a person.
 const PERSON: &str = "human";
 
@@ -33,8 +37,8 @@ pub struct Task {
     pub properties: Vec<(String, String)>,
     /// The task it is a part of, as an index of [`Tasks::list`].
     pub parent: Option<usize>,
-    /// If it has not begun and its agent cannot work: why.
-    stranger: Option<Stranger>,
+    /// If it has not begun and will not without a person: why.
+    stranded: Option<Stranded>,
 }
 
 /// All tasks, in the order of files and lines.
@@ -48,12 +52,21 @@ pub struct Tasks {
     cycles: HashMap<usize, Cycle>,
 }
 
-/// An agent that is named and cannot work.
+/// Why a task will not begin, and what a person does about it.
 #[derive(Debug)]
-struct Stranger {
+struct Stranded {
     why: String,
-    /// Whom the person may have meant.
-    near: Option<String>,
+    mend: Mend,
+}
+
+#[derive(Debug)]
+enum Mend {
+    /// The agent that is named cannot work; whom the person may have meant.
+    Name { near: Option<String> },
+    /// Nobody is named, and no rule finds anybody.
+    Route,
+    /// It waits for itself.
+    Untie,
 }
 
 /// Reads the tasks of all files. A file that cannot be read has none.
@@ -74,13 +87,13 @@ pub fn read(home: &Path) -> Tasks {
                 line: item.line,
                 properties: item.properties.clone(),
                 parent: item.parent.map(|p| first + p),
-                stranger: None,
+                stranded: None,
             });
         }
     }
     tasks.link();
     tasks.find_cycles();
-    tasks.find_strangers(home);
+    tasks.find_stranded(home);
     tasks
 }
 
@@ -95,9 +108,9 @@ impl Task {
         self.properties.iter().find(|(k, _)| k == key).map(|(_, v)| v.as_str())
     }
 
-    /// Why its agent cannot work, if it has not begun and that is so.
+    /// Why it will not begin without a person, if that is so.
     pub fn why_stranded(&self) -> Option<&str> {
-        self.stranger.as_ref().map(|stranger| stranger.why.as_str())
+        self.stranded.as_ref().map(|stranded| stranded.why.as_str())
     }
 
     /// `[x]`
@@ -152,24 +165,35 @@ impl Tasks {
         self.cycles = named.collect();
     }
 
-    fn find_strangers(&mut self, home: &Path) {
-        let named = |task: &Task| match &task.spec.assignee {
-            Some(agent) if task.mark == Mark::Open && agent.as_str() != PERSON => Some(agent.clone()),
-            Some(_) | None => None,
-        };
-        let named = self.list.iter().enumerate().filter_map(|(index, task)| Some((index, named(task)?)));
-        let named: Vec<(usize, AgentId)> = named.collect();
-        if named.is_empty() {
-            return;
+    /// Tasks that have not begun and that nobody will do: whose agent cannot work, that nobody takes, that wait in a circle.
+    fn find_stranded(&mut self, home: &Path) {
+        let is_theirs = |task: &Task| task.spec.assignee.as_ref().is_some_and(|who| who.as_str() == PERSON);
+        let is_left = |task: &Task| task.mark == Mark::Open && !is_theirs(task);
+        if self.list.iter().any(is_left) {
+            let team = super::team::read(home);
+            let rules = OnceCell::new();
+            for task in self.list.iter_mut().filter(|task| is_left(task)) {
+                task.stranded = match &task.spec.assignee {
+                    Some(agent) => stranger(&team, agent),
+                    None => {
+                        let rules = rules.get_or_init(|| team.rules(super::team::settings(home).0));
+                        let nobody = route(rules, &task.spec, None).is_none();
+                        let why = "nobody takes it".to_owned();
+                        nobody.then_some(Stranded { why, mend: Mend::Route })
+                    }
+                };
+            }
         }
-        let team = super::team::read(home);
-        for (index, agent) in named {
-            let Some(why) = team.lacks(&agent) else { continue };
-            let near = match team.unread.contains_key(&agent) {
-                true => None,
-                false => did_you_mean(agent.as_str(), team.agents.iter().map(|spec| spec.id.as_str())),
+        // Of each circle the first task tells of all.
+        let mut told: BTreeSet<&TaskId> = BTreeSet::new();
+        for (index, task) in self.list.iter_mut().enumerate() {
+            let Some(cycle) = self.cycles.get(&index).filter(|_| !told.contains(&task.spec.id)) else {
+                continue;
             };
-            self.list[index].stranger = Some(Stranger { why, near: near.map(str::to_owned) });
+            let members =
+                cycle.0.iter().filter_map(|node| if let Node::Task(id) = node { Some(id) } else { None });
+            told.extend(members);
+            task.stranded = Some(Stranded { why: format!("waits for itself: {cycle}"), mend: Mend::Untie });
         }
     }
 
@@ -213,12 +237,12 @@ impl Tasks {
     }
 
     /// Tasks that only a person can do, and that can be done now: nothing is before them and no part of them is open.
-    /// And those whose agent cannot work, however much is before them: only a person can name another.
+    /// And those that will not begin, however much is before them: only a person can name another agent, or untie a circle.
     pub fn for_people(&self) -> impl Iterator<Item = usize> {
         let is_due = |index: &usize| {
             let task = &self.list[*index];
             let is_theirs = task.spec.assignee.as_ref().is_some_and(|agent| agent.as_str() == PERSON);
-            if task.stranger.is_some() {
+            if task.stranded.is_some() {
                 return true;
             }
             is_theirs
@@ -240,9 +264,18 @@ impl Tasks {
     /// What a person does about a task that is for them.
     pub fn how_to_answer(&self, task: &Task) -> String {
         let (id, place) = (task.id().unwrap_or("-"), format!("in {}:{}", task.spec.file, task.line));
-        if let Some(Stranger { why, near }) = &task.stranger {
-            let near = near.as_ref().map_or_else(String::new, |near| format!(" (did you mean {near}?)"));
-            return format!("{why}: mend that, or name another {place}{near}");
+        match &task.stranded {
+            Some(Stranded { why, mend: Mend::Name { near } }) => {
+                let near = near.as_ref().map_or_else(String::new, |near| format!(" (did you mean {near}?)"));
+                return format!("{why}: mend that, or name another {place}{near}");
+            }
+            Some(Stranded { why, mend: Mend::Route }) => {
+                return format!("{why}: name somebody {place}, or set routing.fallback in synod.yaml");
+            }
+            Some(Stranded { why, mend: Mend::Untie }) => {
+                return format!("{why}: take a depends_on or parent away {place}");
+            }
+            None => {}
         }
         match self.held_by(task).next() {
             Some(_) => format!(
@@ -377,6 +410,15 @@ impl Tasks {
             "line": task.line,
         })
     }
+}
+
+fn stranger(team: &Team, agent: &AgentId) -> Option<Stranded> {
+    let why = team.lacks(agent)?;
+    let near = match team.unread.contains_key(agent) {
+        true => None,
+        false => did_you_mean(agent.as_str(), team.agents.iter().map(|spec| spec.id.as_str())),
+    };
+    Some(Stranded { why, mend: Mend::Name { near: near.map(str::to_owned) } })
 }
 
 /// What else must be known to say why a task does not start.

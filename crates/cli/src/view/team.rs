@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use domain::agent;
+use domain::event::Event;
 use domain::id::AgentId;
 use domain::settings::{Policy, Settings};
 use domain::state::State;
@@ -40,6 +41,17 @@ impl Team {
             None if self.unread.contains_key(id) => Some(format!("the file of agent {id} does not read")),
             None => Some(format!("agent {id} does not exist")),
         }
+    }
+
+    /// As much of the state as the rules look at that say who gets a piece of work.
+    pub fn rules(&self, settings: Settings) -> State {
+        let mut state = State::new();
+        let agents = self.agents.iter().map(|spec| Event::AgentDefined { spec: Box::new(spec.clone()) });
+        let settings = Event::SettingsChanged { settings: Box::new(settings) };
+        for event in std::iter::once(settings).chain(agents) {
+            state.apply(super::now(), &event);
+        }
+        state
     }
 
     /// Tells of files that do not read, for people and programs alike.

@@ -219,8 +219,8 @@ fn a_part_is_shown_below_its_whole_in_whatever_file_it_stands() {
         "     TASK  AGENT  TITLE
 tasks/b.task.md
 [x]  b     -      b
-[ ]    a   -      a (nobody is assigned)
-[ ]  -     -      without an id (nobody is assigned)
+[ ]    a   -      a (nobody takes it)
+[ ]  -     -      without an id (nobody takes it)
 tasks/a.task.md
 [ ]  c     -      c (waits for itself: c → d → c)
 [ ]    d   -      d (waits for itself: d → c → d)

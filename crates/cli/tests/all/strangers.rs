@@ -44,6 +44,65 @@ fn a_task_for_an_agent_that_does_not_exist_is_told_of_until_a_person_mends_it() 
 }
 
 #[test]
+fn a_task_that_nobody_takes_is_told_of_until_somebody_does() {
+    for mend in ["settings", "agent", "file"] {
+        let team = Team::scripted(RULES);
+        let routing = "routing: {fallback: worker-1}\n";
+        team.edit("synod.yaml", routing, "");
+        team.write(TASKS, "- [ ] \"Do it\"\n  id: t-1\n");
+        let ran = team.synod(&["pump"]);
+        assert_eq!(ran.code, 3, "{} {}", ran.stdout, ran.stderr);
+        assert!(ran.stderr.contains("nobody takes this task"), "{}", ran.stderr);
+        assert!(ran.stderr.contains("tasks/plan.task.md:1:7"), "{}", ran.stderr);
+        let last = "t-1 \"Do it\" waits for you: nobody takes it: name somebody in tasks/plan.task.md:1, or set \
+                    routing.fallback in synod.yaml; then go on with `synod pump`\n";
+        assert!(ran.stderr.ends_with(last), "{}", ran.stderr);
+        let ran = team.synod(&["pump"]);
+        assert_eq!((ran.code, ran.stderr.as_str()), (3, last), "as long as it is so");
+        assert!(team.fine(&["inbox"]).contains("t-1  stranded\n  Do it\n  nobody takes it"));
+        match mend {
+            "settings" => team.append("synod.yaml", routing),
+            "agent" => team.write("agents/planner-1.agent.yaml", "id: planner-1\ntype: planner\nmodel: m\n"),
+            _ => team.edit(TASKS, "\"Do it\"", "@worker-1 \"Do it\""),
+        }
+        let ran = team.synod(&["pump"]);
+        assert_eq!(ran.code, 0, "{mend}: {} {}", ran.stdout, ran.stderr);
+        assert_eq!(team.mark(TASKS, "t-1"), Some(domain::task::Mark::Done), "{mend}: {}", team.read(TASKS));
+        assert_eq!(team.fine(&["inbox"]), "Nothing waits for you.\n");
+    }
+}
+
+#[test]
+fn a_task_from_which_its_agent_is_taken_goes_to_who_takes_it() {
+    let team = Team::scripted(RULES);
+    team.write(TASKS, "- [ ] @human \"First\"\n  id: t-1\n- [ ] @ghost-1 \"Second\"\n  id: t-2\n");
+    assert_eq!(team.pump(), 3);
+    team.edit(TASKS, "@ghost-1 ", "");
+    assert_eq!(team.pump(), 3, "the first is still for a person");
+    assert_eq!(team.mark(TASKS, "t-2"), Some(domain::task::Mark::Done), "{}", team.read(TASKS));
+}
+
+#[test]
+fn tasks_that_wait_for_each_other_are_told_of_as_long_as_they_do() {
+    let team = Team::scripted(RULES);
+    let circle =
+        "- [ ] @worker-1 \"A\"\n  id: a\n  depends_on: b\n- [ ] @worker-1 \"B\"\n  id: b\n  depends_on: a\n";
+    team.write(TASKS, circle);
+    for _ in 0..2 {
+        let ran = team.synod(&["pump"]);
+        assert_eq!(ran.code, 3, "{} {}", ran.stdout, ran.stderr);
+        let last = "a \"A\" waits for you: waits for itself: a → b → a: take a depends_on or parent away in \
+                    tasks/plan.task.md:1; then go on with `synod pump`\n";
+        assert!(ran.stderr.ends_with(last), "{}", ran.stderr);
+    }
+    let tasks = &value(&team, &["inbox"])["tasks"];
+    assert_eq!((tasks.as_array().unwrap().len(), &tasks[0]["kind"]), (1, &json!("stranded")), "{tasks}");
+    team.edit(TASKS, "  depends_on: a\n", "");
+    assert_eq!(team.pump(), 0);
+    assert_eq!(team.fine(&["inbox"]), "Nothing waits for you.\n");
+}
+
+#[test]
 fn a_daemon_tells_of_it_when_the_edit_is_read() {
     let team = Team::scripted(RULES);
     let up = team.up();

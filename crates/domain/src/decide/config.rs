@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::agent;
 use crate::budget::charge::{Raise, Sum};
-use crate::decide::delegate;
+use crate::decide::{delegate, intake};
 use crate::event::Event;
 use crate::id::{AgentId, Time};
 use crate::label::Label;
@@ -12,11 +12,11 @@ use crate::refused::Refused;
 use crate::settings::{Policy, Settings};
 use crate::state::State;
 
-pub(super) fn settings(state: &State, settings: &Settings) -> Vec<Event> {
+pub(super) fn settings(state: &State, at: Time, settings: &Settings) -> Vec<Event> {
     if state.settings == *settings {
         return Vec::new();
     }
-    vec![Event::SettingsChanged { settings: Box::new(settings.clone()) }]
+    intake::with_takers(state, at, Event::SettingsChanged { settings: Box::new(settings.clone()) })
 }
 
 pub(super) fn policy(state: &State, policy: &Policy) -> Vec<Event> {
@@ -26,7 +26,7 @@ pub(super) fn policy(state: &State, policy: &Policy) -> Vec<Event> {
     vec![Event::PolicyChanged { policy: policy.clone() }]
 }
 
-pub(super) fn agent(state: &State, spec: &agent::Spec) -> Vec<Event> {
+pub(super) fn agent(state: &State, at: Time, spec: &agent::Spec) -> Vec<Event> {
     let known = state.agents.get(&spec.id);
     // Who made an agent bounds its rights, and does not change with its file.
     let made = known.and_then(|known| known.spec.spawned_by.clone()).or_else(|| spec.spawned_by.clone());
@@ -35,7 +35,7 @@ pub(super) fn agent(state: &State, spec: &agent::Spec) -> Vec<Event> {
         // It does not come back, whoever brings back its file.
         Some(known) if known.terminated.is_some() => Vec::new(),
         Some(known) if known.spec == spec && !known.retired => Vec::new(),
-        _ => vec![Event::AgentDefined { spec: Box::new(spec) }],
+        _ => intake::with_takers(state, at, Event::AgentDefined { spec: Box::new(spec) }),
     }
 }
 

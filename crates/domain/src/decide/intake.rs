@@ -9,7 +9,7 @@ use crate::lifecycle::Lifecycle;
 use crate::refused::Refused;
 use crate::route::route;
 use crate::session::{Head, Message};
-use crate::state::{Agent, Requester, State};
+use crate::state::{Agent, Requester, State, Task};
 use crate::task::{self, Change, End, Mark};
 
 /// The longest title that is made of a message.
@@ -90,7 +90,34 @@ pub(super) fn task_read(
         events.extend(finish::tell_left_behind(state, at, stopped, None));
         events.push(Event::TaskReopened { task: spec.id.clone(), by: "person".to_owned() });
     }
+    let is_open = matches!(mark, Mark::Open | Mark::Running | Mark::Asking) && !known.is_ended();
+    if is_open && (reassigned || known.session().is_none()) {
+        events.extend(taken(state, spec));
+    }
     Ok(events)
+}
+
+/// A task that names nobody is given to who takes it by the rules, if somebody does.
+fn taken(state: &State, spec: &task::Spec) -> Option<Event> {
+    let (agent, _) = route(state, spec, None).filter(|_| spec.assignee.is_none())?;
+    let change = Change::Assignee(Some(agent));
+    Some(Event::TaskEdited { task: spec.id.clone(), change, in_file: false })
+}
+
+/// The settings or an agent change: with that, tasks may be taken that nobody took before.
+pub(super) fn with_takers(state: &State, at: Time, event: Event) -> Vec<Event> {
+    let open = state.open.all().filter_map(|id| state.tasks.get(id));
+    let is_left = |task: &&Task| task.spec.assignee.is_none() && task.session().is_none();
+    let left: Vec<&Task> = open.filter(is_left).collect();
+    if left.is_empty() {
+        return vec![event];
+    }
+    // As far as the rules look, what will be.
+    let (settings, agents) = (state.settings.clone(), state.agents.clone());
+    let mut after = State { settings, agents, ..State::new() };
+    after.apply(at, &event);
+    let found = left.into_iter().filter_map(|task| taken(&after, &task.spec));
+    [event].into_iter().chain(found).collect()
 }
 
 fn adopt_task(state: &State, spec: &task::Spec, mark: Mark, result: &str) -> Vec<Event> {
@@ -102,15 +129,7 @@ fn adopt_task(state: &State, spec: &task::Spec, mark: Mark, result: &str) -> Vec
     let mut events = vec![Event::TaskAdded { spec: Box::new(spec.clone()), by, in_file: true }];
     let end = match mark {
         Mark::Open | Mark::Running | Mark::Asking => {
-            if spec.assignee.is_none()
-                && let Some((agent, _)) = route(state, spec, None)
-            {
-                events.push(Event::TaskEdited {
-                    task: spec.id.clone(),
-                    change: Change::Assignee(Some(agent)),
-                    in_file: false,
-                });
-            }
+            events.extend(taken(state, spec));
             events.extend(plan::joined(state, spec));
             return events;
         }

@@ -6,7 +6,7 @@ use domain::input::Input;
 use domain::route;
 use domain::route::{Tried, explain};
 use domain::settings::Routing;
-use domain::task::Spec;
+use domain::task::{Mark, Spec};
 
 use crate::home::Home;
 
@@ -245,4 +245,47 @@ fn the_planner_can_be_named_and_one_that_is_gone_is_passed_over() {
         assert!(tried.iter().any(|tried| tried.rule == "routing.planner"), "{tried:?}");
         assert_eq!(route(&home.state, &spec("Fix it"), None).unwrap().0.as_str(), "c", "words come first");
     }
+}
+
+#[test]
+fn what_nobody_took_is_taken_when_the_settings_an_agent_or_its_file_change() {
+    let read = |title: &str| {
+        let spec = Spec { id: TaskId::new("t-1"), ..spec(title) };
+        Input::TaskRead { spec: Box::new(spec), mark: Mark::Open, result: String::new() }
+    };
+    let begun = || {
+        let mut home = Home::new(&[]);
+        hire(&mut home, "x executor 50 ops:*");
+        home.give(read("Greet people"));
+        assert_eq!(home.state.tasks[&TaskId::new("t-1")].spec.assignee, None);
+        home
+    };
+    let taken_by = |home: &Home| {
+        let task = &home.state.tasks[&TaskId::new("t-1")];
+        assert!(task.session().is_some(), "and it begins");
+        task.spec.assignee.clone().unwrap().to_string()
+    };
+
+    let mut home = begun();
+    let mut settings = home.state.settings.clone();
+    settings.routing.fallback = Some(AgentId::new("x"));
+    home.give(Input::SettingsRead(Box::new(settings)));
+    assert_eq!(taken_by(&home), "x");
+
+    let mut home = begun();
+    hire(&mut home, "p planner 50");
+    assert_eq!(taken_by(&home), "p");
+
+    let mut home = begun();
+    home.give(read("Greet people #ops:door"));
+    assert_eq!(taken_by(&home), "x");
+
+    // Who is taken off a task that has begun makes room for who takes it by the rules.
+    let named = Spec { id: TaskId::new("t-1"), assignee: Some(AgentId::new("x")), ..spec("Fix it") };
+    let mut home = Home::new(&[]);
+    TEAM.iter().for_each(|line| hire(&mut home, line));
+    home.give(Input::TaskRead { spec: Box::new(named), mark: Mark::Open, result: String::new() });
+    assert_eq!(taken_by(&home), "x");
+    home.give(read("Fix it"));
+    assert_eq!(taken_by(&home), "c");
 }
