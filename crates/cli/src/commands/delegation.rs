@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 
 use crate::failure::{Exit, fail};
 use crate::out::Out;
+use crate::view::tasks::Tasks;
 use crate::view::{self, text};
 
 pub fn list(home: &Path, out: &Out) -> anyhow::Result<Exit> {
@@ -46,6 +47,7 @@ pub fn show(home: &Path, id: &str, out: &Out) -> anyhow::Result<Exit> {
         return Ok(Exit::Ok);
     }
     out.line(out.bold(&format!("{}  {}", row.id, row.status)));
+    let chain = row.chain.join(" → ");
     let contexts = row.contexts.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
     let given_to = given_to(home, row).unwrap_or_default();
     let fields = [
@@ -55,6 +57,7 @@ pub fn show(home: &Path, id: &str, out: &Out) -> anyhow::Result<Exit> {
         ("tag", &row.tag),
         ("task", &row.task),
         ("request", &row.request),
+        ("chain", &chain),
         ("contexts", &contexts),
         ("created", &row.created),
         ("started", if row.status == "pending" { "" } else { &row.started }),
@@ -66,11 +69,15 @@ pub fn show(home: &Path, id: &str, out: &Out) -> anyhow::Result<Exit> {
         out.line(format!("  {:<11} {}", format!("{key}:"), text::line(value)));
     }
     out.line("");
-    out.line(row.chain.first().map(String::as_str).unwrap_or_default());
-    let roots: Vec<&Row> = related.iter().copied().filter(|r| parent(r, &related).is_none()).collect();
-    for root in roots {
-        tree(root, &related, 1, id, out);
+    let tasks = view::tasks::read(home);
+    let mut heads: Vec<Branch> = Vec::new();
+    for one in &related {
+        let mut at = &mut heads;
+        for step in path(one, &related, &tasks, id) {
+            at = enter(at, step);
+        }
     }
+    heads.iter().for_each(|head| head.show(0, out));
     Ok(Exit::Ok)
 }
 
@@ -82,29 +89,73 @@ fn given_to(home: &Path, row: &Row) -> Option<String> {
     (who != row.target).then_some(who)
 }
 
-/// The one from whose task this one was handed on.
-fn parent<'a>(row: &Row, all: &[&'a Row]) -> Option<&'a Row> {
-    all.iter().copied().find(|other| row.parent.as_ref() == Some(&other.task))
+/// An agent through whose hands work went, or a delegation, and all that is below.
+struct Branch {
+    key: String,
+    line: String,
+    below: Vec<Branch>,
 }
 
-/// Prints a delegation and those below it. Each is deeper than the one before, so this comes to an end.
-fn tree(row: &Row, all: &[&Row], depth: usize, shown: &str, out: &Out) {
-    let here = if row.id == shown { "  ←" } else { "" };
-    let line = format!(
-        "{:width$}└ {}  {}  {}  {}{here}",
-        "",
-        row.target,
-        row.task,
-        row.status,
-        row.id,
-        width = 2 * depth
-    );
-    out.line(line);
-    let is_below =
-        |other: &&&Row| other.parent.as_ref() == Some(&row.task) && other.chain.len() > row.chain.len();
-    for next in all.iter().filter(is_below) {
-        tree(next, all, depth + 1, shown, out);
+impl Branch {
+    fn show(&self, depth: usize, out: &Out) {
+        let sign = if depth == 0 { "" } else { "└ " };
+        out.line(format!("{:width$}{sign}{}", "", self.line, width = 2 * depth));
+        self.below.iter().for_each(|branch| branch.show(depth + 1, out));
     }
+}
+
+/// What is below a step, which is shown once however many go through it.
+fn enter(branches: &mut Vec<Branch>, (key, line): (String, String)) -> &mut Vec<Branch> {
+    let at = branches.iter().position(|branch| branch.key == key).unwrap_or_else(|| {
+        branches.push(Branch { key, line, below: Vec::new() });
+        branches.len() - 1
+    });
+    &mut branches[at].below
+}
+
+/// The steps that lead to a delegation, each with a name of its own and in words: from who began, by the delegations above
+/// it and those who made tasks in between, to itself. Each delegation above is shorter, so this comes to an end.
+fn path(row: &Row, all: &[&Row], tasks: &Tasks, shown: &str) -> Vec<(String, String)> {
+    let above = above(row, tasks);
+    let is_on_the_way = |other: &&&Row| {
+        other.chain.len() < row.chain.len()
+            && row.chain.starts_with(&other.chain)
+            && above.contains(&other.task)
+    };
+    let distance = |other: &&&Row| above.iter().position(|task| *task == other.task);
+    let source = row.chain.len().saturating_sub(1);
+    let nearest = all.iter().filter(is_on_the_way).min_by_key(distance);
+    let (mut steps, from, between) = match nearest.and_then(|other| Some((other, distance(&other)?))) {
+        Some((other, distance)) => (path(other, all, tasks, shown), other.chain.len(), distance),
+        None => (Vec::new(), 0, above.len()),
+    };
+    for (number, agent) in row.chain.iter().enumerate().take(source).skip(from) {
+        // Who was only asked by a message has no task of its own.
+        let task = above[..between].get(source - 1 - number).map_or("", String::as_str);
+        let key = format!("{agent} ({task})");
+        let line = if number == 0 || task.is_empty() { agent.clone() } else { key.clone() };
+        steps.push((key, line));
+    }
+    let here = if row.id == shown { "  ←" } else { "" };
+    let line = format!("{}  {}  {}  {}{here}", row.target, row.task, row.status, row.id);
+    steps.push((row.id.clone(), line));
+    steps
+}
+
+/// The task of who handed it on, and those of which that is a part, the nearest first.
+fn above(row: &Row, tasks: &Tasks) -> Vec<String> {
+    let mut found: Vec<String> = row.parent.iter().cloned().collect();
+    let mut at = found.first().and_then(|id| tasks.find(id));
+    while let Some(index) = at.and_then(|at| tasks.list[at].parent) {
+        let id = tasks.list[index].spec.id.to_string();
+        // Files may say that tasks are parts of each other in a circle.
+        if found.contains(&id) {
+            break;
+        }
+        found.push(id);
+        at = Some(index);
+    }
+    found
 }
 
 /// How much is under way, and for whom: the seed's `getMetrics`.

@@ -91,6 +91,47 @@ fn an_id_that_was_given_is_not_given_again_when_the_journal_is_lost() {
     assert!(list.contains("delegation-0004") && !list.contains("delegation-0002"), "{list}");
 }
 
+#[test]
+fn a_delegation_is_shown_below_whose_hands_it_went_through() {
+    let team = chain(5, "    text: done\n");
+    let hands = |tool: &str, arguments: &str| format!("{{tool: {tool}, arguments: {{{arguments}}}}}");
+    let delegate = |to: u32| hands("delegate", &format!("to: worker-{to}, tag: \"ops:look\", task: Look"));
+    let make = |to: u32| hands("create_task", &format!("title: Look, assignee: worker-{to}"));
+    let mut rules = "rules:\n  - tool_result: \"*\"\n    text: done\n".to_owned();
+    for (agent, calls) in
+        [(1, format!("{}, {}", make(3), delegate(2))), (2, make(5)), (3, delegate(4)), (5, delegate(4))]
+    {
+        rules.push_str(&format!("  - agent: worker-{agent}\n    matches: \"Task*\"\n    calls: [{calls}]\n"));
+    }
+    team.write("models/s.yaml", format!("{rules}  - text: done\n"));
+    for number in 1..=5 {
+        let agent = format!("agents/worker-{number}.agent.yaml");
+        team.edit(&agent, "type: executor", "type: boss");
+    }
+    team.append(
+        "synod.yaml",
+        "roles: {boss: {permissions: [read_files, write_files, execute_tools], tools: [\"*\"]}}\n",
+    );
+    team.fine(&["run", "Is the disk fine?"]);
+    let value: serde_json::Value =
+        serde_json::from_str(&team.fine(&["delegation", "list", "--json"])).unwrap();
+    let rows = value["delegations"].as_array().unwrap();
+    let find = |source: &str| rows.iter().find(|row| row["source_agent"] == source).unwrap();
+    let word = |source: &str, key: &str| find(source)[key].as_str().unwrap().to_owned();
+    let shown = team.fine(&["delegation", "show", &word("worker-5", "id")]);
+    assert!(shown.contains("\n  chain:      worker-1 → worker-2 → worker-5 → worker-4\n"), "{shown}");
+    let row = |source: &str| format!("{}  success  {}", word(source, "task"), word(source, "id"));
+    let below_1 = format!(
+        "worker-1\n  └ worker-2  {}\n    └ worker-5 ({})\n      └ worker-4  {}  ←\n",
+        row("worker-1"),
+        word("worker-5", "parent"),
+        row("worker-5")
+    );
+    let below_3 = format!("worker-3\n  └ worker-4  {}\n", row("worker-3"));
+    let tree = shown.split_once("\n\n").unwrap().1;
+    assert!(tree == format!("{below_1}{below_3}") || tree == format!("{below_3}{below_1}"), "{tree}");
+}
+
 /// Processes of the machine that run this command line.
 fn processes(words: &str) -> usize {
     let all = std::fs::read_dir("/proc").unwrap().flatten();
@@ -352,6 +393,6 @@ fn a_message_does_not_lead_out_of_a_chain() {
         assert!(talk.iter().any(|message| message.content.starts_with(refused)), "{agent}: {talk:?}");
     }
     let shown = team.fine(&["delegation", "show", "delegation-0002"]);
-    let tree = "worker-1\n  └ worker-2  task-002  success  delegation-0001\n    └ worker-4  task-003  success  delegation-0002  ←\n";
+    let tree = "worker-1\n  └ worker-2  task-002  success  delegation-0001\n    └ worker-3\n      └ worker-4  task-003  success  delegation-0002  ←\n";
     assert!(shown.contains("request:    task-001\n") && shown.ends_with(tree), "{shown}");
 }
