@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::id::AgentId;
+use crate::message::{self, Channel};
 use crate::spawn::Origin;
 
 /// Bounds of seed 003, each `(least, greatest, default)`.
@@ -21,6 +22,21 @@ pub mod bounds {
     pub const QUEUE_TIMEOUT_MS: (u64, u64) = (1_000, u64::MAX);
     /// Scheduling priority of an agent, 1 is first.
     pub const PRIORITY: (u32, u32, u32) = (1, 10, 5);
+}
+
+/// Who takes a task that is for a person.
+pub const PERSON: &str = "human";
+/// Words that stand for somebody or something else wherever an agent can be named: an agent of that name would be taken for
+/// it, and do what only it may do.
+const RESERVED: [&str; 4] = [PERSON, "person", "synod", message::BROADCAST];
+
+/// Why no agent can have this name.
+pub fn check_name(name: &str) -> Result<(), String> {
+    let is_channel = Channel::ALL.iter().any(|channel| channel.as_str() == name);
+    match is_channel || RESERVED.contains(&name) {
+        true => Err(format!("`{name}` is a word of Synod's own; name the agent otherwise")),
+        false => Ok(()),
+    }
 }
 
 /// What an agent's file says.

@@ -124,6 +124,7 @@ pub fn read(path: &str, text: &str) -> Read<Spec> {
         check_role(&root, &mut notes);
         check_origin(&root, &mut notes);
         check_channels(&root, &mut notes);
+        check_id(&root, &mut notes);
         check_name(path, &root, &mut notes);
         if notes.failed() { None } else { spec(&root) }
     });
@@ -172,6 +173,14 @@ pub fn named(path: &str) -> Option<&str> {
     let name = path.strip_prefix("agents/")?;
     let name = name.strip_suffix(".agent.yaml").or_else(|| name.strip_suffix("/agent.json"))?;
     (!name.contains('/')).then_some(name)
+}
+
+/// An agent that is called like a person would say yes to what only people may.
+fn check_id(root: &Node, notes: &mut Notes<'_>) {
+    let Some(node) = root.get("id") else { return };
+    if let Some(Err(why)) = node.text().map(domain::agent::check_name) {
+        notes.error(node.span.clone(), why);
+    }
 }
 
 /// A copy of a file under another name must not speak for the agent that it was copied from.

@@ -1,6 +1,7 @@
 //! What files name and the home does not have: an agent that a task is for, anybody who takes it, the role of an agent. Such a file is taken as
 //! it is; the person is told where it says so, or a task would wait for ever and nobody would know why.
 
+use domain::agent::PERSON;
 use domain::event::Event;
 use domain::id::{AgentId, TaskId};
 use domain::task::Change;
@@ -9,9 +10,6 @@ use formats::task::TaskFile;
 
 use super::desk::Desk;
 use super::{Problem, disk};
-
-/// The assignee that is a person.
-const PERSON: &str = "human";
 
 impl Desk {
     /// Tells of a name that nobody has. The state has the edit by now, and so those before it, in any file.

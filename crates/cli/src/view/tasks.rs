@@ -4,6 +4,7 @@ use std::cell::OnceCell;
 use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
 
+use domain::agent::PERSON;
 use domain::event::Event;
 use domain::id::{AgentId, TaskId, Time};
 use domain::plan::HELD_BY;
@@ -20,9 +21,6 @@ use super::{QUEUE_PATH, Waiting, files};
 
 /// So many tasks that wait for each other are looked at closely.
 const CYCLES_MAX: usize = 100;
-
-/// The assignee that is a person.
-const PERSON: &str = "human";
 
 /// One task as its file says.
 #[derive(Debug)]

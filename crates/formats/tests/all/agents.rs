@@ -57,6 +57,21 @@ fn an_origin_that_names_nobody_is_told_with_its_place() {
     assert!(read.value.is_none());
 }
 
+#[test]
+fn no_agent_is_called_like_a_person_a_channel_or_synod() {
+    for (name, may) in [("human", false), ("broadcast", false), ("synod", false), ("person", false)]
+        .into_iter()
+        .chain([("state", false), ("help", false), ("humans", true), ("human-1", true)])
+    {
+        let read =
+            read(&format!("agents/{name}.agent.yaml"), &format!("id: {name}\ntype: coder\nmodel: m\n"));
+        assert_eq!(read.value.is_some(), may, "{name}");
+        let told = format!("`{name}` is a word of Synod's own; name the agent otherwise");
+        let wrong: Vec<_> = read.diagnostics.iter().map(|d| (d.line, d.column, d.message.as_str())).collect();
+        assert_eq!(wrong, if may { vec![] } else { vec![(1, 5, told.as_str())] });
+    }
+}
+
 fn words() -> impl Strategy<Value = Vec<String>> {
     proptest::collection::vec(any::<String>(), 0..3)
 }
