@@ -1,6 +1,7 @@
 //! Data to stdout, talk to stderr; colour only on a terminal and never with NO_COLOR.
 
-use std::io::{IsTerminal, Write};
+use std::io::{ErrorKind, IsTerminal, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use adapters::redact::redact;
 use serde_json::{Value, json};
@@ -13,13 +14,19 @@ pub struct Out {
     /// Whether a program listens.
     pub json: bool,
     color: bool,
+    /// Whether nobody reads stdout any more.
+    closed: AtomicBool,
 }
 
 impl Out {
     /// For this process.
     pub fn new(json: bool) -> Self {
         let plain = std::env::var_os("NO_COLOR").is_some_and(|v| !v.is_empty());
-        Self { json, color: !json && !plain && std::io::stdout().is_terminal() }
+        Self {
+            json,
+            color: !json && !plain && std::io::stdout().is_terminal(),
+            closed: AtomicBool::new(false),
+        }
     }
 
     /// Whether to use colour on stdout.
@@ -29,8 +36,16 @@ impl Out {
 
     /// One line of data.
     pub fn line(&self, text: impl AsRef<str>) {
-        // A closed pipe (`| head`) is no error of ours.
-        _ = writeln!(std::io::stdout().lock(), "{}", text.as_ref());
+        // A closed pipe (`| head`) is no error of ours, and the end of what would go on for ever.
+        let written = writeln!(std::io::stdout().lock(), "{}", text.as_ref());
+        if written.is_err_and(|error| error.kind() == ErrorKind::BrokenPipe) {
+            self.closed.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Whether nobody reads what is printed any more.
+    pub fn is_closed(&self) -> bool {
+        self.closed.load(Ordering::Relaxed)
     }
 
     /// A value for a program; an object gets `schema_version`.

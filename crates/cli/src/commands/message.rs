@@ -355,7 +355,7 @@ struct Follower<'a> {
 }
 
 impl Follower<'_> {
-    /// Shows what is new; says whether enough was shown.
+    /// Shows what is new; says whether enough was shown, or nobody looks any more.
     fn read(&mut self, mut journal: Sqlite, all: bool, out: &Out) -> anyhow::Result<bool> {
         let last = journal.last();
         let mut at = match self.after {
@@ -378,7 +378,7 @@ impl Follower<'_> {
                         letter.print(out)
                     }
                     self.shown += 1;
-                    if self.shown >= self.filter.limit {
+                    if self.shown >= self.filter.limit || out.is_closed() {
                         return Ok(true);
                     }
                 }

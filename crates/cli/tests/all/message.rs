@@ -176,6 +176,21 @@ fn what_an_agent_says_at_last_is_seen_like_what_it_said_at_first() {
 }
 
 #[test]
+fn a_tail_that_nobody_reads_any_more_ends() {
+    let team = team(0);
+    let mut tail = crate::team::synod()
+        .args(["message", "tail", "--all"])
+        .current_dir(team.path())
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(tail.stdout.take());
+    team.fine(&["message", "send", "worker-1", "Hello"]);
+    let ended = until("the tail ends", || tail.try_wait().unwrap());
+    assert_eq!(ended.code(), Some(0));
+}
+
+#[test]
 fn what_a_task_is_stands_on_the_channel_task() {
     let team = team(0);
     team.fine(&["task", "add", "Look around"]);
