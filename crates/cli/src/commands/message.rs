@@ -104,7 +104,10 @@ impl Letter {
         for (word, id) in [("correlation", correlation_id), ("in reply to", in_reply_to)] {
             id.iter().for_each(|id| out.line(out.dim(&format!("   {word} {}", text::line(id)))));
         }
+        let verdict = self.envelope.approved.map(|good| if good { "approved" } else { "not approved" });
+        verdict.iter().for_each(|verdict| out.line(out.dim(&format!("   {verdict}"))));
         out.line(text::visible(self.content.trim_end()));
+        self.envelope.issues.iter().for_each(|issue| out.line(format!("   - {}", text::line(issue))));
     }
 
     fn fits(&self, filter: &MessageFilter) -> bool {

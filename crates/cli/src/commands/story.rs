@@ -259,7 +259,7 @@ pub fn act_words(act: &Act) -> String {
         Act::QueryTasks { .. } => "look through the tasks with SQL".to_owned(),
         Act::SendMessage { to, content, .. } => format!("tell {to}: {}", one_line(content)),
         Act::Delegate { to, task, .. } => format!("have {to} do: {}", one_line(task)),
-        Act::SpawnAgent { role, goal, .. } => format!("spawn a {role}: {}", one_line(goal)),
+        Act::SpawnAgent { role, goal, .. } => format!("spawn {} {role}: {}", article(role), one_line(goal)),
         Act::TerminateAgent { agent, .. } => format!("terminate {agent}"),
         Act::Lock { name, .. } => format!("take the lock {name}"),
         Act::Unlock { name } => format!("give the lock {name} back"),
@@ -275,6 +275,10 @@ pub fn act_words(act: &Act) -> String {
 
 fn count(number: usize, what: &str) -> String {
     if number == 1 { format!("1 {what}") } else { format!("{number} {what}s") }
+}
+
+fn article(word: &str) -> &'static str {
+    if word.starts_with(['a', 'e', 'i', 'o', 'u']) { "an" } else { "a" }
 }
 
 fn one_line(text: &str) -> String {

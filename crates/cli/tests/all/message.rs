@@ -176,6 +176,17 @@ fn what_an_agent_says_at_last_is_seen_like_what_it_said_at_first() {
 }
 
 #[test]
+fn a_verdict_is_shown_with_what_is_wrong() {
+    let team = team(0);
+    let text = "session_id: worker-1-aaaaaa\nagent_id: worker-1\nmodel: m\nstatus: sleeping\nmessages:\n  \
+                - id: m-0001\n    role: user\n    from: agent:worker-2\n    type: response\n    approved: false\n    \
+                issues: [no test]\n    content: Not yet.\n    timestamp: '2025-10-04T10:00:01.000Z'\n";
+    team.write("sessions/worker-1-aaaaaa.session.yaml", text);
+    let shown = team.fine(&["message", "list"]);
+    assert!(shown.ends_with("\n   not approved\nNot yet.\n   - no test\n"), "{shown}");
+}
+
+#[test]
 fn a_tail_that_nobody_reads_any_more_ends() {
     let team = team(0);
     let mut tail = crate::team::synod()
