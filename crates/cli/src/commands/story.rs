@@ -90,11 +90,8 @@ impl Story {
                 self.hear(session, message);
                 None
             }
-            Event::Moved { session, task, to: Lifecycle::Complete, failed, reason } => {
-                let answered = self.asked.remove(session).filter(|_| task.is_none())?;
-                self.unanswered += usize::from(!answered);
-                (*failed || !answered)
-                    .then(|| told(&self.agent(session), format!("cannot answer: {}", one_line(reason))))
+            Event::Moved { session, task: None, to: Lifecycle::Complete, failed, reason } => {
+                self.over(session, *failed, reason)
             }
             Event::Replied { session, message, .. } => {
                 if message.calls.is_empty()
@@ -178,6 +175,14 @@ impl Story {
             // What is said from here on is for somebody else.
             self.asked.remove(session);
         }
+    }
+
+    /// A conversation about no task is over. A person who waits for an answer there hears why none comes.
+    fn over(&mut self, session: &SessionId, failed: bool, reason: &str) -> Option<Told> {
+        let answered = self.asked.remove(session)?;
+        self.unanswered += usize::from(!answered);
+        let is_told = failed || !answered;
+        is_told.then(|| told(&self.agent(session), format!("cannot answer: {}", one_line(reason))))
     }
 
     fn finished(&mut self, session: &SessionId, finish: &Finish, message: &Message) -> Option<Told> {
