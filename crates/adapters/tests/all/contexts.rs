@@ -165,6 +165,34 @@ async fn fields_are_hidden_however_they_are_written() {
 }
 
 #[tokio::test]
+async fn a_put_leaves_numbers_as_they_are_that_it_does_not_change() {
+    const LONG: &str = "123456789012345678901234567890";
+    const FINE: &str = "0.1000000000000000055511151231257827";
+    let text =
+        format!(r#"{{"pay": {{"iban": {LONG}}}, "amount": {FINE}, "rows": [{{"n": 1, "key": {LONG}}}]}}"#);
+    let home = granted(", access: read_write, redact: [pay.iban, rows.key]");
+    home.write("contexts/customers.json", &text);
+    let seen = home.done(get("customers", None)).await;
+    assert!(seen.contains(&format!(r#""amount": {FINE}"#)) && !seen.contains(LONG), "{seen}");
+    assert_eq!(home.done(get("customers", Some("amount"))).await, FINE);
+    for act in [
+        set("customers", "note", json!({"a": [{"b": 1.5}]})),
+        set("customers", "rows.0.n", json!(2)),
+        put("customers", &seen.replace("\"n\": 1", "\"n\": 3")),
+        put("customers", &seen.replace("\"amount\"", "\"sum\"")),
+    ] {
+        home.write("contexts/customers.json", &text);
+        home.done(act.clone()).await;
+        let now = home.read("contexts/customers.json");
+        assert_eq!((now.matches(LONG).count(), now.matches(FINE).count()), (2, 1), "{act:?}: {now}");
+        assert!(
+            now.contains(&format!(r#""iban": {LONG}"#)) && now.contains(&format!(r#""key": {LONG}"#)),
+            "{now}"
+        );
+    }
+}
+
+#[tokio::test]
 async fn of_a_text_nothing_can_be_hidden_so_nothing_is_shown() {
     let home = Home::new();
     home.write("contexts/a.md", "words\n");

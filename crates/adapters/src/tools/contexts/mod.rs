@@ -1,6 +1,7 @@
 //! Shared contexts for agents: what a grant shows, and what it lets be written. Everything that is not granted is
 //! refused, with the rule that refuses it and what can be done about it.
 
+mod numbers;
 mod store;
 
 use domain::context::{
@@ -123,14 +124,14 @@ pub fn view(granted: &Granted, content: &Text) -> Result<String, String> {
         return Ok(content.text.clone());
     }
     let value = Hidden::of(granted.redact.iter().map(String::as_str)).shown(&json(content)?);
-    Ok(serde_json::to_string_pretty(&value).unwrap_or_default())
+    Ok(numbers::print(&value))
 }
 
 fn view_field(granted: &Granted, content: &Text, field: &str) -> Result<String, String> {
     let value = Hidden::of(granted.redact.iter().map(String::as_str)).shown(&json(content)?);
     let found =
         at(&value, field).ok_or_else(|| format!("{} has no field {field} that you see", content.path))?;
-    Ok(serde_json::to_string_pretty(found).unwrap_or_default())
+    Ok(numbers::print(found))
 }
 
 /// The fields of a context. What has none cannot be shown in part.
@@ -141,7 +142,7 @@ fn json(content: &Text) -> Result<Value, String> {
             "{path} is text and has no fields: none can be hidden, read or written by itself"
         ));
     }
-    serde_json::from_str(&content.text).map_err(|e| {
+    numbers::read(&content.text).map_err(|e| {
         format!(
             "{path}:{}:{} is not JSON; a person has to mend it before parts are shown",
             e.line(),
@@ -241,7 +242,7 @@ fn next(name: &str, old: Option<&Text>, granted: &Granted, change: &Change) -> R
 }
 
 fn whole(name: &str, old: Option<&Text>, hidden: &Hidden, content: &str) -> Result<Text, String> {
-    let written: Result<Value, _> = serde_json::from_str(content);
+    let written = numbers::read(content);
     let [as_json, as_text] = places(name);
     let path = match old {
         Some(old) => old.path.clone(),
@@ -266,7 +267,7 @@ fn whole(name: &str, old: Option<&Text>, hidden: &Hidden, content: &str) -> Resu
     };
     let mut merged = hidden.merged(before.as_ref(), written.clone()).map_err(|e| e.to_string())?;
     if let (Some(old), Some(before)) = (old, &before)
-        && let Ok(seen) = serde_json::from_str(&redact(&old.text))
+        && let Ok(seen) = numbers::read(&redact(&old.text))
     {
         keep_credentials(before, &seen, &mut merged);
     }
@@ -308,7 +309,7 @@ fn one_field(
 ) -> Result<Text, String> {
     let before = old.map(json).transpose()?;
     let mut written = before.as_ref().map_or(Value::Null, |before| hidden.shown(before));
-    put_at(&mut written, field, value.clone()).map_err(|above| {
+    put_at(&mut written, field, numbers::carried(value.clone())).map_err(|above| {
         format!("{above} has no such field or item that you see, so {field} cannot be set")
     })?;
     let merged = hidden.merged(before.as_ref(), written).map_err(|e| e.to_string())?;
@@ -334,12 +335,12 @@ fn edited(old: &Text, field: &str, value: &Value, wanted: &Value) -> Option<Stri
     };
     let mut document = Document::parse(&old.path, &old.text).0?;
     document.set(&field.split('.').collect::<Vec<_>>(), value).ok()?;
-    let says: Value = serde_json::from_str(document.text()).ok()?;
+    let says = numbers::read(document.text()).ok()?;
     (says == *wanted).then(|| document.text().to_owned())
 }
 
 fn printed(value: &Value) -> String {
-    serde_json::to_string_pretty(value).unwrap_or_default() + "\n"
+    numbers::print(value) + "\n"
 }
 
 /// What is seen of a context that is to be replaced whole.
