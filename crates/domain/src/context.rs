@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::agent;
 use crate::id::{AgentId, Time};
 
-pub use hidden::{Hidden, REDACTED, Unmergeable, at, put_at};
+pub use hidden::{Hidden, REDACTED, Unmergeable, at};
 pub use passing::{Link, Pass};
 
 /// The tool by which an agent reads one.

@@ -5,6 +5,8 @@ use std::path::Path;
 
 use adapters::git::workspace::look::{self, Trouble};
 use adapters::sandbox::places::place;
+use adapters::tools::contexts::Store;
+use domain::context::{acl_path, places};
 use formats::check::SourceFile;
 use formats::{Diagnostic, Severity, render};
 use serde_json::{Value, json};
@@ -71,6 +73,7 @@ pub fn look(home: &Path, bytes_max: u64) -> Option<Found> {
     // Of a file that is no text, one finding is enough.
     let found = formats::check::check(&sources).into_iter().filter(|d| !unreadable.contains(&d.path));
     diagnostics.extend(found);
+    diagnostics.extend(wrong_contexts(home).into_iter().filter(|d| !unreadable.contains(&d.path)));
     diagnostics.extend(wrong_places(home, &texts));
     diagnostics.extend(sources.iter().filter_map(|file| wrong_repo(home, file)));
     diagnostics.sort_by(|a, b| {
@@ -106,6 +109,28 @@ fn unread(path: &str, error: &Unreadable) -> Diagnostic {
         message: format!("the file cannot be read: {error}"),
         help: help.map(str::to_owned),
     }
+}
+
+/// Files of shared contexts that nobody gets to see, because of what they are.
+fn wrong_contexts(home: &Path) -> Vec<Diagnostic> {
+    let Ok(store) = Store::open(home) else { return Vec::new() };
+    let paths = store.names().into_iter().flat_map(|name| {
+        let [json, text] = places(&name);
+        [acl_path(&name), json, text]
+    });
+    let wrong = paths.filter_map(|path| {
+        let error = store.text(&path).err()?;
+        Some(Diagnostic {
+            severity: Severity::Error,
+            path,
+            line: 1,
+            column: 1,
+            span: 0..0,
+            message: error.to_string(),
+            help: Some("keep it as a plain file in contexts/; until then nobody sees it".to_owned()),
+        })
+    });
+    wrong.collect()
 }
 
 /// What `synod.yaml` names outside of itself and cannot: scripts that are not there, places that no command may read.

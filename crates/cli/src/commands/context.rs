@@ -3,11 +3,13 @@
 
 use std::path::Path;
 
-use adapters::tools::contexts::{Grants, Store, Unreadable, view};
+use adapters::redact::redact;
+use adapters::tools::contexts::{Grants, Store, Text, Unreadable, view};
 use domain::agent::Spec;
-use domain::context::{Access, Acl, Asker, Denied, Grant, Grantee, Hidden, acl_path, is_name};
+use domain::context::{Access, Acl, Asker, Denied, Grant, Grantee, Hidden, TOOL_GET, acl_path, is_name};
 use domain::id::{AgentId, Time};
-use domain::role;
+use domain::label::{self, Label};
+use domain::{gate, role, tool};
 use formats::acl::{self, Unchanged};
 use formats::diagnostic::render;
 use formats::time;
@@ -16,8 +18,11 @@ use serde_json::{Value, json};
 use crate::args::ContextCommand;
 use crate::failure::{Exit, fail};
 use crate::out::Out;
+use crate::view::spent::known as known_state;
 use crate::view::{self as home_view, text};
 
+/// What to do about a file that does not read.
+const MEND: &str = "`synod check` says more";
 /// So often a change of grants is made again because somebody edits the file.
 const TRIES_MAX: usize = 5;
 
@@ -143,7 +148,7 @@ fn to_words(to: &Grantee) -> String {
 
 fn show(home: &Path, store: &Store, name: &str, by: Option<&str>, out: &Out) -> anyhow::Result<Exit> {
     known(store, name)?;
-    let mend = "`synod check` says more";
+    let mend = MEND;
     let grants = store.grants(name).map_err(|e| fail(Exit::Failed, e.to_string(), mend));
     let content = store.content(name).map_err(|e| fail(Exit::Failed, e.to_string(), mend))?;
     let Some(content) = content else {
@@ -158,19 +163,7 @@ fn show(home: &Path, store: &Store, name: &str, by: Option<&str>, out: &Out) -> 
         Some(agent) => {
             let agent = agent_of(home, agent)?;
             let acl = grants?.map(|grants| grants.acl).unwrap_or_default();
-            let asker = Asker::of(&agent);
-            let granted = acl.judge(asker, name, Access::Read, home_view::now()).map_err(|denied| {
-                let help = match &denied {
-                    Denied::Closed => {
-                        format!("no grant opens that: take the line out of the file of {}", agent.id)
-                    }
-                    Denied::NoGrant | Denied::Ended(_) | Denied::ReadOnly | Denied::Above(_) => {
-                        format!("`synod context grant {name} {}` lets it see the context", agent.id)
-                    }
-                };
-                fail(Exit::Denied, denied.rule(&agent.id, name), help)
-            })?;
-            view(&granted, &content).map_err(|error| fail(Exit::Denied, error, mend))?
+            seen_by(home, &agent, name, &acl, &content)?
         }
     };
     if out.json {
@@ -179,6 +172,42 @@ fn show(home: &Path, store: &Store, name: &str, by: Option<&str>, out: &Out) -> 
         out.line(text::visible(shown.trim_end_matches('\n')));
     }
     Ok(Exit::Ok)
+}
+
+/// What `context_get` would give an agent that works for nobody else; or why it would not.
+fn seen_by(home: &Path, agent: &Spec, name: &str, acl: &Acl, content: &Text) -> anyhow::Result<String> {
+    let (id, path) = (&agent.id, &content.path);
+    let granted = acl.judge(Asker::of(agent), name, Access::Read, home_view::now()).map_err(|denied| {
+        let help = match &denied {
+            Denied::Closed => {
+                format!("no grant opens that: take the line out of the file of {id}")
+            }
+            Denied::NoGrant | Denied::Ended(_) | Denied::ReadOnly | Denied::Above(_) => {
+                format!("`synod context grant {name} {id}` lets it see the context")
+            }
+        };
+        fail(Exit::Denied, denied.rule(id, name), help)
+    })?;
+    let settings = home_view::settings(home);
+    let (agents, roles) = (home_view::agents(home), home_view::roles(&settings));
+    let (role, above) = (roles.get(&agent.role), home_view::makers(&agents, &roles, agent));
+    let asker =
+        gate::Asker { spec: agent, role, approval_required: false, label: &Label::owner(), above: &above };
+    let needs = tool::facts(TOOL_GET).and_then(|facts| facts.needs);
+    gate::may_use(&asker, TOOL_GET, needs).map_err(|(rule, why)| fail(Exit::Denied, rule, why))?;
+    if !settings.trust.may_see(id, path) {
+        let message = format!("trust.secret in synod.yaml leaves {id} out of those who may see {path}");
+        return Err(fail(Exit::Denied, message, format!("name {id} there as well, if it shall see it")));
+    }
+    let mut known = known_state(home);
+    known.settings = settings;
+    let label = label::of_place(&known, path);
+    if !label.readers.include(id) {
+        let help = "`synod trust list` shows where it comes from";
+        return Err(fail(Exit::Denied, format!("{path} is for others to see ({label})"), help));
+    }
+    let shown = view(&granted, content).map_err(|error| fail(Exit::Denied, error, MEND))?;
+    Ok(redact(&shown).into_owned())
 }
 
 fn give(store: &Store, name: &str, grant: &Grant, out: &Out) -> anyhow::Result<Exit> {

@@ -162,6 +162,52 @@ fn a_person_sees_grants_and_revokes() {
     assert!(ran.stderr.contains("contexts/customers.acl.yaml:2:6"), "{}", ran.stderr);
 }
 
+#[test]
+fn what_an_agent_would_see_is_shown_and_why_it_would_not() {
+    let team = team();
+    team.fine(&["context", "grant", "customers", "--role", "planner"]);
+    let show = |agent: &str| team.synod(&["context", "show", "customers", "--as", agent]);
+    assert_eq!(show("worker-2").stdout.trim_end(), CUSTOMERS);
+    let denied = "id: worker-3\ntype: planner\nmodel: m\npermissions: {tools: {deny: [\"context_*\"]}}\n";
+    team.write("agents/worker-3.agent.yaml", denied);
+    team.append("synod.yaml", "trust: {secret: {\"contexts/cust*\": [worker-1, worker-3]}}\n");
+    for (agent, code, words) in [
+        ("worker-1", 0, ""),
+        (
+            "worker-2",
+            6,
+            "trust.secret in synod.yaml leaves worker-2 out of those who may see contexts/customers.json",
+        ),
+        ("worker-3", 6, "permissions.tools.deny of worker-3 has context_*"),
+    ] {
+        let ran = show(agent);
+        assert_eq!((ran.code, ran.stdout.contains("Dana")), (code, code == 0), "{agent}: {}", ran.stderr);
+        assert!(ran.stderr.contains(words), "{agent}: {}", ran.stderr);
+    }
+}
+
+#[test]
+fn the_check_names_contexts_that_nobody_gets_to_see() {
+    let team = team();
+    team.is_in_order();
+    std::fs::create_dir(team.at("contexts/folder.json")).unwrap();
+    std::os::unix::fs::symlink("/etc/hostname", team.at("contexts/outward.md")).unwrap();
+    team.write("contexts/large.json", format!("\"{}\"", "x".repeat(1 << 20)));
+    for name in ["folder", "outward"] {
+        team.write(&format!("contexts/{name}.acl.yaml"), "grants: [{agent: worker-1}]\n");
+    }
+    let ran = team.synod(&["check"]);
+    assert_eq!(ran.code, 1, "{}", ran.stdout);
+    for path in ["contexts/folder.json", "contexts/outward.md", "contexts/large.json"] {
+        assert_eq!(ran.stdout.matches(&format!("{path}:1:1")).count(), 1, "{path}: {}", ran.stdout);
+    }
+    assert!(ran.stdout.contains("at most 1048576"), "{}", ran.stdout);
+    for name in ["folder", "outward", "large"] {
+        let shown = team.synod(&["context", "show", name]);
+        assert!(shown.code != 0 && shown.stderr.contains("`synod check` says more"), "{}", shown.stderr);
+    }
+}
+
 /// Whom the grants of a context name, sorted.
 fn grantees(team: &Team) -> Vec<String> {
     let read = formats::acl::read("a", &team.read("contexts/customers.acl.yaml"));

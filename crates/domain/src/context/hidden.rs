@@ -14,7 +14,8 @@ const DEPTH_MAX: usize = 64;
 const ANY: &str = "*";
 
 /// Fields that are hidden, as a tree: `a.b` is the field `b` of `a`, in every item where a list comes in between; `a.0.b`
-/// and `a[0].b` are that of its first item only, and `a.*.b` that of every field or item of `a`.
+/// and `a[0].b` are that of its first item only, and `a.*.b` that of every field or item of `a`. A field whose own name has
+/// dots in it is meant by that name as well.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Hidden {
     is_here: bool,
@@ -30,6 +31,13 @@ pub enum Unmergeable {
     Holds(String),
     /// It changes a list, and which item is which cannot be told.
     Items(String),
+    /// It sets a field where nothing is seen that could have one.
+    Absent {
+        /// What would have to have it.
+        above: String,
+        /// The field.
+        field: String,
+    },
 }
 
 impl std::fmt::Display for Unmergeable {
@@ -46,6 +54,9 @@ impl std::fmt::Display for Unmergeable {
                 "{path} has items with fields that are hidden from you: add items, or change one at a time, and leave \
                  the others as they are; take none out"
             ),
+            Self::Absent { above, field } => {
+                write!(f, "{above} has no such field or item that you see, so {field} cannot be set")
+            }
         }
     }
 }
@@ -74,9 +85,20 @@ impl Hidden {
         Self::of([field]).is_in(value)
     }
 
-    /// What is hidden of a field of this.
+    /// What is hidden of a field of this. One with dots in its name can be meant as one or as one below the other.
     fn field(&self, key: &str) -> Option<Self> {
-        match (self.below.get(key), self.below.get(ANY)) {
+        let one = self.named(key);
+        let parts = || key.split('.').try_fold(self.clone(), |here, part| here.named(part));
+        let other = if key.contains('.') { parts() } else { None };
+        match (one, other) {
+            (Some(one), Some(other)) => Some(one.with(&other)),
+            (one, other) => one.or(other),
+        }
+    }
+
+    /// What is hidden below this name.
+    fn named(&self, name: &str) -> Option<Self> {
+        match (self.below.get(name), self.below.get(ANY)) {
             (None, None) => None,
             (Some(one), None) | (None, Some(one)) => Some(one.clone()),
             (Some(one), Some(other)) => Some(one.clone().with(other)),
@@ -136,6 +158,52 @@ impl Hidden {
         self.merge(old, written, &mut Vec::new())
     }
 
+    /// What `old` becomes when somebody who does not see these fields sets one field of it: `a.b` is the field `b` of `a`,
+    /// `a.0` the first item of the list `a`, however many others look like it. Fields above it that are missing are made.
+    pub fn set(&self, old: Option<&Value>, field: &str, new: Value) -> Result<Value, Unmergeable> {
+        let keys: Vec<&str> = field.split('.').take(DEPTH_MAX).collect();
+        self.set_at(old, &keys, new, &mut Vec::new()).map_err(|why| match why {
+            Unmergeable::Absent { above, .. } => Unmergeable::Absent { above, field: field.to_owned() },
+            why => why,
+        })
+    }
+
+    fn set_at(
+        &self,
+        old: Option<&Value>,
+        keys: &[&str],
+        new: Value,
+        path: &mut Vec<String>,
+    ) -> Result<Value, Unmergeable> {
+        let Some((key, rest)) = keys.split_first() else {
+            return match old {
+                Some(old) if self.is_here && new == REDACTED => Ok(old.clone()),
+                _ if self.is_here => Err(Unmergeable::Hidden(shown(path))),
+                _ => self.merge(old, new, path),
+            };
+        };
+        let above = if path.is_empty() { "the context".to_owned() } else { path.join(".") };
+        let absent = Unmergeable::Absent { above, field: String::new() };
+        path.push((*key).to_owned());
+        match old {
+            _ if self.is_here => Err(absent),
+            None | Some(Value::Null | Value::Object(_)) => {
+                let mut fields = old.and_then(Value::as_object).cloned().unwrap_or_default();
+                let below = self.field(key).unwrap_or_default();
+                let set = below.set_at(fields.get(*key), rest, new, path)?;
+                fields.insert((*key).to_owned(), set);
+                Ok(Value::Object(fields))
+            }
+            Some(Value::Array(items)) => {
+                let index = key.parse::<usize>().ok().filter(|index| *index < items.len()).ok_or(absent)?;
+                let mut items = items.clone();
+                items[index] = self.item(index).set_at(Some(&items[index]), rest, new, path)?;
+                Ok(Value::Array(items))
+            }
+            Some(Value::Bool(_) | Value::Number(_) | Value::String(_)) => Err(absent),
+        }
+    }
+
     fn merge(
         &self,
         old: Option<&Value>,
@@ -167,9 +235,9 @@ impl Hidden {
         path: &mut Vec<String>,
     ) -> Result<Map<String, Value>, Unmergeable> {
         let mut keys: BTreeSet<String> = self.below.keys().cloned().collect();
-        if self.below.contains_key(ANY) {
-            keys.extend(old.into_iter().flat_map(Map::keys).chain(fields.keys()).cloned());
-        }
+        let is_any = self.below.contains_key(ANY);
+        let found = old.into_iter().flat_map(Map::keys).chain(fields.keys());
+        keys.extend(found.filter(|key| is_any || key.contains('.')).cloned());
         for key in keys {
             let Some(below) = self.field(&key) else { continue };
             let before = old.and_then(|old| old.get(&key));
@@ -258,30 +326,6 @@ pub fn at<'v>(value: &'v Value, field: &str) -> Option<&'v Value> {
         Value::Array(items) => items.get(key.parse::<usize>().ok()?),
         other => other.get(key),
     })
-}
-
-/// The value with a field set; fields above it that are missing are made. The error is the first part of the path
-/// that holds no fields.
-pub fn put_at(value: &mut Value, field: &str, new: Value) -> Result<(), String> {
-    let mut here = value;
-    let mut so_far: Vec<&str> = Vec::new();
-    for key in field.split('.').take(DEPTH_MAX) {
-        let none = || if so_far.is_empty() { "the context".to_owned() } else { so_far.join(".") };
-        here = match here {
-            Value::Object(fields) => fields.entry(key).or_insert(Value::Null),
-            Value::Array(items) => {
-                key.parse::<usize>().ok().and_then(|index| items.get_mut(index)).ok_or_else(none)?
-            }
-            Value::Null => {
-                *here = Value::Object(Map::new());
-                &mut here[key]
-            }
-            Value::Bool(_) | Value::Number(_) | Value::String(_) => return Err(none()),
-        };
-        so_far.push(key);
-    }
-    *here = new;
-    Ok(())
 }
 
 #[cfg(test)]
@@ -386,10 +430,64 @@ mod tests {
         for absent in ["a.x", "a.b.2", "a.b.c", "s.t", ""] {
             assert_eq!(at(&value, absent), None, "{absent}");
         }
-        assert_eq!(put_at(&mut value, "a.b.1.c", json!(3)), Ok(()));
-        assert_eq!(put_at(&mut value, "n.m", json!([])), Ok(()));
+        let all = Hidden::default();
+        value = all.set(Some(&value), "a.b.1.c", json!(3)).unwrap();
+        value = all.set(Some(&value), "n.m", json!([])).unwrap();
         assert_eq!(value, json!({"a": {"b": [1, {"c": 3}]}, "s": "text", "n": {"m": []}}));
-        assert_eq!(put_at(&mut value, "s.t", json!(1)), Err("s".to_owned()));
-        assert_eq!(put_at(&mut value, "a.b.9", json!(1)), Err("a.b".to_owned()));
+        assert_eq!(all.set(None, "a.b", json!(1)), Ok(json!({"a": {"b": 1}})));
+        for (field, above) in [("s.t", "s"), ("a.b.9", "a.b"), ("a.b.x.c", "a.b")] {
+            let absent = Unmergeable::Absent { above: above.to_owned(), field: field.to_owned() };
+            assert_eq!(all.set(Some(&value), field, json!(1)), Err(absent), "{field}");
+        }
+    }
+
+    #[test]
+    fn an_item_named_by_its_place_is_that_item_however_many_look_like_it() {
+        let hidden = Hidden::of(["rows.key"]);
+        let old = json!({"rows": [{"n": 1, "key": "a"}, {"n": 1, "key": "b"}, {"n": 1, "key": "c"}]});
+        for place in 0..3 {
+            let mut wanted = old.clone();
+            wanted["rows"][place]["n"] = json!(7);
+            assert_eq!(hidden.set(Some(&old), &format!("rows.{place}.n"), json!(7)), Ok(wanted.clone()));
+            let item = json!({"n": 7, "key": REDACTED});
+            assert_eq!(hidden.set(Some(&old), &format!("rows.{place}"), item), Ok(wanted));
+        }
+        for (field, value, why) in [
+            ("rows.0.key", json!("x"), Unmergeable::Hidden("rows.0.key".to_owned())),
+            ("rows.0", json!(1), Unmergeable::Holds("rows.0".to_owned())),
+            ("rows", json!([]), Unmergeable::Items("rows".to_owned())),
+            (
+                "rows.0.key.x",
+                json!(1),
+                Unmergeable::Absent { above: "rows.0.key".to_owned(), field: "rows.0.key.x".to_owned() },
+            ),
+        ] {
+            assert_eq!(hidden.set(Some(&old), field, value), Err(why), "{field}");
+        }
+        assert_eq!(hidden.set(Some(&old), "rows.0.key", json!(REDACTED)), Ok(old));
+    }
+
+    #[test]
+    fn a_field_with_dots_in_its_name_is_hidden_like_one_below_the_other() {
+        let value = json!({
+            "customer.email": "a", "customer": {"email": "b", "name": "D"}, "a.b": {"c": 1, "d": 2}, "a": {"b.c": 3},
+            "customer.emails": "c", "list": [{"x.y": 1}]
+        });
+        let fields = ["customer.email", "a.b.c", "list.x.y"];
+        let hidden = Hidden::of(fields);
+        let seen = json!({
+            "customer.email": REDACTED, "customer": {"email": REDACTED, "name": "D"},
+            "a.b": {"c": REDACTED, "d": 2}, "a": {"b.c": REDACTED}, "customer.emails": "c", "list": [{"x.y": REDACTED}]
+        });
+        assert_eq!(hidden.shown(&value), seen);
+        assert_eq!(hidden.merged(Some(&value), seen.clone()), Ok(value.clone()));
+        let mut without = seen;
+        without.as_object_mut().unwrap().remove("customer.email");
+        assert_eq!(hidden.merged(Some(&value), without.clone()), Ok(value.clone()), "what is hidden is kept");
+        without["customer.email"] = json!("mine");
+        let refused = Err(Unmergeable::Hidden("customer.email".to_owned()));
+        assert_eq!(hidden.merged(Some(&value), without), refused);
+        assert!(Hidden::fits("customer.email", &json!({"customer.email": 1})));
+        assert!(!Hidden::fits("customer", &json!({"customer.email": 1})), "that is another field");
     }
 }

@@ -5,7 +5,7 @@ mod numbers;
 mod store;
 
 use domain::context::{
-    self, Access, Acl, Asker, Denied, Grant, Granted, Grantee, Hidden, acl_path, at, is_name, places, put_at,
+    self, Access, Acl, Asker, Denied, Grant, Granted, Grantee, Hidden, acl_path, at, is_name, places,
 };
 use domain::id::Time;
 use domain::tool::{Part, Seen};
@@ -308,11 +308,8 @@ fn one_field(
     value: &Value,
 ) -> Result<Text, String> {
     let before = old.map(json).transpose()?;
-    let mut written = before.as_ref().map_or(Value::Null, |before| hidden.shown(before));
-    put_at(&mut written, field, numbers::carried(value.clone())).map_err(|above| {
-        format!("{above} has no such field or item that you see, so {field} cannot be set")
-    })?;
-    let merged = hidden.merged(before.as_ref(), written).map_err(|e| e.to_string())?;
+    let written = numbers::carried(value.clone());
+    let merged = hidden.set(before.as_ref(), field, written).map_err(|e| e.to_string())?;
     let [path, _] = places(name);
     let text = old.and_then(|old| edited(old, field, value, &merged)).unwrap_or_else(|| printed(&merged));
     Ok(Text { path, text })
