@@ -61,20 +61,11 @@ pub struct Ledger {
 impl Ledger {
     /// An event is durable. `before` is the state it was applied to.
     pub fn saw(&mut self, before: &State, seq: Seq, event: &Event) -> Result<(), Broken> {
+        self.listens(before, event);
         match event {
             Event::TurnBegun { session, .. } => {
                 self.causes.insert(seq);
                 self.begun(before, session)?;
-            }
-            // The same turn, asked once more with all that was said by now.
-            Event::TurnRetried { session, .. } => _ = self.unheard.remove(session),
-            Event::Summarised { session, .. }
-                if before
-                    .sessions
-                    .get(session)
-                    .is_some_and(|s| matches!(s.stage, Stage::Thinking { .. })) =>
-            {
-                self.unheard.remove(session);
             }
             Event::MessageAdded { session, message, asker, .. } => {
                 self.unheard.insert(session.clone());
@@ -112,15 +103,6 @@ impl Ledger {
                     _ => None,
                 };
                 check_try(session, &message.content, ticket)?;
-            }
-            // The turn is as if it had not begun.
-            Event::Parked { session, .. }
-                if before
-                    .sessions
-                    .get(session)
-                    .is_some_and(|s| matches!(s.stage, Stage::Thinking { .. } | Stage::Retrying { .. })) =>
-            {
-                self.unheard.insert(session.clone());
             }
             Event::SessionOpened { head } => {
                 self.lifecycles.insert(head.session.clone(), Lifecycle::Idle);
@@ -188,6 +170,24 @@ impl Ledger {
             self.owed.values_mut().for_each(|askers| _ = askers.remove(session));
         }
         Ok(())
+    }
+
+    /// A turn that goes on is asked once more with all that was said by now, or is as if it had not begun.
+    fn listens(&mut self, before: &State, event: &Event) {
+        let (Event::TurnRetried { session, .. }
+        | Event::Summarised { session, .. }
+        | Event::Parked { session, .. }) = event
+        else {
+            return;
+        };
+        let stage = before.sessions.get(session).map(|session| &session.stage);
+        if !matches!(stage, Some(Stage::Thinking { .. } | Stage::Retrying { .. })) {
+            return;
+        }
+        match event {
+            Event::Parked { .. } => _ = self.unheard.insert(session.clone()),
+            _ => _ = self.unheard.remove(session),
+        }
     }
 
     fn begun(&mut self, before: &State, session: &SessionId) -> Result<(), Broken> {
