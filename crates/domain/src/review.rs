@@ -9,7 +9,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
+use crate::agent::Spec;
+use crate::gate::{self, Asker};
 use crate::id::{AgentId, CallId, ReviewId, SessionId, TaskId};
+use crate::label::Label;
+use crate::role::{Permission, Role};
 use crate::state::{Session, State};
 use crate::tool::{Act, Call, Want};
 
@@ -58,6 +62,28 @@ impl Check {
             Self::Test => "run_tests",
         }
     }
+}
+
+/// Whether an agent may look at the work of others: it may answer, and make all the checks that must pass.
+pub fn may_look(spec: &Spec, role: Option<&Role>, checks: &BTreeSet<Check>) -> Result<(), String> {
+    let label = Label::owner();
+    let asker = Asker { spec, role, approval_required: false, label: &label, above: &[] };
+    let may =
+        |tool: &str, needs: Permission| gate::may_use(&asker, tool, Some(needs)).map_err(|(_, why)| why);
+    may(ANSWER, Permission::ApproveWork)?;
+    checks.iter().try_for_each(|check| may(check.tool(), Permission::ExecuteTools))
+}
+
+/// The checks that an agent cannot make where it works, since its file has no command for them.
+pub fn without_command(spec: &Spec, checks: &BTreeSet<Check>) -> Vec<Check> {
+    let Some(workspace) = spec.workspace.as_ref().filter(|workspace| workspace.repo.is_some()) else {
+        return Vec::new();
+    };
+    let is_missing = |check: &Check| match check {
+        Check::Lint => workspace.lint.is_none(),
+        Check::Test => workspace.test.is_none(),
+    };
+    checks.iter().copied().filter(is_missing).collect()
 }
 
 /// `review:` in `synod.yaml`.

@@ -13,7 +13,7 @@ use ports::tools::{Order, Outcome};
 
 use super::evidence::ENDED_WELL;
 use super::until::Until;
-use super::{Toolbox, blocking, told};
+use super::{Toolbox, blocking, own, told};
 use crate::git;
 use crate::git::workspace::Workspace;
 
@@ -66,6 +66,13 @@ pub(super) async fn run(toolbox: &Toolbox, order: Order, review: Review) -> Outc
         Act::RunTests {} | Act::Lint {} | Act::GitDiff { .. } | Act::ExecuteCommand { .. } => false,
         _ => return toolbox.carry_out(order).await,
     };
+    // Where there is nothing to run, nothing was found out.
+    if check.is_some() {
+        let (root, agent, act) = (Arc::clone(&toolbox.root), order.agent.clone(), order.act.clone());
+        if let Err(why) = blocking(move || own::command(&root, &agent, &act)).await {
+            return Outcome::failed(why);
+        }
+    }
     let turn = toolbox.reviews.of(&order.agent);
     let _one = turn.lock().await;
     let need = if check.is_some() { Need::Anew } else { Need::There };

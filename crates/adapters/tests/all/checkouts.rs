@@ -6,11 +6,12 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
 use adapters::git::workspace::look::{Trouble, look};
+use domain::review::{Check, Finding};
 use domain::tool::Act;
 use git2::{Repository, WorktreeAddOptions};
 
 use crate::home::{Home, write};
-use crate::reviews::{GOOD, code, commit_all, is_clean, merge, merges, submit, team, tip};
+use crate::reviews::{GOOD, code, commit_all, is_clean, looks, merge, merges, submit, team, tip};
 
 /// A worktree of the repository, on a branch of its own, in another folder.
 fn linked(service: &Path, name: &str) -> PathBuf {
@@ -431,4 +432,19 @@ async fn a_repository_of_another_format_is_not_called_none() {
     assert_eq!(look(&home.path("."), "../service"), Err(Trouble::Unusable(why.to_owned())));
     let refused = home.failed(write("workspaces/coder-001/a", "a")).await;
     assert!(refused.contains(why), "{refused}");
+}
+
+#[tokio::test]
+async fn a_check_without_a_command_was_not_made() {
+    let (home, _) = team();
+    let file = "agents/reviewer-001.agent.yaml";
+    home.write(file, home.read(file).replace(", lint: sh -n greet.sh", ""));
+    code(&home, GOOD).await;
+    let place = submit(&home).await.unwrap();
+    let outcome = looks(&home, &place, Act::Lint {}).await;
+    assert_eq!((outcome.ok, outcome.finding), (false, None));
+    assert!(outcome.text.starts_with("reviewer-001 has no command for lint"), "{}", outcome.text);
+    let outcome = looks(&home, &place, Act::RunTests {}).await;
+    let expected = Finding::Checked { commit: place.commit.clone(), check: Check::Test, passed: true };
+    assert_eq!(outcome.finding, Some(expected), "{}", outcome.text);
 }

@@ -80,7 +80,7 @@ fn review(place: Place) -> Review {
     }
 }
 
-async fn looks(home: &Home, place: &Place, act: Act) -> Outcome {
+pub async fn looks(home: &Home, place: &Place, act: Act) -> Outcome {
     let review = Some(Box::new(review(place.clone())));
     home.run(Order { review, ..order(2, "reviewer-001", act) }).await
 }

@@ -9,13 +9,11 @@ use crate::decide::turn::result;
 use crate::decide::{finish, inside, intake};
 use crate::delegation;
 use crate::event::{Event, Finish};
-use crate::gate::{self, Asker, Ruling, Verdict};
+use crate::gate::{Ruling, Verdict};
 use crate::id::{AgentId, ReviewId, SessionId, Time};
-use crate::label::Label;
 use crate::lock::workspace::{self, Room};
 use crate::message::{Envelope, Kind};
 use crate::review::{self, Finding, Move, Place, Review, Stage, short, written};
-use crate::role::Permission;
 use crate::session::Message;
 use crate::spawn;
 use crate::state::{Requester, Session, State, Step, Task};
@@ -143,6 +141,7 @@ pub(super) fn perform(
         return match refused {
             review::Refused::Unchecked(why) => {
                 let rule = "review.checks".to_owned();
+                let why = no_command(state, review, &session.agent).unwrap_or(why);
                 (Vec::new(), Finish::Refused { rule }, format!("not approved: {why}"))
             }
             refused @ (review::Refused::Stage { .. } | review::Refused::NoIssues) => {
@@ -178,6 +177,18 @@ pub(super) fn perform(
     events.extend(ended);
     let told = if approved { "is told" } else { "gets the issues" };
     (events, Finish::Done, format!("{} is answered; {} {told}", review.id, review.author))
+}
+
+/// That a check is wanted which the reviewer cannot make: neither its work nor that of the author is at fault.
+fn no_command(state: &State, review: &Review, reviewer: &AgentId) -> Option<String> {
+    let spec = &state.agents.get(reviewer)?.spec;
+    let missing = review::without_command(spec, &state.settings.review.checks);
+    let check = missing.into_iter().find(|check| review.checks.get(check) != Some(&true))?;
+    Some(format!(
+        "{reviewer} has no command for {}, which `review.checks` in synod.yaml wants: the owner of the home can set one in the file of {reviewer}, as `workspace: {{{}: \"…\"}}`",
+        check.tool(),
+        check.as_str()
+    ))
 }
 
 /// How a review stands then, in the file of the reviewer's task: the files alone must be enough.
@@ -405,13 +416,7 @@ fn may_review(state: &State, session: &Session, spec: &crate::agent::Spec) -> Re
     if spawn::above(state, &spec.id).contains(&&session.agent) {
         return Err(format!("{} was made by {}; somebody else must look at it", spec.id, session.agent));
     }
-    let label = Label::owner();
-    let asker =
-        Asker { spec, role: state.role(&spec.role), approval_required: false, label: &label, above: &[] };
-    let may =
-        |tool: &str, needs: Permission| gate::may_use(&asker, tool, Some(needs)).map_err(|(_, why)| why);
-    may(review::ANSWER, Permission::ApproveWork)?;
-    state.settings.review.checks.iter().try_for_each(|check| may(check.tool(), Permission::ExecuteTools))
+    review::may_look(spec, state.role(&spec.role), &state.settings.review.checks)
 }
 
 /// The reviewer's task. It is no work on behalf of the author, so the author's rights do not narrow it.

@@ -1,5 +1,6 @@
 //! Reviews from the first request to the merge: who is asked, what counts, who hears of it, and where it stops.
 
+use domain::agent::Workspace;
 use domain::approval::Answer;
 use domain::event::Event;
 use domain::id::{AgentId, ReviewId, TaskId};
@@ -141,6 +142,27 @@ fn the_answer_carries_the_issues_in_its_envelope() {
     let envelope = envelope.expect("the coder's call has one");
     assert_eq!((envelope.approved, envelope.issues), (Some(false), vec!["no test".to_owned()]));
     assert_eq!(envelope.in_reply_to.as_deref(), Some("review-0001"));
+}
+
+#[test]
+fn a_check_for_which_the_reviewer_has_no_command_is_told_as_what_it_is() {
+    let workspace = Workspace {
+        repo: Some("repo".to_owned()),
+        test: Some("sh test.sh".to_owned()),
+        ..Workspace::default()
+    };
+    let mut home = Home::with(&TEAM, |_| {}, |spec| spec.workspace = Some(workspace.clone()));
+    home.task("greet", "coder-001");
+    home.submits("c1");
+    home.checks("c1", &[(Check::Test, true)]);
+    let refused = "not approved: reviewer-001 has no command for lint, which `review.checks` in synod.yaml wants: the owner of the home can set one in the file of reviewer-001, as `workspace: {lint: \"…\"}`";
+    // Also where an earlier version took it for a check that failed.
+    for _ in 0..2 {
+        home.wants("reviewer-001", &[verdict(true, &[])]);
+        assert_eq!(home.results("reviewer-001").pop().as_deref(), Some(refused));
+        home.checks("c1", &[(Check::Lint, false)]);
+    }
+    assert_eq!(home.review().stage, Stage::Asked);
 }
 
 #[test]

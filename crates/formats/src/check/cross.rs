@@ -7,6 +7,7 @@ use domain::agent::{Spec, Workspace};
 use domain::budget::Budgets;
 use domain::context::{Grant, Grantee, Hidden};
 use domain::id::{AgentId, TaskId};
+use domain::review;
 use domain::session::Status;
 use domain::settings::{Embeddings, Provider, Settings};
 use serde_json::Value;
@@ -107,6 +108,7 @@ fn key_span(root: Option<&Node>, keys: &[&str], key: &str) -> Range<usize> {
 fn agents(home: &Home, files: &[SourceFile<'_>], notes: &mut [Notes<'_>], known: &Known) {
     let mut seen: BTreeMap<&str, &str> = BTreeMap::new();
     let mut places = BTreeMap::new();
+    let settings = home.settings.as_ref().map(|(_, settings)| settings.clone()).unwrap_or_default();
     for (index, spec) in &home.agents {
         let (file, notes) = (&files[*index], &mut notes[*index]);
         let root = tree(file);
@@ -121,6 +123,26 @@ fn agents(home: &Home, files: &[SourceFile<'_>], notes: &mut [Notes<'_>], known:
         if let Some(workspace) = &spec.workspace {
             check_workspace(spec, workspace, root.as_ref(), notes, &mut places);
         }
+        if !home.broken_settings {
+            check_commands(spec, &settings, root.as_ref(), notes);
+        }
+    }
+}
+
+/// Who looks at the work of others makes the checks that must pass, so it needs a command for each.
+fn check_commands(spec: &Spec, settings: &Settings, root: Option<&Node>, notes: &mut Notes<'_>) {
+    let checks = &settings.review.checks;
+    if review::may_look(spec, settings.role(&spec.role), checks).is_err() {
+        return;
+    }
+    for check in review::without_command(spec, checks) {
+        let (id, check) = (&spec.id, check.as_str());
+        let message =
+            format!("{id} has no command for `{check}`, so it can approve nothing: `review.checks` wants it");
+        let help = format!(
+            "give it one: `workspace: {{{check}: …}}`, or leave `{check}` out of `review.checks` in synod.yaml"
+        );
+        notes.warning(key_span(root, &[], "workspace"), message, Some(help));
     }
 }
 

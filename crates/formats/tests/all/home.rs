@@ -199,3 +199,25 @@ fn a_budget_in_money_wants_a_price() {
         Vec::<String>::new()
     );
 }
+
+#[test]
+fn who_reviews_wants_a_command_for_each_check_that_must_pass() {
+    let agent = |id: &str, role: &str, more: &str| {
+        format!("id: {id}\ntype: {role}\nmodel: {{primary: large}}\nworkspace: {{repo: ../service{more}}}\n")
+    };
+    let reviewer = |more: &str| agent("reviewer-001", "reviewer", more);
+    let coder = agent("coder-001", "coder", "");
+    let place = "agents/reviewer-001.agent.yaml";
+    let found = |text: &str| {
+        let all = findings(&[(place, text), ("agents/coder-001.agent.yaml", &coder)]);
+        all.into_iter().filter(|found| found.contains("no command")).collect::<Vec<_>>()
+    };
+    assert_eq!(
+        found(&reviewer(", test: sh test.sh")),
+        [format!(
+            "{place}:4:1 reviewer-001 has no command for `lint`, so it can approve nothing: `review.checks` wants it (give it one: `workspace: {{lint: …}}`, or leave `lint` out of `review.checks` in synod.yaml)"
+        )]
+    );
+    assert_eq!(found(&reviewer("")).len(), 2);
+    assert_eq!(found(&reviewer(", test: sh test.sh, lint: sh -n a.sh")), Vec::<String>::new());
+}
