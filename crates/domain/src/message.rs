@@ -265,7 +265,7 @@ pub struct Envelope {
     /// The conversation in which the request came up that all this is for. Not in files.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cause: Option<SessionId>,
-    /// Through whose hands the work went for which it was sent. Not in files.
+    /// Through whose hands the work went for which it was sent. It stands in the file, so that it binds without a journal too.
     #[serde(skip_serializing_if = "Hands::is_empty")]
     pub hands: Hands,
 }
