@@ -320,7 +320,9 @@ fn a_request_whose_journal_is_lost_is_answered_from_the_files() {
         team.write("agents/worker-2.agent.yaml", "id: worker-2\ntype: executor\nmodel: m\n");
         let up = team.up();
         team.fine(&["task", "add", "ASK it", "--to", "worker-1", "--file", "work.task.md"]);
-        until_so("the other is asked", || !team.sessions("worker-2").is_empty());
+        // A session's head is there a moment before what is said in it.
+        let asked = || !team.sessions("worker-2").is_empty() && !team.talk("worker-2").is_empty();
+        until_so("the other is asked", asked);
         if wait.is_empty() {
             until_so("who asked has said so", || team.talk("worker-1").len() == 4);
         }
