@@ -340,9 +340,15 @@ fn a_request_whose_journal_is_lost_is_answered_from_the_files() {
 
 #[test]
 fn last_words_that_stand_nowhere_else_reach_who_asked_when_the_journal_is_lost() {
-    let team = Team::scripted(&ASKS_AND_GOES_ON.replace("WAIT", "").replace("DELAY", "0"));
+    let rules = |delay: &str| ASKS_AND_GOES_ON.replace("WAIT", "").replace("DELAY", delay);
+    let team = Team::scripted(&rules("600000"));
     team.write("agents/worker-2.agent.yaml", "id: worker-2\ntype: executor\nmodel: m\n");
+    let up = team.up();
     team.fine(&["task", "add", "ASK it", "--to", "worker-1", "--file", "work.task.md"]);
+    let said = || !team.sessions("worker-1").is_empty() && team.talk("worker-1").len() == 4;
+    until_so("who asked has said so, before the answer", said);
+    up.kill();
+    team.write("models/s.yaml", rules("0"));
     team.to_the_end();
     std::fs::remove_dir_all(team.at(".synod")).unwrap();
     // As a power cut leaves them: who was asked has answered, and who asked has not heard of it.
