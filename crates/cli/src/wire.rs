@@ -77,7 +77,7 @@ pub fn socket(home: &Path) -> PathBuf {
 
 /// Whether a process works in the home now.
 pub fn is_running(home: &Path) -> bool {
-    std::os::unix::net::UnixStream::connect(socket(home)).is_ok()
+    web::client::is_served(&socket(home))
 }
 
 /// How long a command waits for another that has the home and cannot be spoken to: it begins, ends, or is short too.

@@ -6,6 +6,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use crate::api::{Request, Response};
+use crate::place;
 
 /// How long an answer may take.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -37,6 +38,15 @@ pub enum ClientError {
     Garbled(String),
 }
 
+/// Whether anybody listens at a socket.
+pub fn is_served(socket: &Path) -> bool {
+    connect(socket).is_ok()
+}
+
+fn connect(socket: &Path) -> std::io::Result<UnixStream> {
+    place::within(socket, |name| UnixStream::connect(name))
+}
+
 /// Asks the daemon of a home one thing.
 pub fn ask(socket: &Path, request: &Request) -> Result<Response, ClientError> {
     ask_within(socket, request, PATIENCE)
@@ -45,7 +55,7 @@ pub fn ask(socket: &Path, request: &Request) -> Result<Response, ClientError> {
 /// Asks something that may take its time.
 pub fn ask_within(socket: &Path, request: &Request, patience: Duration) -> Result<Response, ClientError> {
     let unreachable = |source| ClientError::Unreachable { path: socket.display().to_string(), source };
-    let mut stream = UnixStream::connect(socket).map_err(unreachable)?;
+    let mut stream = connect(socket).map_err(unreachable)?;
     stream.set_read_timeout(Some(patience)).map_err(unreachable)?;
     stream.set_write_timeout(Some(PATIENCE)).map_err(unreachable)?;
     let mut text = serde_json::to_string(request).map_err(|error| ClientError::Garbled(error.to_string()))?;

@@ -3,4 +3,5 @@
 
 pub mod api;
 pub mod client;
+mod place;
 pub mod server;

@@ -17,6 +17,7 @@ use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::{Semaphore, watch};
 
 use crate::api::{Live, Lock, Queued, Request, Response, Talk, TaskView, Waiting, Waits, Working};
+use crate::place;
 
 /// Connections that are served at once.
 const CONNECTIONS_MAX: usize = 64;
@@ -63,7 +64,7 @@ impl Server {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error),
             _ => {}
         }
-        let listener = UnixListener::bind(path)?;
+        let listener = place::within(path, |name| UnixListener::bind(name))?;
         use std::os::unix::fs::PermissionsExt;
         std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600))?;
         Ok(Self { listener, path: path.to_owned(), files: None })

@@ -21,7 +21,7 @@ use super::{init, up};
 use crate::failure::Exit;
 use crate::home::person;
 use crate::out::Out;
-use crate::wire::{self, Does};
+use crate::wire;
 
 const INBOX: &str = "inbox/slack-messages.jsonl";
 const OUTBOX: &str = "inbox/slack-outbox.jsonl";
@@ -36,9 +36,7 @@ pub fn run(given: Option<&Path>, yes: bool, git: init::Git, out: &Out) -> anyhow
     }
     let lock = wire::own(&home)?;
     up::runtime()?.block_on(async {
-        let mut running = wire::open(&home, lock, Does::Work).await?;
-        let mut interrupt = up::Interrupt::listen()?;
-        let server = up::serve(&home, &running)?;
+        let up::Open { mut running, mut interrupt, server } = up::open(&home, lock).await?;
         let mut events = running.handle.listen();
         let mut pulse = running.handle.pulse();
         let mut story = Story::of(&running.handle).await?;

@@ -16,7 +16,7 @@ use crate::failure::{Exit, fail};
 use crate::out::Out;
 use crate::view::tasks::Tasks;
 use crate::view::{self, text};
-use crate::wire::{self, Does, Running, Worker};
+use crate::wire::{self, Running, Worker};
 
 /// How long the end waits for the files to be printed.
 const PRINT_WAIT: Duration = Duration::from_secs(2);
@@ -38,9 +38,7 @@ pub fn run(home: &Path, timeout: u64, out: &Out) -> anyhow::Result<Exit> {
 
 fn alone(home: &Path, lock: HomeLock, timeout: u64, out: &Out) -> anyhow::Result<Exit> {
     up::runtime()?.block_on(async {
-        let mut running = wire::open(home, lock, Does::Work).await?;
-        let mut interrupt = up::Interrupt::listen()?;
-        let server = up::serve(home, &running)?;
+        let up::Open { mut running, mut interrupt, server } = up::open(home, lock).await?;
         let worked = work(&mut running, &mut interrupt, home, timeout, out).await;
         let approvals = running.handle.pulse().borrow().approvals;
         server.close().await;

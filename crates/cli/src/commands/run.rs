@@ -23,7 +23,7 @@ use crate::out::Out;
 use crate::view;
 use crate::view::activity::Overview;
 use crate::view::tasks::Tasks;
-use crate::wire::{self, Does, Running, Worker};
+use crate::wire::{self, Running, Worker};
 
 pub fn run(home: &Path, request: &str, to: Option<&str>, timeout: u64, out: &Out) -> anyhow::Result<Exit> {
     if request.trim().is_empty() {
@@ -57,9 +57,7 @@ enum Wanted {
 
 fn alone(home: &Path, lock: HomeLock, wanted: Wanted, timeout: u64, out: &Out) -> anyhow::Result<Exit> {
     up::runtime()?.block_on(async {
-        let mut running = wire::open(home, lock, Does::Work).await?;
-        let mut interrupt = up::Interrupt::listen()?;
-        let server = up::serve(home, &running)?;
+        let up::Open { mut running, mut interrupt, server } = up::open(home, lock).await?;
         let worked = work(&mut running, &mut interrupt, home, wanted, timeout, out).await;
         server.close().await;
         // If it could not go on, whoever ends it knows why.

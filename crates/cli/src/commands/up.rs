@@ -3,23 +3,23 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use adapters::lock::HomeLock;
 use formats::diagnostic::render;
 use ports::printer::Recorded;
 use serde_json::json;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::broadcast;
+use web::server::{Files, Server, Serving};
 
 use super::story::{Story, Told};
-use crate::failure::Exit;
+use crate::failure::{Exit, fail};
 use crate::out::Out;
 use crate::wire::{self, Does, Running};
 
 pub fn run(home: &Path, out: &Out) -> anyhow::Result<Exit> {
     let lock = wire::own(home)?;
     runtime()?.block_on(async {
-        let mut running = wire::open(home, lock, Does::Work).await?;
-        let mut interrupt = Interrupt::listen()?;
-        let server = serve(home, &running)?;
+        let Open { mut running, mut interrupt, server } = open(home, lock).await?;
         let worked = work(&mut running, &mut interrupt, home, out).await;
         server.close().await;
         // If it could not go on, whoever ends it knows why.
@@ -92,11 +92,36 @@ pub fn runtime() -> anyhow::Result<tokio::runtime::Runtime> {
     Ok(tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?)
 }
 
+/// A home that is worked in by this process, which others can speak to.
+pub struct Open {
+    pub running: Running,
+    pub interrupt: Interrupt,
+    pub server: Serving,
+}
+
+/// Opens the home and serves its socket. Where that fails, nothing is left open.
+pub async fn open(home: &Path, lock: HomeLock) -> anyhow::Result<Open> {
+    let running = wire::open(home, lock, Does::Work).await?;
+    let interrupt = Interrupt::listen()?;
+    match Server::bind(&wire::socket(home)) {
+        Ok(server) => Ok(Open { server: serve(server, &running), running, interrupt }),
+        Err(error) => {
+            // If the home was taken away meanwhile, this says so.
+            running.close().await?;
+            let what = format!("cannot serve {}: {error}", wire::socket(home).display());
+            Err(fail(
+                Exit::Failed,
+                what,
+                "other commands speak to this one there: .synod must be a folder of yours",
+            ))
+        }
+    }
+}
+
 /// Serves the home's socket.
-pub fn serve(home: &Path, running: &Running) -> anyhow::Result<web::server::Serving> {
-    let server = web::server::Server::bind(&wire::socket(home))?;
+fn serve(server: Server, running: &Running) -> Serving {
     let (desk, reading, held) = (running.files(), running.files(), running.files().held());
-    let files = web::server::Files {
+    let files = Files {
         read: Arc::new(move || {
             let files = reading.clone();
             Box::pin(async move { files.scan().await })
@@ -107,7 +132,7 @@ pub fn serve(home: &Path, running: &Running) -> anyhow::Result<web::server::Serv
         }),
         held: Arc::new(move || held.borrow().as_ref().map(wire::held)),
     };
-    Ok(server.beside(files).spawn(running.handle.clone()))
+    server.beside(files).spawn(running.handle.clone())
 }
 
 /// A person presses Ctrl-C or closes the terminal, or the system asks to stop.

@@ -189,6 +189,27 @@ fn a_killed_daemon_goes_on_and_its_socket_is_no_obstacle() {
 }
 
 #[test]
+fn a_home_that_lies_deep_is_worked_in_and_spoken_to() {
+    let team = Team::scripted_deep(SCRIPT);
+    let up = team.up();
+    let added = team.fine(&["task", "add", "Something slow"]);
+    assert!(added.contains("task-001"), "{added}");
+    until_so("it is begun", || team.mark(TASKS, "task-001") == Some(Mark::Running));
+    team.fine(&["cancel", "task-001"]);
+    up.stop();
+    assert!(!team.at(".synod/socket").exists());
+    // Where none can be, it says so.
+    std::fs::create_dir(team.at(".synod/socket")).unwrap();
+    let refused = team.synod(&["pump"]);
+    assert_eq!(refused.code, 1, "{}", refused.stderr);
+    assert!(
+        refused.stderr.contains("cannot serve") && refused.stderr.contains(".synod/socket"),
+        "{}",
+        refused.stderr
+    );
+}
+
+#[test]
 fn a_daemon_whose_journal_is_deleted_stops_and_leaves_the_home_to_the_next() {
     let team = Team::scripted(SCRIPT);
     let up = team.up();

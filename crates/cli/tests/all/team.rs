@@ -24,7 +24,11 @@ pub struct Team {
 impl Team {
     /// A folder with nothing in it.
     pub fn nothing() -> Self {
-        let team = Self { folder: tempfile::tempdir().unwrap() };
+        Self::within("")
+    }
+
+    fn within(folder: &str) -> Self {
+        let team = Self { folder: tempfile::Builder::new().prefix(folder).tempdir().unwrap() };
         fs::create_dir(team.path()).unwrap();
         team
     }
@@ -39,11 +43,19 @@ impl Team {
 
     /// One agent that plays this script.
     pub fn scripted(rules: &str) -> Self {
-        let team = Self::nothing();
-        team.write("models/s.yaml", rules);
-        team.write("agents/worker-1.agent.yaml", WORKER);
-        team.write("synod.yaml", SETTINGS);
-        team
+        Self::nothing().with_script(rules)
+    }
+
+    /// The same, with a path that is too long for the name of a socket.
+    pub fn scripted_deep(rules: &str) -> Self {
+        Self::within(&"deep-".repeat(30)).with_script(rules)
+    }
+
+    fn with_script(self, rules: &str) -> Self {
+        self.write("models/s.yaml", rules);
+        self.write("agents/worker-1.agent.yaml", WORKER);
+        self.write("synod.yaml", SETTINGS);
+        self
     }
 
     /// The home.
