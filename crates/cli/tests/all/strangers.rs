@@ -45,7 +45,7 @@ fn a_task_for_an_agent_that_does_not_exist_is_told_of_until_a_person_mends_it() 
 
 #[test]
 fn a_task_that_nobody_takes_is_told_of_until_somebody_does() {
-    for mend in ["settings", "agent", "file"] {
+    for mend in ["settings", "agent", "spawn", "file"] {
         let team = Team::scripted(RULES);
         let routing = "routing: {fallback: worker-1}\n";
         team.edit("synod.yaml", routing, "");
@@ -63,6 +63,7 @@ fn a_task_that_nobody_takes_is_told_of_until_somebody_does() {
         match mend {
             "settings" => team.append("synod.yaml", routing),
             "agent" => team.write("agents/planner-1.agent.yaml", "id: planner-1\ntype: planner\nmodel: m\n"),
+            "spawn" => _ = team.fine(&["agent", "spawn", "planner", "--model", "m"]),
             _ => team.edit(TASKS, "\"Do it\"", "@worker-1 \"Do it\""),
         }
         let ran = team.synod(&["pump"]);

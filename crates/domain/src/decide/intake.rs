@@ -1,8 +1,10 @@
 //! Work that comes in: inbox lines, tasks in files, messages of people; and beginning it.
 
+use std::collections::BTreeSet;
+
 use crate::apply::{cut, expected, expected_first};
 use crate::brief;
-use crate::decide::{budget, delegate, finish, messages, plan, said};
+use crate::decide::{budget, delegate, finish, inside, messages, plan, said};
 use crate::event::Event;
 use crate::id::{AgentId, SessionId, TaskId, Time};
 use crate::lifecycle::Lifecycle;
@@ -104,11 +106,21 @@ fn taken(state: &State, spec: &task::Spec) -> Option<Event> {
     Some(Event::TaskEdited { task: spec.id.clone(), change, in_file: false })
 }
 
+/// Open tasks that nobody took.
+fn left(state: &State) -> impl Iterator<Item = &Task> {
+    let open = state.open.all().filter_map(|id| state.tasks.get(id));
+    open.filter(|task| task.spec.assignee.is_none() && task.session().is_none())
+}
+
+/// Those that somebody would take by the rules of now, but for what is stopped with one of `given_up`.
+pub(super) fn left_behind(state: &State, given_up: &BTreeSet<TaskId>) -> Vec<Event> {
+    let stays = |task: &&Task| !inside::is_within_one(state, &task.spec.id, given_up);
+    left(state).filter(stays).filter_map(|task| taken(state, &task.spec)).collect()
+}
+
 /// The settings or an agent change: with that, tasks may be taken that nobody took before.
 pub(super) fn with_takers(state: &State, at: Time, event: Event) -> Vec<Event> {
-    let open = state.open.all().filter_map(|id| state.tasks.get(id));
-    let is_left = |task: &&Task| task.spec.assignee.is_none() && task.session().is_none();
-    let left: Vec<&Task> = open.filter(is_left).collect();
+    let left: Vec<&Task> = left(state).collect();
     if left.is_empty() {
         return vec![event];
     }

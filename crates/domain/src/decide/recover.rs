@@ -47,6 +47,7 @@ pub(super) fn started(state: &State, at: Time) -> Vec<Event> {
             Stage::Resting | Stage::Retrying { .. } | Stage::Concluding { .. } | Stage::Over => {}
         }
     }
+    events.extend(intake::left_behind(state, &given_up));
     events.extend(finish::missed_parents(state, at));
     events.extend(delegate::missed(state, at));
     events.extend(ties::at_a_loss(state, at));

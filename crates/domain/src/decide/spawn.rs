@@ -26,7 +26,7 @@ pub(super) fn wanted(state: &State, at: Time, order: &Order, by: &str) -> Result
     let origin = Origin::Person(by.to_owned());
     spawn::check_new(state, order, &origin)?;
     let spec = spec_of(state, at, order, origin, None)?;
-    Ok(vec![Event::AgentSpawned { spec: Box::new(spec), session: None }])
+    Ok(intake::with_takers(state, at, Event::AgentSpawned { spec: Box::new(spec), session: None }))
 }
 
 /// An agent wants one, for work that came through the hands of `chain`.
@@ -67,8 +67,8 @@ pub(super) fn perform(
     match made {
         Ok(spec) => {
             let text = told(&spec.id);
-            let session = Some(id.clone());
-            (vec![Event::AgentSpawned { spec: Box::new(spec), session }], Finish::Done, text)
+            let spawned = Event::AgentSpawned { spec: Box::new(spec), session: Some(id.clone()) };
+            (intake::with_takers(state, at, spawned), Finish::Done, text)
         }
         Err(rejected) => refuse(&rejected),
     }

@@ -1,12 +1,15 @@
 //! After a stop: what is taken up, what is unknown, and what the files alone give back.
 
+use domain::agent;
 use domain::approval::{Answer, Request, Risk};
+use domain::decide;
 use domain::effect::Effect;
 use domain::event::{Event, Finish, Found, FoundCall, Tail};
 use domain::id::{AgentId, ApprovalId, CallId, SessionId, TaskId, Time};
 use domain::input::Input;
 use domain::lifecycle::Lifecycle;
 use domain::session::{Head, Status};
+use domain::state::{Requester, State};
 use domain::task::{End, Mark, Spec};
 use domain::tool::{Act, Call, Permit, Want};
 
@@ -348,4 +351,22 @@ fn a_parent_that_was_not_told_is_told_on_the_next_start() {
         home.heard("executor-001"),
         ["synod: task-008 has ended.\n- task-008 \"part\" is done:\n  42"]
     );
+}
+
+#[test]
+fn what_an_older_build_left_to_nobody_goes_to_who_takes_it_now() {
+    let mut state = State::new();
+    let planner = agent::Spec::new(AgentId::new("planner-001"), "planner", "m");
+    let left = Spec::new(TaskId::new("t-1"), "tasks/x.task.md", "sing");
+    let by = Requester::Person { name: "dana".to_owned() };
+    for event in [
+        Event::AgentDefined { spec: Box::new(planner) },
+        Event::TaskAdded { spec: Box::new(left), by, in_file: true },
+    ] {
+        state.apply(Time(1), &event);
+    }
+    let events = decide(&state, Time(2), &Input::Started).unwrap();
+    assert_eq!(line(&events), "started task_edited");
+    events.iter().for_each(|event| state.apply(Time(2), event));
+    assert_eq!(line(&decide(&state, Time(3), &Input::Started).unwrap()), "started", "once");
 }
