@@ -420,6 +420,7 @@ impl Ask {
                 let text = redacted(text);
                 Input::Summarised { session, ticket, through, text, model, usage }
             }
+            Ok(Answered::Unsummarised) => Input::Unsummarised { session, ticket },
             Ok(Answered::Outgrown { tokens_in }) => Input::Outgrown { session, ticket, tokens_in },
             Err(ModelError { kind, message, usage: _ }) => failed(session, redacted(message), failure(kind)),
         }

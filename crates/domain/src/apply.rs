@@ -121,6 +121,8 @@ impl State {
                 self.change_locks(at, event);
             }
             Event::Reserved { .. }
+            | Event::Outgrown { .. }
+            | Event::Unsummarised { .. }
             | Event::Parked { .. }
             | Event::Resumed { .. }
             | Event::TaskParked { .. }
@@ -352,6 +354,7 @@ impl State {
             summaries: 0,
             spent: Spent::default(),
             expects: expected_first(&head.system_prompt),
+            outgrown: 0,
             parked: None,
             parked_since: None,
             next_message: 1,

@@ -17,6 +17,7 @@ use self::charge::Charge;
 use self::waiters::Waiters;
 use crate::id::{AgentId, SessionId, TaskId, Time};
 use crate::settings::{Provider, Settings};
+use crate::state::Parked;
 use crate::usage::{self, Spent, Usage};
 
 /// An answer of which nobody said how long it may be is reserved, and asked for, with so many tokens.
@@ -345,6 +346,15 @@ pub struct Short {
     pub until: Option<Time>,
     /// Whether there is room as soon as others give back what they reserved.
     pub held: bool,
+    /// What the call may take, in the units that the node bounds.
+    pub need: Cap,
+}
+
+impl From<Short> for Parked {
+    fn from(short: Short) -> Self {
+        let Short { limit, reason, until, held, need } = short;
+        Self { limit, reason, until, held, need }
+    }
 }
 
 /// What was spent on a day, by agent, model and task (or the conversation, if it is about none).
@@ -545,7 +555,7 @@ impl Ledger {
                     show(reserved),
                     show(need)
                 );
-                let short = Short { limit: node.name.clone(), reason, until, held };
+                let short = Short { limit: node.name.clone(), reason, until, held, need: node.bounded(hold) };
                 if found.as_ref().is_none_or(|other| worst(other) < worst(&short)) {
                     found = Some(short);
                 }

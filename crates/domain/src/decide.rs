@@ -147,6 +147,7 @@ fn follow(state: &State, at: Time, input: &Input) -> Result<Vec<Event>, Refused>
         Input::Summarised { session, ticket, through, text, model, usage } => {
             turn::summarised(state, at, session, *ticket, through, text, (model, *usage))
         }
+        Input::Unsummarised { session, ticket } => budget::unsummarised(state, at, session, *ticket),
         Input::Outgrown { session, ticket, tokens_in } => {
             budget::outgrown(state, at, session, *ticket, *tokens_in)
         }

@@ -292,6 +292,18 @@ pub enum Event {
         /// Synod's own calls, one for each piece of evidence.
         message: Message,
     },
+    /// The turn's request was built and is larger than what was reserved for it; it was not sent.
+    Outgrown {
+        /// In this conversation.
+        session: SessionId,
+        /// Tokens that would go in.
+        tokens_in: u64,
+    },
+    /// A summary was asked for and is of no use: this turn goes on without any.
+    Unsummarised {
+        /// In this conversation.
+        session: SessionId,
+    },
     /// Older messages no longer fit the model's window and were summarised; they stay where they are.
     Summarised {
         /// In this conversation.
@@ -637,6 +649,8 @@ impl Event {
             Self::TurnRetried { .. } => "turn_retried",
             Self::Replied { .. } => "replied",
             Self::EvidenceDemanded { .. } => "evidence_demanded",
+            Self::Outgrown { .. } => "outgrown",
+            Self::Unsummarised { .. } => "unsummarised",
             Self::Summarised { .. } => "summarised",
             Self::CallCleared { .. } => "call_cleared",
             Self::CallRetried { .. } => "call_retried",

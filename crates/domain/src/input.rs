@@ -234,6 +234,13 @@ pub enum Input {
         /// What it took.
         usage: Usage,
     },
+    /// A summary was paid for and is of no use; the turn's own call is still to be made.
+    Unsummarised {
+        /// In which session.
+        session: SessionId,
+        /// Which call.
+        ticket: Ticket,
+    },
     /// A request turned out larger than what was reserved for it, and was not sent.
     Outgrown {
         /// In which session.

@@ -52,6 +52,8 @@ pub fn react(state: &State, event: &Event) -> Option<Effect> {
         | Event::DeadlineDropped { .. }
         | Event::Moved { .. }
         | Event::TurnFailed { .. }
+        | Event::Outgrown { .. }
+        | Event::Unsummarised { .. }
         | Event::Replied { .. }
         | Event::EvidenceDemanded { .. }
         | Event::CallAsked { .. }

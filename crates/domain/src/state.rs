@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::agent;
 use crate::approval::{Outcome, Request};
-use crate::budget::Ledger;
 use crate::budget::question::Due;
+use crate::budget::{Cap, Ledger};
 use crate::delegation::{Delegations, Hands};
 use crate::id::{
     AgentId, ApprovalId, CallId, DelegationId, LockName, ReviewId, Seq, SessionId, TaskId, Ticket, Time,
@@ -301,6 +301,9 @@ pub struct Session {
     /// Tokens that the next request will have, as far as anybody can tell before it is built.
     #[serde(default, skip_serializing_if = "is_none")]
     pub expects: u64,
+    /// The largest request that was built here and had more tokens than were reserved for it.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub outgrown: u64,
     /// The budget that keeps it from going on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parked: Option<Parked>,
@@ -416,6 +419,9 @@ pub struct Parked {
     /// Whether it looks again when others give back what they reserved.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub held: bool,
+    /// What its call may take, in the units that the node bounds.
+    #[serde(default, skip_serializing_if = "Cap::is_none")]
+    pub need: Cap,
 }
 
 /// A report of which Synod looks at the evidence.

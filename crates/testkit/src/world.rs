@@ -439,6 +439,7 @@ impl World {
             1 if self.scene == Scene::Team => {
                 Input::ModelFailed { session, ticket, reason: "down".to_owned(), failure: Failure::Down }
             }
+            3 if self.rng.chance(1, 4) => Input::Unsummarised { session, ticket },
             3 => Input::Summarised {
                 session,
                 ticket,

@@ -92,11 +92,9 @@ impl Trail {
     /// The lines of one event, without number and hash.
     pub fn lines(&mut self, recorded: &Recorded) -> Vec<Line> {
         let new = |kind: Kind, outcome: &str| Line::new(kind, print(recorded.at), recorded.seq.0, outcome);
-        let config = |action: &str, act: String| Line {
-            action: action.to_owned(),
-            act,
-            by: "owner".to_owned(),
-            ..new(Kind::Config, "changed")
+        let config = |action: &str, act: String| {
+            let (action, by) = (action.to_owned(), "owner".to_owned());
+            Line { action, act, by, ..new(Kind::Config, "changed") }
         };
         match &recorded.event {
             Event::Started => vec![Line { by: "synod".to_owned(), ..new(Kind::Run, "started") }],
@@ -185,7 +183,9 @@ impl Trail {
             | Event::DeadlineDropped { .. }
             | Event::Moved { .. }
             | Event::TurnBegun { .. }
-            | Event::TurnRetried { .. } => Vec::new(),
+            | Event::TurnRetried { .. }
+            | Event::Outgrown { .. }
+            | Event::Unsummarised { .. } => Vec::new(),
             Event::DelegationCrashed { delegation: id, reason, .. } => vec![crashed(new, id, reason)],
         }
     }

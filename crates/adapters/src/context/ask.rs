@@ -43,6 +43,8 @@ pub(crate) enum Answered {
     },
     /// It was not asked yet: what is older must be summarised first, and was.
     Summary { through: MessageId, text: String, model: String, usage: Usage },
+    /// It was not asked yet: a summary was to be had first, took something, and is of no use.
+    Unsummarised,
     /// It was not asked: its budget has not reserved so much.
     Outgrown { tokens_in: u64 },
 }
@@ -77,6 +79,10 @@ impl Context {
                     }
                     match self.summarise(models, &history, until, &request.model, (ms_max, tally)).await {
                         Some(summary) => return Ok(summary),
+                        // What is left of the reservation may be too little for the call itself.
+                        None if self.tokens_in_max.is_some() && !tally.is_nothing() => {
+                            return Ok(Answered::Unsummarised);
+                        }
                         None => {
                             self.may_summarise = false;
                             continue;

@@ -25,6 +25,12 @@ impl Tally {
         self.begin(model).note(usage);
     }
 
+    /// Whether nothing was used so far.
+    pub(super) fn is_nothing(&self) -> bool {
+        let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        all.iter().all(|(_, progress)| progress.so_far() == Usage::default())
+    }
+
     /// What was used, by model. It is told once.
     pub(crate) fn take(&self) -> Vec<(String, Usage)> {
         let all = std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));

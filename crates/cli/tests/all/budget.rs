@@ -56,6 +56,33 @@ fn a_used_up_budget_ends_a_run_with_5_and_a_raised_one_lets_it_go_on() {
 }
 
 #[test]
+fn a_request_larger_than_its_models_window_is_asked_under_a_budget_too() {
+    let home = team();
+    let settings = std::fs::read_to_string(home.path().join("synod.yaml")).unwrap();
+    let small = settings.replace("model: s}", "model: s, context_tokens: 2000}");
+    let prompt = "Take care of what is long. ".repeat(500);
+    let home = home.write("synod.yaml", format!("{small}budgets: {{day: {{tokens: 1000000}}}}\n")).write(
+        "agents/executor-001.agent.yaml",
+        format!("id: executor-001\ntype: executor\nmodel: small\nsystem_prompt: {prompt}\n"),
+    );
+    let ran = home.run(&["run", "look", "--timeout", "60"]);
+    assert_eq!(ran.code, 0, "{}{}", ran.stdout, ran.stderr);
+}
+
+#[test]
+fn a_yes_is_for_as_much_as_the_call_that_waits_may_take() {
+    let home = team();
+    assert_eq!(home.run(&["budget", "set", "run", "--tokens", "100"]).code, 0);
+    assert_eq!(home.run(&["run", "look"]).code, 5);
+    // Once for what the call was thought to take, once for what it takes when it is built.
+    for code in [5, 0] {
+        assert_eq!(home.run(&["approve", "--all"]).code, 0);
+        let ran = home.run(&["pump"]);
+        assert_eq!(ran.code, code, "{}{}", ran.stdout, ran.stderr);
+    }
+}
+
+#[test]
 fn a_budget_that_is_none_or_for_nobody_is_refused_and_changes_nothing() {
     let home = team();
     let before = std::fs::read_to_string(home.path().join("synod.yaml")).unwrap();

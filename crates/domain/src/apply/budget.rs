@@ -60,6 +60,12 @@ impl State {
     pub(super) fn meter(&mut self, at: Time, event: &Event) {
         match event {
             Event::Reserved { session, call, hold } => self.reserve(at, session, call, hold),
+            Event::Outgrown { session, tokens_in } => {
+                self.change_session(session, |session| session.outgrown = session.outgrown.max(*tokens_in));
+            }
+            Event::Unsummarised { session } => {
+                self.change_session(session, |session| session.summaries = u32::MAX);
+            }
             Event::Parked { session, parked, expects } => self.park(session, parked, *expects),
             Event::Resumed { session } => self.unpark(session),
             Event::TaskParked { task, parked } => self.park_task(task, parked),

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use super::{Cap, Ledger, Node, Window, units_of};
+use super::{Amount, Cap, Hold, Ledger, Node, Window, units_of};
 use crate::id::{AgentId, ApprovalId, TaskId, Time};
 use crate::settings::Settings;
 use crate::state::{Parked, State, Work};
@@ -84,6 +84,12 @@ impl Node {
         Some(Cap { tokens: size(self.tokens), money: size(self.money) }).filter(|cap| !cap.is_none())
     }
 
+    /// What a call may take, in the units that it bounds.
+    pub(super) fn bounded(&self, hold: &Hold) -> Cap {
+        let Amount { tokens, money, .. } = hold.amount();
+        Cap { tokens: self.tokens.map(|_| tokens), money: self.money.map(|_| money) }
+    }
+
     /// The most that it allows, before anybody said yes to more.
     pub fn cap(&self) -> Cap {
         Cap { tokens: self.tokens, money: self.money }
@@ -91,6 +97,15 @@ impl Node {
 }
 
 impl State {
+    /// What the call may take that is parked.
+    pub(crate) fn need_of(&self, work: &Work) -> Option<Cap> {
+        let parked = match work {
+            Work::Session(id) => self.sessions.get(id)?.parked.as_ref(),
+            Work::Task(id) => self.tasks.get(id)?.place()?.parked.as_ref(),
+        };
+        parked.map(|parked| parked.need)
+    }
+
     /// What is used of a budget at this time, and what waits for it.
     pub fn told_of_budget(&self, at: Time, name: &str) -> Option<String> {
         let node = named(&self.settings, name)?;

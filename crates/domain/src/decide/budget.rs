@@ -8,7 +8,7 @@ use crate::id::{SessionId, TaskId, Ticket, Time};
 use crate::lifecycle::Lifecycle;
 use crate::refused::Refused;
 use crate::settings::{CONTEXT_TOKENS, Settings};
-use crate::state::{Agent, Parked, Session, State};
+use crate::state::{Agent, Session, State};
 use crate::tool::{Act, Call};
 use crate::usage::Usage;
 
@@ -24,7 +24,7 @@ const TOKEN_BYTES: u64 = 3;
 /// Begins the next turn of a session that has something to answer, or parks it.
 pub(super) fn begin(state: &State, at: Time, id: &SessionId, session: &Session, reason: &str) -> Vec<Event> {
     let expects = session.expects;
-    match reserve_turn(state, at, id, session, expects) {
+    match reserve_turn(state, at, (id, session), (expects, session.outgrown)) {
         Ok(reserved) => {
             let mut events = moves(id, session, Lifecycle::Working, false, reason);
             events.extend(reserved);
@@ -47,10 +47,10 @@ pub(super) fn begin_first(
 ) -> Result<Vec<Event>, Vec<Event>> {
     let model = &agent.spec.model.primary;
     let payer = state.payer_of(&agent.spec.id, state.run_of(id, Some(task)), model);
-    let reserved = reserve(state, at, (id, ""), hold(&state.settings, payer, &agent.spec, model, expects));
-    let reserved = reserved.map_err(|Short { limit, reason, until, held }| {
-        vec![Event::TaskParked { task: task.clone(), parked: Parked { limit, reason, until, held } }]
-    })?;
+    let reserved =
+        reserve(state, at, (id, ""), hold(&state.settings, payer, &agent.spec, model, (expects, 0)));
+    let reserved =
+        reserved.map_err(|short| vec![Event::TaskParked { task: task.clone(), parked: short.into() }])?;
     let begun = Event::TurnBegun { session: id.clone(), turn: 1 };
     Ok(reserved.into_iter().chain([begun]).collect())
 }
@@ -59,7 +59,7 @@ pub(super) fn begin_first(
 pub(super) fn short_of(state: &State, at: Time, agent: &Agent, run: String, expects: u64) -> Option<Short> {
     let model = &agent.spec.model.primary;
     let payer = state.payer_of(&agent.spec.id, run, model);
-    let hold = hold(&state.settings, payer, &agent.spec, model, expects);
+    let hold = hold(&state.settings, payer, &agent.spec, model, (expects, 0));
     reserve(state, at, (&SessionId::new(""), ""), hold).err()
 }
 
@@ -67,7 +67,7 @@ pub(super) fn short_of(state: &State, at: Time, agent: &Agent, run: String, expe
 pub(super) fn retry(state: &State, at: Time, id: &SessionId, reason: &str) -> Vec<Event> {
     let retried = Event::TurnRetried { session: id.clone(), reason: reason.to_owned() };
     let Some(session) = state.sessions.get(id) else { return vec![retried] };
-    match reserve_turn(state, at, id, session, session.expects) {
+    match reserve_turn(state, at, (id, session), (session.expects, session.outgrown)) {
         Ok(reserved) => reserved.into_iter().chain([retried]).collect(),
         Err(short) => park(id, session, session.lifecycle, short, session.expects),
     }
@@ -82,14 +82,30 @@ pub(super) fn outgrown(
     tokens_in: u64,
 ) -> Result<Vec<Event>, Refused> {
     let session = turn::thinking(state, id, ticket)?;
-    Ok(match reserve_turn(state, at, id, session, tokens_in) {
+    // What was built is what will be sent, also beyond the window that the settings tell.
+    let mut events = vec![Event::Outgrown { session: id.clone(), tokens_in }];
+    match reserve_turn(state, at, (id, session), (tokens_in, tokens_in)) {
         Ok(reserved) => {
             let reason = format!("its request has {tokens_in} tokens, more than were reserved");
-            let retried = Event::TurnRetried { session: id.clone(), reason };
-            reserved.into_iter().chain([retried]).collect()
+            events.extend(reserved);
+            events.push(Event::TurnRetried { session: id.clone(), reason });
         }
-        Err(short) => park(id, session, session.lifecycle, short, tokens_in),
-    })
+        Err(short) => events.extend(park(id, session, session.lifecycle, short, tokens_in)),
+    }
+    Ok(events)
+}
+
+/// A summary that was paid for is of no use: the turn's own call needs all of its room anew, or it parks.
+pub(super) fn unsummarised(
+    state: &State,
+    at: Time,
+    id: &SessionId,
+    ticket: Ticket,
+) -> Result<Vec<Event>, Refused> {
+    turn::thinking(state, id, ticket)?;
+    let without = Event::Unsummarised { session: id.clone() };
+    let again = retry(state, at, id, "a summary was of no use; older messages are left out");
+    Ok([without].into_iter().chain(again).collect())
 }
 
 /// A summary was paid for, and the turn's own call is still to be made: both must have room together, or it parks.
@@ -147,24 +163,31 @@ pub(super) fn reserve_call(
 fn reserve_turn(
     state: &State,
     at: Time,
-    id: &SessionId,
-    session: &Session,
-    expects: u64,
+    (id, session): (&SessionId, &Session),
+    tokens: (u64, u64),
 ) -> Result<Option<Event>, Short> {
     let Some(spec) = state.spec_of(session) else { return Ok(None) };
     let is_back = session.fallback_until.is_none_or(|until| until <= at);
     let model = spec.model.fallback.as_ref().filter(|_| !is_back).unwrap_or(&spec.model.primary);
     let payer = state.payer(id, session, model);
-    reserve(state, at, (id, ""), hold(state.terms(session), payer, spec, model, expects))
+    let hold = hold(state.terms(session), payer, spec, model, tokens);
+    reserve(state, at, (id, ""), hold)
 }
 
-/// What one call to a model may take.
-fn hold(settings: &Settings, payer: Payer, spec: &agent::Spec, model: &str, expects: u64) -> Hold {
+/// What one call to a model may take. A request is shortened to the model's window, unless what cannot be shortened has
+/// `outgrown` it.
+fn hold(
+    settings: &Settings,
+    payer: Payer,
+    spec: &agent::Spec,
+    model: &str,
+    (expects, outgrown): (u64, u64),
+) -> Hold {
     let named = || settings.models.values().find(|target| target.model == model);
     let target = settings.models.get(model).or_else(named);
     let window = target.and_then(|target| target.context_tokens).unwrap_or(CONTEXT_TOKENS);
     let most = spec.permissions.max_tokens_per_call.into_iter().chain(spec.model.max_tokens).min();
-    let (tokens_in, tokens_out) = (expects.min(window), most.map_or(ANSWER_TOKENS, u64::from));
+    let (tokens_in, tokens_out) = (expects.min(window.max(outgrown)), most.map_or(ANSWER_TOKENS, u64::from));
     let asked = [Some(model), settings.context.summary_model.as_deref()];
     // Which of the two is asked is known only when the request is built.
     let mut costs =
@@ -200,6 +223,5 @@ fn park(id: &SessionId, session: &Session, from: Lifecycle, short: Short, expect
 }
 
 fn parked(id: &SessionId, short: Short, expects: u64) -> Event {
-    let Short { limit, reason, until, held } = short;
-    Event::Parked { session: id.clone(), parked: Parked { limit, reason, until, held }, expects }
+    Event::Parked { session: id.clone(), parked: short.into(), expects }
 }

@@ -43,7 +43,7 @@ pub(super) fn after_an_end(state: &State, input: &Input) -> Vec<Event> {
 }
 
 fn ask(state: &State, at: Time, node: &Node) -> Option<Request> {
-    let Cap { tokens, money } = node.again()?;
+    let Cap { tokens, money } = enough(state, at, node, node.again()?);
     let act = Act::RaiseBudget { budget: node.name.clone(), tokens, money };
     let ends = match node.window {
         Window::Minute | Window::Day => "the day ends (UTC)",
@@ -76,6 +76,19 @@ fn ask(state: &State, at: Time, node: &Node) -> Option<Request> {
         // It is taken back by itself when it has become idle.
         expires: None,
     })
+}
+
+/// By how much a node is to be passed: at least so that each of those who wait there could go on.
+fn enough(state: &State, at: Time, node: &Node, again: Cap) -> Cap {
+    let (cap, raised) = (node.cap(), state.ledger.raised(node, at));
+    let spent = state.ledger.meter(node, at).spent;
+    let needs: Vec<Cap> = state.ledger.stopped(&node.name).filter_map(|work| state.need_of(work)).collect();
+    let unit = |of: fn(&Cap) -> Option<u64>, spent: u64| {
+        let most = of(&cap)?.saturating_add(of(&raised).unwrap_or_default());
+        let need = needs.iter().filter_map(of).max().unwrap_or_default();
+        Some(of(&again)?.max(spent.saturating_add(need).saturating_sub(most)))
+    };
+    Cap { tokens: unit(|cap| cap.tokens, spent.tokens), money: unit(|cap| cap.money, spent.money) }
 }
 
 /// What does not change while the question stands: what is spent and what waits does, and is told by who knows it then.

@@ -17,7 +17,7 @@ use domain::task::{End, Mark};
 use domain::usage::{Price, Usage};
 use proptest::prelude::{Just, Strategy, any, prop_oneof, proptest};
 
-use crate::home::{Home, answered, marked, no, read, reply, tell, written};
+use crate::home::{Home, answered, line, marked, no, read, reply, tell, written};
 
 const DAY_MS: u64 = 86_400_000;
 
@@ -215,6 +215,62 @@ fn a_request_that_outgrows_what_is_reserved_is_reserved_anew_or_parks() {
     assert_eq!(home.state.sessions[&session].turns_total, 0, "as if the turn had not begun");
 }
 
+#[test]
+fn a_request_beyond_the_window_of_its_model_is_reserved_once_and_waits_for_room_once() {
+    let mut home = home(Budgets { day: tokens(9_000), ..Budgets::default() });
+    home.give(settings(&home, |settings| {
+        let target =
+            ModelRef { provider: "p".to_owned(), model: "x".to_owned(), context_tokens: Some(2_000) };
+        settings.models.insert("m".to_owned(), target);
+    }));
+    home.task("look", "executor-001");
+    let (session, ticket) = home.thinking("executor-001");
+    let events = home.give(Input::Outgrown { session: session.clone(), ticket, tokens_in: 5_000 });
+    assert_eq!(line(&events), "outgrown reserved turn_retried");
+    assert_eq!(home.state.ledger.held(&session, "").unwrap().tokens(), (5_000, 1_000));
+    // What is parked with it needs as much when it goes on.
+    let (_, ticket) = home.thinking("executor-001");
+    home.give(Input::Outgrown { session: session.clone(), ticket, tokens_in: 9_500 });
+    assert_eq!(parked(&home, "executor-001").until, None);
+    home.give(settings(&home, |settings| settings.budgets.day = tokens(20_000)));
+    assert_eq!(home.state.ledger.held(&session, "").unwrap().tokens(), (9_500, 1_000));
+}
+
+#[test]
+fn a_summary_that_was_of_no_use_leaves_no_more_room_than_there_is() {
+    let mut home = home(Budgets { day: tokens(9_000), ..Budgets::default() });
+    home.task("look", "executor-001");
+    let (session, ticket) = home.thinking("executor-001");
+    home.give(Input::Outgrown { session: session.clone(), ticket, tokens_in: 4_000 });
+    let spent = |tokens_in| Input::Spent {
+        session: session.clone(),
+        call: None,
+        model: "m".to_owned(),
+        usage: Usage::of(tokens_in, 0),
+    };
+    home.give(spent(3_000));
+    let (_, ticket) = home.thinking("executor-001");
+    let events = home.give(Input::Unsummarised { session: session.clone(), ticket });
+    assert_eq!(line(&events), "unsummarised reserved turn_retried");
+    assert_eq!(home.state.ledger.held(&session, "").unwrap().tokens(), (4_000, 1_000));
+    assert_eq!(home.state.sessions[&session].summaries, u32::MAX, "not in this turn");
+    // The next one leaves too little.
+    home.give(spent(1_500));
+    let (_, ticket) = home.thinking("executor-001");
+    home.give(Input::Unsummarised { session: session.clone(), ticket });
+    assert_eq!(parked(&home, "executor-001").limit, "budgets.day");
+    assert_eq!(sums(&home.state, home.at)["budgets.day"], (4_500, 2), "and no more is reserved");
+}
+
+#[test]
+fn a_yes_is_for_as_much_as_the_call_that_waits_may_take() {
+    let mut home = home(Budgets { run: tokens(100), ..Budgets::default() });
+    let task = home.task("look", "executor-001");
+    home.answer("approval-0001", Answer::Approved);
+    home.says("executor-001", "done");
+    assert_eq!(home.end(&task), Some(End::Done), "one yes is enough");
+}
+
 /// A home whose provider allows so much in a minute.
 fn limited(limits: Rate) -> Home {
     Home::with(
@@ -402,6 +458,7 @@ enum Deed {
     Reply(u64, bool),
     Fail(bool),
     Outgrow(u64),
+    Unsummarised(u64),
     Cancel,
     Tool,
     Write,
@@ -416,6 +473,7 @@ fn deed() -> impl Strategy<Value = (Deed, usize)> {
         8 => (0..=100_u64, any::<bool>()).prop_map(|(share, more)| Deed::Reply(share, more)),
         2 => any::<bool>().prop_map(Deed::Fail),
         2 => (1..6_000_u64).prop_map(Deed::Outgrow),
+        1 => (0..=100_u64).prop_map(Deed::Unsummarised),
         2 => Just(Deed::Cancel),
         4 => Just(Deed::Tool),
         1 => Just(Deed::Write),
@@ -457,6 +515,12 @@ fn follow(home: &mut Home, deed: &Deed, number: usize) {
         (Deed::Outgrow(tokens_in), Some((session, ticket))) => {
             Input::Outgrown { session, ticket, tokens_in: *tokens_in }
         }
+        (Deed::Unsummarised(share), Some((session, ticket))) => {
+            let (most_in, most_out) = home.state.ledger.held(&session, "").expect("it is reserved").tokens();
+            let usage = Usage::of(most_in * share / 100, most_out * share / 100);
+            home.give(Input::Spent { session: session.clone(), call: None, model: "m".to_owned(), usage });
+            Input::Unsummarised { session, ticket }
+        }
         (Deed::Cancel, _) => {
             let open: Vec<_> = home.state.tasks.iter().filter(|(_, task)| !task.is_ended()).collect();
             if open.is_empty() {
@@ -489,7 +553,9 @@ fn follow(home: &mut Home, deed: &Deed, number: usize) {
             let answer = if *yes { Answer::Approved } else { no() };
             answered(asked[number % asked.len()].as_str(), answer)
         }
-        (Deed::Reply(..) | Deed::Fail(_) | Deed::Outgrow(_) | Deed::Tool, _) => return,
+        (Deed::Reply(..) | Deed::Fail(_) | Deed::Outgrow(_) | Deed::Unsummarised(_) | Deed::Tool, _) => {
+            return;
+        }
     };
     home.give(input);
 }

@@ -80,7 +80,11 @@ fn after(event: Option<&Event>) -> Option<Vec<Event>> {
         Some(Event::TurnFailed { .. }) => {
             vec![Event::TurnRetried { session: session(), reason: "the time to wait is over".to_owned() }]
         }
-        Some(Event::TurnRetried { .. }) => replies(),
+        Some(Event::TurnRetried { .. }) => {
+            vec![Event::Outgrown { session: session(), tokens_in: 5_000 }]
+        }
+        Some(Event::Outgrown { .. }) => vec![Event::Unsummarised { session: session() }],
+        Some(Event::Unsummarised { .. }) => replies(),
         Some(Event::Replied { .. }) => summaries(),
         Some(Event::Summarised { .. }) => clearances(),
         Some(Event::CallCleared { .. }) => vec![Event::CallRetried { session: session(), call: call_id() }],
@@ -116,7 +120,7 @@ fn after(event: Option<&Event>) -> Option<Vec<Event>> {
         Some(Event::Parked { .. }) => vec![Event::Resumed { session: session() }],
         Some(Event::Resumed { .. }) => {
             let (limit, reason) = ("budgets.month".to_owned(), "all of it is spent".to_owned());
-            let parked = Parked { limit, reason, until: None, held: false };
+            let parked = Parked { limit, reason, until: None, held: false, need: Cap::default() };
             vec![Event::TaskParked { task: task_id(), parked }]
         }
         Some(Event::TaskParked { .. }) => vec![Event::TaskResumed { task: task_id() }],
@@ -260,8 +264,10 @@ fn crashes() -> Vec<Event> {
 
 fn parkings() -> Vec<Event> {
     let (limit, reason) = ("budgets.day".to_owned(), "all of it is spent".to_owned());
-    let parked = Parked { limit, reason, until: Some(Time(1_700_006_400_000)), held: true };
-    vec![Event::Parked { session: session(), parked, expects: 1_800 }]
+    let until = Some(Time(1_700_006_400_000));
+    let parked = Parked { limit, reason, until, held: true, need: Cap::default() };
+    let told = Parked { need: Cap { tokens: Some(5_896), money: None }, ..parked.clone() };
+    [parked, told].map(|parked| Event::Parked { session: session(), parked, expects: 1_800 }).into()
 }
 
 fn reservations() -> Vec<Event> {
