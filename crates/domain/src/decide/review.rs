@@ -84,7 +84,7 @@ pub(super) fn narrow(state: &State, session: &Session, act: &Act, ruling: Ruling
                     "only approved work is merged".to_owned(),
                     format!(
                         "{id} is {}; {} must ask for a review that ends well",
-                        outcome_of(review),
+                        told_of(review),
                         review.author
                     ),
                 ),
@@ -104,6 +104,14 @@ fn outcome_of(review: &Review) -> String {
         Stage::Rejected { issues } => format!("rejected: {}", issues.join("; ")),
         Stage::Conflicted { files } => format!("in conflict: {}", files.join(", ")),
         stage => stage.as_str().to_owned(),
+    }
+}
+
+/// The same for any agent: what a reviewer found may not be for all of them, and stands where that is looked at.
+fn told_of(review: &Review) -> String {
+    match &review.stage {
+        Stage::Rejected { .. } => format!("rejected ({} says why)", review.task),
+        _ => outcome_of(review),
     }
 }
 
@@ -223,10 +231,15 @@ fn verdict_words(state: &State, review: &Review, by: &AgentId, to: &Move) -> Str
             text
         }
         Move::Approved => {
-            let checks: Vec<&str> = review.checks.keys().map(|check| check.as_str()).collect();
-            let passed =
-                if checks.is_empty() { String::new() } else { format!("; passed: {}", checks.join(", ")) };
-            format!("{id} round {round}: {by} approved {commit}{passed}. It can be merged: merge_branch {id}")
+            let told = |word: &str, passed: bool| {
+                let so = review.checks.iter().filter(|(_, is_passed)| **is_passed == passed);
+                let names: Vec<&str> = so.map(|(check, _)| check.as_str()).collect();
+                if names.is_empty() { String::new() } else { format!("; {word}: {}", names.join(", ")) }
+            };
+            let (passed, failed) = (told("passed", true), told("failed", false));
+            format!(
+                "{id} round {round}: {by} approved {commit}{passed}{failed}. It can be merged: merge_branch {id}"
+            )
         }
         other => format!("{id} round {round}: {}", other.as_str()),
     }
@@ -431,7 +444,10 @@ fn spec_of(
     let file = own.map_or_else(|| format!("tasks/{}.task.md", session.agent), |own| own.spec.file.clone());
     let title = intake::title_of(&format!("Review of {}, round {}", review.title, review.round));
     let mut spec = task::Spec::new(review.task.clone(), file, title);
-    spec.text = brief(state, review, before, summary);
+    // What the author was not told, it cannot tell on.
+    let heard = before.filter(|before| may_tell(state, session, before));
+    spec.text = brief(state, review, heard, summary);
+    spec.approval_required = delegation::above(state, session).approval_required;
     spec.assignee = Some(review.reviewer.clone());
     spec.tag = Some(review::TAG.to_owned());
     spec.parent.clone_from(&session.task);
@@ -445,6 +461,12 @@ fn spec_of(
         spec.properties.insert("label".to_owned(), session.label.to_string());
     }
     spec
+}
+
+/// Whether a conversation has what was said of a round: with its label, that goes on to others.
+fn may_tell(state: &State, session: &Session, before: &Review) -> bool {
+    let said = state.tasks.get(&before.task).map(|task| finish::label_of_result(state, task));
+    said.is_some_and(|said| session.label.clone().joined(&said) == session.label)
 }
 
 fn brief(state: &State, review: &Review, before: Option<&Review>, summary: &str) -> String {
@@ -499,6 +521,9 @@ fn send_back(
         files.join(", ")
     );
     spec.assignee = Some(review.author.clone());
+    let about = review.about.as_ref().and_then(|about| state.tasks.get(about));
+    spec.approval_required = delegation::above(state, session).approval_required
+        || about.is_some_and(|about| about.spec.approval_required);
     spec.parent.clone_from(&session.task);
     spec.properties.insert("requested_by".to_owned(), id.to_string());
     spec.properties.insert(workspace::CONTINUES.to_owned(), review.id.to_string());

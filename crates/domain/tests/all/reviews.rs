@@ -11,7 +11,7 @@ use domain::state::{State, Step};
 use domain::task::{End, Mark};
 use domain::tool::Act;
 
-use crate::home::{Home, create, no, update};
+use crate::home::{Home, create, no, read, update};
 
 const TEAM: [&str; 4] = ["coordinator-001", "coder-001", "coder-002", "reviewer-001"];
 
@@ -206,6 +206,51 @@ fn the_owner_says_which_checks_there_are() {
 }
 
 #[test]
+fn an_approval_names_what_passed_and_what_did_not() {
+    let only_lint = |settings: &mut domain::settings::Settings| settings.review.checks = [Check::Lint].into();
+    let mut home = Home::with(&TEAM, only_lint, |_| {});
+    home.task("greet by name", "coder-001");
+    home.submits("c1");
+    home.checks("c1", &[(Check::Lint, true), (Check::Test, false)]);
+    home.wants("reviewer-001", &[verdict(true, &[])]);
+    home.says("reviewer-001", "approved");
+    let told = home.results("coder-001").pop().unwrap();
+    assert!(told.contains("approved c1; passed: lint; failed: test. It can be merged"), "{told}");
+}
+
+#[test]
+fn what_a_reviewer_found_goes_only_to_who_may_know_it() {
+    let mut home = Home::with(
+        &["coordinator-001", "coder-001", "reviewer-001", "reviewer-002"],
+        |settings| {
+            let readers = [AgentId::new("reviewer-001")].into();
+            settings.trust.secret.insert("memory/payroll/*".to_owned(), readers);
+        },
+        |_| {},
+    );
+    home.task("greet by name", "coder-001");
+    home.submits("c1");
+    home.wants("reviewer-001", &[read("memory/payroll/may.md")]);
+    let (session, call, ticket) = home.calls_to_tools("reviewer-001").remove(0);
+    let (text, read) = ("12345".to_owned(), vec!["memory/payroll/may.md".to_owned()]);
+    let (ok, wrote, finding) = (true, Vec::new(), None);
+    home.give(Input::ToolFinished { session, call, ticket, ok, text, read, wrote, finding });
+    home.rejects("the salary is 12345");
+    let told = home.results("coder-001").pop().unwrap();
+    assert!(told.contains("withheld"), "{told}");
+    home.write("coordinator-001", "merge it");
+    home.wants("coordinator-001", &[merge()]);
+    let told = home.results("coordinator-001").pop().unwrap();
+    assert!(told.contains("review-0001 is rejected (task-002 says why)"), "{told}");
+    // Nor does the author tell what it was not told.
+    let to = Some(AgentId::new("reviewer-002"));
+    home.wants("coder-001", &[Act::RequestReview { summary: "again".to_owned(), to }]);
+    home.finds("coder-001", true, Finding::Submitted(place("c2")));
+    let brief = home.heard("reviewer-002").pop().unwrap();
+    assert!(brief.contains("round 2 of 3") && !brief.contains("12345"), "{brief}");
+}
+
+#[test]
 fn a_rejection_says_what_is_wrong_and_an_approval_has_no_issues() {
     let mut home = coding();
     home.submits("c1");
@@ -287,7 +332,12 @@ fn only_approved_work_is_merged() {
     );
     home.rejects("bad");
     home.wants("coordinator-001", &[merge()]);
-    assert!(home.results("coordinator-001").pop().unwrap().contains("review-0001 is rejected: bad"));
+    assert!(
+        home.results("coordinator-001")
+            .pop()
+            .unwrap()
+            .contains("review-0001 is rejected (task-003 says why)")
+    );
     home.wants("coordinator-001", &[Act::MergeBranch { review: ReviewId::new("review-0009") }]);
     assert!(home.results("coordinator-001").pop().unwrap().contains("there is no review review-0009"));
     assert!(home.calls_to_tools("coordinator-001").is_empty(), "nothing was let through");
@@ -418,8 +468,36 @@ fn work_that_cannot_be_merged_goes_back_with_the_names_of_the_files() {
     assert_eq!(home.review().stage, Stage::Conflicted { files });
     let task = home.heard("coder-001").pop().unwrap();
     assert!(task.contains("Bring agent/coder-001 in line with main: greet.sh"), "{task}");
+    let is_demanded = |home: &Home, title: &str| {
+        let task = home.state.tasks.values().find(|task| task.spec.title.starts_with(title));
+        task.unwrap().spec.approval_required
+    };
+    assert!(!is_demanded(&home, "Bring ") && !is_demanded(&home, "Review of "));
     home.wants("coordinator-001", &[merge()]);
     assert!(home.results("coordinator-001").pop().unwrap().contains("review-0001 is in conflict: greet.sh"));
+}
+
+#[test]
+fn what_a_person_wants_to_be_asked_about_is_asked_also_in_reviews_and_after_a_conflict() {
+    let mut home = Home::with(&TEAM, |settings| settings.review.checks.clear(), |_| {});
+    let demand = |home: &mut Home, agent: &str| {
+        home.task_with("greet", agent, |spec| spec.approval_required = true);
+    };
+    demand(&mut home, "coder-001");
+    home.wants("coder-001", &[ask()]);
+    home.finds("coder-001", true, Finding::Submitted(place("c1")));
+    home.wants("reviewer-001", &[verdict(true, &[])]);
+    home.says("reviewer-001", "approved");
+    home.says("coder-001", "approved");
+    home.task("merge", "coordinator-001");
+    home.wants("coordinator-001", &[merge()]);
+    let files = vec!["greet.sh".to_owned()];
+    home.finds("coordinator-001", false, Finding::Conflicted { commit: "c1".to_owned(), files });
+    let made = ["Review of ", "Bring "].map(|title| {
+        let task = home.state.tasks.values().find(|task| task.spec.title.starts_with(title));
+        task.unwrap().spec.approval_required
+    });
+    assert_eq!(made, [true, true]);
 }
 
 #[test]
