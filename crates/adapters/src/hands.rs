@@ -65,11 +65,18 @@ impl Reach {
         reached.as_ref().map(|r| r.models.unmatched()).unwrap_or_default()
     }
 
-    /// The models as work under these terms calls them.
-    fn models(&self, home: &std::path::Path, terms: &Settings) -> Arc<Models> {
+    /// The models as work under these terms calls them. What is wrong with a script that changed is told.
+    fn models(&self, home: &std::path::Path, terms: &Settings, files: &Files) -> Arc<Models> {
         let mut reached = self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         let known = reached.as_ref().filter(|r| r.providers == terms.providers).map(|r| r.models.clone());
         let models = match known {
+            Some(models) if !models.are_current(home) => {
+                let (models, wrong) = models.called(&terms.models).reread(home, terms);
+                for (script, error) in wrong {
+                    files.complain(&script, format!("{error}; the script stays as it was"));
+                }
+                Arc::new(models)
+            }
             Some(models) if models.are_called(&terms.models) => return models,
             Some(models) => Arc::new(models.called(&terms.models)),
             None => Arc::new(Models::new(home, terms)),
@@ -141,7 +148,7 @@ impl LocalHands {
         let ask = Ask {
             inputs: self.inputs.clone(),
             files: self.files.clone(),
-            models: self.models.models(&self.home, terms),
+            models: self.models.models(&self.home, terms, &self.files),
             tools: self.tools.clone(),
             context: Context::new(self.home.clone(), state, &session, agent, self.windows.clone())
                 .with_contexts(grants_role)
@@ -247,7 +254,7 @@ impl LocalHands {
         let limits = &terms.limits;
         let extract = Extract {
             tools: self.tools.clone(),
-            models: self.models.models(&self.home, terms),
+            models: self.models.models(&self.home, terms, &self.files),
             request: Request {
                 agent: agent.clone(),
                 model: spec.model.primary.clone(),

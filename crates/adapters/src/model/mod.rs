@@ -20,8 +20,10 @@ mod tape;
 mod turns;
 
 use std::collections::BTreeMap;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::SystemTime;
 
 use async_trait::async_trait;
 use domain::settings::{Endpoint, ModelRef, Provider, Settings};
@@ -43,7 +45,24 @@ const SCRIPT_BYTES_MAX: u64 = 16 << 20;
 pub struct Models {
     aliases: BTreeMap<String, ModelRef>,
     providers: BTreeMap<String, Way>,
-    scripts: Vec<Arc<Scripted>>,
+    /// By file.
+    scripts: BTreeMap<String, Sheet>,
+}
+
+/// A script as it was read.
+#[derive(Clone)]
+struct Sheet {
+    stamp: Option<Stamp>,
+    /// The last that read; absent if none did.
+    model: Option<Arc<Scripted>>,
+}
+
+/// What changes when a file is saved: its time, its size and which file it is.
+type Stamp = (SystemTime, u64, u64);
+
+fn stamp(path: &Path) -> Option<Stamp> {
+    let found = std::fs::metadata(path).ok()?;
+    Some((found.modified().ok()?, found.len(), found.ino()))
 }
 
 /// How a provider is reached, or why it is not.
@@ -54,7 +73,7 @@ impl Models {
     /// who ask it; [`Models::problems`] tells it at once. Reads files.
     pub fn new(home: &Path, settings: &Settings) -> Self {
         let mut models =
-            Self { aliases: settings.models.clone(), providers: BTreeMap::new(), scripts: Vec::new() };
+            Self { aliases: settings.models.clone(), providers: BTreeMap::new(), scripts: BTreeMap::new() };
         for (name, provider) in &settings.providers {
             let way = models.way(home, settings, provider);
             models.providers.insert(name.clone(), way.map_err(|e| format!("provider {name}: {e}")));
@@ -78,6 +97,35 @@ impl Models {
         self.aliases == *aliases
     }
 
+    /// Whether no script changed since it was read. A look at the name of each.
+    pub(crate) fn are_current(&self, home: &Path) -> bool {
+        self.scripts.iter().all(|(file, sheet)| stamp(&home.join(file)) == sheet.stamp)
+    }
+
+    /// The same, with scripts read again that changed. Of one that does not read any more the last that did stays; what is
+    /// wrong is said with its file.
+    pub(crate) fn reread(&self, home: &Path, settings: &Settings) -> (Self, Vec<(String, String)>) {
+        let (mut models, mut wrong) = (self.called(&self.aliases), Vec::new());
+        for (name, provider) in &settings.providers {
+            let Provider::Scripted { script } = provider else { continue };
+            let before = self.scripts.get(script);
+            if before.is_some_and(|sheet| sheet.stamp == stamp(&home.join(script))) {
+                continue;
+            }
+            match (models.scripted(home, script), before.and_then(|sheet| sheet.model.clone())) {
+                (Err(error), Some(last)) => {
+                    models.scripts.entry(script.clone()).and_modify(|sheet| sheet.model = Some(last));
+                    wrong.push((script.clone(), error));
+                }
+                (way, _) => {
+                    let way = way.map_err(|error| format!("provider {name}: {error}"));
+                    models.providers.insert(name.clone(), way);
+                }
+            }
+        }
+        (models, wrong)
+    }
+
     /// What is wrong with providers and aliases, for people.
     pub fn problems(&self) -> Vec<String> {
         let providers = self.providers.values().filter_map(|way| way.as_ref().err().cloned());
@@ -89,7 +137,7 @@ impl Models {
 
     /// Rules of scripts that never answered.
     pub fn unmatched(&self) -> Vec<Unused> {
-        self.scripts.iter().flat_map(|script| script.unmatched()).collect()
+        self.scripts.values().filter_map(|sheet| sheet.model.as_ref()).flat_map(|s| s.unmatched()).collect()
     }
 
     fn way(&mut self, home: &Path, settings: &Settings, provider: &Provider) -> Way {
@@ -112,6 +160,9 @@ impl Models {
 
     fn scripted(&mut self, home: &Path, file: &str) -> Way {
         let path = home.join(file);
+        // Before it is read: what is saved in between is looked at again.
+        let sheet = Sheet { stamp: stamp(&path), model: None };
+        let sheet = self.scripts.entry(file.to_owned()).insert_entry(sheet).into_mut();
         let size = std::fs::metadata(&path).map_err(|e| format!("{file}: {e}"))?.len();
         if size > SCRIPT_BYTES_MAX {
             return Err(format!("{file} has {size} bytes, at most {SCRIPT_BYTES_MAX} are read"));
@@ -122,7 +173,7 @@ impl Models {
         match (read.value, error) {
             (Some(script), None) => {
                 let model = Arc::new(Scripted::new(file, script));
-                self.scripts.push(Arc::clone(&model));
+                sheet.model = Some(Arc::clone(&model));
                 Ok(model)
             }
             (_, Some(found)) => Err(format!("{file}:{}:{}: {}", found.line, found.column, found.message)),

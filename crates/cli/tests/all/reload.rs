@@ -320,3 +320,43 @@ fn a_folder_that_is_taken_away_and_brought_back_is_watched_again() {
     assert_eq!(result(&team, "task-003"), "first words");
     up.stop();
 }
+
+#[test]
+fn an_edited_script_answers_from_the_next_question_on_and_a_broken_one_changes_nothing() {
+    let team = team();
+    let up = team.up();
+    let ask = |number: u32| {
+        let id = format!("task-00{number}");
+        add(&team, &id, "look");
+        result(&team, &id)
+    };
+    assert_eq!(ask(1), "first words");
+    team.write("models/s.yaml", script("other words"));
+    assert_eq!(ask(2), "other words");
+    team.write("models/s.yaml", "rules: [\n");
+    assert_eq!(ask(3), "other words");
+    up.tells("the script stays as it was");
+    assert!(up.stderr().contains("models/s.yaml:"), "{}", up.stderr());
+    team.write("models/s.yaml", script("last words"));
+    assert_eq!(ask(4), "last words");
+    up.stop();
+}
+
+#[test]
+fn settings_that_are_empty_for_a_moment_change_nothing() {
+    for nothing in ["", "# all of it\n"] {
+        let team = team();
+        let up = team.up();
+        team.write("synod.yaml", nothing);
+        up.tells("expected a map, found nothing");
+        add(&team, "task-001", "look");
+        assert_eq!(result(&team, "task-001"), "first words");
+        up.stop();
+        let ran = team.synod(&["pump"]);
+        assert!(
+            ran.stderr.contains("synod.yaml:1:1") && ran.stderr.contains("delete the file"),
+            "{}",
+            ran.stderr
+        );
+    }
+}
