@@ -383,7 +383,13 @@ pub(super) fn carry_out<'a>(file: &mut SessionFile, ops: impl Iterator<Item = &'
                     file.append(message);
                 }
             }
-            SessionOp::Status(status, at) => turn(file, *status, *at),
+            SessionOp::Status(status, at) => {
+                turn(file, *status, *at);
+                // It goes on: why it was over is over, too.
+                if matches!(status, Status::Active | Status::Sleeping) {
+                    file.set_reason("");
+                }
+            }
             SessionOp::Over(status, at, why) => {
                 turn(file, *status, *at);
                 file.set_reason(why);

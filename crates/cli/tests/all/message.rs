@@ -304,6 +304,21 @@ fn what_an_agent_needs_and_who_helps_stand_on_channels_of_their_own() {
     team.fine(&["check"]);
 }
 
+#[test]
+fn why_a_conversation_was_over_does_not_stand_in_one_that_goes_on() {
+    let team = Team::scripted("rules:\n  - {matches: \"good*\", text: fine}\n");
+    team.fine(&["message", "send", "worker-1", "bad"]);
+    assert_eq!(team.pump(), 1);
+    let session = team.sessions("worker-1").remove(0);
+    assert!(team.read(&session).contains("reason: "), "{}", team.read(&session));
+    let id = session.trim_start_matches("sessions/").trim_end_matches(".session.yaml");
+    team.fine(&["message", "send", id, "good day"]);
+    team.to_the_end();
+    let text = team.read(&session);
+    assert!(text.contains("reason: ''") && text.contains("status: sleeping"), "{text}");
+    assert_eq!(contents(&list(&team, &["--from", "worker-1"])).last(), Some(&"fine"));
+}
+
 /// Worker 1 asks worker 2, who takes its time; what it says then ends its task.
 const ASKS_AND_GOES_ON: &str = r##"rules:
   - {agent: worker-1, tool_result: "*", text: "I asked"}
