@@ -186,6 +186,26 @@ fn an_approval_is_merged_once_also_if_only_the_files_are_left() {
 }
 
 #[test]
+fn a_planner_reads_what_is_merged_in_a_repository_elsewhere() {
+    let team = begun();
+    std::fs::rename(team.at("repo"), team.at("../service")).unwrap();
+    team.edit("agents/planner-001.agent.yaml", "priority: 4", "workspace: {repo: ../service}\npriority: 4");
+    let script = "rules:\n  - {tool_result: \"*\", text: \"read: {last}\"}\n  \
+                  - calls: [{tool: read_file, arguments: {path: workspaces/planner-001/news.txt}}]\n";
+    team.write("models/code.script.yaml", script);
+    for news in ["first", "second"] {
+        team.write("../service/news.txt", news);
+        for args in [&["add", "."][..], &["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", news]]
+        {
+            let git = Command::new("git").arg("-C").arg(team.at("../service")).args(args).status().unwrap();
+            assert!(git.success());
+        }
+        let said = team.fine(&["run", "--to", "planner-001", "look"]);
+        assert!(said.contains(&format!("read: {news}")), "{said}");
+    }
+}
+
+#[test]
 fn a_person_sees_each_round_of_a_review() {
     let team = begun();
     assert_eq!(team.fine(&["review", "list"]), "No agent has asked for a review.\n");
