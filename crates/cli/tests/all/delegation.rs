@@ -218,7 +218,9 @@ fn cancelling_a_task_ends_what_went_on_by_message() {
             let status: serde_json::Value = serde_json::from_str(&team.fine(&["status", "--json"])).unwrap();
             status["daemon"]["working"].as_array().is_some_and(|working| working.len() == 1)
         });
-        assert_eq!(team.mark(TASKS, "task-001"), Some(Mark::Running), "not done before the answer is there");
+        until_so("not done before the answer is there", || {
+            team.mark(TASKS, "task-001") == Some(Mark::Running)
+        });
         team.fine(&["cancel", "task-001"]);
         until_so("no process is left", || processes(&sleep) == 0);
         let status: serde_json::Value = serde_json::from_str(&team.fine(&["status", "--json"])).unwrap();

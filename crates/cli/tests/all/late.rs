@@ -25,7 +25,7 @@ fn session(team: &Team) -> String {
 #[test]
 fn a_scripted_model_answers_what_came_while_it_answered() {
     let team = Team::scripted(
-        "rules:\n  - matches: \"*STOP*\"\n    text: Stopped.\n  - matches: \"deploy*\"\n    delay_ms: 1500\n    \
+        "rules:\n  - matches: \"*STOP*\"\n    text: Stopped.\n  - matches: \"deploy*\"\n    delay_ms: 3000\n    \
          text: I deploy.\n  - text: \"Heard: {last}\"\n",
     );
     let up = team.up();

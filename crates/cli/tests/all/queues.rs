@@ -24,11 +24,9 @@ fn a_task_beyond_a_full_queue_stays_in_its_file_says_why_and_is_done_in_the_end(
     );
     let up = team.up();
     until_so("one works", || team.mark(TASKS, "task-001") == Some(Mark::Running));
-    let shown = team.fine(&["status"]);
-    assert!(shown.contains("next (ready, waits for a free slot)"), "{shown}");
+    until_so("the next waits", || team.fine(&["status"]).contains("next (ready, waits for a free slot)"));
     let why = "the queue of worker-1 is full (1 wait, max_pending_queue); it is taken when there is a place";
-    let shown = team.fine(&["task", "show", "task-003"]);
-    assert!(shown.contains(why), "{shown}");
+    until_so("the last has no place", || team.fine(&["task", "show", "task-003"]).contains(why));
     assert!(team.fine(&["task", "list", "--json"]).contains(why));
     team.edit(TASKS, "- [/] @worker-1 \"hold\"", "- [-] @worker-1 \"hold\"");
     until_so("both are done", || {
