@@ -11,6 +11,7 @@ use git2::{Commit, Oid, Repository, Signature, Tree};
 
 use super::changes::Changed;
 use super::commit::{self, Change, Held};
+use super::conflict::files_and_folders;
 use super::review::{between, find, shared};
 use super::update::contains;
 use super::working::Working;
@@ -57,8 +58,8 @@ pub(crate) fn merge(
         }
         let theirs = approved(&repo, workspace, review)?;
         let mut merged = repo.merge_commits(&ours, &theirs, None).map_err(words)?;
-        if merged.has_conflicts() {
-            let files = conflicts(&merged)?;
+        let files = conflicts(&merged)?;
+        if merged.has_conflicts() || !files.is_empty() {
             let said = format!(
                 "not merged: {branch} and {} both changed {}; {} gets it back",
                 place.target,
@@ -134,12 +135,21 @@ fn mark(review: &Review) -> String {
     format!("{} {}", review.id, review.place.commit)
 }
 
+/// What both sides made something else of.
 fn conflicts(index: &git2::Index) -> Result<Vec<String>, String> {
-    let mut files: Vec<String> = Vec::new();
+    let mut files: Vec<Vec<u8>> = Vec::new();
     for conflict in index.conflicts().map_err(words)?.flatten() {
         let side = conflict.our.or(conflict.their).or(conflict.ancestor);
-        files.extend(side.map(|entry| message::line(&String::from_utf8_lossy(&entry.path))));
+        files.extend(side.map(|entry| entry.path));
     }
+    let within =
+        |file: &[u8], path: &[u8]| file.strip_prefix(path).is_some_and(|rest| rest.starts_with(b"/"));
+    for path in files_and_folders(index) {
+        files.retain(|file| !within(file, &path));
+        files.push(path);
+    }
+    let mut files: Vec<String> =
+        files.into_iter().map(|path| message::line(&String::from_utf8_lossy(&path))).collect();
     files.sort();
     files.dedup();
     files.truncate(NAMES_MAX);

@@ -26,6 +26,7 @@ mod sessions;
 mod slack;
 mod storm;
 mod tasks_sql;
+mod updates;
 mod usage;
 mod works;
 mod workspaces;

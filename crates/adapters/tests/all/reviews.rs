@@ -479,11 +479,11 @@ async fn at_odds() -> (Home, PathBuf, PathBuf) {
 
 const MARKED: &str = "<<<<<<< yours\necho \"Hello, $1!\"\n=======\necho other\n>>>>>>> theirs\n";
 
-async fn update(home: &Home, effect: u64, take_back: bool) -> Outcome {
+pub async fn update(home: &Home, effect: u64, take_back: bool) -> Outcome {
     home.run(order(effect, "coder-001", Act::GitUpdate { take_back })).await
 }
 
-async fn commit(home: &Home, effect: u64) -> Outcome {
+pub async fn commit(home: &Home, effect: u64) -> Outcome {
     let act = Act::GitCommit { message: "bring together".to_owned(), paths: Vec::new() };
     home.run(order(effect, "coder-001", act)).await
 }
