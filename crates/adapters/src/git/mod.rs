@@ -3,6 +3,7 @@
 //! Synod itself, as plain bytes.
 
 mod changes;
+mod clear;
 mod commit;
 mod conflict;
 pub mod history;

@@ -6,6 +6,7 @@ use git2::build::CheckoutBuilder;
 use git2::{Commit, Delta, DiffOptions, Oid, Repository, Tree};
 
 use super::changes::{self, Changed};
+use super::clear::clear;
 use super::commit::{self, New};
 use super::tools::{cut_patch, show};
 use super::update;
@@ -80,8 +81,8 @@ pub(crate) fn is_at(checkout: &Workspace, commit: &str) -> bool {
     is_whole && at.is_some_and(|at| at.to_string() == commit)
 }
 
-/// Makes the files of a checkout those of `commit` and nothing else: what checks left behind goes, ignored files too,
-/// because they could make the next check pass. No branch moves.
+/// Makes the files of a checkout those of `commit` and nothing else: whatever checks left behind goes, because it could make
+/// the next check pass. No branch moves.
 pub(crate) fn check_out(checkout: &Workspace, commit: &str, until: &Until) -> Result<(), String> {
     if checkout.branch.is_some() {
         return Err(format!("{} is somebody's workspace", checkout.path.display()));
@@ -93,8 +94,9 @@ pub(crate) fn check_out(checkout: &Workspace, commit: &str, until: &Until) -> Re
     let mark = checkout.git_dir.join(UNFINISHED);
     let marked = |done: std::io::Result<()>| done.map_err(|error| format!("{}: {error}", mark.display()));
     marked(std::fs::write(&mark, ""))?;
+    clear(&repo, &checkout.path, &tree, until)?;
     let mut options = CheckoutBuilder::new();
-    options.force().remove_untracked(true).remove_ignored(true).disable_filters(true);
+    options.force().disable_filters(true);
     repo.checkout_tree(tree.as_object(), Some(&mut options)).map_err(failed)?;
     repo.set_head_detached(found.id()).map_err(failed)?;
     let left = changes::find(&repo, &checkout.path, &tree, &[], until)?;

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
@@ -153,6 +154,66 @@ async fn what_a_check_leaves_behind_is_gone_before_the_next() {
         let expected = Finding::Checked { commit: place.commit.clone(), check: Check::Test, passed: true };
         assert_eq!(outcome.finding, Some(expected), "{}", outcome.text);
     }
+}
+
+/// All that is in a folder, beneath it too; links are not followed.
+fn all_in(folder: &Path) -> Vec<String> {
+    let mut all = Vec::new();
+    for entry in fs::read_dir(folder).unwrap().flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if entry.file_type().unwrap().is_dir() {
+            all.extend(all_in(&entry.path()).into_iter().map(|inner| format!("{name}/{inner}")));
+        }
+        all.push(name);
+    }
+    all.sort();
+    all
+}
+
+#[tokio::test]
+async fn whatever_a_check_leaves_behind_the_next_finds_the_commit_and_nothing_else() {
+    let (home, service) = team();
+    fs::create_dir(service.join("docs")).unwrap();
+    fs::write(service.join("docs/a"), "a\n").unwrap();
+    commit_all(&service, "docs");
+    code(&home, GOOD).await;
+    let place = submit(&home).await.unwrap();
+    assert!(looks(&home, &place, Act::Lint {}).await.ok);
+    let checkout = home.path("workspaces/reviewer-001.review");
+    let whole = all_in(&checkout);
+    let outside = home.path("../outside");
+    fs::create_dir(&outside).unwrap();
+    fs::write(outside.join("mine"), "mine\n").unwrap();
+    for name in ["left/.git/HEAD", "left/marker", "docs/.git/HEAD", "docs/new", "left-over/a/b", "locked/x"] {
+        let file = checkout.join(name);
+        fs::create_dir_all(file.parent().unwrap()).unwrap();
+        fs::write(file, "ref: refs/heads/x\n").unwrap();
+    }
+    fs::create_dir(checkout.join("empty")).unwrap();
+    fs::write(checkout.join(std::ffi::OsStr::from_bytes(b"\xff")), "no UTF-8").unwrap();
+    fs::set_permissions(checkout.join("locked"), fs::Permissions::from_mode(0o500)).unwrap();
+    let pipe = rustix::fs::Mode::from_raw_mode(0o600);
+    for name in ["pipe", "docs/pipe"] {
+        let place = checkout.join(name);
+        rustix::fs::mknodat(rustix::fs::CWD, &place, rustix::fs::FileType::Fifo, pipe, 0).unwrap();
+    }
+    std::os::unix::fs::symlink(&outside, checkout.join("link")).unwrap();
+    // Also in the place of what is in the commit.
+    fs::remove_file(checkout.join("test.sh")).unwrap();
+    std::os::unix::fs::symlink(outside.join("mine"), checkout.join("test.sh")).unwrap();
+    fs::remove_file(checkout.join("greet.sh")).unwrap();
+    fs::create_dir(checkout.join("greet.sh")).unwrap();
+    fs::write(checkout.join("greet.sh/x"), "x").unwrap();
+    let again = looks(&home, &place, Act::Lint {}).await;
+    assert!(again.ok, "{}", again.text);
+    assert_eq!(all_in(&checkout), whole);
+    assert_eq!(fs::read_to_string(checkout.join("greet.sh")).unwrap(), GOOD);
+    assert_eq!(fs::read_to_string(outside.join("mine")).unwrap(), "mine\n");
+    // A folder of the commit that leads elsewhere.
+    fs::remove_dir_all(checkout.join("docs")).unwrap();
+    std::os::unix::fs::symlink(&outside, checkout.join("docs")).unwrap();
+    assert!(looks(&home, &place, Act::Lint {}).await.ok);
+    assert_eq!((all_in(&checkout), all_in(&outside)), (whole, vec!["mine".to_owned()]));
 }
 
 #[tokio::test]
