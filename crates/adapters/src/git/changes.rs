@@ -40,6 +40,8 @@ pub(super) struct Changes {
     pub(super) files: Vec<Changed>,
     /// Why something was left alone, in words.
     pub(super) notes: Vec<String>,
+    /// What git leaves out, with nothing of the commit in it; folders end with a slash.
+    pub(super) ignored: Vec<String>,
 }
 
 struct Walk<'a> {
@@ -49,6 +51,8 @@ struct Walk<'a> {
     index: Option<Indexed>,
     tells_runnable: bool,
     paths: &'a [String],
+    /// Passed over, as if git left it out.
+    but: &'a [String],
     until: &'a Until,
     found: Changes,
     entries: usize,
@@ -63,10 +67,32 @@ pub(super) fn find(
     paths: &[String],
     until: &Until,
 ) -> Result<Changes, String> {
+    look(repo, folder, tree, paths, &[], until)
+}
+
+/// What differs from `tree`, but for paths that are known to be left out by other rules than those that are there now.
+pub(super) fn find_but(
+    repo: &Repository,
+    folder: &Path,
+    tree: &Tree<'_>,
+    but: &[String],
+    until: &Until,
+) -> Result<Changes, String> {
+    look(repo, folder, tree, &[], but, until)
+}
+
+fn look(
+    repo: &Repository,
+    folder: &Path,
+    tree: &Tree<'_>,
+    paths: &[String],
+    but: &[String],
+    until: &Until,
+) -> Result<Changes, String> {
     let base = flatten(tree)?;
     let index = Indexed::of(repo);
     let (tells_runnable, found) = (super::tells_runnable(repo), Changes::default());
-    let mut walk = Walk { repo, base, index, tells_runnable, paths, until, found, entries: 0, bytes: 0 };
+    let mut walk = Walk { repo, base, index, tells_runnable, paths, but, until, found, entries: 0, bytes: 0 };
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let top =
         fs::openat(CWD, folder, flags, Mode::empty()).map_err(|error| format!("the workspace: {error}"))?;
@@ -218,7 +244,11 @@ impl Walk<'_> {
         }
         let beneath = format!("{path}/");
         let tracked = self.base.range(beneath.clone()..).next().is_some_and(|(p, _)| p.starts_with(&beneath));
-        if !self.may_hold(path) || (!tracked && self.is_ignored(&beneath)) {
+        if !self.may_hold(path) {
+            return Ok(());
+        }
+        if !tracked && self.is_ignored(&beneath) {
+            self.found.ignored.push(beneath);
             return Ok(());
         }
         if depth >= DEPTH_MAX {
@@ -241,12 +271,16 @@ impl Walk<'_> {
     }
 
     fn is_ignored(&self, path: &str) -> bool {
-        self.repo.is_path_ignored(path).unwrap_or(false)
+        self.but.iter().any(|but| but == path) || self.repo.is_path_ignored(path).unwrap_or(false)
     }
 
     fn file(&mut self, fd: &OwnedFd, name: &str, path: String, kind: FileType) -> Result<(), String> {
         let old = self.base.remove(&path);
-        if !self.is_wanted(&path) || (old.is_none() && self.is_ignored(&path)) {
+        if !self.is_wanted(&path) {
+            return Ok(());
+        }
+        if old.is_none() && self.is_ignored(&path) {
+            self.found.ignored.push(path);
             return Ok(());
         }
         let lost =
@@ -283,7 +317,9 @@ impl Walk<'_> {
         }
         self.bytes += new.bytes.len() as u64;
         if self.bytes > BYTES_MAX {
-            return Err(format!("more than {BYTES_MAX} bytes changed; give paths"));
+            return Err(format!(
+                "more than {BYTES_MAX} bytes changed; commit it in parts, remove it or let git ignore it"
+            ));
         }
         self.found.files.push(Changed { path, old, new: Some(new) });
         Ok(())

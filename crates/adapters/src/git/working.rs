@@ -8,7 +8,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 
 use git2::Repository;
-use rustix::fs::{self, AtFlags, CWD, Dir, Mode, OFlags};
+use rustix::fs::{self, AtFlags, CWD, Dir, FileType, Mode, OFlags, RenameFlags};
 use rustix::io::Errno;
 
 use super::changes::{Changed, Indexed};
@@ -211,6 +211,45 @@ impl<'a> Working<'a> {
             }
             done => Ok(done?),
         }
+    }
+
+    /// Moves what stands at a path to a place in another folder, if it is there at all. `false`: something else is there.
+    pub(super) fn hand_over(&self, path: &str, to: &Self, place: &str) -> Result<bool> {
+        let ((folders, name), (above, new)) = (split(path), split(place));
+        let Reached::Folder(from) = self.reach(folders)? else { return Ok(true) };
+        match fs::statat(&from, name, AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(_) => {}
+            Err(Errno::NOENT) => return Ok(true),
+            Err(errno) => return Err(errno.into()),
+        }
+        let into = match to.make(above) {
+            Ok(into) => into,
+            Err(error) if error.kind() == std::io::ErrorKind::NotADirectory => return Ok(false),
+            Err(error) => return Err(error),
+        };
+        match fs::renameat_with(&from, name, &into, new, RenameFlags::NOREPLACE) {
+            Ok(()) => {
+                self.remove_empty(folders);
+                Ok(true)
+            }
+            Err(Errno::EXIST) => Ok(false),
+            Err(errno) => Err(errno.into()),
+        }
+    }
+
+    /// What is in a folder, and what of it is a folder itself. Names that are no UTF-8 are passed over.
+    pub(super) fn list(&self, folders: &str) -> Result<Vec<(String, bool)>> {
+        let Reached::Folder(folder) = self.reach(folders)? else { return Ok(Vec::new()) };
+        let mut all = Vec::new();
+        for entry in Dir::read_from(&folder)? {
+            let entry = entry?;
+            let Ok(name) = entry.file_name().to_str() else { continue };
+            if !matches!(name, "." | "..") {
+                let stat = fs::statat(&folder, name, AtFlags::SYMLINK_NOFOLLOW)?;
+                all.push((name.to_owned(), FileType::from_raw_mode(stat.st_mode) == FileType::Directory));
+            }
+        }
+        Ok(all)
     }
 
     /// Git keeps no empty folders.

@@ -3,6 +3,7 @@
 //! refused, whoever made it so. Who looks at the work of others does so beside it, in a worktree that is on no branch
 //! (`workspaces/<agent>.review/`) and holds nothing of its own.
 
+mod aside;
 mod end;
 mod left;
 pub mod look;
@@ -31,11 +32,12 @@ use crate::tools::until::Until;
 /// Stands in the folder that git keeps of a worktree until all its files are there.
 pub(super) const UNFINISHED: &str = "synod-unfinished";
 /// Files of a repository that are read, and must be files.
-const READ: [&str; 12] = [
+const READ: [&str; 13] = [
     "HEAD",
     update::MERGE_HEAD,
     update::HALFWAY,
     work::NOTE,
+    aside::LIST,
     "config",
     "index",
     "packed-refs",

@@ -173,19 +173,100 @@ async fn who_builds_on_other_work_begins_with_it_also_when_it_was_put_aside() {
 }
 
 #[tokio::test]
-async fn what_git_leaves_out_stays_unless_the_next_would_commit_it() {
+async fn what_git_leaves_out_stays_or_is_put_aside_and_is_never_committed() {
     let (home, repo) = coder();
     fs::write(repo.join(".gitignore"), "cache\n").unwrap();
     commit_all(&repo, "ignore");
     let alpha = of("alpha");
-    for name in ["cache", "out"] {
+    for name in ["cache", ".env", "deep/out/built"] {
         put(&home, &alpha, name, name).await;
     }
-    put(&home, &alpha, ".gitignore", "cache\nout\n").await;
+    put(&home, &alpha, ".gitignore", "cache\n.env\nout/\n").await;
     make(&home, &of("beta"), "b").await;
     assert_eq!(files(&home), [".gitignore", "b", "cache", "old"]);
     assert_eq!(on(&repo, "agent/coder-001"), [".gitignore", "b", "old"]);
-    assert_eq!(on(&repo, "kept/coder-001/alpha"), [".gitignore", "old", "out"]);
+    assert_eq!(on(&repo, "kept/coder-001/alpha"), [".gitignore", "old"]);
+    let aside = home.path("workspaces/coder-001.ignored");
+    assert_eq!(fs::read_to_string(aside.join("alpha/.env")).unwrap(), ".env");
+    let seen = home.run(order(1, "beta", Act::read_file("workspaces/coder-001.ignored/alpha/.env"))).await;
+    assert!(!seen.ok && seen.text.contains("is not for agents"), "{}", seen.text);
+    // Who goes on finds it again, and nothing is left aside.
+    make(&home, &alpha, "a").await;
+    assert_eq!(files(&home), [".env", ".gitignore", "a", "cache", "deep", "old"]);
+    assert_eq!(home.read("workspaces/coder-001/deep/out/built"), "deep/out/built");
+    assert_eq!(on(&repo, "agent/coder-001"), [".gitignore", "a", "old"]);
+    assert!(!aside.exists());
+}
+
+#[tokio::test]
+async fn much_that_git_leaves_out_holds_up_no_other_work() {
+    let (home, repo) = coder();
+    let alpha = of("alpha");
+    put(&home, &alpha, ".gitignore", "target/\n").await;
+    commit(&home, &alpha).await;
+    // More than a commit may have, in files of a size that it may have.
+    for number in 0..9 {
+        let file = home.path(&format!("workspaces/coder-001/target/{number}"));
+        fs::create_dir_all(file.parent().unwrap()).unwrap();
+        fs::File::create(file).unwrap().set_len(15 << 20).unwrap();
+    }
+    make(&home, &of("beta"), "b").await;
+    assert_eq!(files(&home), ["b", "old"]);
+    assert_eq!(on(&repo, "kept/coder-001/alpha"), [".gitignore", "old"]);
+    put(&home, &of("gamma"), "c", "c").await;
+    assert_eq!(files(&home), ["c", "old"]);
+    // Not committed and not ignored, it is told whose it is and what to do.
+    for number in 0..9 {
+        fs::File::create(home.path(&format!("workspaces/coder-001/{number}")))
+            .unwrap()
+            .set_len(15 << 20)
+            .unwrap();
+    }
+    let told = run(&home, &of("delta"), 1, write("workspaces/coder-001/d", "d")).await;
+    let words = "what gamma left in workspaces/coder-001 cannot be kept: more than 134217728 bytes changed; commit it in parts, remove it or let git ignore it";
+    assert_eq!((told.ok, told.text.as_str()), (false, words));
+}
+
+#[tokio::test]
+async fn what_git_leaves_out_is_not_written_over_by_what_the_next_work_has_there() {
+    let (home, repo) = coder();
+    let alpha = of("alpha");
+    for name in ["settings", "built/x"] {
+        put(&home, &alpha, name, "mine").await;
+    }
+    put(&home, &alpha, ".gitignore", "settings\nbuilt\n").await;
+    commit(&home, &alpha).await;
+    fs::write(repo.join("settings"), "theirs").unwrap();
+    fs::write(repo.join("built"), "theirs").unwrap();
+    commit_all(&repo, "settings");
+    make(&home, &of("beta"), "b").await;
+    assert_eq!(files(&home), ["b", "built", "old", "settings"]);
+    assert_eq!(home.read("workspaces/coder-001/settings"), "theirs");
+    make(&home, &alpha, "a").await;
+    assert_eq!(home.read("workspaces/coder-001/settings"), "mine");
+    assert_eq!(home.read("workspaces/coder-001/built/x"), "mine");
+}
+
+#[tokio::test]
+async fn what_git_leaves_out_survives_a_change_of_work_that_was_cut_off() {
+    let (home, repo) = coder();
+    let alpha = of("alpha");
+    put(&home, &alpha, ".gitignore", ".env\n").await;
+    put(&home, &alpha, ".env", "mine").await;
+    commit(&home, &alpha).await;
+    // As a kill leaves it: what shall come is noted, and the rules are already those of the next work.
+    let opened = Repository::open(&repo).unwrap();
+    let start = opened.refname_to_id("refs/heads/main").unwrap();
+    let tip = opened.refname_to_id("refs/heads/agent/coder-001").unwrap();
+    opened.reference("refs/heads/kept/coder-001/alpha", tip, true, "kept").unwrap();
+    let admin = fs::read_dir(repo.join(".git/worktrees")).unwrap().next().unwrap().unwrap().path();
+    fs::write(admin.join("synod-ignored"), ".env\0").unwrap();
+    fs::write(admin.join("synod-work"), format!("alpha\nbeta {start}\n")).unwrap();
+    fs::remove_file(home.path("workspaces/coder-001/.gitignore")).unwrap();
+    make(&home, &of("beta"), "b").await;
+    assert_eq!(files(&home), ["b", "old"]);
+    put(&home, &alpha, "a", "a").await;
+    assert_eq!(home.read("workspaces/coder-001/.env"), "mine");
 }
 
 #[tokio::test]

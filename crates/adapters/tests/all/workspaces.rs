@@ -470,6 +470,9 @@ fn of_a_workspace_that_ends_stays_what_is_nowhere_else() {
         ensure(&home, name).unwrap();
     }
     fs::write(home.path("workspaces/dirty/new.txt"), "x").unwrap();
+    // What was put aside because git leaves it out has the end of its workspace.
+    home.write("workspaces/clean.ignored/task-001/out", "x");
+    home.write("workspaces/dirty.ignored/task-001/out", "x");
     let repo = Repository::open(home.path("workspaces/ahead")).unwrap();
     let (dana, tip) =
         (Signature::now("dana", "d@example.org").unwrap(), repo.head().unwrap().peel_to_commit().unwrap());
@@ -485,8 +488,9 @@ fn of_a_workspace_that_ends_stays_what_is_nowhere_else() {
     );
     let there = |path: &str| home.path(path).exists();
     assert_eq!(
-        ["clean", "dirty", "ahead"].map(|name| there(&format!("workspaces/{name}"))),
-        [false, true, false]
+        ["clean", "dirty", "ahead", "clean.ignored", "dirty.ignored"]
+            .map(|name| there(&format!("workspaces/{name}"))),
+        [false, true, false, false, true]
     );
     let source = Repository::open(&place).unwrap();
     let branches: Vec<String> = source

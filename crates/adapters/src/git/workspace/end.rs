@@ -11,7 +11,7 @@ use domain::id::AgentId;
 use domain::lock::workspace::Room;
 use git2::{BranchType, ErrorCode, Repository};
 
-use super::{UNFINISHED, Worktree, head_of, open, shared, taken};
+use super::{UNFINISHED, Worktree, aside, head_of, open, shared, taken};
 use crate::git::{changes, commit};
 use crate::tools::until::Until;
 
@@ -98,6 +98,8 @@ fn worktree(tree: &Worktree<'_>, name: &str, is_own_branch: bool) -> Result<Opti
         }
         remove(&tree.path)?;
     }
+    // It has the same end as what git leaves out in the workspace itself.
+    remove(&tree.home.join(aside::folder(tree.agent)))?;
     if admin.is_dir() {
         remove(&admin)?;
     }

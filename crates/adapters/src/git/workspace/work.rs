@@ -1,5 +1,6 @@
 //! Whose work stands in a worktree. Before other work begins there, what stands there is kept on a branch of its own, with
-//! what was not committed, and the agent's branch begins anew; when the first goes on, it finds its own again.
+//! what was not committed, and the agent's branch begins anew; when the first goes on, it finds its own again. What git leaves
+//! out is put into no commit (`aside`).
 //!
 //! A note in what git keeps of the worktree says whose work it is. It also says where a change that a crash cut off leads:
 //! that is finished before anything else, because files that are half changed are nobody's work.
@@ -7,11 +8,12 @@
 use std::fs;
 
 use domain::id::AgentId;
-use domain::lock::workspace::Hold;
+use domain::lock::workspace::{Hold, Room};
 use git2::{Commit, Oid, Repository, RepositoryState, Signature, Tree};
 
+use super::aside::{self, Aside};
 use super::{Workspace, repository, shared};
-use crate::git::changes::{self, Changed};
+use crate::git::changes::{self, Changed, Changes};
 use crate::git::commit::{self, Change, Held};
 use crate::git::review::{aim, find};
 use crate::git::update::{self, contains};
@@ -135,6 +137,9 @@ impl<'a> Turn<'a> {
         let next = Some((hold.work.clone(), start.id().to_string()));
         Note { work: before.to_owned(), next }.write(self.workspace)?;
         self.put(before, &hold.work, &start)?;
+        for work in &hold.shares {
+            self.aside().give_back(work)?;
+        }
         for work in hold.shares.iter().chain([&hold.work]) {
             if self.kept(work).is_some_and(|tip| contains(self.repo, start.id(), tip)) {
                 let _one = shared();
@@ -172,12 +177,16 @@ impl<'a> Turn<'a> {
                 "a rebase or the like is under way in the workspace; finish or abort it first".to_owned()
             );
         }
-        let found = self.differs(&tip.tree().map_err(words)?)?;
-        self.save(work, tip, found)
+        let found = self.differs(work, &tip.tree().map_err(words)?, &[])?;
+        aside::note(self.workspace, &found.ignored)?;
+        self.save(work, tip, found.files)
     }
 
-    fn differs(&self, tree: &Tree<'_>) -> Result<Vec<Changed>, String> {
-        changes::find(self.repo, &self.workspace.path, tree, &[], self.until).map(|found| found.files)
+    /// What differs in the files of `work`, beside what it leaves out.
+    fn differs(&self, work: &str, tree: &Tree<'_>, ignored: &[String]) -> Result<Changes, String> {
+        let found = changes::find_but(self.repo, &self.workspace.path, tree, ignored, self.until);
+        let place = Room::Own.folder(self.agent);
+        found.map_err(|why| format!("what {work} left in {place} cannot be kept: {why}"))
     }
 
     fn save(&self, work: &str, onto: &Commit<'_>, files: Vec<Changed>) -> Result<Option<Oid>, String> {
@@ -223,23 +232,26 @@ impl<'a> Turn<'a> {
         let branch = format!("refs/heads/{}", self.branch);
         let tree = start.tree().map_err(words)?;
         let index = Held::take(self.repo, &branch).map_err(|why| why.to_string())?;
-        self.put_files(&tree, self.differs(&tree)?)?;
+        let ignored = aside::noted(self.workspace)?;
+        let aside = self.aside();
+        let in_the_way: Vec<&String> = ignored.iter().filter(|path| aside::is_in(&tree, path)).collect();
+        aside.put(before, &in_the_way)?;
+        self.put_files(&tree, self.differs(before, &tree, &ignored)?.files)?;
         // What only the work before told git to leave out would be taken for a part of the next.
-        let unhidden = self.differs(&tree)?;
-        if !unhidden.is_empty() {
-            let paths = unhidden.iter().map(|file| Changed { path: file.path.clone(), old: None, new: None });
-            let paths = paths.collect();
-            let onto = self.kept(before).map(|tip| self.repo.find_commit(tip)).transpose().map_err(words)?;
-            if let Some(saved) = self.save(before, onto.as_ref().unwrap_or(start), unhidden)? {
-                self.keep(before, saved)?;
-            }
-            self.put_files(&tree, paths)?;
-        }
+        let is_shown = |path: &&String| !self.repo.is_path_ignored(path.as_str()).unwrap_or(false);
+        let shown: Vec<&String> =
+            ignored.iter().filter(|path| !in_the_way.contains(path)).filter(is_shown).collect();
+        aside.put(before, &shown)?;
+        aside.give_back(next)?;
         index.read_tree(&tree).and_then(|()| index.install()).map_err(|why| why.to_string())?;
         let log = format!("synod: {next} begins");
         self.repo.reference(&branch, start.id(), true, &log).map_err(words)?;
         update::over(&self.workspace.git_dir)?;
         Note { work: next.to_owned(), next: None }.write(self.workspace)
+    }
+
+    fn aside(&self) -> Aside<'_> {
+        Aside { workspace: self.workspace, repo: self.repo, agent: self.agent }
     }
 
     fn put_files(&self, tree: &Tree<'_>, mut files: Vec<Changed>) -> Result<(), String> {

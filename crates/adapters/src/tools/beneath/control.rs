@@ -23,6 +23,9 @@ const CONTROL: [&str; 14] = [
 /// Synod's own folder: agents do not see it at all.
 const HIDDEN: &str = ".synod";
 
+/// So ends the name of a folder in `workspaces/` with what git leaves out of the work of others.
+const ASIDE: &str = ".ignored";
+
 /// Shared contexts: agents see them by grants, never by their path.
 const GRANTED: &str = "contexts";
 
@@ -33,9 +36,15 @@ pub(super) fn is_control(real: &Path) -> bool {
     real.components().next().is_some_and(is_at_top) || real.components().any(|part| is_named(part, ".git"))
 }
 
-/// Whether `real` is Synod's own folder or beneath it.
+/// Whether `real` is Synod's own folder, or one with what it has put aside, or beneath one.
 pub(super) fn is_hidden(real: &Path) -> bool {
-    real.components().next().is_some_and(|first| is_named(first, HIDDEN))
+    let mut parts = real.components();
+    let (first, second) = (parts.next(), parts.next());
+    let is_aside =
+        |second: Component<'_>| second.as_os_str().to_str().is_some_and(|text| plain(text).ends_with(ASIDE));
+    first.is_some_and(|first| {
+        is_named(first, HIDDEN) || (is_named(first, "workspaces") && second.is_some_and(is_aside))
+    })
 }
 
 /// Whether `real` is a shared context or the folder of all.
@@ -54,8 +63,12 @@ fn is_named(component: Component<'_>, name: &str) -> bool {
 
 /// Whether some file system takes `text` for `name`: case, and dots and blanks at the end, are nothing to some.
 fn is_name(text: &str, name: &str) -> bool {
+    plain(text) == name
+}
+
+fn plain(text: &str) -> String {
     let visible: String = text.chars().filter(|c| !is_ignorable(*c)).collect();
-    visible.trim_end_matches(['.', ' ']).to_lowercase() == name
+    visible.trim_end_matches(['.', ' ']).to_lowercase()
 }
 
 /// Characters that some file systems leave out when they compare names.

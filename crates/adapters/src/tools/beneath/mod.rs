@@ -275,7 +275,7 @@ fn parts(path: &str) -> Result<Vec<&str>, PathRefused> {
             _ => parts.push(part),
         }
     }
-    if parts.first().is_some_and(|first| control::is_hidden(Path::new(first))) {
+    if control::is_hidden(&parts.iter().collect::<PathBuf>()) {
         return Err(PathRefused::Hidden { path: path.to_owned() });
     }
     Ok(parts)

@@ -123,6 +123,8 @@ fn synods_own_folder_is_not_seen_under_any_name() {
             ".synod\u{feff}",
             "workspaces/a/own/journal.db",
             "workspaces/a/own",
+            "workspaces/a.ignored/task-001/.env",
+            "workspaces/a.Ignored.",
         ] {
             assert!(root.file(path).is_err(), "{path}");
             assert!(root.folder(path).is_err(), "{path}");
