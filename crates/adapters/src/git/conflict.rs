@@ -10,7 +10,7 @@ use git2::{
     Tree, merge_file,
 };
 
-use super::changes::Changed;
+use super::changes::{Changed, MODE_SUBMODULE};
 use super::commit::{self, MODE_LINK, New};
 use super::log::shown;
 use super::tools::is_binary;
@@ -229,9 +229,10 @@ impl Conflict {
     }
 }
 
-/// What a tree has at a path.
+/// The file that a tree has at a path. A submodule is none.
 pub(super) fn file_at(repo: &Repository, tree: &Tree<'_>, path: &str) -> Result<Option<New>, String> {
-    let Some((id, mode)) = commit::entry(tree, path) else { return Ok(None) };
+    let found = commit::entry(tree, path).filter(|(_, mode)| *mode != MODE_SUBMODULE);
+    let Some((id, mode)) = found else { return Ok(None) };
     let blob = repo.find_blob(id).map_err(|error| format!("{path}: {}", error.message()))?;
     Ok(Some(New { bytes: blob.content().to_vec(), mode, stat: None }))
 }

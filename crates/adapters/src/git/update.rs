@@ -11,10 +11,10 @@ use domain::id::{AgentId, Seq};
 use domain::review::short;
 use git2::{Commit, Oid, Repository, RepositoryState, Tree};
 
-use super::changes::{self, Changed};
+use super::changes::{self, Changed, MODE_SUBMODULE};
 use super::commit::{self, Change, Held, Words};
 use super::conflict::{self, Merged};
-use super::review::{aim, between, find};
+use super::review::{aim, all_between, find};
 use super::tools;
 use super::working::Working;
 use super::workspace::{self, Workspace};
@@ -180,13 +180,20 @@ impl<'a> Merging<'a> {
 
     /// Every file that the merge changes in the workspace.
     fn files(&self, merged: &Merged<'_>) -> Result<Vec<Changed>, String> {
-        let mut files = between(self.repo, &self.ours.tree().map_err(words)?, &merged.tree)?;
+        let all = all_between(self.repo, &self.ours.tree().map_err(words)?, &merged.tree)?;
+        let mut files: Vec<Changed> = all.into_iter().filter_map(in_files).collect();
         for conflict in &merged.conflicts {
             if let Some(marked) = conflict.marked() {
                 files.push(marked);
             }
         }
         Ok(files)
+    }
+
+    /// What a commit of this tree changes for the author, in words.
+    fn names(&self, tree: &Tree<'_>) -> Result<Vec<String>, String> {
+        let all = all_between(self.repo, &self.ours.tree().map_err(words)?, tree)?;
+        Ok(all.iter().map(tools::line).collect())
     }
 
     fn note(&self) -> Result<(), String> {
@@ -223,7 +230,7 @@ impl<'a> Merging<'a> {
         index.read_tree(&merged.tree).and_then(|()| index.install()).map_err(|why| why.to_string())?;
         if merged.conflicts.is_empty() {
             let made = self.seal(&branch, &merged.tree, words)?;
-            let names: Vec<String> = files.iter().map(tools::line).collect();
+            let names = self.names(&merged.tree)?;
             let branch = branch.trim_start_matches("refs/heads/");
             return Ok(format!("{branch} has all of {target} now: {made}\n{}", tools::listed(&names)));
         }
@@ -292,8 +299,7 @@ impl<'a> Merging<'a> {
         let index = Held::take(self.repo, &head.branch).map_err(|why| why.to_string())?;
         index.read_tree(&tree).and_then(|()| index.install()).map_err(|why| why.to_string())?;
         let made = self.seal(&head.branch, &tree, words)?;
-        let files = between(self.repo, &self.ours.tree().map_err(self::words)?, &tree)?;
-        let mut names: Vec<String> = files.iter().map(tools::line).collect();
+        let mut names = self.names(&tree)?;
         names.extend(found.notes);
         Ok(format!("committed {made} on {branch}, which has all of {target} now:\n{}", tools::listed(&names)))
     }
@@ -315,6 +321,14 @@ impl<'a> Merging<'a> {
         self.over()?;
         Ok(made)
     }
+}
+
+/// What a change means for the files of a workspace. Those of a submodule are its own matter; only its place must be free.
+fn in_files(file: Changed) -> Option<Changed> {
+    let is_submodule = |mode: u32| mode == MODE_SUBMODULE;
+    let old = file.old.filter(|(_, mode)| !is_submodule(*mode));
+    let new = file.new.filter(|new| !is_submodule(new.mode));
+    (old.is_some() || new.is_some()).then_some(Changed { path: file.path, old, new })
 }
 
 /// Whether `commit` is `older` or comes after it.

@@ -4,9 +4,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use domain::review::Finding;
+use domain::tool::Act;
+use git2::{IndexEntry, IndexTime, Oid, Repository, Signature};
 
 use crate::home::{Home, write};
-use crate::reviews::{GOOD, code, commit, commit_all, is_clean, merge, merges, submit, team, tip, update};
+use crate::reviews::{
+    GOOD, code, commit, commit_all, is_clean, looks, merge, merges, submit, team, tip, update,
+};
 
 /// A coder whose branch and the owner's have what `begin` has, and each a commit more.
 async fn apart(
@@ -146,4 +150,103 @@ async fn what_they_moved_into_a_folder_that_we_have_as_a_file_stays_as_we_change
         assert!(outcome.text.contains(words), "{words} in {}", outcome.text);
     }
     assert!(read(&own, "list").contains("seven") && read(&own, "place") == "mine\n");
+}
+
+/// Makes a submodule of a folder point at a commit, as git keeps it; its files are nowhere.
+fn point(folder: &Path, name: &str, at: char) {
+    let repo = Repository::open(folder).unwrap();
+    let mut index = repo.index().unwrap();
+    let zero = IndexTime::new(0, 0);
+    let entry = IndexEntry {
+        ctime: zero,
+        mtime: zero,
+        dev: 0,
+        ino: 0,
+        mode: 0o160_000,
+        uid: 0,
+        gid: 0,
+        file_size: 0,
+        id: Oid::from_str(&at.to_string().repeat(40)).unwrap(),
+        flags: 0,
+        flags_extended: 0,
+        path: name.as_bytes().to_vec(),
+    };
+    index.add(&entry).unwrap();
+    index.write().unwrap();
+    let tree = repo.find_tree(index.write_tree().unwrap()).unwrap();
+    let dana = Signature::now("dana", "dana@example.org").unwrap();
+    let parent = repo.head().unwrap().peel_to_commit().unwrap();
+    repo.commit(Some("HEAD"), &dana, &dana, "submodule", &tree, &[&parent]).unwrap();
+}
+
+/// At which commit a submodule is in the last commit.
+fn points(folder: &Path, name: &str) -> Option<String> {
+    let repo = Repository::open(folder).unwrap();
+    let tree = repo.head().unwrap().peel_to_tree().unwrap();
+    tree.get_name(name).map(|entry| entry.id().to_string()[..1].to_owned())
+}
+
+#[tokio::test]
+async fn submodules_that_only_the_other_side_moved_come_along() {
+    let (home, service) = team();
+    for name in ["lib", "old"] {
+        fs::create_dir(service.join(name)).unwrap();
+        point(&service, name, 'a');
+    }
+    code(&home, GOOD).await;
+    let own = home.path("workspaces/coder-001");
+    point(&service, "lib", 'b');
+    fs::create_dir(service.join("new")).unwrap();
+    point(&service, "new", 'c');
+    fs::write(service.join("README"), "hi\n").unwrap();
+    fs::remove_dir(service.join("old")).unwrap();
+    commit_all(&service, "without old");
+    let outcome = update(&home, 80, false).await;
+    let said = format!(
+        "agent/coder-001 has all of main now: {}\nadded README\nchanged lib\nadded new\nremoved old",
+        tip(&own)
+    );
+    assert_eq!((outcome.ok, outcome.text), (true, said));
+    let at = ["lib", "new", "old"].map(|name| points(&own, name));
+    assert_eq!(at, [Some("b".to_owned()), Some("c".to_owned()), None]);
+    // A conflict in a file beside it is decided as ever, or taken back.
+    code(&home, "echo mine\n").await;
+    fs::write(service.join("greet.sh"), "echo theirs\n").unwrap();
+    commit_all(&service, "greet");
+    point(&service, "lib", 'd');
+    assert!(update(&home, 81, false).await.text.contains("- greet.sh: between"));
+    assert!(update(&home, 82, true).await.ok);
+    assert_eq!(
+        (read(&own, "greet.sh"), points(&own, "lib")),
+        ("echo mine\n".to_owned(), Some("b".to_owned()))
+    );
+    assert!(update(&home, 83, false).await.ok);
+    put(&own, "greet.sh", GOOD);
+    let made = commit(&home, 84).await;
+    assert!(made.ok && made.text.ends_with("\nchanged greet.sh\nchanged lib"), "{}", made.text);
+    assert_eq!(points(&own, "lib"), Some("d".to_owned()));
+    // What is reviewed and merged is only what the author did.
+    let place = submit(&home).await.unwrap();
+    let diff = looks(&home, &place, Act::GitDiff { path: None, against: None }).await;
+    assert!(diff.ok && !diff.text.contains("lib"), "{}", diff.text);
+    assert!(merge(&home, &place).await.ok);
+    assert_eq!(
+        (points(&service, "lib"), read(&service, "greet.sh")),
+        (Some("d".to_owned()), GOOD.to_owned())
+    );
+}
+
+#[tokio::test]
+async fn a_file_that_became_a_submodule_on_the_other_side_goes() {
+    let (home, service) = team();
+    fs::write(service.join("lib"), "a file\n").unwrap();
+    commit_all(&service, "lib");
+    code(&home, GOOD).await;
+    let own = home.path("workspaces/coder-001");
+    fs::remove_file(service.join("lib")).unwrap();
+    fs::create_dir(service.join("lib")).unwrap();
+    point(&service, "lib", 'a');
+    let outcome = update(&home, 80, false).await;
+    assert!(outcome.ok, "{}", outcome.text);
+    assert_eq!((points(&own, "lib"), own.join("lib").is_file()), (Some("a".to_owned()), false));
 }
