@@ -1,9 +1,11 @@
 //! One commit on top of whatever the branch points at: the tree before it with some files changed. What a person
 //! has staged stays staged; a branch that moved meanwhile is never overwritten.
 
+use std::collections::BTreeSet;
 use std::fs::Metadata;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use git2::build::TreeUpdateBuilder;
 use git2::{
@@ -207,16 +209,30 @@ fn file_mode(mode: u32) -> FileMode {
     }
 }
 
-/// How a lock of ours begins; the process and the branch that it moves follow, so that one that a crash left behind is
-/// known.
+/// How a lock of ours begins; the process, the branch that it moves and since when the process runs follow, so that one that a
+/// crash left behind is known.
 const LOCKED: &str = "synod ";
+
+/// A file, whatever it is called.
+type Inode = (u64, u64);
+
+/// The locks that this process holds. Changed together with the files, so that no thread takes another's for left behind.
+fn ours() -> MutexGuard<'static, BTreeSet<Inode>> {
+    static OURS: Mutex<BTreeSet<Inode>> = Mutex::new(BTreeSet::new());
+    // What is guarded here is changed whole, so a panic leaves nothing half done.
+    OURS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn inode(metadata: &Metadata) -> Inode {
+    (metadata.dev(), metadata.ino())
+}
 
 /// Git's index while nobody else may change it.
 pub(super) struct Held {
     index: PathBuf,
     lock: PathBuf,
+    inode: Inode,
     next: PathBuf,
-    held: bool,
 }
 
 impl Held {
@@ -228,7 +244,8 @@ impl Held {
             std::io::ErrorKind::AlreadyExists => Unkept::Locked,
             _ => Unkept::Waits(format!("git's index cannot be locked: {error}")),
         };
-        if let Some(moved) = left_behind(&lock) {
+        let mut ours = ours();
+        if let Some(moved) = left_behind(&lock, &ours) {
             // Whoever held it may have ended while it moved the branch.
             if git2::Reference::is_valid_name(&moved) {
                 _ = std::fs::remove_file(repo.commondir().join(format!("{moved}.lock")));
@@ -236,12 +253,17 @@ impl Held {
             std::fs::remove_file(&lock).map_err(failed)?;
         }
         // Written before it has its name: a lock that a crash left without a word would be nobody's for ever.
-        let aside = index.with_extension(format!("synod-{}", std::process::id()));
-        std::fs::write(&aside, format!("{LOCKED}{} {branch}\n", std::process::id())).map_err(failed)?;
-        let taken = std::fs::hard_link(&aside, &lock);
+        let process = std::process::id();
+        let aside = index.with_extension(format!("synod-{process}"));
+        let said = [process.to_string(), branch.to_owned()].into_iter().chain(since(process));
+        let said = format!("{LOCKED}{}\n", said.collect::<Vec<_>>().join(" "));
+        std::fs::write(&aside, said).map_err(failed)?;
+        let taken = std::fs::hard_link(&aside, &lock).and_then(|()| std::fs::metadata(&aside));
         _ = std::fs::remove_file(&aside);
-        taken.map_err(failed)?;
-        let held = Self { index, lock, next, held: true };
+        let inode = inode(&taken.map_err(failed)?);
+        ours.insert(inode);
+        drop(ours);
+        let held = Self { index, lock, inode, next };
         match std::fs::copy(&held.index, &held.next) {
             Ok(_) => {}
             // The first commit makes it.
@@ -296,32 +318,49 @@ impl Held {
     }
 
     /// The next index takes its place.
-    fn put(mut self) -> Result<(), Unkept> {
-        let failed = |error| Unkept::Waits(format!("git's index cannot be written: {error}"));
+    fn put(self) -> Result<(), Unkept> {
         // Not by way of the lock: left behind by a crash, it must still say whose it is.
-        self.install()?;
-        self.held = false;
-        std::fs::remove_file(&self.lock).map_err(failed)
+        self.install()
     }
 }
 
 impl Drop for Held {
     fn drop(&mut self) {
-        if self.held {
-            _ = std::fs::remove_file(&self.next);
-            _ = std::fs::remove_file(&self.lock);
-        }
+        let mut ours = ours();
+        _ = std::fs::remove_file(&self.next);
+        _ = std::fs::remove_file(&self.lock);
+        ours.remove(&self.inode);
     }
 }
 
-/// The branch that a Synod was about to move which held this lock and runs no more.
-fn left_behind(lock: &Path) -> Option<String> {
+/// The branch that a Synod was about to move which held this lock and runs no more. Its number alone says little: after a restart
+/// of the machine or the container it may be another's, or our own.
+fn left_behind(lock: &Path, ours: &BTreeSet<Inode>) -> Option<String> {
     let said = std::fs::read_to_string(lock).ok()?;
-    let said = said.strip_prefix(LOCKED)?.trim_end();
-    let (process, branch) = said.split_once(' ').unwrap_or((said, ""));
-    let process = rustix::process::Pid::from_raw(process.parse().ok()?)?;
-    let is_over = rustix::process::test_kill_process(process) == Err(rustix::io::Errno::SRCH);
+    let mut said = said.strip_prefix(LOCKED)?.trim_end().splitn(3, ' ');
+    let (process, branch, began) = (said.next()?, said.next().unwrap_or_default(), said.next());
+    let process = process.parse().ok()?;
+    let is_gone = || {
+        let process = i32::try_from(process).ok().and_then(rustix::process::Pid::from_raw);
+        process.is_some_and(|process| {
+            rustix::process::test_kill_process(process) == Err(rustix::io::Errno::SRCH)
+        })
+    };
+    let is_another = || began.zip(since(process)).is_some_and(|(began, now)| began != now);
+    let is_over = match process == std::process::id() {
+        true => std::fs::metadata(lock).is_ok_and(|found| !ours.contains(&inode(&found))),
+        false => is_gone() || is_another(),
+    };
     is_over.then(|| branch.to_owned())
+}
+
+/// When a process began, and in which life of the machine: no two have the same number and this.
+fn since(process: u32) -> Option<String> {
+    let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+    // The name before it may have anything in it.
+    let start = stat.rsplit_once(')')?.1.split_whitespace().nth(19)?;
+    let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
+    Some(format!("{start} {}", boot.trim()))
 }
 
 fn index_entry(path: &str, id: Oid, mode: u32, stat: Option<&Metadata>) -> IndexEntry {
@@ -354,5 +393,26 @@ fn unindexed(error: &git2::Error) -> Unkept {
     match error.code() {
         ErrorCode::Locked => Unkept::Locked,
         _ => Unkept::Waits(format!("git's index cannot be used: {}", error.message())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_one_thread_holds_no_other_takes_for_left_behind() {
+        let folder = tempfile::tempdir().unwrap();
+        let repo = Repository::init(folder.path()).unwrap();
+        let lock = repo.path().join("index.lock");
+        for _ in 0..2 {
+            let held = Held::take(&repo, "refs/heads/main").unwrap();
+            let said = std::fs::read_to_string(&lock).unwrap();
+            let process = std::process::id();
+            assert_eq!(said, format!("synod {process} refs/heads/main {}\n", since(process).unwrap()));
+            assert_eq!(Held::take(&repo, "refs/heads/main").err(), Some(Unkept::Locked));
+            drop(held);
+            assert!(!lock.exists());
+        }
     }
 }

@@ -448,3 +448,47 @@ async fn a_check_without_a_command_was_not_made() {
     let expected = Finding::Checked { commit: place.commit.clone(), check: Check::Test, passed: true };
     assert_eq!(outcome.finding, Some(expected), "{}", outcome.text);
 }
+
+/// What the kernel says of when a process began, and in which life of the machine.
+fn since(process: u32) -> String {
+    let stat = fs::read_to_string(format!("/proc/{process}/stat")).unwrap();
+    let start = stat.rsplit_once(')').unwrap().1.split_whitespace().nth(19).unwrap().to_owned();
+    let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap();
+    format!("{start} {}", boot.trim())
+}
+
+#[tokio::test]
+async fn a_lock_is_left_behind_when_its_process_is_another_by_now() {
+    let (home, service) = team();
+    let lock = service.join(".git/index.lock");
+    // It ends when its input does, with the test.
+    let mut other = std::process::Command::new("cat").stdin(std::process::Stdio::piped()).spawn().unwrap();
+    let (own, id) = (std::process::id(), other.id());
+    let (start, boot) = (since(id), since(id).split_once(' ').unwrap().1.to_owned());
+    let over = [
+        // The numbers begin anew in a container, so the next Synod has that of the one before.
+        format!("synod {own} refs/heads/main\n"),
+        format!("synod {own} refs/heads/main 1 {boot}\n"),
+        format!("synod {id} refs/heads/main 1 {boot}\n"),
+        format!("synod {id} refs/heads/main {}\n", start.replace(&boot, "another-life")),
+    ];
+    for (number, said) in over.iter().enumerate() {
+        code(&home, &format!("echo {}\n", "x".repeat(number + 1))).await;
+        let place = submit(&home).await.unwrap();
+        fs::write(&lock, said).unwrap();
+        let outcome = merge(&home, &place).await;
+        assert!(outcome.ok, "{said}: {}", outcome.text);
+        assert!(!lock.exists() && is_clean(&service), "{said}");
+    }
+    code(&home, GOOD).await;
+    let place = submit(&home).await.unwrap();
+    for held in [format!("synod {id} refs/heads/main {start}\n"), format!("synod {id} refs/heads/main\n")] {
+        fs::write(&lock, &held).unwrap();
+        let outcome = merge(&home, &place).await;
+        assert!(!outcome.ok && outcome.text.contains("git's index is locked"), "{held}: {}", outcome.text);
+        assert_eq!(fs::read_to_string(&lock).unwrap(), held);
+    }
+    drop(other.stdin.take());
+    other.wait().unwrap();
+    assert!(merge(&home, &place).await.ok);
+}
