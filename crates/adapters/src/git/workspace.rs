@@ -21,6 +21,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use domain::agent;
 use domain::id::AgentId;
 use domain::lock::workspace::{Hold, Room};
+use domain::review::Review;
 use git2::build::CheckoutBuilder;
 use git2::{Branch, Commit, ErrorCode, Repository, RepositoryOpenFlags};
 use sha2::{Digest, Sha256};
@@ -158,6 +159,29 @@ impl Workspaces {
         Ok(place)
     }
 
+    /// Where the work of a review is merged from. Of an author without a file nothing is made: the repository is what the
+    /// reviewer's file names, since nobody reviews what is in another one. Blocks.
+    pub(crate) fn for_merge(&self, review: &Review) -> Result<Workspace, String> {
+        let Review { author, reviewer, place, .. } = review;
+        if self.files(author).iter().any(|(_, place)| place.exists()) {
+            return self.ensure(author);
+        }
+        let repo = self.spec(reviewer)?.and_then(|spec| spec.repo).ok_or_else(|| {
+            format!(
+                "not merged: the file of {author} is gone, and that of {reviewer} names no repository, so it is not known where {} is; a person can put the file back, or merge the branch with git",
+                place.branch
+            )
+        })?;
+        let home = self.home.canonicalize().map_err(|error| format!("the home cannot be used: {error}"))?;
+        let name = Room::Own.folder(author);
+        let path = home.join(&name);
+        let tree = Worktree { home: &home, agent: author, name: &name, path, repo: &repo, branch: None };
+        let (source, (_, common_dir)) = (tree.named()?, tree.source()?);
+        let git_dir = common_dir.join("worktrees").join(tree.id());
+        are_files(&name, &git_dir)?;
+        Ok(Workspace { path: tree.path, git_dir, common_dir, source, branch: None })
+    }
+
     /// Makes the agent's workspace that of the work which has it, if it `may` still. Blocks.
     pub(crate) fn begin(
         &self,
@@ -173,12 +197,16 @@ impl Workspaces {
         work::begin(&place, agent, hold, until)
     }
 
+    /// Where the file of an agent may be, relative to the home and in full.
+    fn files(&self, agent: &AgentId) -> [(String, PathBuf); 2] {
+        let paths = [format!("agents/{agent}.agent.yaml"), format!("agents/{agent}/agent.json")];
+        paths.map(|path| (path.clone(), self.home.join(path)))
+    }
+
     /// What the agent's file says of its workspace; while it does not read, what it said before.
     fn spec(&self, agent: &AgentId) -> Result<Option<agent::Workspace>, String> {
-        let places = [format!("agents/{agent}.agent.yaml"), format!("agents/{agent}/agent.json")];
         let mut specs = lock(&self.specs);
-        for path in places {
-            let place = self.home.join(&path);
+        for (path, place) in self.files(agent) {
             let stamp = Stamp::of(&place);
             if stamp.is_none() {
                 continue;

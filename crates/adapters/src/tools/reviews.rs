@@ -148,7 +148,7 @@ async fn merge(toolbox: &Toolbox, order: &Order, review: Review) -> Outcome {
     let work = move || {
         // The lock guards no data that a panic could leave half changed.
         let _one = merging.lock().unwrap_or_else(PoisonError::into_inner);
-        let place = workspaces.ensure(&review.author)?;
+        let place = workspaces.for_merge(&review)?;
         pass.check()?;
         git::merge::merge(&place, &review, &agent)
     };

@@ -5,7 +5,9 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
+use adapters::git::workspace::clean_up;
 use adapters::git::workspace::look::{Trouble, look};
+use domain::id::AgentId;
 use domain::review::{Check, Finding};
 use domain::tool::Act;
 use git2::{Repository, WorktreeAddOptions};
@@ -491,4 +493,39 @@ async fn a_lock_is_left_behind_when_its_process_is_another_by_now() {
     drop(other.stdin.take());
     other.wait().unwrap();
     assert!(merge(&home, &place).await.ok);
+}
+
+#[tokio::test]
+async fn approved_work_is_merged_also_when_its_author_has_no_file_any_more() {
+    for is_terminated in [false, true] {
+        let (home, service) = team();
+        code(&home, GOOD).await;
+        let place = submit(&home).await.unwrap();
+        let own = home.path("workspaces/coder-001");
+        if is_terminated {
+            let spec = domain::agent::Workspace { repo: Some("../service".to_owned()), ..Default::default() };
+            clean_up(&home.path("."), &AgentId::new("coder-001"), Some(&spec));
+        }
+        fs::remove_file(home.path("agents/coder-001.agent.yaml")).unwrap();
+        let outcome = merge(&home, &place).await;
+        assert!(outcome.ok, "{}", outcome.text);
+        assert_eq!(fs::read_to_string(service.join("greet.sh")).unwrap(), GOOD);
+        assert_eq!((merges(&service).len(), is_clean(&service)), (1, true));
+        assert_eq!(own.exists(), !is_terminated, "nothing is made or removed");
+    }
+}
+
+#[tokio::test]
+async fn without_any_file_that_names_the_repository_it_is_said_how_to_merge() {
+    let (home, service) = team();
+    code(&home, GOOD).await;
+    let place = submit(&home).await.unwrap();
+    let (own, before) = (home.path("workspaces/coder-001"), tip(&service));
+    for id in ["coder-001", "reviewer-001"] {
+        fs::remove_file(home.path(&format!("agents/{id}.agent.yaml"))).unwrap();
+    }
+    let outcome = merge(&home, &place).await;
+    let words = "not merged: the file of coder-001 is gone, and that of reviewer-001 names no repository, so it is not known where agent/coder-001 is; a person can put the file back, or merge the branch with git";
+    assert_eq!((outcome.ok, outcome.text.as_str()), (false, words));
+    assert_eq!((tip(&service), fs::read_to_string(own.join("greet.sh")).unwrap()), (before, GOOD.to_owned()));
 }
