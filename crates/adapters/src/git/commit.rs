@@ -264,15 +264,33 @@ impl Held {
         ours.insert(inode);
         drop(ours);
         let held = Self { index, lock, inode, next };
-        match std::fs::copy(&held.index, &held.next) {
-            Ok(_) => {}
-            // The first commit makes it.
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                _ = std::fs::remove_file(&held.next);
-            }
-            Err(error) => return Err(failed(error)),
-        }
+        held.sweep().and_then(|()| held.copy()).map_err(failed)?;
         Ok(held)
+    }
+
+    /// Takes away what a killed Synod was preparing: whoever prepares something holds the index.
+    fn sweep(&self) -> std::io::Result<()> {
+        remove(&self.index.with_extension("synod.lock"))?;
+        let Some(folder) = self.index.parent() else { return Ok(()) };
+        for entry in std::fs::read_dir(folder)?.flatten() {
+            let name = entry.file_name();
+            let process =
+                name.to_str().and_then(|name| name.strip_prefix("index.synod-")?.parse::<u32>().ok());
+            if process.is_some_and(is_gone) {
+                remove(&entry.path())?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The next index begins as what the index is.
+    fn copy(&self) -> std::io::Result<()> {
+        match std::fs::copy(&self.index, &self.next) {
+            Ok(_) => Ok(()),
+            // The first commit makes it.
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => remove(&self.next),
+            Err(error) => Err(error),
+        }
     }
 
     /// Brings the next index in line, but for files of which a person has staged something else.
@@ -333,6 +351,20 @@ impl Drop for Held {
     }
 }
 
+/// Removes a file, if it is there.
+fn remove(file: &Path) -> std::io::Result<()> {
+    match std::fs::remove_file(file) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error),
+        Ok(()) | Err(_) => Ok(()),
+    }
+}
+
+/// Whether no process has this number.
+fn is_gone(process: u32) -> bool {
+    let process = i32::try_from(process).ok().and_then(rustix::process::Pid::from_raw);
+    process.is_some_and(|it| rustix::process::test_kill_process(it) == Err(rustix::io::Errno::SRCH))
+}
+
 /// The branch that a Synod was about to move which held this lock and runs no more. Its number alone says little: after a restart
 /// of the machine or the container it may be another's, or our own.
 fn left_behind(lock: &Path, ours: &BTreeSet<Inode>) -> Option<String> {
@@ -340,16 +372,10 @@ fn left_behind(lock: &Path, ours: &BTreeSet<Inode>) -> Option<String> {
     let mut said = said.strip_prefix(LOCKED)?.trim_end().splitn(3, ' ');
     let (process, branch, began) = (said.next()?, said.next().unwrap_or_default(), said.next());
     let process = process.parse().ok()?;
-    let is_gone = || {
-        let process = i32::try_from(process).ok().and_then(rustix::process::Pid::from_raw);
-        process.is_some_and(|process| {
-            rustix::process::test_kill_process(process) == Err(rustix::io::Errno::SRCH)
-        })
-    };
     let is_another = || began.zip(since(process)).is_some_and(|(began, now)| began != now);
     let is_over = match process == std::process::id() {
         true => std::fs::metadata(lock).is_ok_and(|found| !ours.contains(&inode(&found))),
-        false => is_gone() || is_another(),
+        false => is_gone(process) || is_another(),
     };
     is_over.then(|| branch.to_owned())
 }
@@ -390,10 +416,7 @@ fn unwritten(error: &git2::Error) -> Unkept {
 }
 
 fn unindexed(error: &git2::Error) -> Unkept {
-    match error.code() {
-        ErrorCode::Locked => Unkept::Locked,
-        _ => Unkept::Waits(format!("git's index cannot be used: {}", error.message())),
-    }
+    Unkept::Waits(format!("git's index cannot be used: {}", error.message()))
 }
 
 #[cfg(test)]

@@ -12,6 +12,7 @@ mod delegations;
 mod fences;
 mod files;
 mod journal;
+mod kills;
 mod lock;
 mod meaning;
 mod models;

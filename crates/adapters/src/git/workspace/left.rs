@@ -1,5 +1,5 @@
-//! Locks that a killed Synod left in what is an agent's alone: its worktree and its branch. Git takes no lock away by
-//! itself, so every later step there would fail, and the agent would be told so for ever.
+//! Locks that a killed Synod left in what is an agent's alone, its worktree and its branch, and what it wrote under them.
+//! Git takes no lock away by itself, so every later step there would fail, and the agent would be told so for ever.
 
 use std::fs;
 use std::path::Path;
@@ -7,8 +7,8 @@ use std::path::Path;
 /// Takes the locks away, unless some git is at work in the folder. What is shared with the owner is not touched.
 pub(super) fn sweep(path: &Path, admin: &Path, common: &Path, head: Option<String>) -> std::io::Result<()> {
     let branch = head.map(|head| common.join(format!("{head}.lock")));
-    let locks: Vec<_> =
-        [admin.join("index.lock"), admin.join("HEAD.lock")].into_iter().chain(branch).collect();
+    let own = ["index.lock", "index.synod.lock", "index.synod", "HEAD.lock"].map(|name| admin.join(name));
+    let locks: Vec<_> = own.into_iter().chain(branch).collect();
     let left: Vec<_> = locks.iter().filter(|lock| fs::symlink_metadata(lock).is_ok()).collect();
     if left.is_empty() || is_git_in(path) {
         return Ok(());
