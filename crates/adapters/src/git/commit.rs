@@ -9,8 +9,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use git2::build::TreeUpdateBuilder;
 use git2::{
-    Commit, ErrorCode, FileMode, Index, IndexEntry, IndexTime, ObjectType, Oid, ReferenceType, Repository,
-    Signature, Tree,
+    Commit, Delta, DiffOptions, ErrorCode, FileMode, Index, IndexEntry, IndexTime, ObjectType, Oid,
+    ReferenceType, Repository, Signature, Tree,
 };
 
 use super::Unkept;
@@ -155,6 +155,7 @@ pub(super) fn add(repo: &Repository, changes: &[Change], words: &Words<'_>) -> R
             .commit(None, &words.author, &words.committer, &words.message, &tree, &parents)
             .map_err(|e| unwritten(&e))?;
         let log = format!("commit: {}", words.message.lines().next().unwrap_or_default());
+        index.note(&head.branch, id)?;
         let moved = match &head.commit {
             Some(parent) => repo.reference_matching(&head.branch, id, true, parent.id(), &log),
             None => repo.reference(&head.branch, id, false, &log),
@@ -212,6 +213,18 @@ fn file_mode(mode: u32) -> FileMode {
 /// How a lock of ours begins; the process, the branch that it moves and since when the process runs follow, so that one that a
 /// crash left behind is known.
 const LOCKED: &str = "synod ";
+/// The note beside the index of which branch moves to which commit, until the index has followed.
+pub(super) const MOVED: &str = "index.synod-moved";
+
+/// Takes away what a killed Synod left in the way of git, and brings the index in line if it had moved the branch
+/// already. What a git holds this moment is mended by the next commit.
+pub(super) fn mend(repo: &Repository, branch: &str) {
+    let index = repo.path().join("index");
+    let is_left = left_behind(&index.with_extension("lock"), &ours()).is_some();
+    if is_left || index.with_file_name(MOVED).exists() {
+        _ = Held::take(repo, branch);
+    }
+}
 
 /// A file, whatever it is called.
 type Inode = (u64, u64);
@@ -265,6 +278,9 @@ impl Held {
         drop(ours);
         let held = Self { index, lock, inode, next };
         held.sweep().and_then(|()| held.copy()).map_err(failed)?;
+        if held.catch_up(repo)? {
+            held.copy().map_err(failed)?;
+        }
         Ok(held)
     }
 
@@ -293,6 +309,53 @@ impl Held {
         }
     }
 
+    /// Notes that the branch moves to this commit, and the index after it.
+    fn note(&self, branch: &str, to: Oid) -> Result<(), Unkept> {
+        let noted = std::fs::write(self.index.with_file_name(MOVED), format!("{branch} {to}\n"));
+        noted.map_err(|error| Unkept::Waits(format!("the repository cannot be written: {error}")))
+    }
+
+    /// Goes on where a killed Synod had moved the branch and not yet the index, which then stages the reverse of the
+    /// commit. Says whether it was so.
+    fn catch_up(&self, repo: &Repository) -> Result<bool, Unkept> {
+        let note = self.index.with_file_name(MOVED);
+        let Ok(said) = std::fs::read_to_string(&note) else { return Ok(false) };
+        let moved = said.trim_end().split_once(' ');
+        let moved = moved.and_then(|(branch, to)| Some((branch, Oid::from_str(to).ok()?)));
+        let at = head(repo).ok();
+        let at = at.as_ref().and_then(|head| Some((head.branch.as_str(), head.commit.as_ref()?)));
+        // Where a person went on meanwhile, the index is theirs.
+        let made = moved.zip(at).filter(|((branch, to), (on, tip))| branch == on && *to == tip.id());
+        if let Some((_, (_, commit))) = made {
+            self.follow(repo, commit)?;
+            self.install()?;
+        }
+        let failed = |error| Unkept::Waits(format!("git's index cannot be written: {error}"));
+        remove(&note).map_err(failed)?;
+        Ok(made.is_some())
+    }
+
+    /// Brings the next index in line with a commit, but for files of which a person has staged something else.
+    fn follow(&self, repo: &Repository, commit: &Commit<'_>) -> Result<(), Unkept> {
+        let base = tree_of(repo, commit.parent(0).ok().as_ref()).map_err(|error| unindexed(&error))?;
+        let mut options = DiffOptions::new();
+        options.include_typechange(true);
+        let tree = commit.tree().map_err(|error| unindexed(&error))?;
+        let diff = repo.diff_tree_to_tree(Some(&base), Some(&tree), Some(&mut options));
+        let diff = diff.map_err(|error| unindexed(&error))?;
+        let mut index = Index::open(&self.next).map_err(|error| unindexed(&error))?;
+        for delta in diff.deltas() {
+            let is_gone = delta.status() == Delta::Deleted;
+            let (old, new) = (delta.old_file(), delta.new_file());
+            let path = if is_gone { old.path() } else { new.path() };
+            if let Some(path) = path.and_then(Path::to_str) {
+                let new = (!is_gone).then(|| (new.id(), u32::from(new.mode())));
+                set(&mut index, &base, path, new, None).map_err(|error| unindexed(&error))?;
+            }
+        }
+        index.write().map_err(|error| unindexed(&error))
+    }
+
     /// Brings the next index in line, but for files of which a person has staged something else.
     pub(super) fn change(
         &self,
@@ -301,24 +364,8 @@ impl Held {
     ) -> Result<(), Unkept> {
         let mut index = Index::open(&self.next).map_err(|error| unindexed(&error))?;
         for (change, new) in changes {
-            let path = Path::new(&change.path);
-            let conflicted = (1..=3).any(|stage| index.get_path(path, stage).is_some());
-            let staged = index.get_path(path, 0).map(|entry| (entry.id, entry.mode));
-            let theirs = staged != entry(base, &change.path) && staged != *new;
-            if conflicted || theirs {
-                continue;
-            }
-            match (new, &change.new) {
-                (Some((id, mode)), Some(content)) => {
-                    let entry = index_entry(&change.path, *id, *mode, content.stat.as_deref());
-                    index.add(&entry).map_err(|error| unindexed(&error))?;
-                }
-                _ => {
-                    if staged.is_some() {
-                        index.remove(path, 0).map_err(|error| unindexed(&error))?;
-                    }
-                }
-            }
+            let stat = change.new.as_ref().and_then(|new| new.stat.as_deref());
+            set(&mut index, base, &change.path, *new, stat).map_err(|error| unindexed(&error))?;
         }
         index.write().map_err(|error| unindexed(&error))
     }
@@ -338,7 +385,9 @@ impl Held {
     /// The next index takes its place.
     fn put(self) -> Result<(), Unkept> {
         // Not by way of the lock: left behind by a crash, it must still say whose it is.
-        self.install()
+        self.install()?;
+        let failed = |error| Unkept::Waits(format!("git's index cannot be written: {error}"));
+        remove(&self.index.with_file_name(MOVED)).map_err(failed)
     }
 }
 
@@ -348,6 +397,28 @@ impl Drop for Held {
         _ = std::fs::remove_file(&self.next);
         _ = std::fs::remove_file(&self.lock);
         ours.remove(&self.inode);
+    }
+}
+
+/// Makes an entry of the index what it shall be, unless a person has staged something else than what `base` has.
+fn set(
+    index: &mut Index,
+    base: &Tree<'_>,
+    path: &str,
+    new: Option<(Oid, u32)>,
+    stat: Option<&Metadata>,
+) -> Result<(), git2::Error> {
+    let place = Path::new(path);
+    let conflicted = (1..=3).any(|stage| index.get_path(place, stage).is_some());
+    let staged = index.get_path(place, 0).map(|entry| (entry.id, entry.mode));
+    let theirs = staged != entry(base, path) && staged != new;
+    if conflicted || theirs {
+        return Ok(());
+    }
+    match new {
+        Some((id, mode)) => index.add(&index_entry(path, id, mode, stat)),
+        None if staged.is_some() => index.remove(place, 0),
+        None => Ok(()),
     }
 }
 

@@ -194,6 +194,7 @@ struct Keeper {
 
 impl Keeper {
     fn run(mut self) {
+        self.mend();
         let mut mine = Pending::default();
         let mut cost = Duration::ZERO;
         loop {
@@ -213,6 +214,14 @@ impl Keeper {
             if stop {
                 return;
             }
+        }
+    }
+
+    /// Whoever was killed here may have left git's index locked or behind, and perhaps nothing is committed for long.
+    fn mend(&self) {
+        let Ok(kept) = HomeRepo::open(&self.home) else { return };
+        if let Ok(head) = commit::head(&kept.repo) {
+            commit::mend(&kept.repo, &head.branch);
         }
     }
 
@@ -322,6 +331,8 @@ fn keep(home: &Path, pending: &Pending) -> Result<BTreeMap<String, Touch>, Unkep
     let mut deferred = BTreeMap::new();
     let mut ready = Vec::new();
     let base = commit::head(&kept.repo)?;
+    // What is committed already may be so since a kill.
+    commit::mend(&kept.repo, &base.branch);
     let unread = |error: git2::Error| Unkept::Waits(format!("HEAD cannot be read: {}", error.message()));
     let base = commit::tree_of(&kept.repo, base.commit.as_ref()).map_err(unread)?;
     for group in groups(pending) {

@@ -41,6 +41,7 @@ pub(crate) fn commit(
     let words = signed(agent, &text, &mark)?;
     let merging = update::merging(workspace, &repo, head.commit.as_ref())?;
     if let Some(id) = before {
+        commit::mend(&repo, &head.branch);
         return Ok(format!("committed {id} on {branch}, before a restart"));
     }
     if let Some(merging) = merging {

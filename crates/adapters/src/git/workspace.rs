@@ -26,19 +26,20 @@ use git2::build::CheckoutBuilder;
 use git2::{Branch, Commit, ErrorCode, Repository, RepositoryOpenFlags};
 use sha2::{Digest, Sha256};
 
-use super::{init, plain, update};
+use super::{commit, init, plain, update};
 use crate::files::disk::{self, Stamp};
 use crate::tools::until::Until;
 
 /// Stands in the folder that git keeps of a worktree until all its files are there.
 pub(super) const UNFINISHED: &str = "synod-unfinished";
 /// Files of a repository that are read, and must be files.
-const READ: [&str; 13] = [
+const READ: [&str; 14] = [
     "HEAD",
     update::MERGE_HEAD,
     update::HALFWAY,
     work::NOTE,
     aside::LIST,
+    commit::MOVED,
     "config",
     "index",
     "packed-refs",

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use domain::tool::Act;
+use git2::{Repository, Status};
 use testkit::tools::order;
 
 use crate::home::Home;
@@ -30,6 +31,10 @@ fn beside_index(git_dir: &Path) -> Vec<String> {
 fn admin(home: &Home) -> PathBuf {
     let link = fs::read_to_string(home.path("workspaces/coder-001/.git")).unwrap();
     PathBuf::from(link.trim_end().strip_prefix("gitdir: ").unwrap())
+}
+
+fn tip(folder: &Path) -> git2::Oid {
+    Repository::open(folder).unwrap().head().unwrap().target().unwrap()
 }
 
 #[tokio::test]
@@ -76,5 +81,90 @@ async fn a_merge_that_was_killed_while_the_next_index_is_written_is_finished() {
     assert!(outcome.ok, "{}", outcome.text);
     assert_eq!(merges(&service).len(), 1);
     assert!(is_clean(&service));
+    assert_eq!(beside_index(&git_dir), Vec::<String>::new());
+}
+
+/// A commit whose branch has moved when a kill came, and whose index is the one before.
+fn take_index_back(folder: &Path, git_dir: &Path, branch: &str, index: &[u8]) {
+    fs::rename(git_dir.join("index"), git_dir.join("index.synod")).unwrap();
+    fs::write(git_dir.join("index"), index).unwrap();
+    fs::write(git_dir.join("index.synod-moved"), format!("{branch} {}\n", tip(folder))).unwrap();
+    lock(git_dir, branch);
+    assert!(!is_clean(folder), "the reverse is staged");
+}
+
+#[tokio::test]
+async fn a_kill_between_the_branch_and_the_index_stages_nothing() {
+    let home = Home::new();
+    let (place, git_dir) = (home.path("workspaces/coder-001"), home.path("workspaces/coder-001/.git"));
+    home.write("workspaces/coder-001/a", "one").write("workspaces/coder-001/gone", "soon");
+    home.done(commit("one")).await;
+    let index = fs::read(git_dir.join("index")).unwrap();
+    home.write("workspaces/coder-001/a", "two").write("workspaces/coder-001/b/new", "new");
+    fs::remove_file(place.join("gone")).unwrap();
+    assert!(home.run(order(7, "coder-001", commit("two"))).await.ok);
+    take_index_back(&place, &git_dir, "refs/heads/main", &index);
+    let again = home.run(order(7, "coder-001", commit("two"))).await;
+    assert!(again.ok && again.text.ends_with("before a restart"), "{}", again.text);
+    assert!(is_clean(&place));
+    assert_eq!(beside_index(&git_dir), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn a_kill_between_the_branch_and_the_index_of_a_worktree_stages_nothing() {
+    let (home, _service) = team();
+    code(&home, GOOD).await;
+    let (place, admin) = (home.path("workspaces/coder-001"), admin(&home));
+    let index = fs::read(admin.join("index")).unwrap();
+    let text = "echo two\n";
+    code(&home, text).await;
+    take_index_back(&place, &admin, "refs/heads/agent/coder-001", &index);
+    code(&home, text).await;
+    assert!(is_clean(&place));
+    assert_eq!(beside_index(&admin), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn what_a_person_staged_after_the_kill_stays_staged() {
+    let home = Home::new();
+    let (place, git_dir) = (home.path("workspaces/coder-001"), home.path("workspaces/coder-001/.git"));
+    home.write("workspaces/coder-001/a", "one").write("workspaces/coder-001/mine", "one");
+    home.done(commit("one")).await;
+    let index = fs::read(git_dir.join("index")).unwrap();
+    home.write("workspaces/coder-001/a", "two");
+    assert!(home.run(order(7, "coder-001", commit("two"))).await.ok);
+    take_index_back(&place, &git_dir, "refs/heads/main", &index);
+    fs::remove_file(git_dir.join("index.lock")).unwrap();
+    home.write("workspaces/coder-001/mine", "two");
+    let repo = Repository::open(&place).unwrap();
+    let mut staged = repo.index().unwrap();
+    staged.add_path(Path::new("mine")).unwrap();
+    staged.write().unwrap();
+    assert!(home.run(order(7, "coder-001", commit("two"))).await.ok);
+    let repo = Repository::open(&place).unwrap();
+    let statuses = repo.statuses(None).unwrap();
+    let found: Vec<(String, Status)> =
+        statuses.iter().map(|entry| (entry.path().unwrap().to_owned(), entry.status())).collect();
+    assert_eq!(found, [("mine".to_owned(), Status::INDEX_MODIFIED)]);
+}
+
+#[tokio::test]
+async fn a_kill_before_the_branch_moved_takes_nothing_that_is_staged_away() {
+    let home = Home::new();
+    let (place, git_dir) = (home.path("workspaces/coder-001"), home.path("workspaces/coder-001/.git"));
+    home.write("workspaces/coder-001/a", "one");
+    home.done(commit("one")).await;
+    let index = fs::read(git_dir.join("index")).unwrap();
+    home.write("workspaces/coder-001/a", "two");
+    assert!(home.run(order(7, "coder-001", commit("two"))).await.ok);
+    // A person staged what was before; then a commit was to be made, and never was.
+    take_index_back(&place, &git_dir, "refs/heads/main", &index);
+    fs::write(git_dir.join("index.synod-moved"), format!("refs/heads/main {}\n", "1".repeat(40))).unwrap();
+    home.write("workspaces/coder-001/b", "new");
+    assert!(home.run(order(8, "coder-001", commit("three"))).await.ok);
+    let repo = Repository::open(&place).unwrap();
+    let status = repo.status_file(Path::new("a")).unwrap();
+    assert_eq!(status, Status::INDEX_MODIFIED | Status::WT_MODIFIED);
+    assert_eq!(repo.status_file(Path::new("b")).unwrap(), Status::CURRENT);
     assert_eq!(beside_index(&git_dir), Vec::<String>::new());
 }
