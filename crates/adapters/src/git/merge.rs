@@ -39,6 +39,8 @@ pub(crate) fn merge(
     let repo = shared(workspace)?;
     let place = &review.place;
     let (branch, target) = (&place.branch, format!("refs/heads/{}", place.target));
+    // Also where nothing is left to do: the owner's git would stand before the lock.
+    commit::mend(&repo, &target);
     for _ in 0..RACES_MAX {
         let ours = repo.find_reference(&target).and_then(|found| found.peel_to_commit());
         let ours = ours.map_err(|_| format!("there is no branch {} to merge into", place.target))?;

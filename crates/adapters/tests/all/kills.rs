@@ -168,3 +168,27 @@ async fn a_kill_before_the_branch_moved_takes_nothing_that_is_staged_away() {
     assert_eq!(repo.status_file(Path::new("b")).unwrap(), Status::CURRENT);
     assert_eq!(beside_index(&git_dir), Vec::<String>::new());
 }
+
+#[tokio::test]
+async fn a_merge_that_was_killed_when_it_was_made_leaves_the_owner_no_lock() {
+    let (home, service) = team();
+    code(&home, GOOD).await;
+    let place = submit(&home).await.unwrap();
+    let made = merge(&home, &place).await;
+    let git_dir = service.join(".git");
+    lock(&git_dir, "refs/heads/main");
+    let again = merge(&home, &place).await;
+    assert_eq!(again.finding, made.finding, "{}", again.text);
+    assert_eq!(beside_index(&git_dir), Vec::<String>::new());
+    // Nor where nothing can be merged any more.
+    code(&home, "echo more\n").await;
+    let next = submit(&home).await.unwrap();
+    code(&home, "echo even more\n").await;
+    lock(&git_dir, "refs/heads/main");
+    assert!(!merge(&home, &next).await.ok);
+    assert_eq!(beside_index(&git_dir), Vec::<String>::new());
+    // What a person's git holds stays.
+    fs::write(git_dir.join("index.lock"), "").unwrap();
+    assert_eq!(merge(&home, &place).await.finding, made.finding);
+    assert_eq!(beside_index(&git_dir), ["index.lock"]);
+}
