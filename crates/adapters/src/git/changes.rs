@@ -14,6 +14,7 @@ use rustix::fs::{self, AtFlags, CWD, Dir, FileType, Mode, OFlags};
 use super::commit::{self, New, is_file};
 use super::log::shown;
 use crate::tools::beneath::is_git_name;
+use crate::tools::files::is_aside;
 use crate::tools::until::Until;
 
 /// So many entries of a workspace are looked at.
@@ -276,7 +277,9 @@ impl Walk<'_> {
 
     fn file(&mut self, fd: &OwnedFd, name: &str, path: String, kind: FileType) -> Result<(), String> {
         let old = self.base.remove(&path);
-        if !self.is_wanted(&path) {
+        // What a killed write left is nobody's work.
+        let is_left = old.is_none() && is_aside(name);
+        if is_left || !self.is_wanted(&path) {
             return Ok(());
         }
         if old.is_none() && self.is_ignored(&path) {

@@ -25,6 +25,10 @@ const ENTRIES_READ_MAX: usize = 20_000;
 /// So much of a file is gone through to reach a line.
 const SCANNED_BYTES_MAX: u64 = 1 << 30;
 
+/// How a file is named that a write prepares beside its place; it ends so too.
+const ASIDE: &str = ".synod-write-";
+const ASIDE_END: &str = ".tmp";
+
 /// What the agent sees, or why it sees nothing.
 pub(super) type Answer = Result<String, String>;
 
@@ -235,6 +239,16 @@ pub(super) fn write_file(root: &Root, ticket: Ticket, path: &str, content: &str,
     Ok(format!("{path} is {done}: {} bytes", content.len()))
 }
 
+/// The name under which a try prepares what it writes.
+pub(super) fn aside(mark: &str) -> String {
+    format!("{ASIDE}{mark}{ASIDE_END}")
+}
+
+/// Whether a file is named like one that a write prepares.
+pub(crate) fn is_aside(name: &str) -> bool {
+    name.starts_with(ASIDE) && name.ends_with(ASIDE_END)
+}
+
 pub(super) fn replace(
     place: &Place,
     ticket: Ticket,
@@ -244,7 +258,12 @@ pub(super) fn replace(
 ) -> std::io::Result<()> {
     let folder = &place.folder.fd;
     // Named after the effect: a try that a crash cut short is cleared away by the next.
-    let aside = format!(".synod-write-{}-{}.tmp", ticket.effect, ticket.attempt);
+    let name = |attempt| aside(&format!("{}-{attempt}", ticket.effect));
+    for before in 1..ticket.attempt {
+        // It may not be there, and what cannot be removed is in nobody's way.
+        let _ = fs::unlinkat(folder, name(before).as_str(), AtFlags::empty());
+    }
+    let aside = name(ticket.attempt);
     let written = write_aside(folder, &aside, mode, content).and_then(|()| {
         pass.through(|| Ok(fs::renameat(folder, aside.as_str(), folder, place.name.as_str())?))
     });

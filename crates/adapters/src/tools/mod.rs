@@ -8,7 +8,7 @@ pub mod contexts;
 mod email;
 mod evidence;
 mod fences;
-mod files;
+pub(crate) mod files;
 mod kept;
 mod meaning;
 mod outbox;

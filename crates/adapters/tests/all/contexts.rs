@@ -3,6 +3,7 @@
 
 use std::os::unix::fs::symlink;
 
+use domain::id::{Seq, Ticket};
 use domain::tool::Act;
 use ports::tools::{Order, Outcome, Tools as _};
 use serde_json::{Value, json};
@@ -356,4 +357,19 @@ async fn writers_at_the_same_time_lose_nothing() {
     }
     let now: Value = serde_json::from_str(&home.read("contexts/customers.json")).unwrap();
     assert!((0..16).all(|n| now[format!("field{n}")] == n), "{now}");
+}
+
+#[tokio::test]
+async fn what_a_killed_put_left_aside_goes() {
+    let home = granted(", access: read_write");
+    // Killed when the new text had its place, and the old one was still beside it.
+    home.write("contexts/.synod-write-5-1.tmp", "{\"zone\": \"old\"}").write("contexts/.own", "a person's");
+    let ticket = Ticket { effect: Seq(5), attempt: 2 };
+    let again = Order { ticket, ..order(5, "coder-001", put("customers", CUSTOMERS)) };
+    let outcome = home.run(again).await;
+    assert!(outcome.ok && outcome.text.contains("is so already"), "{}", outcome.text);
+    let names = std::fs::read_dir(home.path("contexts")).unwrap();
+    let mut names: Vec<String> = names.map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    assert_eq!(names, [".own", "customers.acl.yaml", "customers.json"]);
 }

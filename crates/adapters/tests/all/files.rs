@@ -3,8 +3,9 @@
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 
+use domain::id::{Seq, Ticket};
 use domain::tool::Act;
-use ports::tools::Outcome;
+use ports::tools::{Order, Outcome};
 use testkit::contract;
 use testkit::tools::order;
 
@@ -123,6 +124,21 @@ async fn a_write_keeps_the_mode_and_leaves_nothing_beside_the_file() {
         home.done(write("artifacts/deep/new.md", "x")).await,
         "artifacts/deep/new.md is made: 1 bytes"
     );
+}
+
+#[tokio::test]
+async fn what_earlier_tries_of_a_write_left_aside_goes_and_what_others_write_stays() {
+    let home = Home::new();
+    for name in ["1-1", "1-2", "11-1", "2-1"] {
+        home.write(&format!("artifacts/.synod-write-{name}.tmp"), "half");
+    }
+    let ticket = Ticket { effect: Seq(1), attempt: 3 };
+    let third = Order { ticket, ..order(1, "coder-001", write("artifacts/a.md", "new")) };
+    assert!(home.run(third).await.ok);
+    let names = fs::read_dir(home.path("artifacts")).unwrap();
+    let mut names: Vec<String> = names.map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    assert_eq!(names, [".synod-write-11-1.tmp", ".synod-write-2-1.tmp", "a.md"]);
 }
 
 #[tokio::test]

@@ -192,3 +192,15 @@ async fn a_merge_that_was_killed_when_it_was_made_leaves_the_owner_no_lock() {
     assert_eq!(merge(&home, &place).await.finding, made.finding);
     assert_eq!(beside_index(&git_dir), ["index.lock"]);
 }
+
+#[tokio::test]
+async fn what_a_killed_write_left_aside_is_never_committed() {
+    let home = Home::new();
+    home.write("workspaces/coder-001/a", "one").write("workspaces/coder-001/src/b", "one");
+    home.write("workspaces/coder-001/.synod-write-51-1.tmp", "half");
+    home.write("workspaces/coder-001/src/.synod-write-52-1.tmp", "half");
+    let said = home.done(commit("one")).await;
+    assert!(said.ends_with(" on main:\nadded a\nadded src/b"), "{said}");
+    let nothing = home.run(order(2, "coder-001", commit("two"))).await;
+    assert_eq!((nothing.ok, nothing.text.as_str()), (false, "nothing has changed since the last commit"));
+}

@@ -95,7 +95,11 @@ impl Store {
                 Err(Errno::WOULDBLOCK) => return Err(self.taken()),
                 Err(Errno::INTR) => {}
                 // A network file system may know no locks on folders; there, the comparison on writing must do.
-                Ok(()) | Err(_) => return Ok(Turn { _folder: folder, _one: one }),
+                Err(_) => return Ok(Turn { _folder: folder, _one: one }),
+                Ok(()) => {
+                    sweep(&folder);
+                    return Ok(Turn { _folder: folder, _one: one });
+                }
             }
         }
     }
@@ -223,7 +227,7 @@ impl Store {
         let Some(name) = path.strip_prefix("contexts/").filter(|name| !name.contains('/')) else {
             return Err(Unreadable(format!("{path} is no file of a context")));
         };
-        let aside = format!(".synod-write-{mark}.tmp");
+        let aside = files::aside(mark);
         let mode = stat_in(&folder, name).map_err(|e| failed(e.into()))?;
         let mode = mode.map(|stat| Mode::from_raw_mode(stat.st_mode & 0o777));
         let done = files::write_aside(&folder, &aside, mode, new.as_bytes())
@@ -232,6 +236,16 @@ impl Store {
         let _ = fs::unlinkat(&folder, aside.as_str(), AtFlags::empty());
         fs::fsync(&folder).map_err(|e| failed(e.into()))?;
         done.map_err(failed)
+    }
+}
+
+/// Takes away what killed writers left aside: whoever writes has the turn. What cannot be removed is in nobody's way.
+fn sweep(folder: &OwnedFd) {
+    let Ok(entries) = Dir::read_from(folder) else { return };
+    for entry in entries.flatten().take(NAMES_MAX) {
+        if entry.file_name().to_str().is_ok_and(files::is_aside) {
+            let _ = fs::unlinkat(folder, entry.file_name(), AtFlags::empty());
+        }
     }
 }
 
