@@ -239,10 +239,9 @@ impl Toolbox {
         }
         let (store, now) = (Arc::clone(&self.contexts), self.clock.now());
         let work = move || {
-            let mark = format!("{}-{}", order.ticket.effect, order.ticket.attempt);
             let asker = Asker { agent: &order.agent, role: order.role.as_deref(), line: &order.line };
             let at = contexts::At { asker, now };
-            Ok(match contexts::put(&store, at, &name, &change, order.seen.as_ref(), &mark) {
+            Ok(match contexts::put(&store, at, &name, &change, order.seen.as_ref(), order.ticket) {
                 Ok(put) => put.wrote.into_iter().fold(Outcome::done(put.text), Outcome::writing),
                 Err(refused) => not_granted(refused),
             })

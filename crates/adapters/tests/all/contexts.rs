@@ -373,3 +373,27 @@ async fn what_a_killed_put_left_aside_goes() {
     names.sort();
     assert_eq!(names, [".own", "customers.acl.yaml", "customers.json"]);
 }
+
+#[tokio::test]
+async fn what_a_killed_put_wrote_is_told_by_the_next_try() {
+    let home = granted(", access: read_write");
+    let ticket = Ticket { effect: Seq(5), attempt: 2 };
+    let outcome = home.run(Order { ticket, ..order(5, "coder-001", put("customers", CUSTOMERS)) }).await;
+    assert_eq!(outcome.wrote, ["contexts/customers.json"], "perhaps by the try before");
+    // Who only finds it so wrote nothing.
+    let first = home.run(order(6, "coder-001", put("customers", CUSTOMERS))).await;
+    assert_eq!((first.ok, first.wrote), (true, Vec::new()));
+}
+
+#[tokio::test]
+async fn grants_that_a_killed_put_made_are_told_with_what_it_wrote() {
+    let home = Home::new();
+    assert!(home.run(order(5, "coder-001", put("mine", "{}"))).await.ok);
+    let ticket = Ticket { effect: Seq(5), attempt: 2 };
+    let again = home.run(Order { ticket, ..order(5, "coder-001", put("mine", "{}")) }).await;
+    assert_eq!(again.wrote, ["contexts/mine.acl.yaml", "contexts/mine.json"]);
+    // Killed between the two.
+    std::fs::remove_file(home.path("contexts/mine.json")).unwrap();
+    let again = home.run(Order { ticket, ..order(5, "coder-001", put("mine", "{}")) }).await;
+    assert_eq!(again.wrote, ["contexts/mine.acl.yaml", "contexts/mine.json"]);
+}

@@ -7,7 +7,7 @@ mod store;
 use domain::context::{
     self, Access, Acl, Asker, Denied, Grant, Granted, Grantee, Hidden, acl_path, at, is_name, places,
 };
-use domain::id::Time;
+use domain::id::{Ticket, Time};
 use domain::tool::{Part, Seen};
 use formats::document::{Document, Scalar, Value as Edited};
 use serde_json::Value;
@@ -158,8 +158,10 @@ pub(super) fn put(
     name: &str,
     change: &Change,
     seen: Option<&Seen>,
-    mark: &str,
+    ticket: Ticket,
 ) -> Result<Put, Refused> {
+    let mark = format!("{}-{}", ticket.effect, ticket.attempt);
+    let is_again = ticket.attempt > 1;
     let turn = store.turn().map_err(|error| error.to_string())?;
     for _ in 0..TRIES_MAX {
         let grants = grants(store, name)?;
@@ -176,25 +178,31 @@ pub(super) fn put(
             let size = new.text.len();
             return Err(format!("the context would have {size} bytes, at most {BYTES_MAX} are kept").into());
         }
+        // The try before may have been killed when it had written: nobody was told.
+        let mut wrote: Vec<String> = grants
+            .filter(|grants| is_again && grants.file.text == formats::acl::print(&own(&at)))
+            .map(|grants| grants.file.path)
+            .into_iter()
+            .collect();
         if old.as_ref() == Some(&new) {
-            return Ok(done(name, &new, "is so already", Vec::new()));
+            wrote.extend(is_again.then(|| new.path.clone()));
+            return Ok(done(name, &new, "is so already", wrote));
         }
         is_as_seen(name, old.as_ref(), seen)?;
-        let mut wrote = Vec::new();
         if is_new {
             if store.names().len() >= CONTEXTS_MAX {
                 return Err(format!("there are {CONTEXTS_MAX} contexts already; put into one of them").into());
             }
             // First: content without grants is a person's, and a try that a crash cut short could not go on.
             let path = acl_path(name);
-            match store.write(&turn, &path, None, &formats::acl::print(&own(&at)), mark) {
+            match store.write(&turn, &path, None, &formats::acl::print(&own(&at)), &mark) {
                 Ok(true) => wrote.push(path),
                 Ok(false) => continue,
                 Err(error) => return Err(error.to_string().into()),
             }
         }
         let how = if old.is_some() { "is written" } else { "is made" };
-        match store.write(&turn, &new.path, old.as_ref().map(|old| old.text.as_str()), &new.text, mark) {
+        match store.write(&turn, &new.path, old.as_ref().map(|old| old.text.as_str()), &new.text, &mark) {
             Ok(true) => {
                 wrote.push(new.path.clone());
                 return Ok(done(name, &new, how, wrote));
