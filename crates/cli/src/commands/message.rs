@@ -7,7 +7,7 @@ use std::time::Duration;
 use adapters::journal::Sqlite;
 use adapters::journal::follow::Changes;
 use domain::event::Event;
-use domain::id::{AgentId, Seq, SessionId, Time};
+use domain::id::{AgentId, MessageId, Seq, SessionId, Time};
 use domain::lifecycle::Lifecycle;
 use domain::message::{CHANNEL_SIGN, Channel, Envelope, Kind};
 use domain::session::{Head, Message, Speaker, Status};
@@ -123,68 +123,97 @@ impl Letter {
 /// A conversation, as far as it is followed.
 struct Talk {
     head: Head,
-    /// What a person said last, while it is them whom the agent answers.
-    asked: Option<Asked>,
+    /// Who waits for an answer, and to whom the last one went: the agent may say more when it is woken again.
+    asked: Vec<Asked>,
 }
 
-/// A message of a person.
+/// A message that the agent answers.
 struct Asked {
-    /// Its name.
+    /// Its name in the session.
     id: String,
-    /// Whose it is.
-    by: String,
-    /// Whether the agent said something since. It may say more: what others answer it wakes it again.
+    /// The person whose it is; nobody if an agent asks, who gets its answer as a message of its own.
+    by: Option<String>,
+    /// Whether the agent said something since it read this.
     answered: bool,
 }
 
 impl Talk {
-    /// The next message, if it was sent: to the agent, or by it to a person who said something before.
-    fn next(&mut self, item: &MessageItem) -> Option<Letter> {
+    fn new(head: Head) -> Self {
+        Self { head, asked: Vec::new() }
+    }
+
+    /// The next message, if it was sent: to the agent, or by it to people who said something before.
+    fn next(&mut self, item: &MessageItem) -> Vec<Letter> {
         if let Some(letter) = letter(&self.head, item) {
             // What a task begins with is answered by the task's result.
-            if letter.from.starts_with("person") && letter.channel != Channel::Task.as_str() {
-                let (id, by) = (format!("{}/{}", letter.session, letter.id), letter.from.clone());
-                self.asked = Some(Asked { id, by, answered: false });
-            } else if letter.from.starts_with("agent:") && !letter.envelope.kind.answers() {
-                // Who has an answer makes room for the next who asks.
-                self.asked = self.asked.take().filter(|asked| !asked.answered);
+            let is_person = letter.from.starts_with("person") && letter.channel != Channel::Task.as_str();
+            let is_agent = letter.from.starts_with("agent:") && !letter.envelope.kind.answers();
+            if is_person || is_agent {
+                let by = is_person.then(|| letter.from.clone());
+                self.asked.push(Asked { id: letter.id.clone(), by, answered: false });
             }
-            return Some(letter);
+            return vec![letter];
         }
         let is_last = item.speaker == Speaker::Assistant && item.calls.is_empty();
         if !is_last || item.content.trim().is_empty() {
-            return None;
+            return Vec::new();
         }
         let id = item.id.as_ref().map_or_else(String::new, ToString::to_string);
-        self.response(id, item.at, item.content.clone())
+        // What came while the answer was made stands before it, and has its own answer later.
+        let late =
+            item.read_through.as_ref().map_or(0..0, |through| number(through.as_str()) + 1..number(&id));
+        let is_due = |asked: &Asked| !asked.answered && !late.contains(&number(&asked.id));
+        if self.asked.iter().any(is_due) {
+            // Who has an answer makes room for the next who asks.
+            self.asked.retain(|asked| !asked.answered);
+            self.asked.iter_mut().filter(|asked| is_due(asked)).for_each(|asked| asked.answered = true);
+        }
+        self.responses(&id, item.at, &item.content, |asked| asked.answered)
     }
 
-    /// The conversation is over: what the person is told who may still wait for an answer.
-    fn over(&mut self, at: Option<Time>, failed: bool, reason: &str) -> Option<Letter> {
-        let waits = |asked: &Asked| failed || !asked.answered;
-        let is_told = self.head.task.is_none() && self.asked.as_ref().is_some_and(waits);
+    /// The conversation is over: what the people are told who may still wait for an answer.
+    fn over(&mut self, at: Option<Time>, failed: bool, reason: &str) -> Vec<Letter> {
         let colon = if reason.is_empty() { "" } else { ": " };
-        let told = is_told.then(|| format!("cannot answer{colon}{reason}"));
-        let told = told.and_then(|told| self.response(OVER.to_owned(), at, told));
-        self.asked = None;
+        let told = match self.head.task {
+            Some(_) => Vec::new(),
+            None => self.responses(OVER, at, &format!("cannot answer{colon}{reason}"), |asked| {
+                failed || !asked.answered
+            }),
+        };
+        self.asked.clear();
         told
     }
 
-    fn response(&mut self, id: String, at: Option<Time>, content: String) -> Option<Letter> {
-        let asked = self.asked.as_mut()?;
-        asked.answered = true;
-        let in_reply_to = Some(asked.id.clone());
-        Some(Letter {
-            session: self.head.session.clone(),
-            id,
-            at,
-            from: format!("agent:{}", self.head.agent),
-            to: Some(asked.by.clone()),
-            channel: Channel::Direct.as_str().to_owned(),
-            envelope: Envelope { kind: Kind::Response, in_reply_to, ..Envelope::default() },
-            content,
-        })
+    /// The same words for each request of a person that they answer.
+    fn responses(
+        &self,
+        id: &str,
+        at: Option<Time>,
+        content: &str,
+        answers: impl Fn(&Asked) -> bool,
+    ) -> Vec<Letter> {
+        let asked = self.asked.iter().filter(|asked| answers(asked));
+        let asked = asked.filter_map(|asked| Some((&asked.id, asked.by.clone()?)));
+        let response = |(request, by): (&String, String)| {
+            let in_reply_to = Some(format!("{}/{request}", self.head.session));
+            Letter {
+                session: self.head.session.clone(),
+                id: id.to_owned(),
+                at,
+                from: format!("agent:{}", self.head.agent),
+                to: Some(by),
+                channel: Channel::Direct.as_str().to_owned(),
+                envelope: Envelope { kind: Kind::Response, in_reply_to, ..Envelope::default() },
+                content: content.to_owned(),
+            }
+        };
+        asked.map(response).collect()
     }
+}
+
+/// The number of a message (`m-0042` has 42); 0 if a person gave it another name, or none.
+fn number(id: &str) -> u32 {
+    id.strip_prefix("m-").and_then(|digits| digits.parse().ok()).unwrap_or(0)
 }
 
 /// A message of a session file, if somebody sent it to the agent.
@@ -261,18 +290,21 @@ pub fn list(home: &Path, filter: &MessageFilter, out: &Out) -> anyhow::Result<Ex
             broken.push(path);
             continue;
         };
-        let mut talk = Talk { head: file.head().clone(), asked: None };
-        let mut keep = |number: usize, letter: Option<Letter>| {
-            let Some(letter) = letter.filter(|letter| letter.fits(filter)) else { return };
-            newest.insert((letter.at, path.clone(), number), letter);
-            if newest.len() > filter.limit {
-                newest.pop_first();
+        let mut talk = Talk::new(file.head().clone());
+        let mut place = 0;
+        let mut keep = |letters: Vec<Letter>| {
+            for letter in letters.into_iter().filter(|letter| letter.fits(filter)) {
+                place += 1;
+                newest.insert((letter.at, path.clone(), place), letter);
+                if newest.len() > filter.limit {
+                    newest.pop_first();
+                }
             }
         };
-        let (items, status) = (file.messages(), file.status());
-        items.iter().enumerate().for_each(|(number, item)| keep(number, talk.next(item)));
+        let status = file.status();
+        file.messages().iter().for_each(|item| keep(talk.next(item)));
         if matches!(status, Status::Completed | Status::Error) {
-            keep(items.len(), talk.over(file.updated(), status == Status::Error, file.reason()));
+            keep(talk.over(file.updated(), status == Status::Error, file.reason()));
         }
     }
     if out.json {
@@ -392,16 +424,18 @@ impl Follower<'_> {
     }
 }
 
-/// The conversation, as its file tells it if nothing of it was seen yet.
+/// The conversation, as its file tells it up to a message if nothing of it was seen yet.
 fn talk_of<'a>(
     home: &Path,
     session: &SessionId,
+    until: Option<&MessageId>,
     talks: &'a mut BTreeMap<SessionId, Talk>,
 ) -> Option<&'a mut Talk> {
     if !talks.contains_key(session) {
         let (file, _) = sessions::read(home, &format!("sessions/{session}.session.yaml")).ok()?;
-        let mut talk = Talk { head: file.head().clone(), asked: None };
-        file.messages().iter().for_each(|item| _ = talk.next(item));
+        let mut talk = Talk::new(file.head().clone());
+        let before = file.messages().iter().take_while(|item| until.is_none() || item.id.as_ref() != until);
+        before.for_each(|item| _ = talk.next(item));
         talks.insert(session.clone(), talk);
     }
     talks.get_mut(session)
@@ -411,19 +445,20 @@ fn talk_of<'a>(
 fn sent(home: &Path, entry: &Entry, talks: &mut BTreeMap<SessionId, Talk>) -> anyhow::Result<Vec<Letter>> {
     let told = match engine::decode(entry)? {
         Event::SessionOpened { head } | Event::SessionAdopted { head, .. } => {
-            talks.insert(head.session.clone(), Talk { head: *head, asked: None });
-            [None, None]
+            talks.insert(head.session.clone(), Talk::new(*head));
+            Vec::new()
         }
         Event::MessageAdded { session, message, .. }
         | Event::CallFinished { session, message, .. }
         | Event::Replied { session, message, .. } => {
-            [talk_of(home, &session, talks).and_then(|talk| talk.next(&item(message))), None]
+            let talk = talk_of(home, &session, Some(&message.id), talks);
+            talk.map_or_else(Vec::new, |talk| talk.next(&item(message)))
         }
         Event::Moved { session, to, failed, reason, .. } => {
-            let Some(talk) = talk_of(home, &session, talks) else { return Ok(Vec::new()) };
+            let Some(talk) = talk_of(home, &session, None, talks) else { return Ok(Vec::new()) };
             let at = Some(entry.at);
             let is_over = to == Lifecycle::Complete;
-            let over = if is_over { talk.over(at, failed, &reason) } else { None };
+            let over = if is_over { talk.over(at, failed, &reason) } else { Vec::new() };
             let moved = Letter {
                 id: format!("e-{}", entry.seq.0),
                 at,
@@ -434,11 +469,11 @@ fn sent(home: &Path, entry: &Entry, talks: &mut BTreeMap<SessionId, Talk>) -> an
                 content: format!("{}: {reason}", to.as_str()),
                 session,
             };
-            [Some(moved), over]
+            std::iter::once(moved).chain(over).collect()
         }
-        _ => [None, None],
+        _ => Vec::new(),
     };
-    Ok(told.into_iter().flatten().collect())
+    Ok(told)
 }
 
 /// Only that there is a call counts here.
@@ -457,7 +492,7 @@ fn item(message: Message) -> MessageItem {
         calls: message.calls.into_iter().map(raw).collect(),
         call: message.call,
         summary_through: None,
-        read_through: None,
+        read_through: message.read_through,
         envelope: message.envelope,
         line: 0,
         span: 0..0,

@@ -6,6 +6,7 @@ use serde_json::Value;
 use testkit::model::{Puppet, says, wants};
 use testkit::provider::Provider;
 
+use crate::message::{contents, list};
 use crate::team::{Team, until_so};
 
 const ORDER: &str = "deploy to staging";
@@ -61,6 +62,44 @@ fn what_an_answer_did_not_see_is_answered_from_the_files_alone() {
     );
     team.to_the_end();
     assert_eq!(said(&team), [ORDER, STOP, "I deploy.", "Stopped."]);
+}
+
+/// Words, receiver and request of each answer to a person.
+fn answers(told: &[Value]) -> Vec<[&str; 3]> {
+    let answers = told.iter().filter(|told| told["type"] == "response");
+    answers.map(|told| ["content", "to", "in_reply_to"].map(|key| told[key].as_str().unwrap())).collect()
+}
+
+#[test]
+fn an_answer_goes_to_those_whose_words_it_had_read() {
+    let team = Team::scripted("rules: []\n");
+    let head =
+        "session_id: worker-1-aaaaaa\nagent_id: worker-1\nmodel: m\nstatus: sleeping\nmessages:\n".to_owned();
+    let said = |number: u32, more: &str, content: &str| {
+        format!(
+            "  - {{id: m-000{number}, {more}, content: {content}, timestamp: '2025-10-04T10:00:0{number}.000Z'}}\n"
+        )
+    };
+    let asks = "role: user, from: 'agent:worker-2', type: request, correlation_id: q";
+    let all = [
+        said(1, "role: user, from: 'person:ann'", "a"),
+        said(2, "role: user, from: 'person:bob'", "b"),
+        said(3, "role: user, from: 'person:cat'", "c"),
+        said(4, asks, "d"),
+        said(5, "role: assistant, read_through: m-0001", "I read a"),
+        said(6, "role: assistant, read_through: m-0003", "I read b and c"),
+        said(7, "role: assistant", "I read d"),
+    ];
+    team.write("sessions/worker-1-aaaaaa.session.yaml", head + &all.concat());
+    let told = list(&team, &[]);
+    assert_eq!(
+        answers(&told),
+        [
+            ["I read a", "person:ann", "worker-1-aaaaaa/m-0001"],
+            ["I read b and c", "person:bob", "worker-1-aaaaaa/m-0002"],
+            ["I read b and c", "person:cat", "worker-1-aaaaaa/m-0003"],
+        ]
+    );
 }
 
 /// A model behind a provider that, while it gives its first answer, lets the team be spoken to.
@@ -126,6 +165,24 @@ fn a_provider_is_told_what_came_behind_the_answer_that_did_not_see_it() {
     assert_eq!(last[..2], [expected[0].clone(), "assistant: I deploy.".to_owned()], "{last:?}");
     let behind = last[2..].concat();
     assert!(behind.find(STOP) < behind.find("also to production") && !behind.contains(ORDER), "{last:?}");
+}
+
+#[test]
+fn each_request_is_followed_by_its_own_answer() {
+    let (team, _) = talked_to(says("I deploy."), "openai");
+    let session = session(&team);
+    let id = |number: u32| format!("{session}/m-000{number}");
+    let (first, second, third) = (id(1), id(2), id(3));
+    let told = list(&team, &[]);
+    let expected = [
+        ["I deploy.", "person:tess", &first],
+        ["Stopped.", "person:tess", &second],
+        ["Stopped.", "person:tess", &third],
+    ];
+    assert_eq!(answers(&told), expected);
+    let tail = team.fine(&["message", "tail", "--all", "--limit", "6", "--json"]);
+    let tail: Vec<Value> = tail.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!((answers(&tail), contents(&tail)), (answers(&told), contents(&told)));
 }
 
 #[test]

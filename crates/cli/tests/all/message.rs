@@ -32,14 +32,16 @@ fn team(delay_ms: u32) -> Team {
     team
 }
 
-fn list(team: &Team, args: &[&str]) -> Vec<Value> {
+/// What `message list` has for programs.
+pub fn list(team: &Team, args: &[&str]) -> Vec<Value> {
     let all = [&["message", "list", "--json"], args].concat();
     let value: Value = serde_json::from_str(&team.fine(&all)).unwrap();
     assert_eq!(value["schema_version"], 1);
     value["messages"].as_array().unwrap().clone()
 }
 
-fn contents(messages: &[Value]) -> Vec<&str> {
+/// The words of messages.
+pub fn contents(messages: &[Value]) -> Vec<&str> {
     messages.iter().map(|message| message["content"].as_str().unwrap()).collect()
 }
 
