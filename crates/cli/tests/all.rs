@@ -11,6 +11,8 @@ mod audit;
 mod bad_homes;
 #[path = "all/begin.rs"]
 mod begin;
+#[path = "all/blocked.rs"]
+mod blocked;
 #[path = "all/budget.rs"]
 mod budget;
 #[path = "all/check.rs"]

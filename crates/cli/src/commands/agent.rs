@@ -37,6 +37,7 @@ pub fn list(home: &Path, out: &Out) -> anyhow::Result<Exit> {
                 "description": agent.description,
                 "state": state(activity.state),
                 "task": activity.task,
+                "why": activity.why,
                 "open_tasks": open.into_iter().flatten().collect::<Vec<_>>(),
                 "unread": overview.team.unread.get(&agent.id),
             })
@@ -280,7 +281,8 @@ fn describe(overview: &Overview, agent: &Spec, role: Option<&Role>, settings: &S
     }
     let activity = overview.activity(&agent.id);
     let task = activity.task.map_or_else(String::new, |task| format!(" on {task}"));
-    field("state", format!("{}{task}", state(activity.state)));
+    let why = activity.why.map_or_else(String::new, |why| format!(" ({})", text::line(&why)));
+    field("state", format!("{}{task}{why}", state(activity.state)));
     let open: Vec<&str> = overview.open_tasks(&agent.id).filter_map(Task::id).collect();
     field("open tasks", open.join(", "));
     field("responsibilities", agent.responsibilities.join(", "));
@@ -367,6 +369,7 @@ fn json(overview: &Overview, agent: &Spec, role: Option<&Role>, cases: &[Case]) 
         "permissions": role.map(permissions),
         "state": state(activity.state),
         "task": activity.task,
+        "why": activity.why,
         "open_tasks": open,
         "unread": overview.team.unread.get(&agent.id),
         "tools": tools.collect::<Vec<_>>(),

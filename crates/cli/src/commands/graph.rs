@@ -21,7 +21,7 @@ use crate::view::{text, waits};
 struct Graph {
     boxes: Vec<Drawn>,
     places: BTreeMap<String, usize>,
-    waits: Vec<(usize, usize, &'static str)>,
+    waits: Vec<(usize, usize, Why)>,
 }
 
 struct Drawn {
@@ -35,7 +35,7 @@ struct Drawn {
 
 pub fn run(home: &Path, format: GraphFormat, out: &Out) -> anyhow::Result<Exit> {
     let overview = Overview::read(home);
-    let graph = Graph::of(&overview, &waits::beside(home, &overview.daemon, out));
+    let graph = Graph::of(&overview, waits::beside(&overview, out));
     match (out.json, format) {
         (true, _) | (false, GraphFormat::Json) => {
             let nodes = graph.boxes.iter().map(|b| {
@@ -44,7 +44,7 @@ pub fn run(home: &Path, format: GraphFormat, out: &Out) -> anyhow::Result<Exit> 
             let name = |index: &usize| &graph.boxes[*index].id;
             let waits = graph.waits.iter();
             let waits =
-                waits.map(|(from, to, why)| json!({ "from": name(from), "to": name(to), "why": why }));
+                waits.map(|(from, to, why)| json!({ "from": name(from), "to": name(to), "why": word(*why) }));
             out.value(json!({ "nodes": nodes.collect::<Vec<_>>(), "waits": waits.collect::<Vec<_>>() }));
         }
         (false, GraphFormat::Text) => tell(&overview, &graph, out),
@@ -102,14 +102,14 @@ impl Graph {
             let (Node::Task(from), Node::Task(to)) = (&wait.from, &wait.to) else { continue };
             let to = graph.place(to.as_str(), "task", "", "missing");
             if let Some(from) = graph.places.get(from.as_str()) {
-                graph.waits.push((*from, to, word(wait.why)));
+                graph.waits.push((*from, to, wait.why));
             }
         }
         for waiting in &overview.approvals.waiting {
             let request = &waiting.request;
             let to = graph.place(request.id.as_str(), "approval", "waits for a person", "asking");
             if let Some(from) = request.task.as_ref().and_then(|task| graph.places.get(task.as_str())) {
-                graph.waits.push((*from, to, "approval"));
+                graph.waits.push((*from, to, Why::Approval));
             }
         }
         graph.add_live(live);
@@ -123,10 +123,10 @@ impl Graph {
             let (Some(from), Some(to)) = (self.node(live, &wait.from), self.node(live, &wait.to)) else {
                 continue;
             };
-            let why = word(wait.why);
+            let why = wait.why;
             // What was handed on is a part too; the wait is told once, by its better word.
-            let known = self.waits.iter().position(|(a, b, word)| {
-                (*a, *b) == (from, to) && (*word == why || (why == "delegation" && *word == "part"))
+            let known = self.waits.iter().position(|(a, b, known)| {
+                (*a, *b) == (from, to) && (*known == why || (why, *known) == (Why::Delegation, Why::Part))
             });
             match known {
                 Some(place) => self.waits[place].2 = why,
@@ -179,28 +179,15 @@ impl Graph {
     /// In words what a box waits for, beside what the files tell.
     fn told(&self, id: &str) -> Vec<String> {
         let Some(own) = self.places.get(id) else { return Vec::new() };
-        let holder = |lock: usize| {
-            let held = self.waits.iter().find(|(from, _, why)| *from == lock && *why == "held");
-            held.map_or_else(String::new, |(_, to, _)| format!(", which {} has", self.boxes[*to].id))
+        // Who has a lock, or which approval asks for more room.
+        let behind = |node: usize, why: Why| {
+            let found = self.waits.iter().find(|(from, _, next)| (*from, *next) == (node, why));
+            found.map(|(_, to, _)| self.boxes[*to].id.as_str())
         };
-        let asked = |window: usize| {
-            let asked = self.waits.iter().find(|(from, _, why)| *from == window && *why == "approval");
-            asked
-                .map_or_else(String::new, |(_, to, _)| format!(", for which {} asks you", self.boxes[*to].id))
-        };
-        let of = self.waits.iter().filter(|(from, ..)| from == own);
-        of.filter_map(|(_, to, why)| {
-            let name = &self.boxes[*to].id;
-            match *why {
-                "lock" => Some(format!("waits for {name}{}", holder(*to))),
-                "delegation" => Some(format!("waits for {name}, which it handed on")),
-                "answer" => Some(format!("waits for an answer of {name}")),
-                "window" => Some(format!("waits for {name} to have room{}", asked(*to))),
-                "retry" => Some(format!("asks its model again at {name}")),
-                _ => None,
-            }
-        })
-        .collect()
+        // That it is ready and waits for a slot, the files tell.
+        let of = self.waits.iter().filter(|(from, _, why)| from == own && *why != Why::Slot);
+        of.filter_map(|(_, to, why)| waits::told(*why, &self.boxes[*to].id, |next| behind(*to, next)))
+            .collect()
     }
 
     fn dot(&self) -> String {
@@ -212,7 +199,7 @@ impl Graph {
         }
         for (from, to, why) in &self.waits {
             let (from, to) = (quote(&self.boxes[*from].id), quote(&self.boxes[*to].id));
-            dot.push_str(&format!("  {from} -> {to} [label={}];\n", quote(why)));
+            dot.push_str(&format!("  {from} -> {to} [label={}];\n", quote(word(*why))));
         }
         dot + "}\n"
     }

@@ -141,20 +141,24 @@ fn agents(overview: &Overview, out: &Out) {
     let is_spawned = overview.team.agents.iter().any(|agent| agent.spawned_by.is_some());
     let rows = overview.team.agents.iter().map(|agent| {
         let activity = overview.activity(&agent.id);
-        let mut doing = activity.task.unwrap_or_default();
-        if !activity.doing.is_empty() {
-            doing = format!("{doing} ({})", activity.doing.join(", ")).trim_start().to_owned();
-        }
+        let doing = Some(activity.doing.join(", ")).filter(|doing| !doing.is_empty());
+        let (task, why) = (activity.task, doing.or(activity.why));
         let mut row = vec![format!("  {}", agent.id), text::line(&agent.role)];
         row.extend(is_spawned.then(|| super::agent::spawned_by(agent)));
-        row.extend([text::line(&agent.model.primary), state(activity.state).to_owned(), doing]);
-        row
+        row.extend([text::line(&agent.model.primary), state(activity.state).to_owned()]);
+        // Without a task, what it does or waits for stands alone.
+        let (last, why) = match task {
+            Some(task) => (task, why),
+            None => (why.map_or_else(String::new, |why| format!("({why})")), None),
+        };
+        row.push(last);
+        (row, why)
     });
     let mut heads = vec!["  AGENT", "ROLE", "MODEL", "STATE", "TASK"];
     if is_spawned {
         heads.insert(2, "SPAWNED BY");
     }
-    for line in text::table(&heads, rows.collect()) {
+    for line in text::table_with_reasons(&heads, rows.collect()) {
         out.line(line);
     }
 }
@@ -223,6 +227,7 @@ fn json(home: &Path, overview: &Overview, problems: Option<(usize, usize)>) -> V
             "state": state(activity.state),
             "task": activity.task,
             "doing": activity.doing,
+            "why": activity.why,
             "unread": overview.team.unread.get(&agent.id),
         })
     });

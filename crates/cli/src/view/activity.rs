@@ -8,15 +8,18 @@ use domain::lifecycle::Lifecycle;
 use domain::session::Status;
 use domain::state::State;
 use domain::task::Mark;
-use web::api::{Live, Request, Response};
+use web::api::{Live, Request, Response, Waits};
 use web::client::{self, ClientError};
 
-use super::Waiting;
 use super::sessions::Session;
 use super::spent::Spending;
 use super::tasks::{Around, Task, Tasks};
 use super::team::Team;
+use super::{Waiting, waits};
 use crate::wire;
+
+/// What is told of work that stood in the middle when whoever did it ended.
+pub const INTERRUPTED: &str = "was interrupted, goes on with the next start";
 
 /// Everything that commands about several things look at, read once.
 pub struct Overview {
@@ -34,6 +37,7 @@ pub struct Overview {
     spending: OnceCell<Spending>,
     known: OnceCell<State>,
     waiting: OnceCell<Vec<web::api::Waiting>>,
+    waits: OnceCell<Waits>,
 }
 
 /// The process that works in the home.
@@ -54,6 +58,8 @@ pub struct Activity {
     pub task: Option<String>,
     /// `model`, or the tools that run, if the daemon says so.
     pub doing: Vec<String>,
+    /// What keeps it from going on.
+    pub why: Option<String>,
 }
 
 impl Overview {
@@ -69,6 +75,7 @@ impl Overview {
             spending: OnceCell::new(),
             known: OnceCell::new(),
             waiting: OnceCell::new(),
+            waits: OnceCell::new(),
         }
     }
 
@@ -87,16 +94,39 @@ impl Overview {
         self.known.get_or_init(|| super::spent::known(&self.home))
     }
 
+    /// Who waits for what, as the daemon says, or the journal if it does not.
+    pub fn waits(&self) -> &Waits {
+        self.waits.get_or_init(|| {
+            let live = match &self.daemon {
+                Daemon::Live(_) => client::ask(&wire::socket(&self.home), &Request::Waits).ok(),
+                Daemon::Absent | Daemon::Mute(_) => None,
+            };
+            match live {
+                Some(Response::Waits(waits)) => *waits,
+                _ => web::server::waits(self.known()),
+            }
+        })
+    }
+
     /// Why tasks do not go on, as far as no file tells: the daemon says it, or the journal if there is none.
     fn waiting(&self) -> &[web::api::Waiting] {
-        match &self.daemon {
-            Daemon::Live(live) => &live.waiting,
-            Daemon::Mute(_) => &[],
-            Daemon::Absent => self.waiting.get_or_init(|| {
-                let is_open = self.tasks.list.iter().any(|task| !task.mark.is_ended());
-                if is_open { web::server::waiting(self.known()) } else { Vec::new() }
-            }),
-        }
+        self.waiting.get_or_init(|| {
+            let is_any = |is: fn(Mark) -> bool| self.tasks.list.iter().any(|task| is(task.mark));
+            let mut told = match &self.daemon {
+                Daemon::Live(live) => live.waiting.clone(),
+                Daemon::Mute(_) => return Vec::new(),
+                Daemon::Absent if is_any(|mark| !mark.is_ended()) => web::server::waiting(self.known()),
+                Daemon::Absent => Vec::new(),
+            };
+            if is_any(|mark| mark == Mark::Running) {
+                let waits = self.waits();
+                told.extend(waits.sessions.iter().filter_map(|(session, talk)| {
+                    let why = waits::of_session(waits, session)?;
+                    Some(web::api::Waiting { task: talk.task.clone()?, why })
+                }));
+            }
+            told
+        })
     }
 
     /// What tasks are judged by.
@@ -111,35 +141,53 @@ impl Overview {
             && let Some(working) = live.working.iter().find(|w| w.agent == agent.as_str())
         {
             let (task, doing) = (working.task.clone(), working.doing.clone());
-            return Activity { state: Lifecycle::Working, task, doing };
+            return Activity { state: Lifecycle::Working, task, doing, why: None };
         }
-        let mut best = Activity { state: Lifecycle::Idle, task: None, doing: Vec::new() };
+        let mut best = Activity { state: Lifecycle::Idle, task: None, doing: Vec::new(), why: None };
         for session in self.sessions().iter().filter(|s| s.head.agent == *agent) {
-            let state = self.state(session);
+            let (state, why) = self.state(session);
             if liveliness(state) > liveliness(best.state) {
-                best = Activity {
-                    state,
-                    task: session.head.task.as_ref().map(ToString::to_string),
-                    doing: Vec::new(),
-                };
+                let task = session.head.task.as_ref().map(ToString::to_string);
+                best = Activity { state, task, doing: Vec::new(), why };
             }
         }
         best
     }
 
-    fn state(&self, session: &Session) -> Lifecycle {
-        let asks = |w: &Waiting| w.request.session == session.head.session;
+    /// How an agent stands in a session, and what keeps it from going on.
+    fn state(&self, session: &Session) -> (Lifecycle, Option<String>) {
         let task = session.head.task.as_ref().and_then(|id| self.tasks.find(id.as_str()));
-        let task = task.map(|index| &self.tasks.list[index]);
-        match session.status {
-            Status::Completed | Status::Error => Lifecycle::Complete,
-            Status::Sleeping if task.is_some_and(|t| t.mark.is_ended()) => Lifecycle::Complete,
-            Status::Sleeping => Lifecycle::Waiting,
-            Status::Active if self.approvals.waiting.iter().any(asks) => Lifecycle::Blocked,
-            Status::Active if task.is_some_and(|t| t.mark == Mark::Asking) => Lifecycle::Blocked,
-            Status::Active if task.is_some_and(|t| self.around().told(t).is_some()) => Lifecycle::Blocked,
-            Status::Active => Lifecycle::Working,
+        let mark = task.map(|index| self.tasks.list[index].mark);
+        let is_over = match session.status {
+            Status::Completed | Status::Error => true,
+            Status::Sleeping => mark.is_some_and(Mark::is_ended),
+            Status::Active => false,
+        };
+        if is_over {
+            return (Lifecycle::Complete, None);
         }
+        let asks = |w: &&Waiting| w.request.session == session.head.session;
+        if let Some(asked) = self.approvals.waiting.iter().find(asks) {
+            return (Lifecycle::Blocked, Some(format!("waits for you: {}", asked.request.id)));
+        }
+        let id = session.head.session.as_str();
+        let told = waits::of_session(self.waits(), id);
+        let why = told.or_else(|| task.and_then(|index| self.tasks.why(index, &self.around())));
+        match (session.status, &self.daemon) {
+            (Status::Sleeping, _) => (Lifecycle::Waiting, why),
+            (_, Daemon::Absent) => (Lifecycle::Blocked, Some(why.unwrap_or_else(|| INTERRUPTED.to_owned()))),
+            _ if why.is_some() || mark == Some(Mark::Asking) => (Lifecycle::Blocked, why),
+            // What it works on is told; this one has not begun, or is over and its file does not say so yet.
+            (_, Daemon::Live(_)) => (self.known_as(id), None),
+            (_, Daemon::Mute(_)) => (Lifecycle::Working, None),
+        }
+    }
+
+    /// The state of a session as the daemon knows it.
+    fn known_as(&self, session: &str) -> Lifecycle {
+        let Some(talk) = self.waits().sessions.get(session) else { return Lifecycle::Complete };
+        let state = Lifecycle::ALL.into_iter().find(|state| state.as_str() == talk.state);
+        state.unwrap_or_default()
     }
 
     /// Tasks of an agent that have not ended.

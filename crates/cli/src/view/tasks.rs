@@ -16,6 +16,7 @@ use formats::did_you_mean;
 use formats::task::TaskFile;
 use serde_json::{Value, json};
 
+use super::activity::INTERRUPTED;
 use super::team::Team;
 use super::{QUEUE_PATH, Waiting, files};
 
@@ -353,10 +354,12 @@ impl Tasks {
                 }
                 let open = self.children(index).filter(|child| !child.mark.is_ended());
                 let open: Vec<&str> = open.filter_map(Task::id).collect();
-                match open.is_empty() {
-                    true => around.told(task),
-                    false => Some(format!("waits for {}", open.join(", "))),
+                if !open.is_empty() {
+                    return Some(format!("waits for {}", open.join(", ")));
                 }
+                let is_theirs = task.spec.assignee.as_ref().is_some_and(|who| who.as_str() == PERSON);
+                let off = (!around.is_running && !is_theirs).then(|| INTERRUPTED.to_owned());
+                around.told(task).or(off)
             }
         }
     }

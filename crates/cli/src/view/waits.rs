@@ -2,9 +2,10 @@
 
 use std::path::Path;
 
+use domain::waits::{Node, Wait, Why};
 use web::api::{Request, Response, Waits};
 
-use super::activity::Daemon;
+use super::activity::{Daemon, Overview};
 use super::{spent, text};
 use crate::out::Out;
 use crate::wire;
@@ -17,21 +18,66 @@ pub fn read(home: &Path, out: &Out) -> Waits {
         Err(error) if wire::is_running(home) => error.to_string(),
         Err(_) => return web::server::waits(&spent::known(home)),
     };
-    of_journal(home, &why, out)
+    tell_mute(&why, out);
+    web::server::waits(&spent::known(home))
 }
 
 /// The same for who has asked the daemon already: one that did not answer is not waited for again.
-pub fn beside(home: &Path, daemon: &Daemon, out: &Out) -> Waits {
-    match daemon {
-        Daemon::Mute(why) => of_journal(home, why, out),
-        Daemon::Absent | Daemon::Live(_) => read(home, out),
+pub fn beside<'a>(overview: &'a Overview, out: &Out) -> &'a Waits {
+    if let Daemon::Mute(why) = &overview.daemon {
+        tell_mute(why, out);
+    }
+    overview.waits()
+}
+
+/// In words what a conversation waits for, but for what files tell.
+pub fn of_session(waits: &Waits, session: &str) -> Option<String> {
+    let is_own = |wait: &&Wait| matches!(&wait.from, Node::Session(id) if id.as_str() == session);
+    waits.waits.iter().filter(is_own).find_map(|wait| {
+        let behind = |why: Why| {
+            let next = waits.waits.iter().find(|next| next.from == wait.to && next.why == why);
+            next.map(|next| name(waits, &next.to))
+        };
+        told(wait.why, &name(waits, &wait.to), behind)
+    })
+}
+
+/// A conversation about a task is named by the task.
+fn name(waits: &Waits, node: &Node) -> String {
+    match node {
+        Node::Session(id) => {
+            let task = waits.sessions.get(id.as_str()).and_then(|talk| talk.task.clone());
+            task.unwrap_or_else(|| id.to_string())
+        }
+        Node::Moment(at) => formats::time::print(*at),
+        Node::Task(_) | Node::Approval(_) | Node::Slot(_) | Node::Lock(_) | Node::Window(_) => {
+            node.to_string()
+        }
     }
 }
 
-fn of_journal(home: &Path, why: &str, out: &Out) -> Waits {
+/// In words a wait for what has this name; `behind` names what that waits for in turn. Nothing for what files tell.
+pub fn told<T: AsRef<str>>(why: Why, name: &str, behind: impl Fn(Why) -> Option<T>) -> Option<String> {
+    let next = |why: Why, words: [&str; 2]| {
+        behind(why).map_or_else(String::new, |next| format!("{}{}{}", words[0], next.as_ref(), words[1]))
+    };
+    match why {
+        Why::Lock => Some(format!("waits for {name}{}", next(Why::Held, [", which ", " has"]))),
+        Why::Delegation => Some(format!("waits for {name}, which it handed on")),
+        Why::Answer => Some(format!("waits for an answer of {name}")),
+        Why::Window => {
+            let asked = next(Why::Approval, [", for which ", " asks you"]);
+            Some(format!("waits for {name} to have room{asked}"))
+        }
+        Why::Retry => Some(format!("asks its model again at {name}")),
+        Why::Slot => Some("waits for a free slot".to_owned()),
+        Why::Dependency | Why::Part | Why::Approval | Why::Held => None,
+    }
+}
+
+fn tell_mute(why: &str, out: &Out) {
     out.say(format!(
         "the daemon does not say who waits ({}); this is as the journal has it",
         text::line(why)
     ));
-    web::server::waits(&spent::known(home))
 }

@@ -31,8 +31,8 @@ Waits for you: 1 approval and 2 tasks (`synod inbox` shows all of it)
   [ ]  task-007  slack-001      Tell the channel (ready)
 
   AGENT          ROLE         MODEL  STATE    TASK
-  executor-001   executor     small  blocked  task-002
-  planner-001    planner      small  waiting  task-001
+  executor-001   executor     small  blocked  task-002 (waits for you: approval…
+  planner-001    planner      small  waiting  task-001 (waits for task-002, tas…
   retriever-001  retriever    small  idle
   slack-001      coordinator  small  idle
 

@@ -46,7 +46,7 @@ pub(super) fn svg(graph: &Graph) -> String {
          <rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n"
     );
     for (index, (from, to, why)) in graph.waits.iter().enumerate() {
-        svg.push_str(&line(&layout, index, (*from, *to), why));
+        svg.push_str(&line(&layout, index, (*from, *to), super::word(*why)));
     }
     for (b, (x, y)) in graph.boxes.iter().zip(&layout.boxes) {
         let fill = match b.mark.as_str() {
