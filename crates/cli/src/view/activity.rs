@@ -173,13 +173,19 @@ impl Overview {
         let id = session.head.session.as_str();
         let told = waits::of_session(self.waits(), id);
         let why = told.or_else(|| task.and_then(|index| self.tasks.why(index, &self.around())));
-        match (session.status, &self.daemon) {
-            (Status::Sleeping, _) => (Lifecycle::Waiting, why),
+        // The file says how it stands a moment later than the daemon.
+        let state = match (session.status, &self.daemon) {
+            (Status::Sleeping, _) => Lifecycle::Waiting,
+            (_, Daemon::Live(_)) => self.known_as(id),
+            (_, Daemon::Absent | Daemon::Mute(_)) => Lifecycle::Working,
+        };
+        match (state, &self.daemon) {
+            // With no task and nothing to wait for, it has said what it had to say.
+            (Lifecycle::Waiting, _) if task.is_none() && why.is_none() => (Lifecycle::Idle, None),
+            (Lifecycle::Waiting | Lifecycle::Complete, _) => (state, why),
             (_, Daemon::Absent) => (Lifecycle::Blocked, Some(why.unwrap_or_else(|| INTERRUPTED.to_owned()))),
             _ if why.is_some() || mark == Some(Mark::Asking) => (Lifecycle::Blocked, why),
-            // What it works on is told; this one has not begun, or is over and its file does not say so yet.
-            (_, Daemon::Live(_)) => (self.known_as(id), None),
-            (_, Daemon::Mute(_)) => (Lifecycle::Working, None),
+            (Lifecycle::Idle | Lifecycle::Working | Lifecycle::Blocked, _) => (state, None),
         }
     }
 

@@ -83,3 +83,14 @@ fn who_waits_for_a_lock_for_work_or_for_an_answer_is_blocked_and_why() {
     let graph = team.fine(&["graph"]);
     assert!(graph.contains(off) && !graph.contains("is being worked on"), "{graph}");
 }
+
+#[test]
+fn who_has_said_what_it_had_to_say_is_idle() {
+    let team = team();
+    team.edit("agents/worker-1.agent.yaml", "[ops]", "[other]");
+    team.write("models/s.yaml", "rules:\n  - text: \"Heard: {last}\"\n");
+    team.fine(&["message", "send", "#ops", "hi"]);
+    team.to_the_end();
+    assert_eq!(team.talk("worker-2").len(), 2);
+    assert_eq!(states(&team), WORKERS.map(|_| is("idle", "")));
+}
