@@ -75,3 +75,10 @@ pub fn report(error: &anyhow::Error, out: &Out) -> Exit {
     out.error(&message, help.as_deref());
     failure.map_or(Exit::Failed, |f| f.exit)
 }
+
+/// How a command ends whose words may have gone nowhere: then it did not work, and a person is told why.
+pub fn unless_lost(exit: Exit, out: &Out) -> Exit {
+    let Some(error) = out.lost() else { return exit };
+    out.complain(&format!("stdout cannot be written: {error}"), None);
+    if exit == Exit::Ok { Exit::Failed } else { exit }
+}

@@ -17,8 +17,6 @@ fn main() -> std::process::ExitCode {
     }
     let args = args::Args::parse();
     let out = out::Out::new(args.json);
-    match commands::run(args, &out) {
-        Ok(exit) => exit.into(),
-        Err(error) => failure::report(&error, &out).into(),
-    }
+    let exit = commands::run(args, &out).unwrap_or_else(|error| failure::report(&error, &out));
+    failure::unless_lost(exit, &out).into()
 }

@@ -1,7 +1,7 @@
 //! Data to stdout, talk to stderr; colour only on a terminal and never with NO_COLOR.
 
-use std::io::{ErrorKind, IsTerminal, Write};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::io::{Error, ErrorKind, IsTerminal, Write};
+use std::sync::OnceLock;
 
 use adapters::redact::redact;
 use serde_json::{Value, json};
@@ -14,19 +14,15 @@ pub struct Out {
     /// Whether a program listens.
     pub json: bool,
     color: bool,
-    /// Whether nobody reads stdout any more.
-    closed: AtomicBool,
+    /// Why nothing can be printed any more.
+    lost: OnceLock<Error>,
 }
 
 impl Out {
     /// For this process.
     pub fn new(json: bool) -> Self {
         let plain = std::env::var_os("NO_COLOR").is_some_and(|v| !v.is_empty());
-        Self {
-            json,
-            color: !json && !plain && std::io::stdout().is_terminal(),
-            closed: AtomicBool::new(false),
-        }
+        Self { json, color: !json && !plain && std::io::stdout().is_terminal(), lost: OnceLock::new() }
     }
 
     /// Whether to use colour on stdout.
@@ -36,16 +32,19 @@ impl Out {
 
     /// One line of data.
     pub fn line(&self, text: impl AsRef<str>) {
-        // A closed pipe (`| head`) is no error of ours, and the end of what would go on for ever.
-        let written = writeln!(std::io::stdout().lock(), "{}", text.as_ref());
-        if written.is_err_and(|error| error.kind() == ErrorKind::BrokenPipe) {
-            self.closed.store(true, Ordering::Relaxed);
+        if let Err(error) = writeln!(std::io::stdout().lock(), "{}", text.as_ref()) {
+            _ = self.lost.set(error);
         }
     }
 
-    /// Whether nobody reads what is printed any more.
+    /// Whether what is printed goes nowhere any more: the end of what would go on for ever.
     pub fn is_closed(&self) -> bool {
-        self.closed.load(Ordering::Relaxed)
+        self.lost.get().is_some()
+    }
+
+    /// Why something that was to be printed is lost. A closed pipe (`| head`) is no error of ours.
+    pub fn lost(&self) -> Option<&Error> {
+        self.lost.get().filter(|error| error.kind() != ErrorKind::BrokenPipe)
     }
 
     /// A value for a program; an object gets `schema_version`.
@@ -68,6 +67,11 @@ impl Out {
             self.value(json!({ "error": { "message": message, "help": help } }));
             return;
         }
+        self.complain(&message, help);
+    }
+
+    /// The same for a person, whoever listens.
+    pub fn complain(&self, message: &str, help: Option<&str>) {
         let stderr = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
         let (red, cyan, reset) = if stderr { ("\x1b[1;31m", "\x1b[36m", "\x1b[0m") } else { ("", "", "") };
         self.say(format!("{red}error:{reset} {message}"));

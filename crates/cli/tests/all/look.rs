@@ -96,6 +96,19 @@ fn a_daemon_is_asked_what_it_does() {
 }
 
 #[test]
+fn what_cannot_be_printed_is_an_error_that_is_told_once() {
+    let home = Home::fine();
+    for args in [&["status", "--json"][..], &["status"], &["agent", "show", "nobody", "--json"]] {
+        let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
+        let mut status = crate::team::synod();
+        let ran = status.args(args).current_dir(home.path()).stdout(full).output().unwrap();
+        let told = String::from_utf8(ran.stderr).unwrap();
+        assert_eq!(ran.status.code(), Some(1), "{args:?}: {told}");
+        assert_eq!(told.matches("stdout cannot be written").count(), 1, "{args:?}: {told}");
+    }
+}
+
+#[test]
 fn status_of_a_large_home_shows_what_runs_first_and_checks_nothing() {
     let waiting: String =
         (0..9000).map(|n| format!("- [ ] @slack-001 \"Task {n}\"\n  id: t-{n}\n")).collect();
