@@ -1,11 +1,13 @@
 //! Text of files and models on a terminal: made visible, cut to the width, put into columns.
 
+use std::io::IsTerminal;
+
 use domain::gate::hidden_character;
 use domain::id::Time;
 
 use crate::out;
 
-/// The width that lists fit into unless `COLUMNS` says otherwise.
+/// The width that lists fit into on a terminal that does not tell its own.
 const WIDTH: usize = 80;
 /// So much of the last column is shown however wide the others are.
 const LAST_WIDTH_MIN: usize = 20;
@@ -39,14 +41,24 @@ pub fn cut(text: &str, width: usize) -> String {
     format!("{}…", kept.trim_end())
 }
 
-/// The line, cut to the width of the terminal.
+/// The line, cut to the width of the terminal if there is one.
 pub fn fit(text: &str) -> String {
     cut(text, width())
 }
 
+/// What `COLUMNS` says, else how wide the terminal is. A file or a program gets all of it.
 fn width() -> usize {
     let columns = std::env::var("COLUMNS").ok().and_then(|c| c.parse::<usize>().ok());
-    columns.filter(|c| *c >= LAST_WIDTH_MIN).unwrap_or(WIDTH)
+    let is_wide = |columns: &usize| *columns >= LAST_WIDTH_MIN;
+    if let Some(columns) = columns.filter(is_wide) {
+        return columns;
+    }
+    let stdout = std::io::stdout();
+    if !stdout.is_terminal() {
+        return usize::MAX;
+    }
+    let size = rustix::termios::tcgetwinsize(&stdout).ok();
+    size.map(|size| usize::from(size.ws_col)).filter(is_wide).unwrap_or(WIDTH)
 }
 
 /// A table that fits the terminal: the last column is cut.

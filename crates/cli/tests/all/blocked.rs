@@ -72,8 +72,8 @@ fn who_waits_for_a_lock_for_work_or_for_an_answer_is_blocked_and_why() {
     });
     assert_eq!(states(&team), all);
     let shown = team.fine(&["status"]);
-    assert!(shown.contains("blocked  task-002 (waits for lock deploy, which "), "{shown}");
-    assert!(shown.contains("Deploy too (waits for lock deploy, which task-001 "), "{shown}");
+    assert!(shown.contains(&format!("blocked  task-002 ({lock})\n")), "{shown}");
+    assert!(shown.contains(&format!("Deploy too ({lock})\n")), "{shown}");
     let listed = team.fine(&["agent", "list"]);
     assert_eq!((listed.matches("working").count(), listed.matches("blocked").count()), (1, 3), "{listed}");
     up.kill();

@@ -22,17 +22,17 @@ Waits for you: 1 approval and 2 tasks (`synod inbox` shows all of it)
 
 8 tasks: 5 open, 1 running, 1 asking, 1 done
        TASK      AGENT          TITLE
-  [/]  task-001  planner-001    Is there enough… (waits for task-002, task-003)
+  [/]  task-001  planner-001    Is there enough space for the backup? (waits for task-002, task-003)
   [?]  task-002  executor-001   Look at the disk (waits for you: approval-0001)
-  [ ]  task-003  retriever-001  Read the notes about the b… (waits for task-002)
+  [ ]  task-003  retriever-001  Read the notes about the backup (waits for task-002)
   [ ]  task-004  -              Nobody has this one (nobody is assigned)
-  [ ]  task-005  ghost-001      This one has s… (agent ghost-001 does not exist)
+  [ ]  task-005  ghost-001      This one has somebody who is not there (agent ghost-001 does not exist)
   [ ]  task-006  human          Buy a disk (is for a person to do)
   [ ]  task-007  slack-001      Tell the channel (ready)
 
   AGENT          ROLE         MODEL  STATE    TASK
-  executor-001   executor     small  blocked  task-002 (waits for you: approval…
-  planner-001    planner      small  waiting  task-001 (waits for task-002, tas…
+  executor-001   executor     small  blocked  task-002 (waits for you: approval-0001)
+  planner-001    planner      small  waiting  task-001 (waits for task-002, task-003)
   retriever-001  retriever    small  idle
   slack-001      coordinator  small  idle
 
@@ -209,9 +209,9 @@ fn tasks_are_listed_as_a_tree() {
         [
             "     TASK        AGENT          TITLE",
             "tasks/disk.task.md",
-            "[/]  task-001    planner-001    Is there enough… (waits for task-002, task-003)",
+            "[/]  task-001    planner-001    Is there enough space for the backup? (waits for task-002, task-003)",
             "[?]    task-002  executor-001   Look at the disk (waits for you: approval-0001)",
-            "[ ]    task-003  retriever-001  Read the notes about the b… (waits for task-002)",
+            "[ ]    task-003  retriever-001  Read the notes about the backup (waits for task-002)",
             "[ ]  task-004    -              Nobody has this one (nobody is assigned)",
         ]
     );
@@ -513,19 +513,39 @@ fn an_error_for_programs_is_an_object() {
     );
 }
 
+/// What a command shows on a terminal that is so wide.
+fn on_a_terminal(home: &Home, wide: u16, command: &str) -> String {
+    let line = format!("stty cols {wide}; {command}").replace("synod", env!("CARGO_BIN_EXE_synod"));
+    let mut script = std::process::Command::new("script");
+    script.args(["-qec", &line, "/dev/null"]).current_dir(home.path()).env_remove("COLUMNS");
+    script.env("NO_COLOR", "1").stdin(std::process::Stdio::null());
+    let shown = script.output().expect("the program `script` (Debian: bsdutils) makes a terminal").stdout;
+    String::from_utf8(shown).unwrap()
+}
+
 #[test]
-fn lists_fit_eighty_columns_or_those_there_are() {
+fn lists_fit_the_terminal_and_are_whole_without_one() {
+    const WHOLE: &str = "This one has somebody who is not there (agent ghost-001 does not exist)";
+    const CUT: &str = "This one has s… (agent ghost-001 does not exist)";
     let home = Home::fine();
     for args in [&["status"][..], &["task", "list"], &["agent", "list"], &["session", "list"]] {
-        let wide: Vec<String> =
-            home.run(args).stdout.lines().filter(|l| l.chars().count() > 80).map(str::to_owned).collect();
-        assert_eq!(wide, Vec::<String>::new(), "{args:?}");
+        let eighty = synod().current_dir(home.path()).env("COLUMNS", "80").args(args).output().unwrap();
+        let shown = String::from_utf8(eighty.stdout).unwrap();
+        let wide: Vec<&str> = shown.lines().filter(|line| line.chars().count() > 80).collect();
+        assert_eq!(wide, Vec::<&str>::new(), "{args:?}");
+        let whole = home.run(args).stdout;
+        assert!(!whole.contains('…'), "{whole}");
     }
-    let wide =
-        synod().current_dir(home.path()).env("COLUMNS", "200").args(["task", "list"]).output().unwrap();
-    assert!(
-        String::from_utf8(wide.stdout).unwrap().contains("who is not there (agent ghost-001 does not exist)")
-    );
+    for (wide, command, expected) in [
+        (160, "synod status", WHOLE),
+        (80, "synod status", CUT),
+        (160, "COLUMNS=80 synod status", CUT),
+        (80, "synod status | cat", WHOLE),
+        (0, "synod status", CUT),
+    ] {
+        let shown = on_a_terminal(&home, wide, command);
+        assert!(shown.contains(expected), "{wide} {command}: {shown}");
+    }
 }
 
 #[test]
