@@ -7,7 +7,7 @@ use adapters::git::workspace::look::{self, Trouble};
 use adapters::sandbox::places::place;
 use adapters::tools::contexts::Store;
 use domain::context::{acl_path, places};
-use formats::check::SourceFile;
+use formats::check::{FileKind, SourceFile};
 use formats::{Diagnostic, Severity, render};
 use serde_json::{Value, json};
 
@@ -24,11 +24,12 @@ pub struct Found {
     pub diagnostics: Vec<Diagnostic>,
     /// Every file that was looked at, and its text.
     pub texts: BTreeMap<String, String>,
+    /// Whether these are all files of the home.
+    pub whole: bool,
 }
 
 pub fn run(home: &Path, out: &Out) -> anyhow::Result<Exit> {
-    let Found { diagnostics, texts } =
-        look(home, u64::MAX).unwrap_or(Found { diagnostics: vec![], texts: BTreeMap::new() });
+    let Found { diagnostics, texts, .. } = look(home, u64::MAX);
     let is_error = |d: &&Diagnostic| d.severity == Severity::Error;
     let errors = diagnostics.iter().filter(is_error).count();
     if out.json {
@@ -51,12 +52,25 @@ pub fn run(home: &Path, out: &Out) -> anyhow::Result<Exit> {
     Ok(if errors > 0 { Exit::Failed } else { Exit::Ok })
 }
 
-/// Checks the home, unless its files together have more than `bytes_max` bytes.
-pub fn look(home: &Path, bytes_max: u64) -> Option<Found> {
-    let paths = files::all(home);
+/// Checks the home. If its files together have more than `bytes_max` bytes, only what all work depends on: settings,
+/// agents and policy.
+pub fn look(home: &Path, bytes_max: u64) -> Found {
+    let mut paths = files::all(home);
     let size = |path: &String| home.join(path).metadata().map_or(0, |m| m.len());
-    if bytes_max < u64::MAX && paths.iter().map(size).sum::<u64>() > bytes_max {
-        return None;
+    let whole = bytes_max == u64::MAX || paths.iter().map(size).sum::<u64>() <= bytes_max;
+    if !whole {
+        paths.retain(|path| match formats::check::kind(path) {
+            Some(FileKind::Settings | FileKind::RunMode | FileKind::Policy | FileKind::Agent) => true,
+            Some(
+                FileKind::Session
+                | FileKind::Task
+                | FileKind::Approval
+                | FileKind::Inbox
+                | FileKind::Acl
+                | FileKind::Script,
+            )
+            | None => false,
+        });
     }
     let mut diagnostics = Vec::new();
     let mut texts = BTreeMap::new();
@@ -73,13 +87,14 @@ pub fn look(home: &Path, bytes_max: u64) -> Option<Found> {
     // Of a file that is no text, one finding is enough.
     let found = formats::check::check(&sources).into_iter().filter(|d| !unreadable.contains(&d.path));
     diagnostics.extend(found);
-    diagnostics.extend(wrong_contexts(home).into_iter().filter(|d| !unreadable.contains(&d.path)));
+    let contexts = if whole { wrong_contexts(home) } else { Vec::new() };
+    diagnostics.extend(contexts.into_iter().filter(|d| !unreadable.contains(&d.path)));
     diagnostics.extend(wrong_places(home, &texts));
     diagnostics.extend(sources.iter().filter_map(|file| wrong_repo(home, file)));
     diagnostics.sort_by(|a, b| {
         (&a.path, a.line, a.column, &a.message).cmp(&(&b.path, b.line, b.column, &b.message))
     });
-    Some(Found { diagnostics, texts })
+    Found { diagnostics, texts, whole }
 }
 
 /// What others may refer to must stay known, or at least possible: one bad file does not make all wrong.

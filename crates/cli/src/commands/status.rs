@@ -4,7 +4,8 @@ use std::path::Path;
 
 use domain::lifecycle::Lifecycle;
 use domain::task::Mark;
-use formats::Severity;
+use formats::check::FileKind;
+use formats::{Diagnostic, Severity};
 use serde_json::{Value, json};
 
 use super::{check, inbox};
@@ -15,10 +16,13 @@ use crate::view::spent;
 use crate::view::tasks::Task;
 use crate::view::text::{self, count};
 
-/// Homes with more bytes of text than this are not checked here: the command answers at once or not at all.
+/// Of homes with more bytes of text than this only settings, agents and policy are checked here: the command answers at
+/// once.
 const CHECK_BYTES_MAX: u64 = 256 << 10;
 /// So many tasks are shown to people.
 const TASKS_MAX: usize = 20;
+/// And so many mistakes in settings and policy.
+const PLACES_MAX: usize = 5;
 
 pub fn run(home: &Path, out: &Out) -> anyhow::Result<Exit> {
     let overview = Overview::read(home);
@@ -28,7 +32,7 @@ pub fn run(home: &Path, out: &Out) -> anyhow::Result<Exit> {
     }
     overview.team.tell_unread(out);
     if out.json {
-        out.value(json(home, &overview, problems));
+        out.value(json(home, &overview, &problems));
         return Ok(Exit::Ok);
     }
     daemon(&overview, out);
@@ -36,15 +40,34 @@ pub fn run(home: &Path, out: &Out) -> anyhow::Result<Exit> {
     tasks(&overview, out);
     agents(&overview, out);
     tell_spent(&overview, out);
-    tell_problems(problems, out);
+    problems.tell(out);
     Ok(Exit::Ok)
 }
 
-/// Errors and warnings of `synod check`; nothing if finding them would take long.
-fn problems(home: &Path) -> Option<(usize, usize)> {
-    let found = check::look(home, CHECK_BYTES_MAX)?;
-    let errors = found.diagnostics.iter().filter(|d| d.severity == Severity::Error).count();
-    Some((errors, found.diagnostics.len() - errors))
+/// What `synod check` would say, as far as it is quickly found.
+struct Problems {
+    errors: usize,
+    warnings: usize,
+    /// What is wrong with settings and policy, with the place: all work depends on them.
+    settings: Vec<String>,
+    /// Whether all files were checked.
+    whole: bool,
+}
+
+fn problems(home: &Path) -> Problems {
+    let found = check::look(home, CHECK_BYTES_MAX);
+    let errors: Vec<&Diagnostic> =
+        found.diagnostics.iter().filter(|d| d.severity == Severity::Error).collect();
+    let is_settings = |d: &&&Diagnostic| {
+        matches!(formats::check::kind(&d.path), Some(FileKind::Settings | FileKind::Policy))
+    };
+    let place = |d: &&Diagnostic| text::line(&format!("{}:{}:{}: {}", d.path, d.line, d.column, d.message));
+    Problems {
+        errors: errors.len(),
+        warnings: found.diagnostics.len() - errors.len(),
+        settings: errors.iter().filter(is_settings).map(place).collect(),
+        whole: found.whole,
+    }
 }
 
 fn daemon(overview: &Overview, out: &Out) {
@@ -179,17 +202,27 @@ pub fn state(state: Lifecycle) -> &'static str {
     }
 }
 
-fn tell_problems(problems: Option<(usize, usize)>, out: &Out) {
-    let text = match problems {
-        Some((0, 0)) => return,
-        Some((0, warnings)) => {
-            format!("{} in the files; `synod check` shows where", count(warnings, "warning"))
+impl Problems {
+    fn tell(&self, out: &Out) {
+        let what = match (self.errors, self.warnings) {
+            (0, 0) => None,
+            (0, warnings) => Some(count(warnings, "warning")),
+            (errors, _) => Some(count(errors, "error")),
+        };
+        if what.is_some() || !self.whole {
+            out.line("");
         }
-        Some((errors, _)) => format!("{} in the files; `synod check` shows where", count(errors, "error")),
-        None => "The home is large, so its files were not checked; `synod check` does it.".to_owned(),
-    };
-    out.line("");
-    out.line(text);
+        if let Some(what) = what {
+            let place = if self.whole { "the files" } else { "settings, agents and policy" };
+            out.line(format!("{what} in {place}; `synod check` shows where"));
+        }
+        for place in self.settings.iter().take(PLACES_MAX) {
+            out.line(text::fit(&format!("  {place}")));
+        }
+        if !self.whole {
+            out.line("The home is large, so its other files were not checked; `synod check` does it.");
+        }
+    }
 }
 
 fn counts(overview: &Overview) -> Vec<(Mark, usize)> {
@@ -197,7 +230,8 @@ fn counts(overview: &Overview) -> Vec<(Mark, usize)> {
     Mark::ALL.into_iter().map(|mark| (mark, of(mark))).collect()
 }
 
-fn json(home: &Path, overview: &Overview, problems: Option<(usize, usize)>) -> Value {
+fn json(home: &Path, overview: &Overview, problems: &Problems) -> Value {
+    let Problems { errors, warnings, settings, whole } = problems;
     let daemon = match &overview.daemon {
         Daemon::Absent => json!({ "running": false }),
         Daemon::Mute(why) => json!({ "running": true, "pid": null, "error": why }),
@@ -240,7 +274,7 @@ fn json(home: &Path, overview: &Overview, problems: Option<(usize, usize)>) -> V
         "delegations": super::delegation::metrics(home),
         "concurrency": concurrency(overview),
         "spent": spent::json(&overview.spending().total()),
-        "problems": problems.map(|(errors, warnings)| json!({ "errors": errors, "warnings": warnings })),
+        "problems": { "errors": errors, "warnings": warnings, "settings": settings, "whole": whole },
     })
 }
 

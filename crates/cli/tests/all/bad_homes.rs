@@ -4,6 +4,8 @@
 use std::io::Read;
 use std::process::Stdio;
 
+use serde_json::json;
+
 use crate::home::{Home, run};
 
 /// Every command that only looks.
@@ -153,4 +155,25 @@ fn a_socket_that_nobody_serves_is_no_daemon() {
     std::fs::create_dir_all(home.path().join(".synod")).unwrap();
     drop(std::os::unix::net::UnixListener::bind(home.path().join(".synod/socket")).unwrap());
     assert_eq!(home.json(&["status"])["daemon"]["running"], false);
+}
+
+#[test]
+fn status_tells_where_the_settings_are_broken_however_large_the_home_is() {
+    let many: String = (0..9000).map(|n| format!("- [ ] @ghost \"Task {n}\"\n  id: t-{n}\n")).collect();
+    for (tasks, is_whole) in [("", true), (many.as_str(), false)] {
+        let home = Home::empty().write("synod.yaml", "routnig: {}\n").write("tasks/a.task.md", tasks);
+        home.put("policy/commands.yaml", "commands: [\n");
+        home.put("agents/w-1.agent.yaml", "id: w-1\ntype: executor\nmodel: none\n");
+        let shown = home.run(&["status"]).stdout;
+        assert!(shown.contains("\n  synod.yaml:1:1: unknown key `routnig`\n"), "{shown}");
+        assert!(shown.contains("\n  policy/commands.yaml:"), "{shown}");
+        assert_eq!(shown.contains("other files were not checked"), !is_whole, "{shown}");
+        let problems = &home.json(&["status"])["problems"];
+        assert_eq!((&problems["errors"], &problems["whole"]), (&json!(2), &json!(is_whole)), "{problems}");
+        let places = problems["settings"].as_array().unwrap();
+        assert!(
+            places.iter().any(|place| place.as_str().unwrap().starts_with("synod.yaml:1:1: ")),
+            "{problems}"
+        );
+    }
 }

@@ -61,7 +61,7 @@ fn status_for_programs_has_the_same() {
     assert_eq!(value["agents"][0]["state"], "blocked");
     assert_eq!(value["agents"][0]["task"], "task-002");
     assert_eq!(value["agents"][1]["state"], "waiting");
-    assert_eq!(value["problems"], json!({ "errors": 1, "warnings": 0 }));
+    assert_eq!(value["problems"], json!({ "errors": 1, "warnings": 0, "settings": [], "whole": true }));
 }
 
 #[test]
@@ -109,16 +109,17 @@ fn what_cannot_be_printed_is_an_error_that_is_told_once() {
 }
 
 #[test]
-fn status_of_a_large_home_shows_what_runs_first_and_checks_nothing() {
+fn status_of_a_large_home_shows_what_runs_first_and_does_not_check_tasks() {
     let waiting: String =
         (0..9000).map(|n| format!("- [ ] @slack-001 \"Task {n}\"\n  id: t-{n}\n")).collect();
     let home = Home::fine().write("tasks/a.task.md", waiting);
-    assert_eq!(home.json(&["status"])["problems"], json!(null));
+    let problems = json!({ "errors": 0, "warnings": 0, "settings": [], "whole": false });
+    assert_eq!(home.json(&["status"])["problems"], problems);
     let shown = home.run(&["status"]).stdout;
     let at = |words: &str| shown.find(words).unwrap_or_else(|| panic!("{words}: {shown}"));
     assert!(at("task-001  planner-001") < at("t-0 "), "{shown}");
     at("  … and 8987 more; `synod task list --open` shows them\n");
-    at("The home is large, so its files were not checked");
+    at("The home is large, so its other files were not checked");
 }
 
 #[test]
