@@ -187,8 +187,13 @@ fn check_id(root: &Node, notes: &mut Notes<'_>) {
 fn check_name(path: &str, root: &Node, notes: &mut Notes<'_>) {
     let Some((name, node)) = named(path).zip(root.get("id")) else { return };
     if let Some(id) = node.text().filter(|id| *id != name) {
-        let help = Some(format!("rename the file, or write `id: {name}`"));
-        notes.error_with(node.span.clone(), format!("the file is named `{name}`, its agent `{id}`"), help);
+        let help = match AgentId::parse(name) {
+            Ok(_) => format!("rename the file, or write `id: {name}`"),
+            // No agent can be called so.
+            Err(_) => "rename the file".to_owned(),
+        };
+        let message = format!("the file is named `{name}`, its agent `{id}`");
+        notes.error_with(node.span.clone(), message, Some(help));
     }
 }
 

@@ -13,7 +13,7 @@ use domain::tool::{self, Act};
 use serde_json::{Value, json};
 
 use super::status::state;
-use crate::failure::{Exit, fail};
+use crate::failure::Exit;
 use crate::out::Out;
 use crate::view::activity::Overview;
 use crate::view::tasks::Task;
@@ -81,16 +81,8 @@ pub fn spawned_by(agent: &Spec) -> String {
 
 pub fn show(home: &Path, id: &str, why: bool, out: &Out) -> anyhow::Result<Exit> {
     let overview = Overview::read(home);
-    let found = overview.team.agents.iter().find(|agent| agent.id.as_str() == id);
-    let ids = overview.team.agents.iter().map(|agent| agent.id.as_str());
-    let unread = overview.team.unread.get(&AgentId::new(id));
-    let agent = found.ok_or_else(|| match unread {
-        Some(why) => {
-            fail(Exit::Failed, format!("the file of {id} does not read: {why}"), "see `synod check`")
-        }
-        None => view::unknown("agent", id, ids),
-    })?;
-    if let Some(why) = unread {
+    let agent = overview.team.employed(home, id)?;
+    if let Some(why) = overview.team.unread.get(&agent.id) {
         out.say(format!("its file does not read: {why}; this is what it said last (see `synod check`)"));
     }
     let ((settings, unread), policy) = (view::team::settings(home), view::team::policy(home));

@@ -201,10 +201,7 @@ pub fn set(home: &Path, wanted: &Wanted<'_>, out: &Out) -> anyhow::Result<Exit> 
         return Err(fail(Exit::Usage, "an agent has no budget for a run", help));
     }
     if let Some(agent) = wanted.agent {
-        let agents = view::agents(home);
-        if !agents.iter().any(|spec| spec.id.as_str() == agent) {
-            return Err(view::unknown("agent", agent, agents.iter().map(|spec| spec.id.as_str())));
-        }
+        view::team::read(home).employed(home, agent)?;
     }
     let kept = |error: std::io::Error| {
         let help = "nothing was changed; make the file readable and writable, and room for it";

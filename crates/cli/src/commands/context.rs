@@ -310,10 +310,7 @@ fn known(store: &Store, name: &str) -> anyhow::Result<()> {
 }
 
 fn agent_of(home: &Path, id: &str) -> anyhow::Result<Spec> {
-    let agents = home_view::agents(home);
-    let ids: Vec<&str> = agents.iter().map(|agent| agent.id.as_str()).collect();
-    let found = agents.iter().find(|agent| agent.id.as_str() == id).cloned();
-    found.ok_or_else(|| home_view::unknown("agent", id, ids))
+    home_view::team::read(home).employed(home, id).cloned()
 }
 
 /// To whom, if there is such a one.

@@ -21,6 +21,7 @@ use crate::failure::{Exit, fail};
 use crate::home::person;
 use crate::out::Out;
 use crate::view::sessions::session_of;
+use crate::view::team;
 use crate::wire::{self, Does, Worker};
 
 pub fn approve(home: &Path, approval: Option<&str>, out: &Out) -> anyhow::Result<Exit> {
@@ -142,6 +143,9 @@ pub fn say(home: &Path, to: &str, text: &str, priority: &str, out: &Out) -> anyh
         (None, to.to_owned())
     };
     let is_to_agent = session.is_none();
+    if is_to_agent {
+        team::read(home).check(home, &agent)?;
+    }
     let request = Request::Say {
         session: session.clone(),
         agent: agent.clone(),
@@ -249,6 +253,9 @@ pub fn add_task(home: &Path, add: TaskCommand, out: &Out) -> anyhow::Result<Exit
         || file.starts_with('.')
     {
         return Err(usage(format!("{file} is not the name of a task file"), "give a name like ops.task.md"));
+    }
+    if let Some(to) = &to {
+        team::read(home).check(home, to)?;
     }
     let mut spec = Spec::new(TaskId::new(""), format!("tasks/{file}"), title.trim());
     spec.text = text;

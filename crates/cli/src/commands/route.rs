@@ -3,6 +3,7 @@
 
 use std::path::Path;
 
+use domain::agent::PERSON;
 use domain::id::{AgentId, TaskId};
 use domain::route::{Tried, explain};
 use domain::state::State;
@@ -11,8 +12,8 @@ use serde_json::{Value, json};
 
 use crate::failure::{Exit, fail};
 use crate::out::{Out, table};
-use crate::view;
-use crate::view::text;
+use crate::view::team::Team;
+use crate::view::{self, text};
 
 /// A request that is not given.
 pub struct Asked<'a> {
@@ -26,15 +27,12 @@ pub struct Asked<'a> {
 
 /// Says who would get it.
 pub fn run(home: &Path, asked: &Asked<'_>, with_rules: bool, out: &Out) -> anyhow::Result<Exit> {
-    let state = team(home, out);
+    let (team, state) = team(home, out);
     let mut spec = task::Spec::new(TaskId::new("task"), "", asked.request);
     spec.tags = asked.tags.to_vec();
     spec.assignee = asked.to.map(AgentId::new);
-    if let Some(agent) = &spec.assignee
-        && agent.as_str() != "human"
-        && state.employed(agent).is_none()
-    {
-        return Err(view::unknown("agent", agent.as_str(), state.agents.keys().map(AgentId::as_str)));
+    if let Some(agent) = asked.to.filter(|agent| *agent != PERSON) {
+        team.employed(home, agent)?;
     }
     let (chosen, tried) = explain(&state, &spec, None);
     if out.json {
@@ -64,12 +62,13 @@ pub fn run(home: &Path, asked: &Asked<'_>, with_rules: bool, out: &Out) -> anyho
 }
 
 /// The team in force. A file that does not read is told of: the answer is about what it said last.
-fn team(home: &Path, out: &Out) -> State {
+fn team(home: &Path, out: &Out) -> (Team, State) {
     let (settings, unread) = view::team::settings(home);
     view::team::tell_settings(unread.as_deref(), out);
     let team = view::team::read(home);
     team.tell_unread(out);
-    team.rules(settings)
+    let state = team.rules(settings);
+    (team, state)
 }
 
 fn row(tried: &Tried) -> Vec<String> {

@@ -29,6 +29,9 @@ pub fn run(home: &Path, request: &str, to: Option<&str>, timeout: u64, out: &Out
     if request.trim().is_empty() {
         return Err(fail(Exit::Usage, "the request is empty", "say what you want, in quotes"));
     }
+    if let Some(to) = to {
+        view::team::read(home).check(home, to)?;
+    }
     let title = request.lines().next().unwrap_or_default().trim();
     let mut spec =
         Spec::new(TaskId::new(""), "tasks/requests.task.md", title.chars().take(100).collect::<String>());

@@ -14,6 +14,7 @@ use formats::diagnostic::Severity;
 use formats::{Diagnostic, Read, agent as agent_file};
 
 use super::{files, spent, text};
+use crate::failure::{Exit, fail};
 use crate::out::Out;
 
 const SETTINGS: &str = "synod.yaml";
@@ -43,6 +44,34 @@ impl Team {
         }
     }
 
+    /// The agent, if it works; else why it does not.
+    pub fn employed(&self, home: &Path, id: &str) -> anyhow::Result<&agent::Spec> {
+        self.check(home, id)?;
+        let ids = self.agents.iter().map(|spec| spec.id.as_str());
+        self.find(&AgentId::new(id)).ok_or_else(|| super::unknown("agent", id, ids))
+    }
+
+    /// Refuses a name with better words than that nobody has it: it is empty, its file does not read, its agent is over.
+    pub fn check(&self, home: &Path, name: &str) -> anyhow::Result<()> {
+        let help = "`synod agent list` shows who there is";
+        if name.trim().is_empty() {
+            return Err(fail(Exit::Usage, "the name of the agent is empty", help));
+        }
+        let (id, shown) = (AgentId::new(name), text::line(name));
+        // `human` and `broadcast` are no agents, whatever a file is called.
+        if self.find(&id).is_some() || agent::check_name(name).is_err() {
+            return Ok(());
+        }
+        if let Some(why) = self.unread.get(&id) {
+            let message = format!("the file of {shown} does not read: {why}");
+            return Err(fail(Exit::Failed, message, "see `synod check`"));
+        }
+        match spent::known(home).agents.get(&id).and_then(|agent| agent.terminated.as_ref()) {
+            Some(by) => Err(fail(Exit::Failed, format!("{shown} was terminated by {by}"), help)),
+            None => Ok(()),
+        }
+    }
+
     /// As much of the state as the rules look at that say who gets a piece of work.
     pub fn rules(&self, settings: Settings) -> State {
         let mut state = State::new();
@@ -61,6 +90,7 @@ impl Team {
                 Some(_) => "what it said last holds",
                 None => "until it does, there is no such agent",
             };
+            let id = text::line(id.as_str());
             out.say(format!("the file of {id} does not read: {why}; {meanwhile} (`synod check` shows more)"));
         }
     }
@@ -72,7 +102,8 @@ pub fn read(home: &Path) -> Team {
     let known = OnceCell::new();
     let mut seen = BTreeSet::new();
     for path in files::agents(home) {
-        let named = agent_file::named(&path).and_then(|name| AgentId::parse(name).ok());
+        // A name that no agent can have is one to complain of.
+        let named = agent_file::named(&path).map(AgentId::new);
         // Of two files that may define an agent, the first does.
         if named.as_ref().is_some_and(|id| !seen.insert(id.clone())) {
             continue;

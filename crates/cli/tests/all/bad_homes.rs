@@ -177,3 +177,47 @@ fn status_tells_where_the_settings_are_broken_however_large_the_home_is() {
         );
     }
 }
+
+#[test]
+fn an_agent_file_with_a_bad_name_is_told_of() {
+    let home = Home::fine();
+    for name in ["my agent", "wörker"] {
+        let text = format!("id: {name}\ntype: executor\nmodel: small\n");
+        home.put(&format!("agents/{name}.agent.yaml"), text);
+    }
+    for name in ["my agent", "wörker"] {
+        let told = format!("the file of {name} does not read: agents/{name}.agent.yaml:1:5: ");
+        for args in [&["agent", "list"][..], &["status"]] {
+            let ran = home.run(args);
+            assert_eq!(ran.code, 0);
+            assert!(ran.stderr.contains(&told), "{}", ran.stderr);
+        }
+        for args in [
+            &["run", "--to", name, "hi"][..],
+            &["agent", "show", name],
+            &["message", "send", name, "hi"],
+            &["task", "add", "--to", name, "hi"],
+            &["route", "--to", name, "hi"],
+        ] {
+            let ran = home.run(args);
+            assert_eq!(ran.code, 1, "{args:?}");
+            assert!(ran.stderr.contains(&format!("error: {told}")), "{args:?}: {}", ran.stderr);
+        }
+    }
+}
+
+#[test]
+fn a_name_that_is_empty_is_no_name() {
+    let home = Home::fine();
+    for args in [
+        &["message", "send", "", "hi"][..],
+        &["run", "--to", " ", "hi"],
+        &["agent", "show", ""],
+        &["task", "add", "--to", "", "hi"],
+        &["route", "--to", "", "hi"],
+    ] {
+        let ran = home.run(args);
+        assert_eq!(ran.code, 2, "{args:?}: {}", ran.stderr);
+        assert!(ran.stderr.contains("error: the name of the agent is empty\n"), "{args:?}: {}", ran.stderr);
+    }
+}

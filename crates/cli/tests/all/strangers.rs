@@ -122,13 +122,37 @@ fn an_agent_whose_file_never_read_is_not_one_that_does_not_exist() {
     assert_eq!(ran.code, 3, "{} {}", ran.stdout, ran.stderr);
     assert!(ran.stderr.contains("the file of agent `worker-2` does not read"), "{}", ran.stderr);
     assert!(team.fine(&["status"]).contains("(the file of agent worker-2 does not read)"));
-    let ran = team.synod(&["agent", "show", "worker-2"]);
-    assert_eq!(ran.code, 1);
-    assert!(
-        ran.stderr.contains("the file of worker-2 does not read: agents/worker-2.agent.yaml:"),
-        "{}",
-        ran.stderr
-    );
+    for args in [
+        &["agent", "show", "worker-2"][..],
+        &["message", "send", "worker-2", "hi"],
+        &["run", "--to", "worker-2", "hi"],
+        &["task", "add", "--to", "worker-2", "hi"],
+    ] {
+        let ran = team.synod(args);
+        assert_eq!(ran.code, 1);
+        let told = "error: the file of worker-2 does not read: agents/worker-2.agent.yaml:";
+        assert!(ran.stderr.contains(told), "{}", ran.stderr);
+    }
+}
+
+#[test]
+fn an_agent_that_was_terminated_is_named_as_such() {
+    let team = Team::scripted(RULES);
+    let made = team.fine(&["agent", "spawn", "executor"]);
+    let agent = made.split(' ').next().unwrap();
+    team.fine(&["agent", "terminate", agent]);
+    for args in [
+        &["run", "--to", agent, "hi"][..],
+        &["agent", "show", agent],
+        &["message", "send", agent, "hi"],
+        &["task", "add", "--to", agent, "hi"],
+        &["route", "--to", agent, "hi"],
+    ] {
+        let ran = team.synod(args);
+        let told = format!("error: {agent} was terminated by person:tess\n");
+        assert_eq!(ran.code, 1, "{args:?}");
+        assert!(ran.stderr.contains(&told), "{args:?}: {}", ran.stderr);
+    }
 }
 
 #[test]
