@@ -5,7 +5,7 @@ use std::path::Path;
 
 use adapters::git::workspace::look::{self, Trouble};
 use adapters::sandbox::places::place;
-use adapters::tools::contexts::Store;
+use adapters::tools::contexts::{Store, Text};
 use domain::context::{acl_path, places};
 use formats::check::{FileKind, SourceFile};
 use formats::{Diagnostic, Severity, render};
@@ -88,9 +88,15 @@ pub fn look(home: &Path, bytes_max: u64) -> Found {
     let found = formats::check::check(&sources).into_iter().filter(|d| !unreadable.contains(&d.path));
     diagnostics.extend(found);
     let contexts = if whole { wrong_contexts(home) } else { Vec::new() };
+    let torn = if whole { torn_contexts(home) } else { Vec::new() };
     diagnostics.extend(contexts.into_iter().filter(|d| !unreadable.contains(&d.path)));
     diagnostics.extend(wrong_places(home, &texts));
     diagnostics.extend(sources.iter().filter_map(|file| wrong_repo(home, file)));
+    drop(sources);
+    for (found, text) in torn {
+        texts.insert(found.path.clone(), text);
+        diagnostics.push(found);
+    }
     diagnostics.sort_by(|a, b| {
         (&a.path, a.line, a.column, &a.message).cmp(&(&b.path, b.line, b.column, &b.message))
     });
@@ -146,6 +152,28 @@ fn wrong_contexts(home: &Path) -> Vec<Diagnostic> {
         })
     });
     wrong.collect()
+}
+
+/// Contexts that are called JSON and are not, with or without a grant, and what they say.
+fn torn_contexts(home: &Path) -> Vec<(Diagnostic, String)> {
+    let Ok(store) = Store::open(home) else { return Vec::new() };
+    let contents = store.names().into_iter().filter_map(|name| store.content(&name).ok().flatten());
+    let torn = contents.filter(Text::is_json).filter_map(|Text { path, text }| {
+        let (line, column, why) = files::not_json(&text)?;
+        let start: usize = text.split_inclusive('\n').take(line - 1).map(str::len).sum();
+        let at = text[start..].char_indices().nth(column - 1).map_or(text.len(), |(at, _)| start + at);
+        let found = Diagnostic {
+            severity: Severity::Error,
+            path,
+            line,
+            column,
+            span: at..at,
+            message: format!("it is not JSON: {why}"),
+            help: Some("it is given as it stands, and to nobody from whom a part of it is hidden".to_owned()),
+        };
+        Some((found, text))
+    });
+    torn.collect()
 }
 
 /// What `synod.yaml` names outside of itself and cannot: scripts that are not there, places that no command may read.

@@ -19,7 +19,7 @@ use crate::args::ContextCommand;
 use crate::failure::{Exit, fail};
 use crate::out::Out;
 use crate::view::spent::known as known_state;
-use crate::view::{self as home_view, text};
+use crate::view::{self as home_view, files, text};
 
 /// What to do about a file that does not read.
 const MEND: &str = "`synod check` says more";
@@ -58,6 +58,8 @@ fn list(store: &Store, out: &Out) -> anyhow::Result<Exit> {
     let now = home_view::now();
     if out.json {
         let contexts = found.iter().map(|(name, grants, content)| {
+            let error = grants.as_ref().err().or(content.as_ref().err()).map(ToString::to_string);
+            let error = error.or_else(|| torn(content.as_ref().ok()?.as_ref()?));
             let acl = grants.as_ref().ok().and_then(Option::as_ref).map(|g| &g.acl);
             let content = content.as_ref().ok().and_then(Option::as_ref);
             let grants_json: Vec<Value> =
@@ -68,7 +70,7 @@ fn list(store: &Store, out: &Out) -> anyhow::Result<Exit> {
                 "bytes": content.map(|c| c.text.len()),
                 "owner": acl.and_then(|acl| acl.owner.as_ref()),
                 "grants": grants_json,
-                "error": grants.as_ref().err().map(ToString::to_string),
+                "error": error,
             })
         });
         out.value(json!({ "contexts": contexts.collect::<Vec<_>>() }));
@@ -83,7 +85,10 @@ fn list(store: &Store, out: &Out) -> anyhow::Result<Exit> {
     let mut rows = Vec::new();
     for (name, grants, content) in &found {
         let size = match content {
-            Ok(Some(content)) => content.text.len().to_string(),
+            Ok(Some(content)) => {
+                let more = torn(content).map_or("", |_| ", not JSON");
+                format!("{}{more}", content.text.len())
+            }
             Ok(None) => "nothing".to_owned(),
             Err(_) => "?".to_owned(),
         };
@@ -107,6 +112,12 @@ fn list(store: &Store, out: &Out) -> anyhow::Result<Exit> {
         out.line(if number == 0 { out.dim(line) } else { line.clone() });
     }
     Ok(Exit::Ok)
+}
+
+/// Where a context that is called JSON is not, in words.
+fn torn(content: &Text) -> Option<String> {
+    let (line, column, why) = files::not_json(&content.text).filter(|_| content.is_json())?;
+    Some(format!("{}:{line}:{column} is not JSON: {why}", content.path))
 }
 
 fn owner(acl: &Acl) -> String {
@@ -159,7 +170,10 @@ fn show(home: &Path, store: &Store, name: &str, by: Option<&str>, out: &Out) -> 
         ));
     };
     let shown = match by {
-        None => content.text.clone(),
+        None => {
+            torn(&content).iter().for_each(|torn| out.say(torn));
+            content.text.clone()
+        }
         Some(agent) => {
             let agent = agent_of(home, agent)?;
             let acl = grants?.map(|grants| grants.acl).unwrap_or_default();
@@ -205,6 +219,10 @@ fn seen_by(home: &Path, agent: &Spec, name: &str, acl: &Acl, content: &Text) -> 
     if !label.readers.include(id) {
         let help = "`synod trust list` shows where it comes from";
         return Err(fail(Exit::Denied, format!("{path} is for others to see ({label})"), help));
+    }
+    if let Some(torn) = torn(content).filter(|_| !granted.redact.is_empty()) {
+        let help = "mend it: what is no JSON cannot be shown in part";
+        return Err(fail(Exit::Failed, torn, help));
     }
     let shown = view(&granted, content).map_err(|error| fail(Exit::Denied, error, MEND))?;
     Ok(redact(&shown).into_owned())

@@ -115,3 +115,14 @@ pub fn all(home: &Path) -> Vec<String> {
     found.dedup();
     found
 }
+
+/// Where a text stops being JSON, from 1, and why; nothing if it is JSON.
+pub fn not_json(text: &str) -> Option<(usize, usize, String)> {
+    // As it stands: a number may be longer than a machine takes.
+    let error = serde_json::from_str::<&serde_json::value::RawValue>(text).err()?;
+    // The end of a text that ends with a line is before the first column of the next.
+    let (line, column) = (error.line().max(1), error.column().max(1));
+    let said = error.to_string();
+    let why = said.split(" at line ").next().unwrap_or_default().to_owned();
+    Some((line, column, why))
+}

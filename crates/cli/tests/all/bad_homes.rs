@@ -207,6 +207,27 @@ fn an_agent_file_with_a_bad_name_is_told_of() {
 }
 
 #[test]
+fn a_context_that_is_half_written_is_told_of_with_its_place() {
+    let home = Home::fine().write("contexts/half.json", "{\"half\": \n");
+    home.put("contexts/long.json", "[1e999, {}]");
+    let at = "contexts/half.json:2:1";
+    let ran = home.run(&["check"]);
+    assert!(ran.stdout.contains(&format!(" --> {at}\n")), "{}", ran.stdout);
+    assert!(ran.stdout.contains("it is not JSON: EOF while parsing a value"), "{}", ran.stdout);
+    let shown = home.run(&["context", "list"]).stdout;
+    assert!(shown.contains("10, not JSON") && shown.matches("not JSON").count() == 1, "{shown}");
+    let listed = home.json(&["context", "list"]);
+    assert!(listed["contexts"][0]["error"].as_str().unwrap().starts_with(at), "{listed}");
+    assert_eq!(home.run(&["context", "grant", "half", "executor-001", "--redact", "half"]).code, 0);
+    let ran = home.run(&["context", "show", "half", "--as", "executor-001"]);
+    assert_eq!(ran.code, 1, "{}", ran.stderr);
+    assert!(ran.stderr.contains(&format!("error: {at} is not JSON")), "{}", ran.stderr);
+    let ran = home.run(&["context", "show", "half"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (0, "{\"half\": \n"));
+    assert!(ran.stderr.contains(&format!("{at} is not JSON")), "{}", ran.stderr);
+}
+
+#[test]
 fn a_name_that_is_empty_is_no_name() {
     let home = Home::fine();
     for args in [
