@@ -28,7 +28,7 @@ pub fn run(home: &Path, timeout: u64, out: &Out) -> anyhow::Result<Exit> {
             Worker::Other => {
                 // The daemon does the work; this waits until it has done all it can.
                 if let Some(awaited) = await_daemon(home, None, timeout)? {
-                    return Ok(report(home, awaited.exit, awaited.approvals, timeout, out));
+                    return Ok(report(home, (awaited.exit, Next::Daemon), awaited.approvals, timeout, out));
                 }
             }
         }
@@ -44,7 +44,7 @@ fn alone(home: &Path, lock: HomeLock, timeout: u64, out: &Out) -> anyhow::Result
         server.close().await;
         // If it could not go on, whoever ends it knows why.
         up::finish(running, out).await?;
-        Ok(report(home, worked?, approvals, timeout, out))
+        Ok(report(home, (worked?, Next::Start), approvals, timeout, out))
     })
 }
 
@@ -64,8 +64,27 @@ async fn work(
     Ok(if exit == Exit::Ok && story.unanswered() > 0 { Exit::Failed } else { exit })
 }
 
+/// Who goes on with what is not done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Next {
+    /// A daemon, by itself.
+    Daemon,
+    /// Whoever starts next.
+    Start,
+}
+
+impl Next {
+    /// What comes when a person has done their part.
+    pub fn then(self) -> &'static str {
+        match self {
+            Self::Daemon => "then the daemon goes on by itself",
+            Self::Start => "then go on with `synod pump`",
+        }
+    }
+}
+
 /// Tells how it ended; that a person has something to do stands in the files alone.
-fn report(home: &Path, exit: Exit, approvals: usize, timeout: u64, out: &Out) -> Exit {
+fn report(home: &Path, (exit, next): (Exit, Next), approvals: usize, timeout: u64, out: &Out) -> Exit {
     let tasks = view::tasks::read(home);
     let due: Vec<usize> = tasks.for_people().collect();
     let exit = with_chores(exit, due.len());
@@ -79,14 +98,18 @@ fn report(home: &Path, exit: Exit, approvals: usize, timeout: u64, out: &Out) ->
             "timed_out": exit == Exit::TimedOut,
         }));
     } else if exit == Exit::Waiting && approvals == 0 {
-        out.say(what_waits(&tasks, &due));
+        out.say(what_waits(&tasks, &due, next));
     } else if exit == Exit::Waiting {
         let what = inbox::waits(approvals, due.len());
         out.say(format!("{what} for you: `synod inbox` shows what and how to answer"));
     } else if exit == Exit::Limit {
         out.say("a budget keeps work from going on: `synod budget show` says which, `synod inbox` what you can do");
     } else if exit == Exit::TimedOut {
-        out.say(format!("not done within {timeout} s; what is under way goes on"));
+        let then = match next {
+            Next::Daemon => "the daemon goes on",
+            Next::Start => "what is under way goes on with the next start",
+        };
+        out.say(format!("not done within {timeout} s; {then}"));
     }
     exit
 }
@@ -108,17 +131,14 @@ pub fn with_chores(exit: Exit, due: usize) -> Exit {
 }
 
 /// Tasks for people, in one line: which, and how to answer the first.
-pub fn what_waits(tasks: &Tasks, due: &[usize]) -> String {
+pub fn what_waits(tasks: &Tasks, due: &[usize], next: Next) -> String {
     let Some(first) = due.first().map(|index| &tasks.list[*index]) else { return String::new() };
     let (id, title) = (first.id().unwrap_or("a task"), text::line(&first.spec.title));
     let more = match due.len() - 1 {
         0 => String::new(),
         n => format!(" (and {n} more: `synod inbox`)"),
     };
-    format!(
-        "{id} \"{title}\" waits for you{more}: {}; then go on with `synod pump`",
-        tasks.how_to_answer(first)
-    )
+    format!("{id} \"{title}\" waits for you{more}: {}; {}", tasks.how_to_answer(first), next.then())
 }
 
 /// What the daemon said when there was nothing more to wait for.

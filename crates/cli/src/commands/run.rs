@@ -14,7 +14,7 @@ use web::api::{Request, Response};
 use web::client::ClientError;
 use web::server::Made;
 
-use super::pump;
+use super::pump::{self, Next};
 use super::story::Story;
 use super::up;
 use crate::failure::{Exit, fail};
@@ -66,7 +66,7 @@ fn alone(home: &Path, lock: HomeLock, wanted: Wanted, timeout: u64, out: &Out) -
         // If it could not go on, whoever ends it knows why.
         running.close().await?;
         let (id, ended, exit) = worked?;
-        Ok(answer(home, &id, ended, exit, timeout, out))
+        Ok(answer(home, &id, ended, (exit, Next::Start), timeout, out))
     })
 }
 
@@ -151,7 +151,7 @@ fn with_daemon(home: &Path, wanted: Wanted, timeout: u64, out: &Out) -> anyhow::
         let stage = end.map_or(TaskStage::Open, |end| TaskStage::Ended { end });
         Ended { stage, result: task.result, label: task.label }
     });
-    Ok(Ok(answer(home, &id, ended, awaited.exit, timeout, out)))
+    Ok(Ok(answer(home, &id, ended, (awaited.exit, Next::Daemon), timeout, out)))
 }
 
 /// What became of the request.
@@ -161,7 +161,14 @@ struct Ended {
     label: Label,
 }
 
-fn answer(home: &Path, id: &TaskId, ended: Option<Ended>, exit: Exit, timeout: u64, out: &Out) -> Exit {
+fn answer(
+    home: &Path,
+    id: &TaskId,
+    ended: Option<Ended>,
+    (exit, next): (Exit, Next),
+    timeout: u64,
+    out: &Out,
+) -> Exit {
     let label = ended.as_ref().map(|ended| ended.label.clone()).filter(Label::counts);
     let (word, result, exit, kept) = match ended {
         Some(Ended { stage: TaskStage::Ended { end: End::Done }, result, .. }) => {
@@ -181,15 +188,19 @@ fn answer(home: &Path, id: &TaskId, ended: Option<Ended>, exit: Exit, timeout: u
         let value = json!({ "task": id.as_str(), "status": word, "result": result, "label": label });
         out.value(kept.told_in(value));
     } else if exit == Exit::Waiting && kept.approvals == 0 && !kept.due.is_empty() {
-        out.say(format!("{id} is not done: {}", pump::what_waits(&kept.tasks, &kept.due)));
+        out.say(format!("{id} is not done: {}", pump::what_waits(&kept.tasks, &kept.due, next)));
     } else if exit == Exit::Waiting {
-        out.say(format!("{id} waits for a person: see `synod inbox`, decide, then go on with `synod pump`"));
+        out.say(format!("{id} waits for a person: see `synod inbox`, decide, {}", next.then()));
     } else if exit == Exit::Limit {
         out.say(format!(
             "{id} waits for a budget: `synod budget show` says which, `synod inbox` what you can do"
         ));
     } else if exit == Exit::TimedOut {
-        out.say(format!("{id} is not done within {timeout} s; go on with `synod pump`"));
+        let then = match next {
+            Next::Daemon => "the daemon goes on",
+            Next::Start => "go on with `synod pump`",
+        };
+        out.say(format!("{id} is not done within {timeout} s; {then}"));
     } else {
         out.line("");
         let said = if word == "open" { &kept.why } else { &result };

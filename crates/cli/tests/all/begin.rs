@@ -162,6 +162,37 @@ fn a_request_that_fails_or_takes_too_long_says_so() {
     assert!(failed.stdout.contains("task-001 is failed: "), "{}", failed.stdout);
     let late = team.synod(&["run", "Something slow", "--timeout", "1"]);
     assert_eq!(late.code, 124, "{} {}", late.stdout, late.stderr);
-    assert!(late.stderr.contains("1 s"), "{}", late.stderr);
-    assert_eq!(team.synod(&["pump", "--timeout", "1"]).code, 124);
+    assert!(late.stderr.contains("1 s; go on with `synod pump`"), "{}", late.stderr);
+    let late = team.synod(&["pump", "--timeout", "1"]);
+    assert_eq!(late.code, 124);
+    assert!(late.stderr.contains("1 s; what is under way goes on with the next start"), "{}", late.stderr);
+}
+
+#[test]
+fn who_waits_beside_a_daemon_hears_that_it_goes_on_by_itself() {
+    let team = Team::scripted(
+        "rules:\n  - matches: \"*slow*\"\n    text: Done.\n    delay_ms: 600000\n  \
+         - calls: [{tool: execute_command, arguments: {command: make}}]\n",
+    );
+    let up = team.up();
+    let asked = team.synod(&["run", "Something to ask"]);
+    let told = "task-001 waits for a person: see `synod inbox`, decide, then the daemon goes on by itself\n";
+    assert_eq!((asked.code, asked.stderr.as_str()), (3, told));
+    for (args, told) in [
+        (
+            &["run", "Something slow", "--timeout", "1"][..],
+            "task-002 is not done within 1 s; the daemon goes on\n",
+        ),
+        (&["pump", "--timeout", "1"], "not done within 1 s; the daemon goes on\n"),
+    ] {
+        let late = team.synod(args);
+        assert_eq!((late.code, late.stderr.as_str()), (124, told), "{args:?}");
+    }
+    team.write("tasks/mine.task.md", "- [ ] @human \"Buy a disk\"\n  id: t-1\n");
+    team.fine(&["cancel", "task-001"]);
+    team.fine(&["cancel", "task-002"]);
+    let due = team.synod(&["pump"]);
+    assert_eq!(due.code, 3, "{}", due.stderr);
+    assert!(due.stderr.ends_with("; then the daemon goes on by itself\n"), "{}", due.stderr);
+    up.stop();
 }
