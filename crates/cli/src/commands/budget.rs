@@ -74,9 +74,7 @@ pub fn show(home: &Path, out: &Out) -> anyhow::Result<Exit> {
         out.value(json!({ "budgets": budgets, "parked": parked, "settings_read": is_read }));
         return Ok(Exit::Ok);
     }
-    if !is_read {
-        out.say("synod.yaml does not read (`synod check` says where); what it said last holds, and is shown");
-    }
+    view::team::tell_settings(unread.as_deref(), out);
     if rows.is_empty() {
         out.line("no budget is set; `synod budget set day --money 5` sets one");
     } else {
@@ -237,8 +235,9 @@ fn turn(home: &Path) -> std::io::Result<std::fs::File> {
 /// What `synod.yaml` says with the wanted budget.
 fn with(text: &str, wanted: &Wanted<'_>) -> anyhow::Result<String> {
     let refuse = |why: String| fail(Exit::Failed, why, "nothing was changed; `synod check` says more");
-    let (document, _) = Document::parse("synod.yaml", text);
-    let mut document = document.ok_or_else(|| refuse("synod.yaml does not read".to_owned()))?;
+    let (document, found) = Document::parse("synod.yaml", text);
+    let place = || found.first().map_or_else(String::new, |d| format!(": {}", view::team::place(d)));
+    let mut document = document.ok_or_else(|| refuse(format!("synod.yaml does not read{}", place())))?;
     for (unit, value) in [("tokens", wanted.tokens), ("money", wanted.money)] {
         let Some(value) = value else { continue };
         let place: Vec<&str> = match wanted.agent {

@@ -14,6 +14,7 @@ use crate::out::Out;
 use crate::view::activity::{Daemon, Overview};
 use crate::view::spent;
 use crate::view::tasks::Task;
+use crate::view::team;
 use crate::view::text::{self, count};
 
 /// Of homes with more bytes of text than this only settings, agents and policy are checked here: the command answers at
@@ -61,11 +62,10 @@ fn problems(home: &Path) -> Problems {
     let is_settings = |d: &&&Diagnostic| {
         matches!(formats::check::kind(&d.path), Some(FileKind::Settings | FileKind::Policy))
     };
-    let place = |d: &&Diagnostic| text::line(&format!("{}:{}:{}: {}", d.path, d.line, d.column, d.message));
     Problems {
         errors: errors.len(),
         warnings: found.diagnostics.len() - errors.len(),
-        settings: errors.iter().filter(is_settings).map(place).collect(),
+        settings: errors.iter().filter(is_settings).map(|d| team::place(d)).collect(),
         whole: found.whole,
     }
 }

@@ -155,9 +155,11 @@ fn value<T>(home: &Path, path: &str, read: impl Fn(&str, &str) -> Read<T>) -> Re
     let is_error = |d: &&Diagnostic| d.severity == Severity::Error;
     value.ok_or_else(|| {
         let first = diagnostics.iter().find(is_error);
-        first.map_or_else(
-            || path.to_owned(),
-            |d| text::line(&format!("{path}:{}:{}: {}", d.line, d.column, d.message)),
-        )
+        first.map_or_else(|| path.to_owned(), place)
     })
+}
+
+/// What is wrong, behind its place.
+pub fn place(d: &Diagnostic) -> String {
+    text::line(&format!("{}:{}:{}: {}", d.path, d.line, d.column, d.message))
 }

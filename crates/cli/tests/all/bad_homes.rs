@@ -228,6 +228,19 @@ fn a_context_that_is_half_written_is_told_of_with_its_place() {
 }
 
 #[test]
+fn settings_that_do_not_read_are_told_with_the_place_by_what_is_about_them() {
+    let home = Home::empty().write("synod.yaml", "budgets: [\n");
+    for args in [&["budget", "show"][..], &["budget", "set", "day", "--tokens", "5"]] {
+        let ran = home.run(args);
+        assert!(
+            ran.stderr.contains("synod.yaml does not read: synod.yaml:2:1: "),
+            "{args:?}: {}",
+            ran.stderr
+        );
+    }
+}
+
+#[test]
 fn a_name_that_is_empty_is_no_name() {
     let home = Home::fine();
     for args in [
