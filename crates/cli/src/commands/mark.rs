@@ -144,7 +144,12 @@ pub fn say(home: &Path, to: &str, text: &str, priority: &str, out: &Out) -> anyh
     };
     let is_to_agent = session.is_none();
     if is_to_agent {
-        team::read(home).check(home, &agent)?;
+        let team = team::read(home);
+        team.check(home, &agent)?;
+        if team.agents.is_empty() {
+            let help = "write agents/<id>.agent.yaml (`synod schema agent` says how)";
+            return Err(fail(Exit::Failed, "there are no agents yet", help));
+        }
     }
     let request = Request::Say {
         session: session.clone(),
@@ -204,7 +209,12 @@ pub fn spawn(home: &Path, spawn: AgentCommand, out: &Out) -> anyhow::Result<Exit
     let order = Box::new(Order { role, name, goal, responsibilities: responsibility, model });
     let request = Request::Spawn { order: order.clone(), by: person() };
     let input = Input::SpawnWanted { order, by: person() };
-    let models = crate::view::settings(home).models;
+    let (settings, unread) = team::settings(home);
+    let models = settings.models;
+    if models.is_empty() && unread.is_none() {
+        let help = "name one in synod.yaml, under `models:` (`synod schema synod` says how)";
+        return Err(fail(Exit::Failed, "there are no models yet", help));
+    }
     let near = wanted.filter(|model| !models.contains_key(model));
     let near =
         near.and_then(|model| did_you_mean(&model, models.keys().map(String::as_str)).map(str::to_owned));

@@ -241,6 +241,34 @@ fn settings_that_do_not_read_are_told_with_the_place_by_what_is_about_them() {
 }
 
 #[test]
+fn in_a_home_without_agents_there_is_nobody_to_speak_to() {
+    let home = Home::empty();
+    for args in [
+        &["message", "send", "broadcast", "hi"][..],
+        &["message", "send", "w-1", "hi"],
+        &["message", "send", "#ops", "hi"],
+    ] {
+        let ran = home.run(args);
+        assert_eq!(
+            (ran.code, ran.stderr.as_str()),
+            (
+                1,
+                "error: there are no agents yet\nhelp: write agents/<id>.agent.yaml (`synod schema agent` says how)\n"
+            ),
+            "{args:?}"
+        );
+    }
+    let ran = home.run(&["agent", "spawn", "coder"]);
+    assert_eq!(
+        (ran.code, ran.stderr.as_str()),
+        (
+            1,
+            "error: there are no models yet\nhelp: name one in synod.yaml, under `models:` (`synod schema synod` says how)\n"
+        )
+    );
+}
+
+#[test]
 fn a_name_that_is_empty_is_no_name() {
     let home = Home::fine();
     for args in [
