@@ -1,5 +1,6 @@
 //! The command line. Each doc comment is the help text.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
@@ -31,6 +32,18 @@ pub struct Args {
     /// What to do.
     #[command(subcommand)]
     pub command: Command,
+}
+
+/// The words of the command line. Clap's own `help` knows no `--help`; `help help` is the same.
+pub fn given(words: impl Iterator<Item = OsString>) -> Vec<OsString> {
+    let mut words: Vec<OsString> = words.collect();
+    if let [_, help, wanted] = words.as_mut_slice()
+        && *help == "help"
+        && (*wanted == "--help" || *wanted == "-h")
+    {
+        *wanted = help.clone();
+    }
+    words
 }
 
 /// What to do.

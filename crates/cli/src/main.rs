@@ -15,7 +15,7 @@ fn main() -> std::process::ExitCode {
     if adapters::sandbox::inner::is_wanted() {
         return adapters::sandbox::inner::main();
     }
-    let args = args::Args::parse();
+    let args = args::Args::parse_from(args::given(std::env::args_os()));
     let out = out::Out::new(args.json);
     let exit = commands::run(args, &out).unwrap_or_else(|error| failure::report(&error, &out));
     failure::unless_lost(exit, &out).into()

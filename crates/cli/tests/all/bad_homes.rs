@@ -283,3 +283,13 @@ fn a_name_that_is_empty_is_no_name() {
         assert!(ran.stderr.contains("error: the name of the agent is empty\n"), "{args:?}: {}", ran.stderr);
     }
 }
+
+#[test]
+fn there_is_help_about_help() {
+    let home = Home::empty();
+    let ran = home.run(&["help", "--help"]);
+    assert_eq!((ran.code, ran.stderr.as_str()), (0, ""));
+    assert!(ran.stdout.contains("Usage: synod help [COMMAND]"), "{}", ran.stdout);
+    assert_eq!(home.run(&["help", "status"]).stdout, home.run(&["status", "--help"]).stdout);
+    assert_eq!(home.run(&["help", "task", "add"]).stdout, home.run(&["task", "add", "--help"]).stdout);
+}
