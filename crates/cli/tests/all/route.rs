@@ -59,3 +59,28 @@ fn nobody_is_an_error_that_says_what_to_do() {
     assert_eq!(ran.code, 1);
     assert!(ran.stderr.contains("did you mean planner-001"), "{}", ran.stderr);
 }
+
+#[test]
+fn the_rules_in_the_readme_can_be_used_as_they_stand() {
+    let readme = include_str!("../../../../README.md");
+    let mut blocks = readme.split("```yaml\n").skip(1).filter_map(|rest| rest.split("```").next());
+    let rules =
+        blocks.find(|block| block.starts_with("routing:\n  tags:\n")).expect("an example of routing.tags");
+    let home = Home::fine();
+    let settings = std::fs::read_to_string(home.path().join("synod.yaml")).unwrap();
+    let models = settings.split("routing:").next().unwrap();
+    home.put("synod.yaml", format!("{models}{rules}"));
+    for agent in ["coder-001", "coder-002", "reviewer-001", "planner-001"] {
+        let text = format!("id: {agent}\ntype: {}\nmodel: small\n", &agent[..agent.len() - 4]);
+        home.put(&format!("agents/{agent}.agent.yaml"), text);
+    }
+    for (tag, agent) in [
+        ("code:web", "coder-002"),
+        ("code:db", "coder-001"),
+        ("review:x", "reviewer-001"),
+        ("odd", "planner-001"),
+    ] {
+        let ran = home.run(&["route", "Have a look", "--tag", tag]);
+        assert!(ran.stdout.starts_with(&format!("{agent}: ")), "{tag}: {} {}", ran.stdout, ran.stderr);
+    }
+}
