@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use adapters::journal::Sqlite;
 use adapters::journal::follow::Changes;
+use domain::delegation::TOOL;
 use domain::event::Event;
-use domain::id::{AgentId, MessageId, Seq, SessionId, Time};
+use domain::id::{AgentId, CallId, MessageId, Seq, SessionId, Time};
 use domain::lifecycle::Lifecycle;
 use domain::message::{CHANNEL_SIGN, Channel, Envelope, Kind};
 use domain::session::{Head, Message, Speaker, Status};
@@ -31,6 +32,8 @@ const STATE_CHANGE: &str = "state_change";
 const SYNOD: &str = "synod";
 /// `type:` of what stands on the channel `task`.
 const TASK: &str = "task";
+/// How the result of a call begins that handed work on, behind who did it and before the task.
+const ENDS: [&str; 3] = ["has done", "could not do", "no longer does, because it was cancelled,"];
 /// The name, beside those of messages, of what a person is told when a conversation ends without an answer.
 const OVER: &str = "over";
 
@@ -125,6 +128,8 @@ struct Talk {
     head: Head,
     /// Who waits for an answer, and to whom the last one went: the agent may say more when it is woken again.
     asked: Vec<Asked>,
+    /// Calls that handed work on and have no result yet.
+    handed_on: BTreeSet<CallId>,
 }
 
 /// A message that the agent answers.
@@ -139,7 +144,7 @@ struct Asked {
 
 impl Talk {
     fn new(head: Head) -> Self {
-        Self { head, asked: Vec::new() }
+        Self { head, asked: Vec::new(), handed_on: BTreeSet::new() }
     }
 
     /// The next message, if it was sent: to the agent, or by it to people who said something before.
@@ -153,6 +158,10 @@ impl Talk {
                 self.asked.push(Asked { id: letter.id.clone(), by, answered: false });
             }
             return vec![letter];
+        }
+        self.handed_on.extend(item.calls.iter().filter(|call| call.name == TOOL).map(|call| call.id.clone()));
+        if item.call.as_ref().is_some_and(|call| self.handed_on.remove(call)) {
+            return outcome(&self.head, item).into_iter().collect();
         }
         let is_last = item.speaker == Speaker::Assistant && item.calls.is_empty();
         if !is_last || item.content.trim().is_empty() {
@@ -222,26 +231,59 @@ fn letter(head: &Head, item: &MessageItem) -> Option<Letter> {
     if !is_sent {
         return None;
     }
-    let is_task = !item.from.starts_with("agent:") && head.task.is_some();
-    let begins = item.id.as_ref().is_some_and(|id| id.as_str() == "m-0001");
-    let person = item.from.starts_with("person");
+    let begins = head.task.is_some() && item.id.as_ref().is_some_and(|id| id.as_str() == "m-0001");
+    let is_talk = item.from.starts_with("person") || item.from.starts_with("agent:");
+    let is_task = begins || item.from == SYNOD || (head.task.is_some() && !is_talk);
     let channel = match &item.envelope {
         Some(_) if item.from == SYNOD => Channel::Control,
-        None if item.from == SYNOD || (is_task && (begins || !person)) => Channel::Task,
+        None if is_task => Channel::Task,
         Some(envelope) => envelope.kind.channel(),
         None => Channel::Direct,
     };
-    let named = item.envelope.as_ref().and_then(|envelope| envelope.channel.clone());
-    Some(Letter {
+    let mut envelope = item.envelope.as_deref().cloned().unwrap_or_default();
+    if channel == Channel::Task && begins {
+        // All that is told of a task has its id.
+        envelope.correlation_id = head.task.as_ref().map(ToString::to_string);
+    } else if channel == Channel::Task && item.from == SYNOD {
+        envelope = about(ended(&item.content));
+    }
+    let named = envelope.channel.clone().unwrap_or_else(|| channel.as_str().to_owned());
+    Some(told(head, item, (item.from.clone(), named, envelope)))
+}
+
+/// What came of work that was handed on: it stands there as the result of the call, in Synod's words.
+fn outcome(head: &Head, item: &MessageItem) -> Option<Letter> {
+    let (words, _) = item.content.split_once(": ")?;
+    let (doer, what) = words.split_once(' ')?;
+    let task = ENDS.iter().find_map(|end| what.strip_prefix(end)?.strip_prefix(' '))?;
+    let from = format!("agent:{doer}");
+    Some(told(head, item, (from, Channel::Task.as_str().to_owned(), about(Some(task)))))
+}
+
+/// The task that Synod tells an agent the end of; nothing if there are several.
+fn ended(content: &str) -> Option<&str> {
+    let first = content.lines().next()?;
+    first.strip_suffix(" has ended.").or_else(|| first.strip_prefix("- ")?.split(' ').next())
+}
+
+/// What stands on a message about the end of a task.
+fn about(task: Option<&str>) -> Envelope {
+    let id = task.map(str::to_owned);
+    Envelope { correlation_id: id.clone(), in_reply_to: id, ..Envelope::default() }
+}
+
+/// A message to the agent of a session.
+fn told(head: &Head, item: &MessageItem, (from, channel, envelope): (String, String, Envelope)) -> Letter {
+    Letter {
         session: head.session.clone(),
         id: item.id.as_ref().map_or_else(String::new, ToString::to_string),
         at: item.at,
-        from: item.from.clone(),
+        from,
         to: Some(head.agent.to_string()),
-        channel: named.unwrap_or_else(|| channel.as_str().to_owned()),
-        envelope: item.envelope.as_deref().cloned().unwrap_or_default(),
+        channel,
+        envelope,
         content: item.content.clone(),
-    })
+    }
 }
 
 /// What the journal knows of the moves of all conversations, the newest so many.
@@ -476,9 +518,9 @@ fn sent(home: &Path, entry: &Entry, talks: &mut BTreeMap<SessionId, Talk>) -> an
     Ok(told)
 }
 
-/// Only that there is a call counts here.
+/// What is asked for does not count here.
 fn raw(call: Call) -> RawCall {
-    RawCall { id: call.id, name: String::new(), arguments: String::new() }
+    RawCall { id: call.id, name: call.want.tool().to_owned(), arguments: String::new() }
 }
 
 fn item(message: Message) -> MessageItem {

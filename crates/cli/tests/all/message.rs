@@ -215,6 +215,74 @@ fn what_a_task_is_stands_on_the_channel_task() {
     assert!(team.fine(&["message", "list"]).contains(" task worker-"));
 }
 
+/// Worker 1 hands work on, or makes a task of it; worker 2 does it, cannot, or takes its time.
+const HANDS_ON: &str = r##"rules:
+  - {agent: worker-1, tool_result: "*", text: "I heard"}
+  - {agent: worker-1, matches: "*ended*", text: "I heard"}
+  - {agent: worker-1, matches: "*PART*", calls: [{tool: create_task, arguments: {assignee: worker-2, title: Look well}}]}
+  - {agent: worker-1, matches: "*HAND * on", calls: [{tool: delegate, arguments: {to: worker-2, tag: "ops:look", task: "Look {match:2}"}}]}
+  - {agent: worker-2, matches: "*Look bad*", error: {message: the model is gone}}
+  - {agent: worker-2, matches: "*Look slow*", text: never, delay_ms: 600000}
+  - {agent: worker-2, text: "92 %"}
+"##;
+
+#[test]
+fn what_agents_make_tasks_of_and_what_came_of_it_stand_on_the_channel_task() {
+    let team = Team::scripted(HANDS_ON);
+    for agent in ["worker-1", "worker-2"] {
+        let may = "responsibilities: ['ops:*']\npermissions: {delegation: {can_delegate: true}}";
+        team.write(
+            &format!("agents/{agent}.agent.yaml"),
+            format!("id: {agent}\ntype: executor\nmodel: m\n{may}\n"),
+        );
+    }
+    for request in ["HAND well on", "HAND bad on", "PART"] {
+        team.synod(&["run", request, "--to", "worker-1"]);
+    }
+    let up = team.up();
+    team.fine(&["task", "add", "HAND slow on", "--to", "worker-1"]);
+    until_so("it is handed on", || team.fine(&["graph"]).contains("waits for task-008, which it handed on"));
+    team.fine(&["cancel", "task-008"]);
+    let done = || team.mark("tasks/requests.task.md", "task-007") == Some(domain::task::Mark::Done);
+    until_so("who asked knows", done);
+    up.stop();
+    let seen = |told: &[Value]| -> Vec<[String; 4]> {
+        let field = |told: &Value, key: &str| told[key].as_str().unwrap_or_default().to_owned();
+        let row = |told: &Value| {
+            let content = field(told, "content").lines().next().unwrap().to_owned();
+            let words = content.split(": ").next().unwrap().to_owned();
+            [field(told, "from"), field(told, "to"), field(told, "in_reply_to"), words]
+        };
+        let mut rows: Vec<[String; 4]> = told.iter().map(row).collect();
+        // Several of them may be of one moment.
+        rows.sort();
+        rows
+    };
+    let expected = |task: &str, by: &str, end: &str| {
+        let began = ["agent:worker-1", "worker-2", "", &format!("Task {task}")].map(str::to_owned);
+        let mut rows = [began, [by, "worker-1", task, end].map(str::to_owned)];
+        rows.sort();
+        rows
+    };
+    let all = [
+        expected("task-002", "agent:worker-2", "worker-2 has done task-002"),
+        expected("task-004", "agent:worker-2", "worker-2 could not do task-004"),
+        expected("task-006", "synod", "task-006 has ended."),
+        expected("task-008", "agent:worker-2", "worker-2 no longer does, because it was cancelled, task-008"),
+    ];
+    for (task, expected) in ["task-002", "task-004", "task-006", "task-008"].iter().zip(&all) {
+        let told = list(&team, &["--channel", "task", "--correlation", task]);
+        assert_eq!(seen(&told), expected, "{task}");
+        assert!(told.iter().all(|told| told["type"] == "task"), "{told:?}");
+    }
+    let told = list(&team, &["--channel", "task"]);
+    assert_eq!(told.len(), 12, "those of a person as well: {told:?}");
+    let tail = team.fine(&["message", "tail", "--all", "--channel", "task", "--limit", "12", "--json"]);
+    let tail: Vec<Value> = tail.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(seen(&tail), seen(&told));
+    assert_eq!(list(&team, &["--channel", "direct"]).len(), 0);
+}
+
 #[test]
 fn what_conversations_do_stands_on_the_channel_state_with_the_reason() {
     let team = team(0);
