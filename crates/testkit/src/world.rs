@@ -262,7 +262,7 @@ impl World {
         if let Some((approval, request)) = state.approvals.iter().next() {
             let approval = approval.clone();
             let answer = if self.rng.chance(2, 3) {
-                self.ledger.raises.say_yes(&state.settings, &approval, &request.act);
+                self.ledger.raises.say_yes(&approval, &request.act);
                 Answer::Approved
             } else {
                 Answer::Rejected { reason: "no".to_owned() }

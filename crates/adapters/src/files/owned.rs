@@ -2,6 +2,7 @@
 
 use domain::id::AgentId;
 use domain::input::Input;
+use domain::settings::Settings;
 use formats::diagnostic::Read;
 
 use super::desk::Desk;
@@ -10,6 +11,11 @@ use super::disk::Found;
 impl Desk {
     pub(super) fn look_at_settings(&mut self, path: &str, found: Option<&Found>) {
         let Some(found) = found else { return self.hold.note(&[]) };
+        // A save that truncates, or a full disk, leaves nothing for a moment: that is no wish.
+        if says_nothing(&found.text) && self.state.settings != Settings::default() {
+            let what = "there are no settings any more; those of before stay until some are written";
+            return self.complain_text(path, what.to_owned());
+        }
         if let Some(settings) = self.take(path, formats::settings::read(path, &found.text)) {
             self.say(Input::SettingsRead(Box::new(settings)));
         }
@@ -72,6 +78,12 @@ impl Desk {
         self.complain(path, read.diagnostics);
         read.value
     }
+}
+
+/// Whether a file of YAML has comments at most.
+fn says_nothing(text: &str) -> bool {
+    let mut lines = text.trim_start_matches('\u{feff}').lines().map(str::trim);
+    lines.all(|line| line.is_empty() || line == "---" || line.starts_with('#'))
 }
 
 /// The agent that a file at this path defines, by its name.

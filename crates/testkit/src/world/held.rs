@@ -48,10 +48,10 @@ pub(super) struct Raises {
 }
 
 impl Raises {
-    /// A person says yes to a question: that is to once more what the settings allow now.
-    pub(super) fn say_yes(&mut self, settings: &Settings, approval: &ApprovalId, act: &Act) {
-        let Act::RaiseBudget { budget, .. } = act else { return };
-        let (_, cap) = cap_of(settings, budget);
+    /// A person says yes to a question, and that is to what it names.
+    pub(super) fn say_yes(&mut self, approval: &ApprovalId, act: &Act) {
+        let Act::RaiseBudget { budget, tokens, money } = act else { return };
+        let cap = Cap { tokens: *tokens, money: *money };
         self.said.insert(approval.clone(), (budget.clone(), cap));
     }
 
@@ -184,7 +184,7 @@ fn check_session(state: &State, id: &SessionId, session: &Session) -> Result<(),
 
 /// What may still be there when all has ended, by where it stands in the state; `*` is any name. Everything else that has
 /// content is held by something: whatever is added to the state is held until it is named here.
-const KEPT: [&str; 63] = [
+const KEPT: [&str; 64] = [
     "seq",
     "at",
     "settings",
@@ -229,6 +229,7 @@ const KEPT: [&str; 63] = [
     "sessions/*/summaries",
     "sessions/*/spent",
     "sessions/*/expects",
+    "sessions/*/outgrown",
     "sessions/*/next_message",
     "sessions/*/numbered",
     "sessions/*/cause",
