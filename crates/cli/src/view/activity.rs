@@ -1,6 +1,7 @@
 //! What each agent is doing: from its sessions, and from the daemon if there is one.
 
 use std::cell::OnceCell;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use domain::id::AgentId;
@@ -38,6 +39,7 @@ pub struct Overview {
     known: OnceCell<State>,
     waiting: OnceCell<Vec<web::api::Waiting>>,
     waits: OnceCell<Waits>,
+    whys: OnceCell<BTreeMap<String, String>>,
 }
 
 /// The process that works in the home.
@@ -76,6 +78,7 @@ impl Overview {
             known: OnceCell::new(),
             waiting: OnceCell::new(),
             waits: OnceCell::new(),
+            whys: OnceCell::new(),
         }
     }
 
@@ -108,6 +111,11 @@ impl Overview {
         })
     }
 
+    /// In words what a session waits for, but for what files tell.
+    fn why_of(&self, session: &str) -> Option<&String> {
+        self.whys.get_or_init(|| waits::by_session(self.waits())).get(session)
+    }
+
     /// Why tasks do not go on, as far as no file tells: the daemon says it, or the journal if there is none.
     fn waiting(&self) -> &[web::api::Waiting] {
         self.waiting.get_or_init(|| {
@@ -119,9 +127,8 @@ impl Overview {
                 Daemon::Absent => Vec::new(),
             };
             if is_any(|mark| mark == Mark::Running) {
-                let waits = self.waits();
-                told.extend(waits.sessions.iter().filter_map(|(session, talk)| {
-                    let why = waits::of_session(waits, session)?;
+                told.extend(self.waits().sessions.iter().filter_map(|(session, talk)| {
+                    let why = self.why_of(session)?.clone();
                     Some(web::api::Waiting { task: talk.task.clone()?, why })
                 }));
             }
@@ -171,7 +178,7 @@ impl Overview {
             return (Lifecycle::Blocked, Some(format!("waits for you: {}", asked.request.id)));
         }
         let id = session.head.session.as_str();
-        let told = waits::of_session(self.waits(), id);
+        let told = self.why_of(id).cloned();
         let why = told.or_else(|| task.and_then(|index| self.tasks.why(index, &self.around())));
         // The file says how it stands a moment later than the daemon.
         let state = match (session.status, &self.daemon) {

@@ -1,5 +1,6 @@
 //! Who waits for what and who has which lock: from the daemon if there is one, else as the journal knows it.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use domain::waits::{Node, Wait, Why};
@@ -30,16 +31,24 @@ pub fn beside<'a>(overview: &'a Overview, out: &Out) -> &'a Waits {
     overview.waits()
 }
 
-/// In words what a conversation waits for, but for what files tell.
-pub fn of_session(waits: &Waits, session: &str) -> Option<String> {
-    let is_own = |wait: &&Wait| matches!(&wait.from, Node::Session(id) if id.as_str() == session);
-    waits.waits.iter().filter(is_own).find_map(|wait| {
+/// In words what each conversation waits for, but for what files tell. One walk: many may wait.
+pub fn by_session(waits: &Waits) -> BTreeMap<String, String> {
+    let mut of: BTreeMap<&Node, Vec<&Wait>> = BTreeMap::new();
+    for wait in &waits.waits {
+        of.entry(&wait.from).or_default().push(wait);
+    }
+    let words = |wait: &&Wait| {
         let behind = |why: Why| {
-            let next = waits.waits.iter().find(|next| next.from == wait.to && next.why == why);
-            next.map(|next| name(waits, &next.to))
+            let next = of.get(&wait.to)?.iter().find(|next| next.why == why)?;
+            Some(name(waits, &next.to))
         };
         told(wait.why, &name(waits, &wait.to), behind)
-    })
+    };
+    let sessions = of.iter().filter_map(|(node, own)| match node {
+        Node::Session(id) => Some((id.to_string(), own.iter().find_map(words)?)),
+        _ => None,
+    });
+    sessions.collect()
 }
 
 /// A conversation about a task is named by the task.
