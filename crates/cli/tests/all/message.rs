@@ -515,7 +515,7 @@ fn a_kill_between_request_and_answer_loses_and_doubles_nothing() {
 #[test]
 fn tail_follows_whoever_writes_also_a_home_that_never_ran_and_a_journal_that_begins_anew() {
     let team = team(0);
-    let tail = team.start(&["message", "tail", "--from", "person:tess", "--limit", "3", "--json"]);
+    let tail = team.start(&["message", "tail", "--all", "--from", "person:tess", "--limit", "3", "--json"]);
     // Nobody works there: commands write the journal themselves.
     team.fine(&["message", "send", "worker-1", "one"]);
     tail.says("\"content\":\"one\"");
