@@ -78,7 +78,7 @@ pub fn named(settings: &Settings, name: &str) -> Option<Node> {
 }
 
 impl Node {
-    /// By how much a person may let it be passed: again its own size. Absent if that is nothing.
+    /// By how much a person may let it be passed at least: again its own size. Absent if that is nothing.
     pub(crate) fn again(&self) -> Option<Cap> {
         let size = |most: Option<u64>| most.filter(|most| *most > 0);
         Some(Cap { tokens: size(self.tokens), money: size(self.money) }).filter(|cap| !cap.is_none())
