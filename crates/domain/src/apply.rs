@@ -7,6 +7,7 @@ mod delegate;
 mod labels;
 mod locks;
 mod messages;
+mod notices;
 mod queue;
 mod review;
 mod spawn;
@@ -53,10 +54,15 @@ impl State {
                 self.start_task(task, session);
                 self.hand_on(at, event);
             }
-            Event::TaskEnded { task, end, result, by: _ } => {
+            Event::TaskEnded { task, end, result, by: _, session, found } => {
                 self.hand_on(at, event);
+                let is_news = !found && self.tasks.get(task).is_some_and(|task| !task.is_ended());
+                if is_news {
+                    self.leave_end(task, (*end, result), session.as_ref());
+                }
                 self.end_task(task, *end, result);
             }
+            Event::Told { receiver } => self.delivered(receiver),
             Event::TaskVerified { .. } | Event::MessageEdited { .. } | Event::CleaningResumed { .. } => {}
             Event::TaskReopened { task, by: _ } => {
                 self.hand_on(at, event);
@@ -78,7 +84,9 @@ impl State {
             Event::MessageAdded { session, message, asker, in_file: _ } => {
                 self.hear(session, message, asker.as_ref());
             }
-            Event::Moved { session, to, failed, .. } => self.move_session(at, session, *to, *failed),
+            Event::Moved { session, to, failed, reason, task: _ } => {
+                self.move_session(at, session, *to, *failed, reason);
+            }
             Event::TurnBegun { session, turn } => self.begin_turn(at, session, *turn),
             Event::TurnFailed { session, due, fallback, .. } => {
                 self.fail_turn(at, session, *due, fallback.is_some())
@@ -475,7 +483,7 @@ impl State {
         }
     }
 
-    fn move_session(&mut self, at: Time, id: &SessionId, to: Lifecycle, failed: bool) {
+    fn move_session(&mut self, at: Time, id: &SessionId, to: Lifecycle, failed: bool, reason: &str) {
         if to == Lifecycle::Working {
             self.goes_on(id);
         }
@@ -483,11 +491,10 @@ impl State {
         if matches!(to, Lifecycle::Waiting | Lifecycle::Complete) {
             self.forget_waits(id);
         }
-        let Some(session) = self.sessions.get_mut(id) else { return };
         if to == Lifecycle::Complete {
-            // Who wrote what was not read was told in the same decision.
-            session.forget_unheard();
+            self.leave_over(id, reason);
         }
+        let Some(session) = self.sessions.get_mut(id) else { return };
         if to != Lifecycle::Working {
             drop_retry(session, id, &mut self.deadlines);
         }
@@ -534,10 +541,8 @@ impl State {
             agent.sessions.remove(id);
             forget_past(agent, &self.sessions);
         }
-        // Whoever asked has its answer, unless a person cut it off, or it is still to come.
-        if to == Lifecycle::Complete {
-            self.forget_askers(id);
-        } else if answers {
+        // The askers have their answer, unless it is still to come.
+        if answers {
             self.forget_answered(id);
         }
         match to {

@@ -16,6 +16,7 @@ use crate::label::Label;
 use crate::lifecycle::Lifecycle;
 use crate::lock::{Freed, Grant};
 use crate::message::Question;
+use crate::notice::Receiver;
 use crate::review::{Move, Review};
 use crate::session::{Head, Message};
 use crate::settings::{Policy, Settings};
@@ -134,6 +135,17 @@ pub enum Event {
         result: String,
         /// Who said so: `agent:…`, `person:…`, `synod`.
         by: String,
+        /// The conversation that ended it; it hears of it by the result of its call.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        session: Option<SessionId>,
+        /// Whether it had ended when its file was read: that is no news.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        found: bool,
+    },
+    /// All that somebody was to be told was told.
+    Told {
+        /// Its receiver.
+        receiver: Receiver,
     },
     /// Synod saw all that the task demands as evidence.
     TaskVerified {
@@ -632,6 +644,7 @@ impl Event {
             Self::TaskEdited { .. } => "task_edited",
             Self::TaskStarted { .. } => "task_started",
             Self::TaskEnded { .. } => "task_ended",
+            Self::Told { .. } => "told",
             Self::TaskVerified { .. } => "task_verified",
             Self::TaskReopened { .. } => "task_reopened",
             Self::SessionOpened { .. } => "session_opened",

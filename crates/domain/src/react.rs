@@ -39,6 +39,7 @@ pub fn react(state: &State, event: &Event) -> Option<Effect> {
         | Event::TaskEdited { .. }
         | Event::TaskStarted { .. }
         | Event::TaskEnded { .. }
+        | Event::Told { .. }
         | Event::TaskVerified { .. }
         | Event::TaskReopened { .. }
         | Event::SessionOpened { .. }

@@ -17,6 +17,7 @@ use crate::lifecycle::Lifecycle;
 use crate::line::Line;
 use crate::lock::Locks;
 use crate::message::{Kind, Urgency};
+use crate::notice::Notices;
 use crate::open::Open;
 use crate::review::Reviews;
 use crate::role::Role;
@@ -84,6 +85,9 @@ pub struct State {
     /// Who may change what several want.
     #[serde(default, skip_serializing_if = "Locks::is_empty")]
     pub locks: Locks,
+    /// News that is to be delivered.
+    #[serde(default, skip_serializing_if = "Notices::is_empty")]
+    pub notices: Notices,
     /// Agents that are over and whose workspace is still there, each with the conversation that ended it.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub cleaning: BTreeMap<AgentId, Option<SessionId>>,
@@ -593,7 +597,7 @@ impl State {
     pub fn is_settled(&self) -> bool {
         let is_asked = self.question_due().is_none();
         let can_go_on = self.can_start() || self.next_to_look().is_some();
-        is_asked && self.agenda.is_empty() && self.locks.is_settled() && !can_go_on
+        is_asked && self.notices.is_empty() && self.agenda.is_empty() && self.locks.is_settled() && !can_go_on
     }
 
     /// What is to be asked about a budget that is used up, or to be taken back.
@@ -635,6 +639,15 @@ impl State {
             }
         }
         at
+    }
+
+    /// The conversation that waits for a task: that of the task it is a part of, else the one that asked for it.
+    pub(crate) fn asker_of<'a>(&'a self, task: &'a Task) -> Option<&'a SessionId> {
+        let parent = task.spec.parent.as_ref().and_then(|p| self.tasks.get(p));
+        match (parent.and_then(Task::session), &task.by) {
+            (Some(session), _) | (None, Requester::Session { session }) => Some(session),
+            (None, Requester::Person { .. } | Requester::Inbox { .. }) => None,
+        }
     }
 
     /// Parts of `task` that have not ended.

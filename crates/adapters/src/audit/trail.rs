@@ -172,6 +172,7 @@ impl Trail {
             | Event::TaskEdited { .. }
             | Event::TaskStarted { .. }
             | Event::TaskEnded { .. }
+            | Event::Told { .. }
             | Event::TaskReopened { .. }
             | Event::ApprovalsFound { .. }
             | Event::IdsFound { .. }

@@ -97,7 +97,7 @@ fn story() -> Vec<Recorded> {
         |number| Event::TaskStarted { task: task(number), session: SessionId::new("coder-001-3f9a2c") };
     let ended = |number, end| {
         let (result, by) = ("said".to_owned(), "coder-001".to_owned());
-        Event::TaskEnded { task: task(number), end, result, by }
+        Event::TaskEnded { task: task(number), end, result, by, session: None, found: false }
     };
     let events = [
         delegated(1),

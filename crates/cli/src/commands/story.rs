@@ -142,7 +142,7 @@ impl Story {
                 })
             }
             Event::CallFinished { session, finish, message, .. } => self.finished(session, finish, message),
-            Event::TaskEnded { task, end, result, by } => {
+            Event::TaskEnded { task, end, result, by, .. } => {
                 let who = by.rsplit(':').next().unwrap_or(by);
                 let word = match end {
                     End::Done => "finishes",

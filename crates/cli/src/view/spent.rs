@@ -61,9 +61,9 @@ pub fn known(home: &Path) -> State {
         && let Ok(list) = std::fs::read(home.join(usage::PATH))
     {
         let (entries, _) = usage::read(&String::from_utf8_lossy(&list));
-        let now = super::now();
-        let found = domain::decide(&state, now, &adapters::files::usage_found(entries));
-        found.into_iter().flatten().for_each(|event| state.apply(now, &event));
+        let found = adapters::files::usage_found(entries);
+        // Costs that cannot be taken over leave the state as it is.
+        _ = domain::play(&mut state, super::now(), &found, false, &mut |_, _| {});
     }
     state
 }

@@ -210,7 +210,10 @@ impl Tasks {
                 Mark::Cancelled => End::Cancelled,
             };
             let (result, by) = (String::new(), "file".to_owned());
-            state.apply(Time(0), &Event::TaskEnded { task: task.spec.id.clone(), end, result, by });
+            state.apply(
+                Time(0),
+                &Event::TaskEnded { task: task.spec.id.clone(), end, result, by, session: None, found: true },
+            );
         }
         state
     }

@@ -231,13 +231,6 @@ impl State {
 
     /// Whoever asked in this session has heard all that it will hear.
     pub(super) fn forget_askers(&mut self, id: &SessionId) {
-        let Some(session) = self.sessions.get_mut(id) else { return };
-        let is_over = session.lifecycle == Lifecycle::Complete;
-        if is_over {
-            session.asked.clear();
-            session.asked_in.clear();
-            session.asked_as.clear();
-        }
         self.forget_but(id, &BTreeSet::new());
     }
 

@@ -676,7 +676,7 @@ fn from_the_list(home: &Home) -> State {
     let list = Input::UsageFound { sums: sums_of(&home.charges), raised: home.raises.clone() };
     // The list may be read once more, if nobody knows whether it was.
     for input in [settings, list.clone(), list] {
-        let events = domain::decide(&state, home.at, &input).unwrap();
+        let events = crate::home::decide(&state, home.at, &input).unwrap();
         events.iter().for_each(|event| state.apply(home.at, event));
     }
     state

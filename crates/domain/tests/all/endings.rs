@@ -280,7 +280,7 @@ fn delegated_work_that_is_made_a_part_of_something_else_ends_with_who_delegated_
     home.give(Input::CancelWanted { what: "task-001".to_owned(), by: "dana".to_owned() });
     assert_eq!(home.end(&id("task-002")), Some(End::Cancelled));
     let told = home.heard("executor-003").pop().unwrap();
-    assert!(told.contains("executor-001 gave it up: task-001 has ended"), "{told}");
+    assert!(told.contains("executor-001 gave it up: task-001 is cancelled"), "{told}");
     assert!(home.state.delegations.by_id.values().all(|delegation| delegation.status.is_over()));
 }
 

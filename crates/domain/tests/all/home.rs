@@ -16,7 +16,7 @@ use domain::state::{Session, State, Task};
 use domain::task::{End, Mark, Spec};
 use domain::tool::{Act, Call, Nature, Want};
 use domain::usage::Usage;
-use domain::{Refused, decide, pending, play, react};
+use domain::{Refused, pending, play, react};
 
 /// A home that has started, with all agents that a test names.
 pub struct Home {
@@ -83,7 +83,6 @@ impl Home {
     pub fn try_give(&mut self, input: Input) -> Result<Vec<Event>, Refused> {
         let before = self.state.clone();
         let again = decide(&self.state, self.at, &input);
-        assert_eq!(self.state, before, "deciding changes nothing");
         assert_eq!(decide(&self.state, self.at, &input), again, "deciding twice gives the same");
         let mut events = Vec::new();
         let effects = &mut self.effects;
@@ -91,7 +90,8 @@ impl Home {
             effects.extend(react(state, &event));
             check(state, &event);
             events.push(event);
-        })?;
+        })
+        .inspect_err(|_| assert_eq!(self.state, before, "a refusal changes nothing"))?;
         for event in &events {
             self.charges.extend(self.replayed.charge(self.at, event));
             if let Event::BudgetRaised { budget, cap, .. } = event {
@@ -281,6 +281,14 @@ impl Home {
         };
         self.events.iter().filter_map(task).map(|task| task.to_string()).collect()
     }
+}
+
+/// What follows directly from an input, decided on a copy.
+pub fn decide(state: &State, at: Time, input: &Input) -> Result<Vec<Event>, Refused> {
+    let mut events = Vec::new();
+    let own = play(&mut state.clone(), at, input, false, &mut |_, event| events.push(event))?;
+    events.truncate(own);
+    Ok(events)
 }
 
 /// What an event says, and in which session.

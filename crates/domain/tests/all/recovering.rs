@@ -1,8 +1,8 @@
 //! After a stop: what is taken up, what is unknown, and what the files alone give back.
 
+use crate::home::decide;
 use domain::agent;
 use domain::approval::{Answer, Request, Risk};
-use domain::decide;
 use domain::effect::Effect;
 use domain::event::{Event, Finish, Found, FoundCall, Tail};
 use domain::id::{AgentId, ApprovalId, CallId, SessionId, TaskId, Time};

@@ -17,6 +17,7 @@ use domain::label::Label;
 use domain::lifecycle::Lifecycle;
 use domain::lock::{Freed, Grant};
 use domain::message::{Envelope, Kind, Question, Urgency};
+use domain::notice::Receiver;
 use domain::review::{Check, Move, Place, Review, Stage};
 use domain::role::{Permission, Role};
 use domain::session::{Head, Message, Speaker};
@@ -56,7 +57,8 @@ fn after(event: Option<&Event>) -> Option<Vec<Event>> {
         Some(Event::TaskAdded { .. }) => edits(),
         Some(Event::TaskEdited { .. }) => vec![Event::TaskStarted { task: task_id(), session: session() }],
         Some(Event::TaskStarted { .. }) => endings(),
-        Some(Event::TaskEnded { .. }) => {
+        Some(Event::TaskEnded { .. }) => receivers(),
+        Some(Event::Told { .. }) => {
             vec![Event::TaskReopened { task: task_id(), by: "person:dana".to_owned() }]
         }
         Some(Event::TaskReopened { .. }) => {
@@ -493,8 +495,14 @@ fn endings() -> Vec<Event> {
             end,
             result: result.to_owned(),
             by: "agent:executor-001".to_owned(),
+            session: (end == End::Failed).then(session),
+            found: end == End::Cancelled,
         })
         .into()
+}
+
+fn receivers() -> Vec<Event> {
+    [Receiver::Session(session()), Receiver::Agent(me())].map(|receiver| Event::Told { receiver }).into()
 }
 
 fn head(task: Option<TaskId>) -> Head {

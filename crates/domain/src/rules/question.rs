@@ -6,40 +6,44 @@ use crate::budget::{Cap, Node, Window, units_of};
 use crate::event::Event;
 use crate::id::{AgentId, ApprovalId, CallId, SessionId, Time};
 use crate::input::Input;
+use crate::kernel::draft::Draft;
 use crate::label::Label;
 use crate::state::State;
 use crate::tool::{Act, Permit};
 
 /// Asks the next question, or takes one back that has become idle.
-pub(super) fn settle(state: &State, at: Time) -> Vec<Event> {
-    match state.question_due() {
-        Some(Due::Ask(name)) => named(&state.settings, name)
-            .and_then(|node| ask(state, at, &node))
-            .map(|request| Event::CallAsked { request: Box::new(request) })
-            .into_iter()
-            .collect(),
-        Some(Due::Withdraw(approval, reason)) => {
-            let outcome = Outcome::Withdrawn { reason: reason.to_owned() };
-            vec![Event::ApprovalEnded { approval: approval.clone(), outcome }]
+pub(super) fn settle(d: &mut Draft<'_>) {
+    match d.question_due() {
+        Some(Due::Ask(name)) => {
+            let request = named(&d.settings, name).and_then(|node| ask(d, d.at, &node));
+            if let Some(request) = request {
+                d.emit(Event::CallAsked { request: Box::new(request) });
+            }
         }
-        None => Vec::new(),
+        Some(Due::Withdraw(approval, reason)) => {
+            let (approval, outcome) = (approval.clone(), Outcome::Withdrawn { reason: reason.to_owned() });
+            d.emit(Event::ApprovalEnded { approval, outcome });
+        }
+        None => {}
     }
 }
 
 /// While nobody works, what a person ends takes back what was asked for its sake: nobody should answer for nothing. All else
 /// waits for the start.
-pub(super) fn after_an_end(state: &State, input: &Input) -> Vec<Event> {
+pub(super) fn after_an_end(d: &mut Draft<'_>, input: &Input) {
     let ends = matches!(
         input,
         Input::CancelWanted { .. } | Input::CancelRunWanted { .. } | Input::TerminateWanted { .. }
     );
-    let idle =
-        state.ledger.questions().filter(|(name, _)| ends && state.ledger.stopped(name).next().is_none());
-    idle.map(|(_, approval)| Event::ApprovalEnded {
-        approval: approval.clone(),
-        outcome: Outcome::Withdrawn { reason: NOTHING_WAITS.to_owned() },
-    })
-    .collect()
+    if !ends {
+        return;
+    }
+    let idle = d.ledger.questions().filter(|(name, _)| d.ledger.stopped(name).next().is_none());
+    let idle: Vec<ApprovalId> = idle.map(|(_, approval)| approval.clone()).collect();
+    for approval in idle {
+        let outcome = Outcome::Withdrawn { reason: NOTHING_WAITS.to_owned() };
+        d.emit(Event::ApprovalEnded { approval, outcome });
+    }
 }
 
 fn ask(state: &State, at: Time, node: &Node) -> Option<Request> {
@@ -107,25 +111,21 @@ fn why(state: &State, at: Time, node: &Node) -> String {
     )
 }
 
-/// What follows from the answer, if the question was about a budget.
-pub(super) fn answered(request: &Request, answer: &Answer) -> Option<Vec<Event>> {
-    let Act::RaiseBudget { budget, tokens, money } = &request.act else { return None };
-    let raised = Event::BudgetRaised {
-        budget: budget.clone(),
-        cap: Cap { tokens: *tokens, money: *money },
-        approval: request.id.clone(),
-    };
-    Some(match answer {
-        Answer::Approved => vec![raised],
-        Answer::Rejected { .. } => Vec::new(),
-    })
+/// What follows from the answer, if the question was about a budget; whether it was.
+pub(super) fn answered(d: &mut Draft<'_>, request: &Request, answer: &Answer) -> bool {
+    let Act::RaiseBudget { budget, tokens, money } = &request.act else { return false };
+    if *answer == Answer::Approved {
+        let cap = Cap { tokens: *tokens, money: *money };
+        d.emit(Event::BudgetRaised { budget: budget.clone(), cap, approval: request.id.clone() });
+    }
+    true
 }
 
 /// Approval files about budgets that no journal knows: whoever still waits asks anew.
-pub(super) fn orphaned(state: &State, approval: &ApprovalId) -> Vec<Event> {
-    if state.approvals.contains_key(approval) || state.decided.contains_key(approval) {
-        return Vec::new();
+pub(super) fn withdraw_orphan(d: &mut Draft<'_>, approval: &ApprovalId) {
+    if d.approvals.contains_key(approval) || d.decided.contains_key(approval) {
+        return;
     }
     let reason = "it was asked before the journal was lost; what still waits asks anew".to_owned();
-    vec![Event::ApprovalEnded { approval: approval.clone(), outcome: Outcome::Withdrawn { reason } }]
+    d.emit(Event::ApprovalEnded { approval: approval.clone(), outcome: Outcome::Withdrawn { reason } });
 }

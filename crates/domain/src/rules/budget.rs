@@ -2,11 +2,11 @@
 
 use crate::agent;
 use crate::budget::{self, ANSWER_TOKENS, Hold, Payer, Short};
-use crate::decide::{moves, moves_from, turn};
 use crate::event::Event;
-use crate::id::{SessionId, TaskId, Ticket, Time};
+use crate::id::{SessionId, TaskId, Time};
+use crate::kernel::draft::Draft;
 use crate::lifecycle::Lifecycle;
-use crate::refused::Refused;
+use crate::rules::moves::move_to;
 use crate::settings::{CONTEXT_TOKENS, Settings};
 use crate::state::{Agent, Session, State};
 use crate::tool::{Act, Call};
@@ -22,37 +22,36 @@ const EXTRACT_TOKENS_OUT: u64 = 256;
 const TOKEN_BYTES: u64 = 3;
 
 /// Begins the next turn of a session that has something to answer, or parks it.
-pub(super) fn begin(state: &State, at: Time, id: &SessionId, session: &Session, reason: &str) -> Vec<Event> {
-    let expects = session.expects;
-    match reserve_turn(state, at, (id, session), (expects, session.outgrown)) {
+pub(super) fn begin(d: &mut Draft<'_>, id: &SessionId, reason: &str) {
+    let Some(session) = d.sessions.get(id) else { return };
+    let (expects, turn) = (session.expects, session.turns_total + 1);
+    match reserve_turn(d, d.at, (id, session), (expects, session.outgrown)) {
         Ok(reserved) => {
-            let mut events = moves(id, session, Lifecycle::Working, false, reason);
-            events.extend(reserved);
-            events.push(Event::TurnBegun { session: id.clone(), turn: session.turns_total + 1 });
-            events
+            move_to(d, id, Lifecycle::Working, reason);
+            emit_all(d, reserved);
+            d.emit(Event::TurnBegun { session: id.clone(), turn });
         }
-        Err(short) => park(id, session, session.lifecycle, short, expects),
+        Err(short) => park(d, id, short, expects),
     }
 }
 
-/// The same for the first turn of a session that is only being opened, and works by then. If it has no room, the session is
-/// not opened at all: many tasks may wait for a budget.
-pub(super) fn begin_first(
+fn emit_all(d: &mut Draft<'_>, events: impl IntoIterator<Item = Event>) {
+    events.into_iter().for_each(|event| d.emit(event));
+}
+
+/// The room for the first turn of a session that is only being opened, or why there is none. Then the session is not opened
+/// at all: many tasks may wait for a budget.
+pub(super) fn first_turn(
     state: &State,
     at: Time,
     agent: &Agent,
     task: &TaskId,
     id: &SessionId,
     expects: u64,
-) -> Result<Vec<Event>, Vec<Event>> {
+) -> Result<Option<Event>, Short> {
     let model = &agent.spec.model.primary;
     let payer = state.payer_of(&agent.spec.id, state.run_of(id, Some(task)), model);
-    let reserved =
-        reserve(state, at, (id, ""), hold(&state.settings, payer, &agent.spec, model, (expects, 0)));
-    let reserved =
-        reserved.map_err(|short| vec![Event::TaskParked { task: task.clone(), parked: short.into() }])?;
-    let begun = Event::TurnBegun { session: id.clone(), turn: 1 };
-    Ok(reserved.into_iter().chain([begun]).collect())
+    reserve(state, at, (id, ""), hold(&state.settings, payer, &agent.spec, model, (expects, 0)))
 }
 
 /// Why an agent could not be asked now, if it got work of so many tokens for this request.
@@ -64,69 +63,50 @@ pub(super) fn short_of(state: &State, at: Time, agent: &Agent, run: String, expe
 }
 
 /// Asks the model of a turn again that failed, or parks.
-pub(super) fn retry(state: &State, at: Time, id: &SessionId, reason: &str) -> Vec<Event> {
-    let retried = Event::TurnRetried { session: id.clone(), reason: reason.to_owned() };
-    let Some(session) = state.sessions.get(id) else { return vec![retried] };
-    match reserve_turn(state, at, (id, session), (session.expects, session.outgrown)) {
-        Ok(reserved) => reserved.into_iter().chain([retried]).collect(),
-        Err(short) => park(id, session, session.lifecycle, short, session.expects),
+pub(super) fn retry(d: &mut Draft<'_>, id: &SessionId, reason: &str) {
+    let Some(session) = d.sessions.get(id) else { return };
+    let tokens = (session.expects, session.outgrown);
+    ask_again(d, id, tokens, reason);
+}
+
+fn ask_again(d: &mut Draft<'_>, id: &SessionId, tokens: (u64, u64), reason: &str) {
+    let Some(session) = d.sessions.get(id) else { return };
+    match reserve_turn(d, d.at, (id, session), tokens) {
+        Ok(reserved) => {
+            emit_all(d, reserved);
+            d.emit(Event::TurnRetried { session: id.clone(), reason: reason.to_owned() });
+        }
+        Err(short) => park(d, id, short, tokens.0),
     }
 }
 
 /// A request is larger than what was reserved for it: reserve more and build it again, or park.
-pub(super) fn outgrown(
-    state: &State,
-    at: Time,
-    id: &SessionId,
-    ticket: Ticket,
-    tokens_in: u64,
-) -> Result<Vec<Event>, Refused> {
-    let session = turn::thinking(state, id, ticket)?;
+pub(super) fn outgrown(d: &mut Draft<'_>, id: &SessionId, tokens_in: u64) {
     // What was built is what will be sent, also beyond the window that the settings tell.
-    let mut events = vec![Event::Outgrown { session: id.clone(), tokens_in }];
-    match reserve_turn(state, at, (id, session), (tokens_in, tokens_in)) {
-        Ok(reserved) => {
-            let reason = format!("its request has {tokens_in} tokens, more than were reserved");
-            events.extend(reserved);
-            events.push(Event::TurnRetried { session: id.clone(), reason });
-        }
-        Err(short) => events.extend(park(id, session, session.lifecycle, short, tokens_in)),
-    }
-    Ok(events)
+    d.emit(Event::Outgrown { session: id.clone(), tokens_in });
+    let reason = format!("its request has {tokens_in} tokens, more than were reserved");
+    ask_again(d, id, (tokens_in, tokens_in), &reason);
 }
 
 /// A summary that was paid for is of no use: the turn's own call needs all of its room anew, or it parks.
-pub(super) fn unsummarised(
-    state: &State,
-    at: Time,
-    id: &SessionId,
-    ticket: Ticket,
-) -> Result<Vec<Event>, Refused> {
-    turn::thinking(state, id, ticket)?;
-    let without = Event::Unsummarised { session: id.clone() };
-    let again = retry(state, at, id, "a summary was of no use; older messages are left out");
-    Ok([without].into_iter().chain(again).collect())
+pub(super) fn unsummarised(d: &mut Draft<'_>, id: &SessionId) {
+    d.emit(Event::Unsummarised { session: id.clone() });
+    retry(d, id, "a summary was of no use; older messages are left out");
 }
 
 /// A summary was paid for, and the turn's own call is still to be made: both must have room together, or it parks.
-pub(super) fn ask_again(
-    state: &State,
-    at: Time,
-    id: &SessionId,
-    session: &Session,
-    usage: Usage,
-    cost: Option<u64>,
-) -> Vec<Event> {
-    let Some(held) = state.ledger.held(id, "") else { return Vec::new() };
+pub(super) fn pay_summary(d: &mut Draft<'_>, id: &SessionId, usage: Usage, cost: Option<u64>) {
+    let (Some(held), Some(session)) = (d.ledger.held(id, ""), d.sessions.get(id)) else { return };
     let paid = Hold {
         tokens_in: held.tokens().0.saturating_add(usage.tokens_in).saturating_add(usage.tokens_out),
         money: held.hold.money.map(|money| money.saturating_add(cost.unwrap_or_default())),
         requests: 2,
         ..held.hold.clone()
     };
-    match reserve(state, at, (id, ""), paid) {
-        Ok(reserved) => reserved.into_iter().collect(),
-        Err(short) => park(id, session, session.lifecycle, short, session.expects),
+    let expects = session.expects;
+    match reserve(d, d.at, (id, ""), paid) {
+        Ok(reserved) => emit_all(d, reserved),
+        Err(short) => park(d, id, short, expects),
     }
 }
 
@@ -211,17 +191,8 @@ fn reserve(
     }
 }
 
-/// Parks a session before one of its calls that asks a model; the call is looked at again.
-pub(super) fn park_call(id: &SessionId, session: &Session, short: Short) -> Vec<Event> {
-    park(id, session, Lifecycle::Working, short, session.expects)
-}
-
-fn park(id: &SessionId, session: &Session, from: Lifecycle, short: Short, expects: u64) -> Vec<Event> {
-    let mut events = moves_from(id, session, from, Lifecycle::Blocked, false, &short.reason);
-    events.push(parked(id, short, expects));
-    events
-}
-
-fn parked(id: &SessionId, short: Short, expects: u64) -> Event {
-    Event::Parked { session: id.clone(), parked: short.into(), expects }
+/// Parks a session: its next model call has no room.
+pub(super) fn park(d: &mut Draft<'_>, id: &SessionId, short: Short, expects: u64) {
+    move_to(d, id, Lifecycle::Blocked, &short.reason);
+    d.emit(Event::Parked { session: id.clone(), parked: short.into(), expects });
 }

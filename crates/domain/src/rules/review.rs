@@ -4,26 +4,23 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use crate::approval::Risk;
-use crate::decide::messages::no_agent;
-use crate::decide::turn::result;
-use crate::decide::{finish, inside, intake};
 use crate::delegation;
 use crate::event::{Event, Finish};
 use crate::gate::{Ruling, Verdict};
-use crate::id::{AgentId, ReviewId, SessionId, Time};
+use crate::id::{AgentId, ReviewId, SessionId};
+use crate::kernel::draft::Draft;
 use crate::lock::workspace::{self, Room};
-use crate::message::{Envelope, Kind};
-use crate::review::{self, Finding, Move, Place, Review, Stage, short, written};
-use crate::session::Message;
+use crate::review::{self, Finding, Move, Place, Review, Stage, written};
+use crate::rules::answer::verdict_words;
+use crate::rules::end::end_task;
+use crate::rules::say::{result, title_of};
+use crate::rules::talk::no_agent;
+use crate::rules::tasks::{Outcome, add, already_made, check_queue, check_room};
+use crate::rules::tree::{fresh_task, label_of_result};
 use crate::spawn;
-use crate::state::{Requester, Session, State, Step, Task};
+use crate::state::{Session, State, Step};
 use crate::task::{self, End};
 use crate::tool::{Act, Call, Want};
-
-/// The reason for which a session whose work is looked at is blocked.
-pub(super) fn waits_for(review: &ReviewId) -> String {
-    format!("waits for {review}")
-}
 
 /// What the gate says of an act on a review, once it has let the act itself through.
 pub(super) fn narrow(state: &State, session: &Session, act: &Act, ruling: Ruling) -> Ruling {
@@ -126,17 +123,12 @@ fn no_review(state: &State, id: &ReviewId) -> String {
     }
 }
 
-/// `approve_work`: the answer to the review that this conversation is about.
-pub(super) fn perform(
-    state: &State,
-    at: Time,
-    (id, session): (&SessionId, &Session),
-    approved: bool,
-    issues: &[String],
-) -> (Vec<Event>, Finish, String) {
-    let failed = |text: String| (Vec::new(), Finish::Failed, text);
+/// Carries out `approve_work`: the answer to the review that this conversation is about.
+pub(super) fn perform(d: &mut Draft<'_>, id: &SessionId, approved: bool, issues: &[String]) -> Outcome {
+    let failed = |text: String| (Finish::Failed, text);
     let issues: Vec<String> = issues.iter().map(|i| i.trim().to_owned()).filter(|i| !i.is_empty()).collect();
-    let Some(review) = session.task.as_ref().and_then(|task| state.reviews.of_task(task)) else {
+    let about = d.sessions.get(id).and_then(|session| Some((session.agent.clone(), session.task.as_ref()?)));
+    let Some((by, review)) = about.and_then(|(by, task)| Some((by, d.reviews.of_task(task)?.clone()))) else {
         return failed("nobody asked for a review here; whoever wants one uses request_review".to_owned());
     };
     if approved && !issues.is_empty() {
@@ -144,47 +136,34 @@ pub(super) fn perform(
             "work with issues is not approved; say approved: false, or leave the issues out".to_owned(),
         );
     }
-    let to = if approved { Move::Approved } else { Move::Rejected { issues: issues.clone() } };
-    if let Err(refused) = review.after(&to, &state.settings.review.checks) {
+    let to = if approved { Move::Approved } else { Move::Rejected { issues } };
+    if let Err(refused) = review.after(&to, &d.settings.review.checks) {
         return match refused {
             review::Refused::Unchecked(why) => {
                 let rule = "review.checks".to_owned();
-                let why = no_command(state, review, &session.agent).unwrap_or(why);
-                (Vec::new(), Finish::Refused { rule }, format!("not approved: {why}"))
+                let why = no_command(d, &review, &by).unwrap_or(why);
+                (Finish::Refused { rule }, format!("not approved: {why}"))
             }
             refused @ (review::Refused::Stage { .. } | review::Refused::NoIssues) => {
                 failed(refused.to_string())
             }
         };
     }
-    let words = verdict_words(state, review, &session.agent, &to);
-    let by = format!("agent:{}", session.agent);
-    let mut events = Vec::from_iter(write_down(state, review, &to));
-    events.push(Event::ReviewMoved {
-        review: review.id.clone(),
-        commit: review.place.commit.clone(),
-        to,
-        by: session.agent.clone(),
-        session: id.clone(),
-    });
-    let envelope = Envelope {
-        kind: Kind::Response,
-        in_reply_to: Some(review.id.to_string()),
-        approved: Some(approved),
-        issues,
-        ..Envelope::default()
-    };
-    let mut ended = finish::end_but(state, at, &review.task, End::Done, &words, &by, Some(id));
-    for event in &mut ended {
-        if let Event::CallFinished { session, message, .. } = event
-            && (&*session, message.call.as_ref()) == (&review.session, Some(&review.call))
-        {
-            message.envelope = Some(Box::new(envelope.clone()));
-        }
-    }
-    events.extend(ended);
+    let words = verdict_words(d, &review, &by, &to);
+    move_on(d, id, &review, to);
+    end_task(d, &review.task, End::Done, &words, &format!("agent:{by}"));
     let told = if approved { "is told" } else { "gets the issues" };
-    (events, Finish::Done, format!("{} is answered; {} {told}", review.id, review.author))
+    (Finish::Done, format!("{} is answered; {} {told}", review.id, review.author))
+}
+
+/// Something happens to a review: it stands in the file of the reviewer's task, too.
+fn move_on(d: &mut Draft<'_>, id: &SessionId, review: &Review, to: Move) {
+    let Some(by) = d.sessions.get(id).map(|session| session.agent.clone()) else { return };
+    if let Some(written) = write_down(d, review, &to) {
+        d.emit(written);
+    }
+    let (review, commit) = (review.id.clone(), review.place.commit.clone());
+    d.emit(Event::ReviewMoved { review, commit, to, by, session: id.clone() });
 }
 
 /// That a check is wanted which the reviewer cannot make: neither its work nor that of the author is at fault.
@@ -212,128 +191,79 @@ fn write_down(state: &State, review: &Review, to: &Move) -> Option<Event> {
     Some(Event::TaskEdited { task: review.task.clone(), change, in_file: false })
 }
 
-/// The answer as the author and the reviewer's task show it.
-fn verdict_words(state: &State, review: &Review, by: &AgentId, to: &Move) -> String {
-    let (id, commit, round) = (&review.id, short(&review.place.commit), review.round);
-    let most = state.settings.review.max_review_rounds;
-    match to {
-        Move::Rejected { issues } => {
-            let mut text = format!("{id} round {round}: {by} rejected {commit}:");
-            for issue in issues {
-                _ = write!(text, "\n- {issue}");
-            }
-            if round >= most {
-                _ = write!(
-                    text,
-                    "\nThis was round {round} of {most}: a person is asked before the next one."
-                );
-            }
-            text
-        }
-        Move::Approved => {
-            let told = |word: &str, passed: bool| {
-                let so = review.checks.iter().filter(|(_, is_passed)| **is_passed == passed);
-                let names: Vec<&str> = so.map(|(check, _)| check.as_str()).collect();
-                if names.is_empty() { String::new() } else { format!("; {word}: {}", names.join(", ")) }
-            };
-            let (passed, failed) = (told("passed", true), told("failed", false));
-            format!(
-                "{id} round {round}: {by} approved {commit}{passed}{failed}. It can be merged: merge_branch {id}"
-            )
-        }
-        other => format!("{id} round {round}: {}", other.as_str()),
-    }
-}
-
-/// The end of a reviewer's task as the result of the call that waits for it; `None` if none does.
-pub(super) fn answer(state: &State, at: Time, task: &Task, end: End, text: &str) -> Option<Event> {
-    let review = state.reviews.of_task(&task.spec.id)?;
-    let session = state.sessions.get(&review.session)?;
-    let pending = session.pending(&review.call)?;
-    if pending.step != (Step::Reviewing { review: review.id.clone() }) {
-        return None;
-    }
-    let (finish, text) = match end {
-        End::Done => (Finish::Done, text.to_owned()),
-        End::Failed => (Finish::Failed, format!("{} could not look at it: {text}", review.reviewer)),
-        End::Cancelled => (Finish::Failed, format!("{} was cancelled: {text}", review.id)),
-    };
-    let label = finish::label_of_result(state, task);
-    let said = result(at, &review.call, text);
-    let message = Message { label, from: format!("agent:{}", review.reviewer), ..said };
-    Some(Event::CallFinished { session: review.session.clone(), finish, message, wrote: Vec::new() })
-}
-
-/// What follows from what was found out while a call was carried out, `finished` being its plain result; and what the
-/// session waits for since then.
-pub(super) fn found(
-    state: &State,
-    at: Time,
-    (id, session): (&SessionId, &Session),
-    call: &Call,
-    finding: Option<&Finding>,
-    finished: Event,
-) -> (Vec<Event>, Option<String>) {
-    let moved = |review: &Review, to: Move| {
-        let written = write_down(state, review, &to);
-        let (commit, by) = (review.place.commit.clone(), session.agent.clone());
-        let moved = Event::ReviewMoved { review: review.id.clone(), commit, to, by, session: id.clone() };
-        Vec::from_iter(written).into_iter().chain([moved]).collect::<Vec<_>>()
-    };
-    let about = |commit: &str| {
-        let merges = match &call.want {
-            Want::Act(Act::MergeBranch { review }) => state.reviews.by_id.get(review),
-            Want::Act(_) | Want::Invalid { .. } => {
-                session.task.as_ref().and_then(|t| state.reviews.of_task(t))
-            }
-        };
-        merges.filter(|review| review.place.commit == commit)
-    };
-    let step = |commit: &str, to: Move| {
-        let review = about(commit).filter(|review| review.after(&to, &BTreeSet::new()).is_ok());
-        review.map(|review| moved(review, to)).unwrap_or_default()
-    };
+/// What follows from a finding that came with the end of a call; whether the call waits since then, so that its plain
+/// result does not count.
+pub(super) fn found(d: &mut Draft<'_>, id: &SessionId, call: &Call, finding: &Finding) -> bool {
     match finding {
-        None => (vec![finished], None),
-        Some(Finding::Submitted(place)) => match ask(state, (id, session), call, place) {
-            Ok((events, review)) => (events, Some(waits_for(&review))),
-            Err(why) => {
-                let message = result(at, &call.id, why);
-                let (session, finish) = (id.clone(), Finish::Failed);
-                (vec![Event::CallFinished { session, finish, message, wrote: Vec::new() }], None)
+        Finding::Submitted(place) => {
+            if let Err(why) = ask(d, id, call, place) {
+                let message = result(d.at, &call.id, why);
+                d.finish_call(id, Finish::Failed, message);
             }
-        },
-        Some(Finding::Checked { commit, check, passed }) => {
-            let event = step(commit, Move::Checked { check: *check, passed: *passed });
-            (event.into_iter().chain([finished]).collect(), None)
+            true
         }
-        Some(Finding::Merged { commit, merge }) => {
-            let event = step(commit, Move::Merged { merge: merge.clone() });
-            (event.into_iter().chain([finished]).collect(), None)
+        Finding::Checked { commit, check, passed } => {
+            step(d, id, call, commit, Move::Checked { check: *check, passed: *passed });
+            false
         }
-        Some(Finding::Conflicted { commit, files }) => {
-            let event = step(commit, Move::Conflicted { files: files.clone() });
-            let back = about(commit).map(|review| send_back(state, (id, session), review, files));
-            (event.into_iter().chain(back).chain([finished]).collect(), None)
+        Finding::Merged { commit, merge } => {
+            step(d, id, call, commit, Move::Merged { merge: merge.clone() });
+            false
         }
+        Finding::Conflicted { commit, files } => {
+            let back = about(d, id, call, commit).map(|review| send_back(d, id, review, files));
+            step(d, id, call, commit, Move::Conflicted { files: files.clone() });
+            if let Some(spec) = back.flatten() {
+                add(d, spec, id);
+            }
+            false
+        }
+    }
+}
+
+/// The review that a call is about, if it is about this commit.
+fn about<'a>(state: &'a State, id: &SessionId, call: &Call, commit: &str) -> Option<&'a Review> {
+    let review = match &call.want {
+        Want::Act(Act::MergeBranch { review }) => state.reviews.by_id.get(review),
+        Want::Act(_) | Want::Invalid { .. } => {
+            let task = state.sessions.get(id)?.task.as_ref();
+            task.and_then(|task| state.reviews.of_task(task))
+        }
+    };
+    review.filter(|review| review.place.commit == commit)
+}
+
+fn step(d: &mut Draft<'_>, id: &SessionId, call: &Call, commit: &str, to: Move) {
+    let review = about(d, id, call, commit).filter(|review| review.after(&to, &BTreeSet::new()).is_ok());
+    if let Some(review) = review.cloned() {
+        move_on(d, id, &review, to);
     }
 }
 
 /// A new round: the reviewer's task, and the call that waits for it.
-fn ask(
+fn ask(d: &mut Draft<'_>, id: &SessionId, call: &Call, place: &Place) -> Result<(), String> {
+    let Some(session) = d.sessions.get(id) else { return Err("the conversation is over".to_owned()) };
+    let (spec, review) = new_round(d, (id, session), call, place)?;
+    if let Some(spec) = spec {
+        add(d, spec, id);
+    }
+    d.emit(Event::ReviewAsked { review: Box::new(review) });
+    Ok(())
+}
+
+/// The review in its new round, and the reviewer's task unless there is one already.
+fn new_round(
     state: &State,
     (id, session): (&SessionId, &Session),
     call: &Call,
     place: &Place,
-) -> Result<(Vec<Event>, ReviewId), String> {
+) -> Result<(Option<task::Spec>, Review), String> {
     let Want::Act(Act::RequestReview { summary, to }) = &call.want else {
         return Err("not a request_review".to_owned());
     };
     let before = state.reviews.open_of(&session.agent, session.task.as_ref());
     if let Some(left) = before.filter(|before| is_left(state, before) && before.place == *place) {
-        let review = Review { session: id.clone(), call: call.id.clone(), ..left.clone() };
-        let name = review.id.clone();
-        return Ok((vec![Event::ReviewAsked { review: Box::new(review) }], name));
+        return Ok((None, Review { session: id.clone(), call: call.id.clone(), ..left.clone() }));
     }
     if let Some(before) = before {
         before.may_ask_again(place)?;
@@ -351,7 +281,7 @@ fn ask(
     }
     let reviewer = choose(state, session, to.as_ref(), before.map(|before| &before.reviewer))?;
     let about = session.task.as_ref().and_then(|task| state.tasks.get(task));
-    let title = about.map_or_else(|| intake::title_of(summary), |task| task.spec.title.clone());
+    let title = about.map_or_else(|| title_of(summary), |task| task.spec.title.clone());
     let mut review = Review {
         id: before.map_or_else(|| state.reviews.fresh(), |before| before.id.clone()),
         author: session.agent.clone(),
@@ -360,28 +290,25 @@ fn ask(
         title,
         session: id.clone(),
         call: call.id.clone(),
-        task: intake::fresh_task(state),
+        task: fresh_task(state),
         place: place.clone(),
         round: before.map_or(1, |before| before.round + 1),
         stage: Stage::Asked,
         checks: Default::default(),
     };
     let spec = spec_of(state, (id, session), &review, before, summary);
-    let made = inside::already_made(state, id, session, &spec).cloned();
-    let mut events = Vec::new();
-    match made {
+    match already_made(state, id, session, &spec) {
         // Printed before the journal was lost: the reviewer goes on with it.
-        Some(made) if state.tasks.get(&made).is_some_and(|task| !task.is_ended()) => review.task = made,
+        Some(made) if state.tasks.get(made).is_some_and(|task| !task.is_ended()) => {
+            review.task = made.clone();
+            Ok((None, review))
+        }
         Some(_) | None => {
-            intake::check_room(state).map_err(|refused| refused.to_string())?;
-            intake::check_queue(state, &spec).map_err(|refused| refused.to_string())?;
-            let by = Requester::Session { session: id.clone() };
-            events.push(Event::TaskAdded { spec: Box::new(spec), by, in_file: false });
+            check_room(state).map_err(|refused| refused.to_string())?;
+            check_queue(state, &spec).map_err(|refused| refused.to_string())?;
+            Ok((Some(spec), review))
         }
     }
-    let name = review.id.clone();
-    events.push(Event::ReviewAsked { review: Box::new(review) });
-    Ok((events, name))
 }
 
 /// Whether the reviewer has it and nobody waits for the answer any more: all but the files was lost, or a person cut the
@@ -442,7 +369,7 @@ fn spec_of(
 ) -> task::Spec {
     let own = session.task.as_ref().and_then(|task| state.tasks.get(task));
     let file = own.map_or_else(|| format!("tasks/{}.task.md", session.agent), |own| own.spec.file.clone());
-    let title = intake::title_of(&format!("Review of {}, round {}", review.title, review.round));
+    let title = title_of(&format!("Review of {}, round {}", review.title, review.round));
     let mut spec = task::Spec::new(review.task.clone(), file, title);
     // What the author was not told, it cannot tell on.
     let heard = before.filter(|before| may_tell(state, session, before));
@@ -465,7 +392,7 @@ fn spec_of(
 
 /// Whether a conversation has what was said of a round: with its label, that goes on to others.
 fn may_tell(state: &State, session: &Session, before: &Review) -> bool {
-    let said = state.tasks.get(&before.task).map(|task| finish::label_of_result(state, task));
+    let said = state.tasks.get(&before.task).map(|task| label_of_result(state, task));
     said.is_some_and(|said| session.label.clone().joined(&said) == session.label)
 }
 
@@ -502,18 +429,14 @@ fn brief(state: &State, review: &Review, before: Option<&Review>, summary: &str)
     text
 }
 
-/// Work that could not be merged: its author gets a task with the names of the files.
-fn send_back(
-    state: &State,
-    (id, session): (&SessionId, &Session),
-    review: &Review,
-    files: &[String],
-) -> Event {
+/// The task of the author whose work could not be merged, with the names of the files.
+fn send_back(state: &State, id: &SessionId, review: &Review, files: &[String]) -> Option<task::Spec> {
+    let session = state.sessions.get(id)?;
     let own = session.task.as_ref().and_then(|task| state.tasks.get(task));
     let file = own.map_or_else(|| format!("tasks/{}.task.md", session.agent), |own| own.spec.file.clone());
     let Place { branch, target, .. } = &review.place;
-    let title = intake::title_of(&format!("Bring {branch} in line with {target}: {}", files.join(", ")));
-    let mut spec = task::Spec::new(intake::fresh_task(state), file, title);
+    let title = title_of(&format!("Bring {branch} in line with {target}: {}", files.join(", ")));
+    let mut spec = task::Spec::new(fresh_task(state), file, title);
     spec.text = format!(
         "{} ({}) was approved, but {target} has changed meanwhile and both sides changed: {}.\nUse git_update, which merges {target} into {branch}, make the files what they shall be, see that the tests pass, git_commit, and request_review again.",
         review.id,
@@ -531,6 +454,5 @@ fn send_back(
     if session.label.counts() {
         spec.properties.insert("label".to_owned(), session.label.to_string());
     }
-    let by = Requester::Session { session: id.clone() };
-    Event::TaskAdded { spec: Box::new(spec), by, in_file: false }
+    Some(spec)
 }

@@ -1,82 +1,54 @@
-//! Tools that the domain carries out itself, as events: tasks. Messages have a file of their own.
+//! The tools by which agents make and change tasks.
 
-use std::collections::BTreeSet;
-
-use crate::decide::messages::{self, no_agent};
-use crate::decide::{finish, intake};
 use crate::delegation;
 use crate::event::{Event, Finish};
-use crate::evidence::Evidence;
-use crate::id::{AgentId, SessionId, TaskId, Time};
+use crate::id::{AgentId, SessionId, TaskId};
+use crate::kernel::draft::Draft;
 use crate::label::Readers;
 use crate::plan;
 use crate::refused::Refused;
 use crate::route::route;
+use crate::rules::end::end_task;
+use crate::rules::say::title_of;
+use crate::rules::talk::{check_turns, no_agent};
+use crate::rules::tree::{depth, fresh_task, is_within};
 use crate::state::{Requester, Session, State, TASK_DEPTH_MAX, Task};
 use crate::task::{self, Change, End, Mark};
 use crate::tool::Act;
 use crate::waits;
 
-/// The events, how the call ended, and what the agent sees.
-pub(super) fn perform(
-    state: &State,
-    at: Time,
-    id: &SessionId,
-    session: &Session,
-    act: &Act,
-) -> (Vec<Event>, Finish, String) {
-    let done = match act {
-        Act::CreateTask { .. } => create(state, id, session, act),
-        Act::UpdateTask { .. } => update(state, at, id, session, act),
-        Act::Check { evidence: Evidence::Approval, .. } => {
-            Ok((Vec::new(), "a person says that it is done".to_owned()))
-        }
-        Act::Delegate { .. }
-        | Act::CreatePlan { .. }
-        | Act::RequestReview { .. }
-        | Act::ApproveWork { .. }
-        | Act::MergeBranch { .. }
-        | Act::SpawnAgent { .. }
-        | Act::TerminateAgent { .. }
-        | Act::Lock { .. }
-        | Act::Unlock { .. }
-        | Act::ReadFile { .. }
-        | Act::ListDirectory { .. }
-        | Act::SearchFiles { .. }
-        | Act::WriteFile { .. }
-        | Act::CreateDirectory { .. }
-        | Act::ExecuteCommand { .. }
-        | Act::GitCommit { .. }
-        | Act::GitDiff { .. }
-        | Act::GitUpdate { .. }
-        | Act::RunTests {}
-        | Act::Lint {}
-        | Act::QueryTasks { .. }
-        | Act::MemorySearch { .. }
-        | Act::ContextGet { .. }
-        | Act::ContextPut { .. }
-        | Act::Extract { .. }
-        | Act::ListSessions { .. }
-        | Act::ReadSession { .. }
-        | Act::SlackRead { .. }
-        | Act::Check { .. }
-        | Act::RaiseBudget { .. }
-        | Act::SendMessage { .. }
-        | Act::SlackSend { .. }
-        | Act::EmailSend { .. } => Err(format!("{} is not carried out inside", act.tool())),
-    };
+/// How a call ended, and what the agent sees.
+pub(super) type Outcome = (Finish, String);
+
+/// What was done, or why it was not.
+pub(super) fn outcome(done: Result<String, String>) -> Outcome {
     match done {
-        Ok((events, text)) => (events, Finish::Done, text),
-        Err(text) => (Vec::new(), Finish::Failed, text),
+        Ok(text) => (Finish::Done, text),
+        Err(text) => (Finish::Failed, text),
     }
 }
 
-fn create(
-    state: &State,
-    id: &SessionId,
-    session: &Session,
-    act: &Act,
-) -> Result<(Vec<Event>, String), String> {
+/// Carries out `create_task`.
+pub(super) fn create(d: &mut Draft<'_>, id: &SessionId, act: &Act) -> Result<String, String> {
+    let Some(session) = d.sessions.get(id) else { return Err("the conversation is over".to_owned()) };
+    let spec = new_spec(d, id, session, act)?;
+    let who = spec.assignee.as_ref().map(ToString::to_string).unwrap_or_default();
+    if let Some(made) = already_made(d, id, session, &spec) {
+        return Ok(format!("{made} is created for {who}"));
+    }
+    check_queue(d, &spec).map_err(|refused| refused.to_string())?;
+    let text = format!("{} is created for {who}", spec.id);
+    add(d, spec, id);
+    Ok(text)
+}
+
+/// Adds a task that a conversation asks for.
+pub(super) fn add(d: &mut Draft<'_>, spec: task::Spec, id: &SessionId) {
+    let by = Requester::Session { session: id.clone() };
+    d.emit(Event::TaskAdded { spec: Box::new(spec), by, in_file: false });
+}
+
+fn new_spec(state: &State, id: &SessionId, session: &Session, act: &Act) -> Result<task::Spec, String> {
     let Act::CreateTask {
         title,
         description,
@@ -92,8 +64,8 @@ fn create(
     else {
         return Err("not a create_task".to_owned());
     };
-    intake::check_room(state).map_err(|refused| refused.to_string())?;
-    messages::check_turns(state, (id, session))?;
+    check_room(state).map_err(|refused| refused.to_string())?;
+    check_turns(state, id, session)?;
     if title.trim().is_empty() || title.contains('\n') {
         return Err("the title must be one line that is not empty".to_owned());
     }
@@ -116,7 +88,7 @@ fn create(
         .as_ref()
         .and_then(|p| state.tasks.get(p))
         .map_or_else(|| format!("tasks/{}.task.md", session.agent), |p| p.spec.file.clone());
-    let mut spec = task::Spec::new(intake::fresh_task(state), file, intake::title_of(title));
+    let mut spec = task::Spec::new(fresh_task(state), file, title_of(title));
     spec.text.clone_from(description);
     spec.assignee.clone_from(assignee);
     spec.priority = *priority;
@@ -139,14 +111,7 @@ fn create(
         let (agent, _) = route(state, &spec, None).ok_or_else(|| Refused::NoRoute.to_string())?;
         spec.assignee = Some(agent);
     }
-    let who = spec.assignee.as_ref().map(ToString::to_string).unwrap_or_default();
-    if let Some(made) = already_made(state, id, session, &spec) {
-        return Ok((Vec::new(), format!("{made} is created for {who}")));
-    }
-    intake::check_queue(state, &spec).map_err(|refused| refused.to_string())?;
-    let text = format!("{} is created for {who}", spec.id);
-    let by = Requester::Session { session: id.clone() };
-    Ok((vec![Event::TaskAdded { spec: Box::new(spec), by, in_file: false }], text))
+    Ok(spec)
 }
 
 /// The task that this very call made before the journal was lost: it was printed, and the call's result was not.
@@ -171,16 +136,13 @@ pub(super) fn already_made<'a>(
     made.min_by_key(|(_, task)| task.is_ended()).map(|(made, _)| made)
 }
 
-fn update(
-    state: &State,
-    at: Time,
-    id: &SessionId,
-    session: &Session,
-    act: &Act,
-) -> Result<(Vec<Event>, String), String> {
+/// Carries out `update_task`.
+pub(super) fn update(d: &mut Draft<'_>, id: &SessionId, act: &Act) -> Result<String, String> {
     let Act::UpdateTask { id: which, status, result, title, assignee, priority, depends_on } = act else {
         return Err("not an update_task".to_owned());
     };
+    let Some(session) = d.sessions.get(id) else { return Err("the conversation is over".to_owned()) };
+    let state: &State = d;
     let task = state.tasks.get(which).ok_or_else(|| Refused::NoTask(which.clone()).to_string())?;
     // A task that was given to somebody else in the meantime is no longer its own.
     let works_on =
@@ -212,21 +174,19 @@ fn update(
             session.label
         ));
     }
-    let mut events = Vec::new();
-    let mut change =
-        |change: Change| events.push(Event::TaskEdited { task: which.clone(), change, in_file: false });
+    let mut changes = Vec::new();
     if let Some(title) = title {
-        change(Change::Title(intake::title_of(title)));
+        changes.push(Change::Title(title_of(title)));
     }
     if let Some(agent) = assignee {
         check_given(state, task, agent)?;
-        change(Change::Assignee(Some(agent.clone())));
+        changes.push(Change::Assignee(Some(agent.clone())));
     }
     if let Some(priority) = priority {
-        change(Change::Priority(Some(*priority)));
+        changes.push(Change::Priority(Some(*priority)));
     }
     if let Some(ids) = depends_on {
-        change(Change::DependsOn(waiting_for(state, task, ids)?));
+        changes.push(Change::DependsOn(waiting_for(state, task, ids)?));
     }
     let end = match status {
         None => None,
@@ -237,25 +197,51 @@ fn update(
             return Err(format!("a task is set to done, failed or cancelled, not to {}", other.as_str()));
         }
     };
-    let by = format!("agent:{}", session.agent);
-    if let Some(end) = end {
-        if end == End::Done && task.spec.properties.contains_key("done_when") {
-            return Err(format!(
-                "{which} is done when Synod has seen its evidence (done_when); say what came of it as your last words"
-            ));
-        }
-        if own && end == End::Done && state.open_children(task).next().is_some() {
-            return Err(format!("{which} has open parts; it is done when they are"));
-        }
-        let text = result.clone().unwrap_or_default();
-        events.extend(finish::end_but(state, at, which, end, &text, &by, Some(id)));
-    } else if let Some(result) = result {
+    if end == Some(End::Done) && task.spec.properties.contains_key("done_when") {
+        return Err(format!(
+            "{which} is done when Synod has seen its evidence (done_when); say what came of it as your last words"
+        ));
+    }
+    if own && end == Some(End::Done) && state.open_children(task).next().is_some() {
+        return Err(format!("{which} has open parts; it is done when they are"));
+    }
+    if let (None, Some(result)) = (end, result) {
         return Err(format!(
             "a result of {} bytes came without a status; say done, failed or cancelled",
             result.len()
         ));
     }
-    Ok((events, format!("{which} is changed")))
+    let by = format!("agent:{}", session.agent);
+    for change in changes {
+        d.emit(Event::TaskEdited { task: which.clone(), change, in_file: false });
+    }
+    if let Some(end) = end {
+        end_task(d, which, end, result.as_deref().unwrap_or_default(), &by);
+    }
+    Ok(format!("{which} is changed"))
+}
+
+/// Whether there is room for one more task.
+pub(super) fn check_room(state: &State) -> Result<(), Refused> {
+    let most = state.settings.limits.tasks_max;
+    if state.open_tasks >= most {
+        return Err(Refused::Limit { limit: "limits.tasks_max", value: u64::from(most) });
+    }
+    Ok(())
+}
+
+/// Work that an agent asks of another whose queue is full is refused; work that people ask for waits in its file.
+pub(super) fn check_queue(state: &State, spec: &task::Spec) -> Result<(), Refused> {
+    let is_open = |id: &TaskId| state.tasks.get(id).is_none_or(|task| !task.is_ended());
+    if spec.depends_on.iter().any(is_open) {
+        return Ok(());
+    }
+    match spec.assignee.as_ref().and_then(|agent| state.agents.get(agent)) {
+        Some(agent) if !agent.has_room() => {
+            Err(Refused::QueueFull { agent: agent.spec.id.clone(), waiting: agent.waiting() })
+        }
+        Some(_) | None => Ok(()),
+    }
 }
 
 /// Whether an agent may give a task to this one.
@@ -277,7 +263,7 @@ fn check_given(state: &State, task: &Task, agent: &AgentId) -> Result<(), String
         return Ok(());
     }
     let given = task::Spec { assignee: Some(agent.clone()), ..task.spec.clone() };
-    intake::check_queue(state, &given).map_err(|refused| refused.to_string())
+    check_queue(state, &given).map_err(|refused| refused.to_string())
 }
 
 /// The dependencies that an agent gives a task in place of its own.
@@ -300,39 +286,4 @@ fn check_cycle(state: &State, spec: &task::Spec) -> Result<(), String> {
         Some(cycle) => Err(format!("{}; take one of them out of depends_on", Refused::Cycle(cycle))),
         None => Ok(()),
     }
-}
-
-fn depth(state: &State, task: &TaskId) -> usize {
-    let mut at = state.tasks.get(task);
-    let mut depth = 0;
-    while let Some(task) = at
-        && depth < TASK_DEPTH_MAX
-    {
-        depth += 1;
-        at = task.spec.parent.as_ref().and_then(|p| state.tasks.get(p));
-    }
-    depth
-}
-
-/// Whether `task` is `whole` or a part of it, however deep.
-pub(super) fn is_within(state: &State, task: &TaskId, whole: &TaskId) -> bool {
-    task == whole || wholes_above(state, task).any(|above| above == whole)
-}
-
-/// Whether `task` is one of `wholes` or a part of one, however deep.
-pub(super) fn is_within_one(state: &State, task: &TaskId, wholes: &BTreeSet<TaskId>) -> bool {
-    wholes.contains(task) || wholes_above(state, task).any(|above| wholes.contains(above))
-}
-
-/// Those of `tasks` that are no part of another one of them, however deep: what is, ends with that.
-pub(super) fn topmost<'a>(state: &State, tasks: &BTreeSet<&'a TaskId>) -> Vec<&'a TaskId> {
-    let is_part =
-        |task: &TaskId| wholes_above(state, task).any(|above| above != task && tasks.contains(above));
-    tasks.iter().copied().filter(|task| !is_part(task)).collect()
-}
-
-/// What `task` is a part of, the nearest first.
-fn wholes_above<'a>(state: &'a State, task: &TaskId) -> impl Iterator<Item = &'a TaskId> {
-    let above = |id: &TaskId| state.tasks.get(id).and_then(|task| task.spec.parent.as_ref());
-    std::iter::successors(above(task), move |id| above(id)).take(TASK_DEPTH_MAX)
 }

@@ -1,26 +1,26 @@
 //! Making a plan: a task for each step, in a file of its own that a person can edit before and while it runs.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use crate::decide::{finish, intake, messages};
 use crate::delegation;
-use crate::event::{Event, Finish};
-use crate::id::{AgentId, SessionId, TaskId, Time};
+use crate::event::Event;
+use crate::id::{AgentId, SessionId, TaskId};
+use crate::kernel::draft::Draft;
 use crate::plan::{self, Step};
+use crate::rules::say::title_of;
+use crate::rules::talk::check_turns;
+use crate::rules::tasks::{add, check_queue};
 use crate::state::{Requester, Session, State, Task};
-use crate::task::{self, Change, End};
+use crate::task::{self, Change};
 
-/// The events, how the call ended, and what the agent sees.
-pub(super) fn perform(
-    state: &State,
-    (id, session): (&SessionId, &Session),
-    steps: &[Step],
-) -> (Vec<Event>, Finish, String) {
-    match make(state, id, session, steps) {
-        Ok((events, text)) => (events, Finish::Done, text),
-        Err(text) => (Vec::new(), Finish::Failed, text),
+/// Carries out `create_plan`.
+pub(super) fn create(d: &mut Draft<'_>, id: &SessionId, steps: &[Step]) -> Result<String, String> {
+    let Some(session) = d.sessions.get(id) else { return Err("the conversation is over".to_owned()) };
+    let (specs, text) = make(d, id, session, steps)?;
+    for spec in specs {
+        add(d, spec, id);
     }
+    Ok(text)
 }
 
 fn make(
@@ -28,8 +28,8 @@ fn make(
     id: &SessionId,
     session: &Session,
     steps: &[Step],
-) -> Result<(Vec<Event>, String), String> {
-    messages::check_turns(state, (id, session))?;
+) -> Result<(Vec<task::Spec>, String), String> {
+    check_turns(state, id, session)?;
     let who = plan::check(state, steps)
         .map_err(|wrong| format!("no task was made, because the plan is wrong:\n- {}", wrong.join("\n- ")))?;
     let hidden = who.iter().find(|agent| !session.label.readers.include(agent));
@@ -61,15 +61,11 @@ fn make(
         number += 1;
         id
     };
-    let by = Requester::Session { session: id.clone() };
-    let mut events = Vec::new();
-    let mut add = |spec: task::Spec| {
-        events.push(Event::TaskAdded { spec: Box::new(spec), by: by.clone(), in_file: false });
-    };
+    let mut specs = Vec::new();
     let held_by = state.settings.planning.hold.then(&mut fresh);
     let approval_required = delegation::above(state, session).approval_required;
     let blank = |task: TaskId, title: &str| {
-        let mut spec = task::Spec::new(task, file.clone(), intake::title_of(title));
+        let mut spec = task::Spec::new(task, file.clone(), title_of(title));
         spec.parent.clone_from(&session.task);
         spec.approval_required = approval_required;
         spec.properties.insert("requested_by".to_owned(), id.to_string());
@@ -83,7 +79,7 @@ fn make(
         let mut spec = blank(hold.clone(), &format!("Say yes to the plan of {name}"));
         spec.assignee = Some(AgentId::new("human"));
         spec.text = "Edit the tasks below as you like. [x] lets them begin, [-] cancels them.".to_owned();
-        add(spec);
+        specs.push(spec);
     }
     let ids: BTreeMap<&str, TaskId> = steps.iter().map(|step| (step.id.as_str(), fresh())).collect();
     let mut made = Vec::new();
@@ -102,81 +98,39 @@ fn make(
         if let Some(text) = &step.done_when {
             spec.properties.insert("done_when".to_owned(), text.clone());
         }
-        intake::check_queue(state, &spec).map_err(|refused| refused.to_string())?;
+        check_queue(state, &spec).map_err(|refused| refused.to_string())?;
         made.push(format!("{} is {} for {agent}", step.id, spec.id));
-        add(spec);
+        specs.push(spec);
     }
     let waits = held_by.map_or_else(String::new, |hold| format!("; it waits for a person to mark {hold}"));
-    Ok((events, format!("the plan stands in {file}{waits}:\n{}", made.join("\n"))))
+    Ok((specs, format!("the plan stands in {file}{waits}:\n{}", made.join("\n"))))
 }
 
-/// What a person adds to the file of a plan is of the plan: a part of the task that it is for. If the plan is on hold, it waits
+/// Makes a task that a person added to the file of a plan a part of the plan's task. If the plan is on hold, the task waits
 /// for the yes, and ends with a no.
-pub(super) fn joined(state: &State, spec: &task::Spec) -> Vec<Event> {
+pub(super) fn join(d: &mut Draft<'_>, spec: &task::Spec) {
+    for change in joining(d, spec) {
+        d.emit(Event::TaskEdited { task: spec.id.clone(), change, in_file: false });
+    }
+}
+
+fn joining(state: &State, spec: &task::Spec) -> Vec<Change> {
     if !plan::is_file(&spec.file) || spec.properties.contains_key(plan::HELD_BY) {
         return Vec::new();
     }
-    let mut there = state.open.in_plan(&spec.file).filter_map(|id| state.tasks.get(id));
-    let hold = there.find(|task| plan::is_hold(state, task));
+    let there = state.open.in_plan(&spec.file).filter(|id| **id != spec.id);
+    let hold = there.filter_map(|id| state.tasks.get(id)).find(|task| plan::is_hold(state, task));
     let planned = plan::task_of(&spec.file).and_then(|id| state.tasks.get(&id));
     let planned = planned.filter(|task| !task.is_ended()).map(|task| task.spec.id.clone());
     let whole = hold.and_then(|hold| hold.spec.parent.clone()).or(planned);
     let parent = whole.filter(|whole| spec.parent.is_none() && *whole != spec.id);
-    let held = hold.map(|hold| {
+    let mut changes = Vec::new();
+    if let Some(hold) = hold {
         let mut properties = spec.properties.clone();
         properties.insert(plan::HELD_BY.to_owned(), hold.spec.id.to_string());
         let depends_on = spec.depends_on.iter().cloned().chain([hold.spec.id.clone()]).collect();
-        [Change::DependsOn(depends_on), Change::Properties(properties)]
-    });
-    held.into_iter()
-        .flatten()
-        .chain(parent.map(|parent| Change::Parent(Some(parent))))
-        .map(|change| Event::TaskEdited { task: spec.id.clone(), change, in_file: false })
-        .collect()
-}
-
-/// Steps that wait for a yes to a plan which is among these tasks and ends with them, and are not among them themselves: a person
-/// made them a part of something else. Without a yes they do not begin.
-pub(super) fn steps_elsewhere<'a>(state: &'a State, tasks: &[TaskId]) -> Vec<&'a TaskId> {
-    let is_hold = |id: &&TaskId| {
-        state.tasks.get(*id).is_some_and(|task| !task.is_ended() && plan::is_hold(state, task))
-    };
-    let holds: Vec<&TaskId> = tasks.iter().filter(is_hold).collect();
-    if holds.is_empty() {
-        return Vec::new();
+        changes.extend([Change::DependsOn(depends_on), Change::Properties(properties)]);
     }
-    let is_held = |task: &&Task| {
-        !task.is_ended()
-            && plan::hold_of(task).is_some_and(|hold| holds.contains(&&hold))
-            && !tasks.contains(&task.spec.id)
-    };
-    state.tasks.values().filter(is_held).map(|task| &task.spec.id).collect()
-}
-
-/// A plan does not get its yes: what waits for it never begins. Also what is so by then. Who planned is told once for all of
-/// it, by the last; if `hold` itself ends only now, by that.
-pub(super) fn turned_down<'a>(
-    state: &'a State,
-    at: Time,
-    hold: &Task,
-    by: &str,
-    acting: Option<&SessionId>,
-) -> (Vec<Event>, Cow<'a, State>) {
-    let id = &hold.spec.id;
-    let held = |task: &&Task| !task.is_ended() && plan::hold_of(task).as_ref() == Some(id);
-    let held: Vec<&TaskId> = state.tasks.values().filter(held).map(|task| &task.spec.id).collect();
-    let reason = format!("the plan was turned down ({id})");
-    let planner = finish::asker_of(state, hold);
-    let is_for_planner =
-        |event: &Event| matches!(event, Event::MessageAdded { session, .. } if Some(session) == planner);
-    let mut after = Cow::Borrowed(state);
-    let mut events = Vec::new();
-    for (place, task) in held.iter().enumerate() {
-        let mut ended = finish::end_parts_too(&after, at, task, End::Cancelled, &reason, by, acting);
-        let is_told = place + 1 == held.len() && hold.is_ended();
-        ended.retain(|event| is_told || !is_for_planner(event));
-        ended.iter().for_each(|event| after.to_mut().apply(at, event));
-        events.extend(ended);
-    }
-    (events, after)
+    changes.extend(parent.map(|parent| Change::Parent(Some(parent))));
+    changes
 }

@@ -1,0 +1,3 @@
+//! What the rules work with: the draft on which a decision is made.
+
+pub(crate) mod draft;

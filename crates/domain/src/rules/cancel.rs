@@ -1,0 +1,92 @@
+//! Giving work up: a task, a delegation, a conversation or a run, with all that is below it, in one decision.
+
+use std::collections::BTreeSet;
+
+use crate::id::{DelegationId, SessionId, TaskId};
+use crate::kernel::draft::Draft;
+use crate::refused::Refused;
+use crate::rules::end::{end_task, stop_session};
+use crate::rules::tree::topmost;
+use crate::state::{Session, State};
+use crate::task::End;
+
+/// A person cancels the work that has this id.
+pub(super) fn cancel(d: &mut Draft<'_>, what: &str, by: &str) -> Result<(), Refused> {
+    if d.tasks.contains_key(&TaskId::new(what)) {
+        return end(d, what, &TaskId::new(what), by);
+    }
+    if let Some(delegation) = d.delegations.by_id.get(&DelegationId::new(what)) {
+        let task = delegation.task.clone();
+        return end(d, what, &task, by);
+    }
+    let id = SessionId::new(what);
+    let session = d.sessions.get(&id).ok_or_else(|| Refused::NoSuchWork(what.to_owned()))?;
+    if session.is_over() {
+        return Err(Refused::Ended(what.to_owned()));
+    }
+    // The worker of a task is stopped with it: a task without its conversation would begin once more.
+    let task = session.task.as_ref().and_then(|task| d.tasks.get(task));
+    if let Some(task) = task.filter(|task| task.session() == Some(&id)) {
+        let task = task.spec.id.clone();
+        return end(d, what, &task, by);
+    }
+    stop_session(d, &id, &format!("cancelled by {by}"), false);
+    Ok(())
+}
+
+fn end(d: &mut Draft<'_>, what: &str, task: &TaskId, by: &str) -> Result<(), Refused> {
+    if d.tasks.get(task).is_none_or(|task| task.is_ended()) {
+        return Err(Refused::Ended(what.to_owned()));
+    }
+    let (result, by) = (format!("cancelled by {by}"), format!("person:{by}"));
+    end_task(d, task, End::Cancelled, &result, &by);
+    Ok(())
+}
+
+/// A person cancels a run: all that was made for one request, whoever made it, also tasks of a conversation, which are a
+/// part of nothing.
+pub(super) fn cancel_run(d: &mut Draft<'_>, run: &str, by: &str) -> Result<(), Refused> {
+    check_run(d, run)?;
+    let open: BTreeSet<TaskId> = d.open.all().filter(|id| d.run_of_task(id) == run).cloned().collect();
+    let sessions = members(d, run);
+    if open.is_empty() && sessions.is_empty() {
+        return Err(Refused::Ended(run.to_owned()));
+    }
+    let (reason, person) = (format!("run {run} was cancelled by {by}"), format!("person:{by}"));
+    for task in topmost(d, &open) {
+        end_task(d, &task, End::Cancelled, &reason, &person);
+    }
+    for session in sessions {
+        stop_session(d, &session, &reason, false);
+    }
+    Ok(())
+}
+
+/// The conversations that end with a run. One that only answers in it goes on for others, and stays for them.
+fn members(state: &State, run: &str) -> Vec<SessionId> {
+    let is_in = |id: &SessionId, session: &Session| {
+        !session.is_over() && state.run_of(id, session.task.as_ref()) == run
+    };
+    let hears = |id: &SessionId| {
+        state.sessions.get(id).is_some_and(|session| !session.is_over() && !is_in(id, session))
+    };
+    let is_member = |(id, session): &(&SessionId, &Session)| {
+        let answers = session.task.is_none() && session.cause.is_some();
+        is_in(id, session) && !(answers && (session.rests() || session.askers.iter().any(hears)))
+    };
+    state.sessions.iter().filter(is_member).map(|(id, _)| id.clone()).collect()
+}
+
+/// A run has the name of what it began with. The refusal of anything else names the run that it belongs to.
+fn check_run(state: &State, name: &str) -> Result<(), Refused> {
+    let delegated = state.delegations.by_id.get(&DelegationId::new(name)).map(|d| d.task.clone());
+    let task = delegated.unwrap_or_else(|| TaskId::new(name));
+    let run = if state.tasks.contains_key(&task) {
+        state.run_of_task(&task)
+    } else if let Some((id, session)) = state.sessions.get_key_value(&SessionId::new(name)) {
+        state.run_of(id, session.task.as_ref())
+    } else {
+        return Err(Refused::NoRun(name.to_owned()));
+    };
+    if run == name { Ok(()) } else { Err(Refused::PartOfRun { what: name.to_owned(), run }) }
+}

@@ -1,0 +1,96 @@
+//! What the owner's files say.
+
+use std::collections::BTreeMap;
+
+use crate::agent;
+use crate::budget::charge::{Raise, Sum};
+use crate::event::Event;
+use crate::id::{AgentId, SessionId, TaskId};
+use crate::kernel::draft::Draft;
+use crate::label::Label;
+use crate::refused::Refused;
+use crate::rules::end::end_task;
+use crate::rules::intake::take_left;
+use crate::rules::say::SYNOD;
+use crate::settings::{Policy, Settings};
+use crate::state::{Task, TaskStage};
+use crate::task::End;
+
+pub(super) fn read_settings(d: &mut Draft<'_>, settings: &Settings) {
+    if d.settings != *settings {
+        d.emit(Event::SettingsChanged { settings: Box::new(settings.clone()) });
+        take_left(d);
+    }
+}
+
+pub(super) fn read_policy(d: &mut Draft<'_>, policy: &Policy) {
+    if d.policy != *policy {
+        d.emit(Event::PolicyChanged { policy: policy.clone() });
+    }
+}
+
+pub(super) fn read_agent(d: &mut Draft<'_>, spec: &agent::Spec) {
+    let known = d.agents.get(&spec.id);
+    // The maker of an agent does not change with its file.
+    let made = known.and_then(|known| known.spec.spawned_by.clone()).or_else(|| spec.spawned_by.clone());
+    let spec = agent::Spec { spawned_by: made, ..spec.clone() };
+    match known {
+        // It does not come back, whoever brings back its file.
+        Some(known) if known.terminated.is_some() => {}
+        Some(known) if known.spec == spec && !known.retired => {}
+        _ => {
+            d.emit(Event::AgentDefined { spec: Box::new(spec) });
+            take_left(d);
+        }
+    }
+}
+
+pub(super) fn lose_agent(d: &mut Draft<'_>, agent: &AgentId) -> Result<(), Refused> {
+    let known = d.agents.get(agent).ok_or_else(|| Refused::NoAgent(agent.clone()))?;
+    if !known.retired {
+        d.emit(Event::AgentRetired { agent: agent.clone() });
+        end_unbegun(d, agent);
+    }
+    Ok(())
+}
+
+/// Ends the tasks that an agent leaves without having begun them, if a conversation waits for them: it would wait for ever.
+/// Tasks that people asked for stay open, so that they can give them to somebody else.
+fn end_unbegun(d: &mut Draft<'_>, agent: &AgentId) {
+    let goes_on = |id: &SessionId| d.sessions.get(id).is_some_and(|session| !session.is_over());
+    let is_left = |task: &&Task| {
+        task.stage == TaskStage::Open
+            && task.spec.assignee.as_ref() == Some(agent)
+            && d.asker_of(task).is_some_and(goes_on)
+    };
+    let left: Vec<TaskId> = d.tasks.values().filter(is_left).map(|task| task.spec.id.clone()).collect();
+    let reason = format!("{agent} is no longer in the team and had not begun");
+    for task in left {
+        end_task(d, &task, End::Failed, &reason, SYNOD);
+    }
+}
+
+/// Labels that a list in the home knows and the journal does not: the journal was deleted.
+pub(super) fn find_labels(d: &mut Draft<'_>, labels: &BTreeMap<String, Label>) {
+    let missing = |(path, label): &(&String, &Label)| {
+        d.files.get(*path).is_none_or(|known| known.clone().joined(label) != *known)
+    };
+    let labels: BTreeMap<String, Label> =
+        labels.iter().filter(missing).map(|(path, label)| (path.clone(), label.clone())).collect();
+    if !labels.is_empty() {
+        d.emit(Event::LabelsFound { labels });
+    }
+}
+
+/// Costs that a list in the home knows, without a journal: it was deleted. Where anything was counted, the journal knows
+/// better. A cost from a time that has not come counts now: no window is closed by a clock that was wrong.
+pub(super) fn find_usage(d: &mut Draft<'_>, sums: &[Sum], raised: &[Raise]) {
+    if !d.ledger.is_unused() || (sums.is_empty() && raised.is_empty()) {
+        return;
+    }
+    let at = d.at;
+    let sums = sums.iter().map(|sum| Sum { reserved: sum.reserved.min(at), ..sum.clone() }).collect();
+    let mut raised: Vec<Raise> = raised.iter().filter(|raise| raise.at <= at).cloned().collect();
+    raised.sort_by_key(|raise| raise.at);
+    d.emit(Event::UsageFound { sums, raised });
+}

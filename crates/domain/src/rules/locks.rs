@@ -1,0 +1,286 @@
+//! Locks: asking for one, giving it back, handing it on, and what becomes of who waits too long.
+
+use crate::event::{Event, Finish};
+use crate::id::{CallId, LockName, SessionId, Time};
+use crate::kernel::draft::Draft;
+use crate::label::Label;
+use crate::lifecycle::Lifecycle;
+use crate::lock::workspace::{self, is_workspace};
+use crate::lock::{self, Freed, Grant, Holder, Waiter};
+use crate::refused::Refused;
+use crate::rules::moves::settle;
+use crate::rules::say::{notification, result};
+use crate::rules::talk::root;
+use crate::session::Message;
+use crate::state::{Pending, Session, Stage, State, Step};
+use crate::tool::{Call, Want};
+use crate::waits::{self, Cycle, Node};
+
+/// The rule by which a call that cannot have its lock is refused.
+const RULE: &str = "lock";
+
+/// What comes of asking for a lock.
+enum Asked {
+    Granted(Grant),
+    /// The call waits.
+    Waits(Box<Event>),
+    /// It cannot even wait; why, for the caller, and from whose words that is made.
+    Refused(String, Label),
+}
+
+/// Carries out `lock`.
+pub(super) fn take(d: &mut Draft<'_>, id: &SessionId, call: &Call, name: &str, wait_ms: Option<u64>) {
+    let name = match lock::name(name) {
+        Ok(name) if is_workspace(&name) => {
+            let why = format!("{name} is taken by the first call that works there; just begin");
+            return finish(d, id, &call.id, Finish::Failed, (why, Label::owner()));
+        }
+        Ok(name) => name,
+        Err(why) => return finish(d, id, &call.id, Finish::Failed, (why, Label::owner())),
+    };
+    let wait_ms = wait_ms.unwrap_or(d.settings.limits.locks.wait_ms);
+    match ask(d, d.at, id, &call.id, &name, true, wait_ms) {
+        Asked::Granted(grant) => {
+            let text = granted_text(d, &grant);
+            d.emit(granted(id, &call.id, grant, true));
+            finish(d, id, &call.id, Finish::Done, (text, Label::owner()));
+        }
+        Asked::Waits(event) => d.emit(*event),
+        Asked::Refused(why, label) => finish(d, id, &call.id, Finish::Failed, (why, label)),
+    }
+}
+
+/// Carries out `unlock`.
+pub(super) fn give_back(d: &mut Draft<'_>, id: &SessionId, call: &Call, name: &str) {
+    let held = lock::name(name).and_then(|name| {
+        let left = own(d, d.at, id, &name)?.kept.saturating_sub(1);
+        Ok((name, left))
+    });
+    let (name, left) = match held {
+        Ok(held) => held,
+        Err(why) => return finish(d, id, &call.id, Finish::Failed, (why, Label::owner())),
+    };
+    let text = match left {
+        0 => format!("{name} is given back"),
+        left => format!("{name} is still yours: it was taken {left} times more than given back"),
+    };
+    d.emit(Event::LockFreed { name, session: id.clone(), why: Freed::Unlocked });
+    finish(d, id, &call.id, Finish::Done, (text, Label::owner()));
+}
+
+/// Takes the locks of what a call works with, before it runs; whether it may run now. A call that had to wait has its lock
+/// already when it comes here again. The workspace comes first: a call that waits for that has nothing that others need for
+/// a moment.
+pub(super) fn guard(d: &mut Draft<'_>, id: &SessionId, pending: &Pending) -> bool {
+    let Want::Act(act) = &pending.call.want else { return true };
+    let Some(session) = d.sessions.get(id) else { return false };
+    let call = &pending.call.id;
+    let holds = |name: &LockName| {
+        let holder = d.locks.get(name).and_then(|lock| lock.holder.as_ref());
+        holder.is_some_and(|holder| holder.session == *id)
+    };
+    let place = workspace::needed(d, session, act).filter(|name| !holds(name));
+    let thing = lock::of_act(d, &session.agent, act).filter(|_| d.locks.of_call(id, call).is_none());
+    let wait_ms = d.settings.limits.locks.wait_ms;
+    for (name, kept) in place.map(|name| (name, true)).into_iter().chain(thing.map(|name| (name, false))) {
+        match ask(d, d.at, id, call, &name, kept, wait_ms) {
+            Asked::Granted(grant) => d.emit(granted(id, call, grant, kept)),
+            Asked::Waits(event) => {
+                d.emit(*event);
+                settle(d, id);
+                return false;
+            }
+            Asked::Refused(why, label) => {
+                let refused = Finish::Refused { rule: RULE.to_owned() };
+                finish(d, id, call, refused, (format!("not carried out: {why}"), label));
+                settle(d, id);
+                return false;
+            }
+        }
+    }
+    true
+}
+
+fn ask(
+    state: &State,
+    at: Time,
+    id: &SessionId,
+    call: &CallId,
+    name: &LockName,
+    kept: bool,
+    wait_ms: u64,
+) -> Asked {
+    if let Some(fence) = state.locks.free_for(name, id, kept, at) {
+        return Asked::Granted(Grant { name: name.clone(), fence });
+    }
+    let held = held_by(state, at, name);
+    // Work of the same agent comes one after the other, however long one takes; its tasks are bounded elsewhere.
+    let is_bounded = !is_workspace(name);
+    if is_bounded && wait_ms == 0 {
+        return Asked::Refused(held, Label::owner());
+    }
+    let most = state.settings.limits.locks.queue_max as usize;
+    if is_bounded && state.locks.get(name).is_some_and(|lock| lock.queue.len() >= most) {
+        let why = format!("limits.lock_queue_max: {held}, and {most} wait for it already");
+        return Asked::Refused(why, Label::owner());
+    }
+    if let Some(cycle) = waits::would_stand_still(state, id, waits::for_lock(state, id, name)) {
+        let why = format!(
+            "waiting would never end: {cycle}; give back what others wait for with unlock, then ask again"
+        );
+        return Asked::Refused(why, label_of(state, &cycle));
+    }
+    let due = match is_bounded {
+        true => at.plus_ms(wait_ms.min(crate::message::WAIT_MS_MAX)),
+        false => lock::NEVER,
+    };
+    let (session, call) = (id.clone(), call.clone());
+    Asked::Waits(Box::new(Event::LockAwaited { name: name.clone(), session, call, kept, due }))
+}
+
+/// The names of locks are words of those who hold them.
+fn label_of(state: &State, cycle: &Cycle) -> Label {
+    let sessions = cycle.0.iter().filter_map(|node| match node {
+        Node::Session(id) => state.sessions.get(id),
+        _ => None,
+    });
+    sessions.fold(Label::owner(), |label, session| label.joined(&session.label))
+}
+
+fn granted(id: &SessionId, call: &CallId, grant: Grant, kept: bool) -> Event {
+    Event::LockGranted { grant, session: id.clone(), call: call.clone(), kept }
+}
+
+fn granted_text(state: &State, grant: &Grant) -> String {
+    format!(
+        "{} is yours, with the fencing number {}; it lapses when you do nothing for {} ms, so give it back with unlock",
+        grant.name, grant.fence, state.settings.limits.locks.lease_ms
+    )
+}
+
+/// The holder of a lock, in words.
+fn held_by(state: &State, at: Time, name: &LockName) -> String {
+    let Some(lock) = state.locks.get(name) else { return format!("nobody has the lock {name}") };
+    match &lock.holder {
+        Some(Holder { session, since, .. }) => {
+            let agent = state.sessions.get(session).map_or("somebody", |s| s.agent.as_str());
+            format!("the lock {name} is held by {agent} in {session} for {} ms", at.ms_since(*since))
+        }
+        None => format!("the lock {name} goes to who waits for it"),
+    }
+}
+
+/// The hold of a conversation on a lock that it may give back.
+fn own<'a>(state: &'a State, at: Time, id: &SessionId, name: &LockName) -> Result<&'a Holder, String> {
+    let holder = state.locks.get(name).and_then(|lock| lock.holder.as_ref());
+    let own = holder.filter(|holder| holder.session == *id && holder.kept > 0);
+    own.ok_or_else(|| match holder {
+        Some(holder) if holder.session == *id => {
+            format!("the lock {name} is held by a call of yours and is free when that ends")
+        }
+        Some(_) | None => format!("{name} is not yours to give back: {}", held_by(state, at, name)),
+    })
+}
+
+/// Hands a free lock to the next that waits for it.
+pub(super) fn hand_over(d: &mut Draft<'_>, name: &LockName, waiter: &Waiter) {
+    let Waiter { session, call, kept, .. } = waiter;
+    let held = d.locks.get(name).and_then(|lock| lock.holder.as_ref());
+    let fence = held.map_or_else(|| d.locks.next_fence(d.at), |holder| holder.fence);
+    let grant = Grant { name: name.clone(), fence };
+    let text = granted_text(d, &grant);
+    d.emit(granted(session, call, grant, *kept));
+    // A call that works in a workspace did not ask for a lock: it goes on.
+    if *kept && !is_workspace(name) {
+        finish(d, session, call, Finish::Done, (text, Label::owner()));
+    }
+}
+
+/// A call has waited long enough.
+pub(super) fn time_out(d: &mut Draft<'_>, session: &SessionId, call: &CallId) {
+    let pending = d.sessions.get(session).and_then(|s| s.pending(call));
+    let Some(Step::Locking { name, .. }) = pending.map(|pending| &pending.step) else { return };
+    let text = format!("time-out: {}; nothing was done", held_by(d, d.at, name));
+    finish(d, session, call, Finish::Failed, (text, Label::owner()));
+}
+
+fn finish(
+    d: &mut Draft<'_>,
+    session: &SessionId,
+    call: &CallId,
+    finish: Finish,
+    (text, label): (String, Label),
+) {
+    let message = Message { label, ..result(d.at, call, text) };
+    d.finish_call(session, finish, message);
+}
+
+/// A lock was not used for too long.
+pub(super) fn lapse(d: &mut Draft<'_>, name: &LockName) {
+    let why = format!(
+        "limits.lock_lease_ms: you did nothing for {} ms, so the lock {name} is no longer yours",
+        d.settings.limits.locks.lease_ms
+    );
+    take_away(d, name, Freed::Lapsed, why);
+}
+
+/// A person takes a lock away.
+pub(super) fn free(d: &mut Draft<'_>, name: &str, by: &str) -> Result<(), Refused> {
+    let known = lock::name(name).map_err(|_| Refused::NoLock(name.to_owned()))?;
+    let holder = d.locks.get(&known).and_then(|lock| lock.holder.as_ref()).map(|h| &h.session);
+    let runs = |session: &Session| match &session.stage {
+        Stage::Acting { calls, .. } => calls.iter().any(|call| matches!(call.step, Step::Running { .. })),
+        _ => false,
+    };
+    if let Some(session) = holder.filter(|id| is_workspace(&known) && d.sessions.get(*id).is_some_and(runs)) {
+        return Err(Refused::LockInUse { lock: known.to_string(), session: session.to_string() });
+    }
+    let why = format!("{by} took the lock {known} away; it is no longer yours");
+    match take_away(d, &known, Freed::Person { by: by.to_owned() }, why) {
+        true => Ok(()),
+        false => Err(Refused::NoLock(known.to_string())),
+    }
+}
+
+/// Takes a lock from its holder; whether it had one.
+fn take_away(d: &mut Draft<'_>, name: &LockName, why: Freed, text: String) -> bool {
+    let holder = d.locks.get(name).and_then(|lock| lock.holder.as_ref());
+    let Some(session) = holder.map(|holder| holder.session.clone()) else { return false };
+    d.emit(Event::LockFreed { name: name.clone(), session: session.clone(), why });
+    // A conversation at rest is not woken for it: it asks again when it needs the lock.
+    let works = |session: &Session| matches!(session.lifecycle, Lifecycle::Working | Lifecycle::Blocked);
+    if d.sessions.get(&session).is_some_and(works) {
+        notify(d, &session, text, Label::owner());
+    }
+    true
+}
+
+/// Words of Synod that begin nothing new: they give no turns back.
+fn notify(d: &mut Draft<'_>, id: &SessionId, text: String, label: Label) {
+    let cause = d.sessions.get(id).map(|session| root(id, session).clone());
+    let mut message = Message { label, ..notification(d.at, text) };
+    if let Some(envelope) = &mut message.envelope {
+        envelope.cause = cause;
+    }
+    d.say(id, message, None);
+}
+
+/// Tells a conversation that is about to rest, and keeps a lock for which those wait whom it waits for, to give it back:
+/// nobody would go on. Whether it was told.
+pub(super) fn must_not_rest(d: &mut Draft<'_>, id: &SessionId) -> bool {
+    let Some(session) = d.sessions.get(id) else { return false };
+    let is_wanted = |lock: &lock::Lock| {
+        lock.holder.as_ref().is_some_and(|h| h.session == *id && h.kept > 0) && !lock.queue.is_empty()
+    };
+    // A workspace is free as soon as it rests.
+    if !d.locks.of(id).any(|(name, lock)| !is_workspace(name) && is_wanted(lock)) {
+        return false;
+    }
+    let Some(cycle) = waits::would_stand_still(d, id, waits::while_resting(d, id, session)) else {
+        return false;
+    };
+    let text = format!("you wait for who waits for you: {cycle}; give the lock back with unlock first");
+    let label = label_of(d, &cycle);
+    notify(d, id, text, label);
+    true
+}

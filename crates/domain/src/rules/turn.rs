@@ -1,0 +1,308 @@
+//! The turn machine: ask the model, take each call on its way, collect results, ask again.
+
+use crate::event::{Bill, Event, Finish};
+use crate::id::{CallId, MessageId, SessionId, Ticket};
+use crate::input::Failure;
+use crate::kernel::draft::Draft;
+use crate::label::{self, Label};
+use crate::refused::Refused;
+use crate::review::Finding;
+use crate::rules::call::advance;
+use crate::rules::conclude::{conclude, proven};
+use crate::rules::end::fail;
+use crate::rules::moves::settle;
+use crate::rules::next::next_turn;
+use crate::rules::say::{SYNOD, result, said};
+use crate::rules::{budget, review};
+use crate::session::{Message, Speaker};
+use crate::state::{Pending, Session, Stage, State, Step};
+use crate::tool::Call;
+use crate::usage::{self, Usage};
+
+/// How long to wait before a failed model call is tried again, doubled each time.
+const RETRY_MS: u64 = 500;
+/// Nobody waits longer than this for a model, whatever its provider asks for.
+const RETRY_MS_MAX: u64 = 3_600_000;
+/// A provider that asks for a longer wait than this is passed over if there is a fallback.
+const FALLBACK_AFTER_MS: u64 = 30_000;
+
+/// A session that has something to answer, or calls to go on with, gets a slot.
+pub(super) fn wake(d: &mut Draft<'_>, id: &SessionId) {
+    let Some(session) = d.sessions.get(id) else { return };
+    match &session.stage {
+        // Only words of agents leave the turns as they are; between two of them somebody must stop.
+        Stage::Resting if session.turns >= d.terms(session).limits.turns_max => next_turn(d, id),
+        Stage::Resting => budget::begin(d, id, "there is something to answer"),
+        Stage::Thinking { .. }
+        | Stage::Retrying { .. }
+        | Stage::Acting { .. }
+        | Stage::Concluding { .. }
+        | Stage::Over => attend(d, id),
+    }
+}
+
+/// The next step in a session that needs nothing from outside.
+pub(super) fn attend(d: &mut Draft<'_>, id: &SessionId) {
+    let Some(session) = d.sessions.get(id) else { return };
+    match &session.stage {
+        Stage::Concluding { said } => {
+            let said = said.clone();
+            conclude(d, id, &said);
+        }
+        Stage::Acting { calls, .. } => {
+            let is_next =
+                |p: &Pending| matches!(p.step, Step::New | Step::Approved { .. } | Step::Locked { .. });
+            match (calls.iter().position(is_next), session.proving.clone()) {
+                (Some(index), _) => advance(d, id, index),
+                (None, Some(proving)) => proven(d, id, &proving),
+                (None, None) => next_turn(d, id),
+            }
+        }
+        Stage::Resting | Stage::Thinking { .. } | Stage::Retrying { .. } | Stage::Over => {}
+    }
+}
+
+/// A model's answer.
+pub(super) struct Reply<'a> {
+    pub(super) text: &'a str,
+    pub(super) calls: &'a [Call],
+    pub(super) model: &'a str,
+    pub(super) usage: Usage,
+    pub(super) read: &'a [String],
+}
+
+/// A model answered.
+pub(super) fn replied(
+    d: &mut Draft<'_>,
+    id: &SessionId,
+    ticket: Ticket,
+    reply: &Reply<'_>,
+) -> Result<(), Refused> {
+    let session = thinking(d, id, ticket)?;
+    let bill = bill(d, id, reply.model, reply.usage);
+    let Usage { tokens_in, tokens_out, .. } = reply.usage;
+    let label = match usable(d, session, reply) {
+        Ok(label) => label,
+        Err(reason) => {
+            // An answer that cannot be used costs what every answer costs.
+            if reply.usage != Usage::default() {
+                let session = id.clone();
+                d.emit(Event::Spent { session, tokens_in, tokens_out, spent: bill, call: None });
+            }
+            return failed(d, id, ticket, &reason, Failure::Retry { after_ms: 0 });
+        }
+    };
+    let mut calls = reply.calls.to_vec();
+    unique_ids(calls.iter_mut());
+    let is_late = session.unread && session.unread_from > 0;
+    let read_through = is_late.then(|| MessageId::new(format!("m-{:04}", session.unread_from - 1)));
+    let answer = said(d.at, "", reply.text.to_owned(), label);
+    let message = Message { speaker: Speaker::Assistant, calls, read_through, ..answer };
+    let message = d.placed(id, message);
+    d.emit(Event::Replied { session: id.clone(), message, tokens_in, tokens_out, spent: Some(bill) });
+    Ok(())
+}
+
+/// The origin of an answer: all that the model was given. An answer that is empty, or made of what the agent may not see
+/// any more, cannot be used.
+fn usable(state: &State, session: &Session, reply: &Reply<'_>) -> Result<Label, String> {
+    if reply.text.trim().is_empty() && reply.calls.is_empty() {
+        return Err("the model gave an empty answer".to_owned());
+    }
+    let mut label = session.label.clone().joined(&Label::team());
+    for place in reply.read {
+        let of = label::of_place(state, place);
+        if !of.readers.include(&session.agent) {
+            return Err(format!("{place} became a secret of others while the model was asked"));
+        }
+        label.join(&of);
+    }
+    Ok(label)
+}
+
+/// A model was asked beside the conversation, for one of its calls.
+pub(super) fn spent(
+    d: &mut Draft<'_>,
+    id: &SessionId,
+    call: Option<&CallId>,
+    model: &str,
+    usage: Usage,
+) -> Result<(), Refused> {
+    if !d.sessions.contains_key(id) {
+        return Err(Refused::NoSession(id.clone()));
+    }
+    let (Usage { tokens_in, tokens_out, .. }, spent) = (usage, bill(d, id, model, usage));
+    d.emit(Event::Spent { session: id.clone(), tokens_in, tokens_out, spent, call: call.cloned() });
+    Ok(())
+}
+
+fn bill(state: &State, id: &SessionId, model: &str, usage: Usage) -> Bill {
+    let Usage { cache_read, cache_write, reasoning, .. } = usage;
+    let cost = usage::cost(state.terms_of(id), model, &usage);
+    Bill { model: model.to_owned(), cache_read, cache_write, reasoning, cost }
+}
+
+/// Older messages were summarised: kept first, then the model is asked again, with the summary in their place.
+pub(super) fn summarised(
+    d: &mut Draft<'_>,
+    id: &SessionId,
+    ticket: Ticket,
+    (through, text): (&MessageId, &str),
+    (model, usage): (&str, Usage),
+) -> Result<(), Refused> {
+    let session = thinking(d, id, ticket)?;
+    // A summary is made of all that the session has read, and of nothing better.
+    let label = session.label.clone().joined(&Label::team());
+    let message = Message {
+        speaker: Speaker::System,
+        summary_through: Some(through.clone()),
+        ..said(d.at, SYNOD, text.to_owned(), label)
+    };
+    let Usage { tokens_in, tokens_out, .. } = usage;
+    let spent = bill(d, id, model, usage);
+    budget::pay_summary(d, id, usage, spent.cost);
+    let message = d.placed(id, message);
+    d.emit(Event::Summarised { session: id.clone(), message, tokens_in, tokens_out, spent });
+    Ok(())
+}
+
+/// A summary that was paid for is of no use.
+pub(super) fn unsummarised(d: &mut Draft<'_>, id: &SessionId, ticket: Ticket) -> Result<(), Refused> {
+    thinking(d, id, ticket)?;
+    budget::unsummarised(d, id);
+    Ok(())
+}
+
+/// A request is larger than what was reserved for it.
+pub(super) fn outgrown(
+    d: &mut Draft<'_>,
+    id: &SessionId,
+    ticket: Ticket,
+    tokens_in: u64,
+) -> Result<(), Refused> {
+    thinking(d, id, ticket)?;
+    budget::outgrown(d, id, tokens_in);
+    Ok(())
+}
+
+/// Some models use one id for two calls of a turn, and people copy lines: results would then go to the wrong one.
+pub(super) fn unique_ids<'a>(calls: impl Iterator<Item = &'a mut Call>) {
+    let mut seen = std::collections::BTreeSet::new();
+    for (index, call) in calls.enumerate() {
+        let named = call.id.clone();
+        let mut number = index;
+        while !seen.insert(call.id.clone()) {
+            number += 1;
+            call.id = CallId::new(format!("{named}-{number}"));
+        }
+    }
+}
+
+/// A model did not answer: ask again later, ask another one, or give up.
+pub(super) fn failed(
+    d: &mut Draft<'_>,
+    id: &SessionId,
+    ticket: Ticket,
+    reason: &str,
+    failure: Failure,
+) -> Result<(), Refused> {
+    let session = thinking(d, id, ticket)?;
+    let most = d.terms(session).limits.model_attempts_max;
+    let failures = session.failures + 1;
+    let (wait_ms, reason, fallback) = match (failure, fallback(d, session)) {
+        (Failure::Retry { after_ms }, Some(other)) if after_ms > FALLBACK_AFTER_MS => {
+            let reason = format!("{reason}; {other} is asked, because that is too long to wait");
+            (0, reason, Some(other))
+        }
+        (Failure::Retry { after_ms }, _) if failures < most => {
+            let back_off = RETRY_MS << failures.min(6);
+            // Many fail at the same time and must not come back at the same time.
+            let spread = jitter(id, ticket) % (back_off / 2 + 1);
+            (after_ms.clamp(back_off / 2, RETRY_MS_MAX) + spread, reason.to_owned(), None)
+        }
+        (Failure::Retry { .. }, Some(other)) => {
+            let reason = format!("{reason}; {other} is asked after {failures} failures");
+            (0, reason, Some(other))
+        }
+        (Failure::Down, Some(other)) => (0, format!("{reason}; {other} is asked"), Some(other)),
+        (Failure::Retry { .. }, None) => {
+            let reason = format!(
+                "limits.model_attempts_max: the model failed {failures} times, the last time: {reason}"
+            );
+            fail(d, id, &reason);
+            return Ok(());
+        }
+        (Failure::Down | Failure::GiveUp, None) | (Failure::GiveUp, Some(_)) => {
+            fail(d, id, &format!("the model cannot answer: {reason}"));
+            return Ok(());
+        }
+    };
+    let due = d.at.plus_ms(wait_ms);
+    d.emit(Event::TurnFailed { session: id.clone(), reason, due, fallback });
+    Ok(())
+}
+
+/// The model that can be asked in place of the one that is asked now.
+fn fallback(state: &State, session: &Session) -> Option<String> {
+    let model = &state.spec_of(session)?.model;
+    model.fallback.clone().filter(|_| session.fallback_until.is_none())
+}
+
+/// A number that differs from session to session and from try to try, and is the same in every replay (FNV-1a).
+fn jitter(id: &SessionId, ticket: Ticket) -> u64 {
+    let ticket = [ticket.effect.0.to_le_bytes(), u64::from(ticket.attempt).to_le_bytes()];
+    let bytes = id.as_str().bytes().chain(ticket.into_iter().flatten());
+    bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
+}
+
+/// The session whose model was asked by this ticket.
+fn thinking<'a>(state: &'a State, id: &SessionId, ticket: Ticket) -> Result<&'a Session, Refused> {
+    let session = state.sessions.get(id).ok_or_else(|| Refused::NoSession(id.clone()))?;
+    match session.stage {
+        Stage::Thinking { ticket: current } if current == ticket => Ok(session),
+        _ => Err(Refused::Stale { session: id.clone() }),
+    }
+}
+
+/// What came of a tool call.
+pub(super) struct Finished<'a> {
+    pub(super) ok: bool,
+    pub(super) text: &'a str,
+    pub(super) read: &'a [String],
+    pub(super) wrote: &'a [String],
+    pub(super) finding: Option<&'a Finding>,
+}
+
+/// A tool is finished.
+pub(super) fn tool_finished(
+    d: &mut Draft<'_>,
+    id: &SessionId,
+    call: &CallId,
+    ticket: Ticket,
+    outcome: &Finished<'_>,
+) -> Result<(), Refused> {
+    let session = d.sessions.get(id).ok_or_else(|| Refused::NoSession(id.clone()))?;
+    let stale = || Refused::Stale { session: id.clone() };
+    let Stage::Acting { calls, .. } = &session.stage else { return Err(stale()) };
+    let running = |p: &&Pending| {
+        p.call.id == *call && matches!(p.step, Step::Running { ticket: current, .. } if current == ticket)
+    };
+    let pending = calls.iter().find(running).ok_or_else(stale)?.call.clone();
+    let places = outcome.read.iter().map(|place| label::of_place(d, place));
+    let label = places.fold(Label::owner(), |label, of| label.joined(&of));
+    let (finish, text, label) = if label.readers.include(&session.agent) {
+        let finish = if outcome.ok { Finish::Done } else { Finish::Failed };
+        (finish, outcome.text.to_owned(), label)
+    } else {
+        // Found only once it was read, behind a link or in a search: it still does not reach the agent.
+        let text = format!("withheld: {} is for others to see ({label})", outcome.read.join(", "));
+        (Finish::Refused { rule: "trust.secret".to_owned() }, text, Label::owner())
+    };
+    let is_taken = outcome.finding.is_some_and(|finding| review::found(d, id, &pending, finding));
+    if !is_taken {
+        let message = Message { label, ..result(d.at, call, text) };
+        d.finish_written(id, finish, message, outcome.wrote.to_vec());
+    }
+    settle(d, id);
+    Ok(())
+}
