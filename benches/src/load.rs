@@ -8,12 +8,13 @@ use domain::effect::Effect;
 use domain::event::Event;
 use domain::id::{AgentId, CallId, TaskId, Time};
 use domain::input::Input;
-use domain::settings::{CommandRule, CommandVerdict, Limits, Policy, Settings};
+use domain::settings::{Limits, Settings};
 use domain::state::State;
 use domain::task;
-use domain::tool::{Act, Call, Nature, Want};
+use domain::tool::{Act, Call, Want};
 use domain::usage::Usage;
 use domain::{play, react};
+use policy::{CommandRule, CommandVerdict, Nature, Policy};
 use testkit::rng::Rng;
 
 /// Sessions that work at the same time.

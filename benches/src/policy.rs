@@ -3,8 +3,8 @@
 use std::hint::black_box;
 
 use brush_parser::{Parser, ParserOptions};
-use domain::command::{Place, judge};
-use domain::settings::{CommandRule, CommandVerdict, Policy};
+use policy::command::{Place, judge};
+use policy::{CommandRule, CommandVerdict, Policy};
 
 use crate::measure::{Aim, Measurement, Pair, Unit, median, timed_on_cpu};
 

@@ -1,11 +1,11 @@
 //! What must hold for every text, one function for each parser. The fuzz targets call these with what the
 //! fuzzer makes up, and a test of `formats` with the texts in `corpus/`.
 
+use ::policy::command::{COMMAND_BYTES_MAX, Place, judge};
+use ::policy::{CommandVerdict, Policy};
 use domain::approval::Outcome;
-use domain::command::{COMMAND_BYTES_MAX, Place, judge};
 use domain::id::{MessageId, Time};
 use domain::session::{Message, Speaker, Status};
-use domain::settings::{CommandVerdict, Policy};
 use formats::approval::{close_detail, read_detail};
 use formats::check::{SourceFile, check};
 use formats::document::{Document, Scalar, Value};
@@ -228,7 +228,7 @@ fn command(text: &str) {
     if judged.verdict == CommandVerdict::Allow {
         let script = judged.script.as_ref().expect("what is allowed is a script");
         let printed = script.to_string();
-        assert_eq!(domain::command::script(&printed).as_ref(), Some(script), "{text:?} as {printed:?}");
+        assert_eq!(::policy::command::script(&printed).as_ref(), Some(script), "{text:?} as {printed:?}");
     }
     let is_list = !judged.factors.iter().any(|f| f.contains("cannot be read") || f.contains("is empty"));
     if !is_list || text.len() > COMMAND_BYTES_MAX / 2 {

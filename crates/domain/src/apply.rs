@@ -21,8 +21,9 @@ use crate::lifecycle::Lifecycle;
 use crate::session::{Head, Message};
 use crate::state::{Deadline, Pending, Proving, Requester, Session, Stage, State, Step, Task, TaskStage};
 use crate::task;
-use crate::tool::{Nature, Permit};
+use crate::tool::Permit;
 use crate::usage::{Spent, Usage};
+use policy::Nature;
 
 /// What is due, and when.
 type Deadlines = std::collections::BTreeSet<(Time, Deadline)>;

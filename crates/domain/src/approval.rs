@@ -5,37 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::id::{AgentId, ApprovalId, CallId, SessionId, TaskId, Time};
 use crate::label::Label;
 use crate::tool::{Act, Permit, Seen};
-
-/// How much harm a wrong yes could do.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "UPPERCASE")]
-pub enum Risk {
-    /// Little.
-    Low,
-    /// Some.
-    Medium,
-    /// Much.
-    High,
-    /// All.
-    Critical,
-}
-
-impl Risk {
-    /// The word in files.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Low => "LOW",
-            Self::Medium => "MEDIUM",
-            Self::High => "HIGH",
-            Self::Critical => "CRITICAL",
-        }
-    }
-
-    /// The risk that `word` names.
-    pub fn parse(word: &str) -> Option<Self> {
-        [Self::Low, Self::Medium, Self::High, Self::Critical].into_iter().find(|r| r.as_str() == word)
-    }
-}
+use policy::Risk;
 
 /// What is asked, of whom it came, and what exactly would happen.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -9,13 +9,13 @@ use crate::agent;
 use crate::apply::{RESULT_BYTES_MAX, cut};
 use crate::context::{Link, Pass};
 use crate::event::Event;
-use crate::gate;
 use crate::id::{AgentId, CallId, DelegationId, SessionId, TaskId, Time};
-use crate::role::{Role, glob};
+use crate::role::Role;
 use crate::settings::WhenFull;
 use crate::spawn;
 use crate::state::{Agent, Requester, Session, State, TASK_DEPTH_MAX, Task};
 use crate::task::End;
+use policy::glob;
 
 /// The tool by which work is handed on.
 pub const TOOL: &str = "delegate";
@@ -414,7 +414,7 @@ impl Rejected {
 
 /// Why a text is no kind of work: it stands in tables and files, one to a line, and people read it there.
 pub(crate) fn check_tag(tag: &str) -> Result<(), String> {
-    let hidden = tag.chars().find(|c| c.is_control()).or_else(|| gate::hidden_character(tag));
+    let hidden = tag.chars().find(|c| c.is_control()).or_else(|| policy::hidden_character(tag));
     match hidden {
         Some(c) => Err(format!(
             "{tag:?} is no tag: a tag is one line of characters that can be seen, and {:?} is none; use one like ops:check",

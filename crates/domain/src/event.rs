@@ -19,10 +19,11 @@ use crate::message::Question;
 use crate::notice::Receiver;
 use crate::review::{Move, Review};
 use crate::session::{Head, Message};
-use crate::settings::{Policy, Settings};
+use crate::settings::Settings;
 use crate::state::{Deadline, Parked, Requester};
 use crate::task;
-use crate::tool::{Nature, Permit};
+use crate::tool::Permit;
+use policy::{Nature, Policy};
 
 /// The version of the encoding of events; a change that old readers cannot read raises it.
 pub const VERSION: u32 = 1;

@@ -2,18 +2,18 @@
 //! the rule that said so. It decides on data alone; no model and no text of a conversation has a say.
 
 use crate::agent;
-use crate::approval::Risk;
-use crate::command::{self, Judgement, Place};
 use crate::context;
 use crate::delegation::{self, Member};
 use crate::evidence::Evidence;
 use crate::id::LockName;
 use crate::label::{Integrity, Label, Readers};
 use crate::lock;
-use crate::role::{CONTEXT_TOOLS, COORDINATION_TOOLS, Permission, Role, glob};
-use crate::settings::{CommandVerdict, Policy};
+use crate::role::{CONTEXT_TOOLS, COORDINATION_TOOLS, Permission, Role};
 use crate::state::Requester;
-use crate::tool::{self, Act, Nature, Permit, Seen};
+use crate::tool::{self, Act, Permit, Seen};
+use policy::command::{self, Judgement, Place};
+use policy::path::{CONTROL, CONTROL_ANYWHERE, CONTROL_FILES, folded, parts};
+use policy::{CommandVerdict, Nature, Policy, Risk, glob};
 
 /// What the gate says.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -62,13 +62,6 @@ pub struct Asker<'a> {
     pub above: &'a [Member<'a>],
 }
 
-/// Folders and files that no tool ever writes: they are how people keep control.
-pub const CONTROL: [&str; 7] = ["approvals", "policy", "agents", "log", ".synod", ".project", "schemas"];
-/// Names that no tool ever writes at any depth: git runs what its folder says. The second is its short name on
-/// file systems that make such.
-pub const CONTROL_ANYWHERE: [&str; 2] = [".git", "git~1"];
-/// Single files likewise.
-pub const CONTROL_FILES: [&str; 3] = ["tasks/approvals.task.md", "synod.yaml", "run_mode.yaml"];
 /// How files end by which people say who may see a shared context.
 const GRANTS_END: &str = ".acl.yaml";
 /// Folders that Synod prints; agents change them through their own tools.
@@ -402,16 +395,6 @@ fn of_command(judgement: &Judgement, command: &str) -> Verdict {
     }
 }
 
-/// A character that a person would not see in an approval, or that would show something else.
-pub fn hidden_character(text: &str) -> Option<char> {
-    text.chars().find(|c| {
-        (c.is_control() && !matches!(c, '\n' | '\t'))
-            || matches!(u32::from(*c),
-                0xad | 0x34f | 0x61c | 0x115f | 0x1160 | 0x17b4 | 0x17b5 | 0x180b..=0x180f | 0x200b..=0x200f | 0x2028..=0x202e
-                | 0x2060..=0x206f | 0x3164 | 0xfe00..=0xfe0f | 0xfeff | 0xffa0 | 0xfff0..=0xfffb | 0xe0000..=0xe0fff)
-    })
-}
-
 fn readable(path: &str) -> Result<String, (String, String)> {
     let clean = clean(path)?;
     if beneath(&clean, ".synod") {
@@ -469,7 +452,7 @@ fn clean(path: &str) -> Result<String, (String, String)> {
     if path.starts_with('/') || path.starts_with('~') {
         return refuse("is not relative");
     }
-    if path.contains('\\') || hidden_character(path).is_some() || path.contains('\n') {
+    if path.contains('\\') || policy::hidden_character(path).is_some() || path.contains('\n') {
         return refuse("has characters that paths here do not have");
     }
     let mut parts = Vec::new();
@@ -487,17 +470,6 @@ fn beneath(path: &str, folder: &str) -> bool {
     let (path, folder) = (folded(path), folded(folder));
     let mut path = parts(&path);
     parts(&folder).all(|part| path.next() == Some(part))
-}
-
-/// A path as the least careful file system compares it: without case, where `ſ` is `s` and `ß` is `ss`.
-pub(crate) fn folded(path: &str) -> String {
-    if path.is_ascii() { path.to_ascii_lowercase() } else { path.to_uppercase().to_lowercase() }
-}
-
-/// The parts of a folded path without dots and spaces at the end, which some file systems drop. Dots at the
-/// beginning count: `.synod` is not `synod`.
-pub(crate) fn parts(path: &str) -> impl Iterator<Item = &str> {
-    path.split('/').map(|part| part.trim_end_matches(['.', ' ']))
 }
 
 #[cfg(test)]

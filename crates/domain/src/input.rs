@@ -11,11 +11,12 @@ use crate::label::Label;
 use crate::message::{Tie, Urgency};
 use crate::review::Finding;
 use crate::session::{Head, Status};
-use crate::settings::{Policy, Settings};
+use crate::settings::Settings;
 use crate::spawn::Order;
 use crate::task::{self, Mark};
 use crate::tool::Call;
 use crate::usage::Usage;
+use policy::Policy;
 
 /// Something that wants a decision.
 #[derive(Debug, Clone, PartialEq)]

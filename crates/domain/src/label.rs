@@ -6,9 +6,9 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 
 use crate::id::AgentId;
-use crate::role::glob;
 use crate::settings::Trust;
 use crate::state::State;
+use policy::glob;
 
 /// So many origins are named; of more, only that there are more.
 pub const ORIGINS_MAX: usize = 16;

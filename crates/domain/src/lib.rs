@@ -7,7 +7,6 @@ pub mod approval;
 mod brief;
 pub mod budget;
 pub mod closed;
-pub mod command;
 pub mod context;
 pub mod delegation;
 pub mod effect;

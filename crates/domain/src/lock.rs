@@ -10,10 +10,10 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use serde::{Deserialize, Serialize};
 
-use crate::gate::{folded, hidden_character};
 use crate::id::{AgentId, CallId, LockName, SessionId, Time};
 use crate::state::State;
 use crate::tool::Act;
+use policy::{hidden_character, path::folded};
 use workspace::is_workspace;
 
 /// The longest name of a lock.

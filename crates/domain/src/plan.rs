@@ -6,10 +6,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use crate::id::{AgentId, TaskId};
-use crate::role::glob;
 use crate::route;
 use crate::state::{State, Task};
 use crate::task::{self, Priority};
+use policy::glob;
 
 /// The tool by which a plan is made.
 pub const TOOL: &str = "create_plan";

@@ -5,9 +5,9 @@
 
 use crate::agent;
 use crate::id::AgentId;
-use crate::role::glob;
 use crate::state::State;
 use crate::task;
+use policy::glob;
 
 /// A kind of work that is known by its words, and the role that does it.
 struct Class {

@@ -5,11 +5,10 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::budget::{Budgets, Rate};
-use crate::command;
 use crate::id::AgentId;
 use crate::role::{self, Role};
-use crate::tool::Nature;
 use crate::usage::Price;
+use policy::command;
 
 /// `synod.yaml`. Every part has a default, so an empty file is a valid one.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -165,12 +164,12 @@ pub struct Trust {
 impl Trust {
     /// Whether some agents may not see what stands at `path`.
     pub fn is_secret(&self, path: &str) -> bool {
-        self.secret.keys().any(|pattern| crate::role::glob(pattern, path))
+        self.secret.keys().any(|pattern| policy::glob(pattern, path))
     }
 
     /// Whether an agent may see what stands at `path`, as far as the owner's patterns say.
     pub fn may_see(&self, agent: &AgentId, path: &str) -> bool {
-        let concerning = self.secret.iter().filter(|(pattern, _)| crate::role::glob(pattern, path));
+        let concerning = self.secret.iter().filter(|(pattern, _)| policy::glob(pattern, path));
         concerning.into_iter().all(|(_, readers)| readers.contains(agent))
     }
 
@@ -535,58 +534,5 @@ impl Default for Audit {
 impl Audit {
     fn is_default(&self) -> bool {
         *self == Self::default()
-    }
-}
-
-/// `policy/commands.yaml`: patterns of commands and what they get.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Policy {
-    /// By pattern: words as a shell reads them, in which `*` stands for anything; at the end, for any rest.
-    pub commands: BTreeMap<String, CommandRule>,
-}
-
-/// What the commands of one pattern get.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct CommandRule {
-    /// Run it, ask first, or never.
-    pub verdict: CommandVerdict,
-    /// What repeating it would do; `once` unless the owner says that it only reads.
-    pub nature: Nature,
-    /// Whether it needs the network; an approval then shows and grants it.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub network: bool,
-    /// Why, for whoever is asked or refused.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub reason: Option<String>,
-}
-
-impl CommandRule {
-    /// A rule that says only this, for commands that must not run twice.
-    pub fn new(verdict: CommandVerdict) -> Self {
-        Self { verdict, nature: Nature::Once, network: false, reason: None }
-    }
-}
-
-/// `allow`, `ask` or `deny` (`true` and `false` are read as `allow` and `deny`), from mild to strict.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum CommandVerdict {
-    /// Run it.
-    Allow,
-    /// Ask a person.
-    Ask,
-    /// Never.
-    Deny,
-}
-
-impl CommandVerdict {
-    /// The word in files.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Allow => "allow",
-            Self::Ask => "ask",
-            Self::Deny => "deny",
-        }
     }
 }

@@ -22,10 +22,11 @@ use crate::open::Open;
 use crate::review::Reviews;
 use crate::role::Role;
 use crate::session::Status;
-use crate::settings::{Policy, Settings};
+use crate::settings::Settings;
 use crate::task::{self, Mark, Priority};
-use crate::tool::{Call, Nature, Permit};
+use crate::tool::{Call, Permit};
 use crate::usage::{ByModel, Spent};
+use policy::{Nature, Policy};
 
 mod lists;
 

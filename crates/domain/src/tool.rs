@@ -16,6 +16,7 @@ use crate::role::Permission;
 use crate::session::Status;
 use crate::spawn;
 use crate::task::{Mark, Priority};
+use policy::Nature;
 
 /// One tool call that a model asked for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -461,18 +462,6 @@ pub enum Act {
         /// What.
         text: String,
     },
-}
-
-/// What a repetition after a crash would do.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Nature {
-    /// Changes nothing; runs again.
-    Read,
-    /// Changes the same thing to the same state; runs again.
-    Idempotent,
-    /// Must not run twice; in doubt, its outcome is unknown.
-    Once,
 }
 
 /// Facts about one tool.

@@ -1,8 +1,7 @@
 //! `policy/commands.yaml`: patterns of commands and what they get.
 
-use domain::command;
-use domain::settings::{CommandRule, CommandVerdict, Policy};
-use domain::tool::Nature;
+use policy::command;
+use policy::{CommandRule, CommandVerdict, Nature, Policy};
 
 use crate::diagnostic::{Notes, Read};
 use crate::shape::{Shape, may, must};

@@ -6,7 +6,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use async_trait::async_trait;
 use domain::evidence::Evidence;
 use domain::id::{AgentId, CallId, Seq, Ticket};
-use domain::tool::{self, Act, Call, Nature, Permit, Seen, Want};
+use domain::tool::{self, Act, Call, Permit, Seen, Want};
+use policy::Nature;
 use ports::model::{RawCall, Tool};
 use ports::tools::{Order, Outcome, Tools};
 

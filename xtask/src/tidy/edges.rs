@@ -3,22 +3,24 @@
 use super::Finding;
 
 /// Who may use whom. A row more or a word more is a change of the architecture.
-const EDGES: [(&str, &[&str]); 11] = [
-    ("domain", &[]),
-    ("formats", &["domain"]),
+const EDGES: [(&str, &[&str]); 12] = [
+    ("policy", &[]),
+    ("domain", &["policy"]),
+    ("formats", &["policy", "domain"]),
     ("ports", &["domain"]),
-    ("engine", &["domain", "ports"]),
-    ("adapters", &["domain", "formats", "ports"]),
+    ("engine", &["policy", "domain", "ports"]),
+    ("adapters", &["policy", "domain", "formats", "ports"]),
     ("web", &["domain", "engine"]),
-    ("cli", &["domain", "formats", "ports", "engine", "adapters", "web"]),
-    ("testkit", &["domain", "ports"]),
-    ("benches", &["domain", "formats", "ports", "engine", "adapters", "testkit"]),
-    ("fuzz", &["domain", "formats"]),
+    ("cli", &["policy", "domain", "formats", "ports", "engine", "adapters", "web"]),
+    ("testkit", &["policy", "domain", "ports"]),
+    ("benches", &["policy", "domain", "formats", "ports", "engine", "adapters", "testkit"]),
+    ("fuzz", &["policy", "domain", "formats"]),
     ("xtask", &[]),
 ];
 
-/// All that `domain` may use of others.
-const DOMAIN_USES: [&str; 5] = ["brush-parser", "serde", "serde_json", "sha2", "thiserror"];
+/// All that a pure crate may use of others.
+const PURE_USES: [(&str, &[&str]); 2] =
+    [("policy", &["brush-parser", "serde"]), ("domain", &["serde", "serde_json", "sha2", "thiserror"])];
 
 /// One dependency that a manifest names.
 #[derive(Debug, PartialEq, Eq)]
@@ -58,9 +60,12 @@ pub fn check(name: &str, manifest: &str) -> Vec<Finding> {
             );
             findings.push(Finding::new(dependency.line, what));
         }
-        if name == "domain" && !ours && dependency.kind != Kind::Dev && !DOMAIN_USES.contains(&package) {
-            let what =
-                format!("domain uses {package}, but may use {}; do it in an adapter", DOMAIN_USES.join(", "));
+        if let Some((_, few)) = PURE_USES.iter().find(|(row, _)| *row == name)
+            && !ours
+            && dependency.kind != Kind::Dev
+            && !few.contains(&package)
+        {
+            let what = format!("{name} uses {package}, but may use {}; do it in an adapter", few.join(", "));
             findings.push(Finding::new(dependency.line, what));
         }
     }
@@ -179,7 +184,7 @@ mod tests {
 
     #[test]
     fn another_edge_is_refused_however_it_is_written() {
-        let expected = |line| vec![format!("{line} engine uses adapters, but may use domain, ports")];
+        let expected = |line| vec![format!("{line} engine uses adapters, but may use policy, domain, ports")];
         let forms = [
             "[dependencies]\nadapters = { workspace = true }",
             "[dependencies]\nadapters.workspace = true",
@@ -200,18 +205,22 @@ mod tests {
     #[test]
     fn only_tests_use_the_testkit() {
         let manifest = format!("{LINTS}[dependencies]\ntestkit = {{ workspace = true }}");
-        assert_eq!(findings("engine", &manifest), ["4 engine uses testkit, but may use domain, ports"]);
+        assert_eq!(
+            findings("engine", &manifest),
+            ["4 engine uses testkit, but may use policy, domain, ports"]
+        );
     }
 
     #[test]
-    fn the_domain_uses_little_of_others() {
+    fn a_pure_crate_uses_little_of_others() {
         let manifest = format!(
             "{LINTS}[dependencies]\nserde = \"1\"\ntokio = \"1\"\n[dev-dependencies]\nproptest = \"1\""
         );
         assert_eq!(
             findings("domain", &manifest),
-            ["5 domain uses tokio, but may use brush-parser, serde, serde_json, sha2, thiserror"]
+            ["5 domain uses tokio, but may use serde, serde_json, sha2, thiserror"]
         );
+        assert_eq!(findings("policy", &manifest), ["5 policy uses tokio, but may use brush-parser, serde"]);
     }
 
     #[test]

@@ -109,7 +109,7 @@ fn sleep(source: &Source<'_>) -> Vec<Finding> {
     found.map(|(index, _)| Finding::new(source.tokens[index].line, what)).collect()
 }
 
-/// Paths that do not belong into a pure domain, with what to do instead.
+/// Paths that do not belong into a pure crate, with what to do instead.
 const IMPURE_PATHS: [(&[&str], &str); 13] = [
     (&["std", "time"], "time comes in with the input, as domain::id::Time"),
     (&["std", "fs"], "ask for it with an effect"),
@@ -126,7 +126,7 @@ const IMPURE_PATHS: [(&[&str], &str); 13] = [
     (&["tokio"], "the engine drives, the domain decides"),
 ];
 
-/// Words that do not belong into a pure domain.
+/// Words that do not belong into a pure crate.
 const IMPURE_WORDS: [(&str, &str); 6] = [
     ("async", "the engine drives, the domain decides"),
     ("await", "the engine drives, the domain decides"),
@@ -138,24 +138,26 @@ const IMPURE_WORDS: [(&str, &str); 6] = [
 
 const IMPURE_MACROS: [&str; 5] = ["println", "eprintln", "print", "eprint", "dbg"];
 
-/// `domain` decides and does nothing else: no async, clock, randomness, IO, unordered map or shared state.
+/// A pure crate decides and does nothing else: no async, clock, randomness, IO, unordered map or shared state.
 pub fn pure(source: &Source<'_>) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (index, path) in source.paths().into_iter().filter(|(index, _)| !source.is_test(*index)) {
         // A plain name such as `rand` may be a variable; a path has more than one part.
         let impure = |(banned, _): &&(&[&str], &str)| path.len() > 1 && path.starts_with(banned);
         if let Some((banned, instead)) = IMPURE_PATHS.iter().find(impure) {
-            let what = format!("the domain uses {}; {instead}", banned.join("::"));
+            let what = format!("a pure crate uses {}; {instead}", banned.join("::"));
             findings.push(Finding::new(source.tokens[index].line, what));
         }
     }
     for (index, token) in source.tokens.iter().enumerate().filter(|(index, _)| !source.is_test(*index)) {
         if let Some((word, instead)) = IMPURE_WORDS.iter().find(|(word, _)| *word == token.text) {
-            findings.push(Finding::new(token.line, format!("the domain uses {word}; {instead}")));
+            findings.push(Finding::new(token.line, format!("a pure crate uses {word}; {instead}")));
         }
         if IMPURE_MACROS.contains(&token.text) && source.has(index + 1, &["!"]) {
-            findings
-                .push(Finding::new(token.line, format!("the domain uses {}!; return an event", token.text)));
+            findings.push(Finding::new(
+                token.line,
+                format!("a pure crate uses {}!; return an event", token.text),
+            ));
         }
     }
     findings.sort();
@@ -265,7 +267,7 @@ mod tests {
         ];
         for (text, word) in samples {
             let findings = check(pure, "crates/domain/src/a.rs", text);
-            assert!(findings.contains(&format!("1 the domain uses {word}")), "{text}: {findings:?}");
+            assert!(findings.contains(&format!("1 a pure crate uses {word}")), "{text}: {findings:?}");
         }
     }
 

@@ -25,7 +25,7 @@ impl Desk {
         let text = found.map_or("", |found| &found.text);
         if found.is_none() {
             // Without a policy nothing is allowed unasked.
-            self.say(Input::PolicyRead(domain::settings::Policy::default()));
+            self.say(Input::PolicyRead(policy::Policy::default()));
         } else if let Some(policy) = self.take(path, formats::policy::read(path, text)) {
             self.say(Input::PolicyRead(policy));
         }

@@ -139,7 +139,7 @@ pub(super) fn files_of(
 /// A file name for people: what a terminal would obey is escaped.
 pub(super) fn shown(path: &[u8]) -> String {
     let text = String::from_utf8_lossy(path);
-    if domain::gate::hidden_character(&text).is_none() && !text.contains(['\n', '\t', '"', '\u{fffd}']) {
+    if policy::hidden_character(&text).is_none() && !text.contains(['\n', '\t', '"', '\u{fffd}']) {
         return text.into_owned();
     }
     let escaped: String = path.escape_ascii().to_string();

@@ -25,7 +25,7 @@ pub(super) fn subject(text: &str) -> String {
 fn flat(text: &str) -> String {
     let words: String = text.chars().map(|c| if c.is_whitespace() { ' ' } else { c }).collect();
     let visible: String =
-        words.chars().filter(|c| domain::gate::hidden_character(&c.to_string()).is_none()).collect();
+        words.chars().filter(|c| policy::hidden_character(&c.to_string()).is_none()).collect();
     visible.split(' ').filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
 }
 
@@ -65,8 +65,7 @@ pub(super) fn text(given: &str) -> String {
     let mut lines: Vec<String> = Vec::new();
     for line in given.lines() {
         let visible = line.trim_end().chars().map(|c| if c == '\t' { ' ' } else { c });
-        let clean: String =
-            visible.filter(|c| domain::gate::hidden_character(&c.to_string()).is_none()).collect();
+        let clean: String = visible.filter(|c| policy::hidden_character(&c.to_string()).is_none()).collect();
         let is_ours = clean.trim_start().to_lowercase().starts_with("synod-");
         lines.push(if is_ours { format!("> {clean}") } else { clean });
     }

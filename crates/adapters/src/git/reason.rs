@@ -232,8 +232,7 @@ impl Reasons {
             Finish::Unknown => (Weight::Deed, format!("unknown whether {name} {did}{by}")),
             Finish::Dropped => (Weight::Step, String::new()),
         };
-        let is_read =
-            domain::tool::facts(known.act.tool()).is_some_and(|f| f.nature == domain::tool::Nature::Read);
+        let is_read = domain::tool::facts(known.act.tool()).is_some_and(|f| f.nature == policy::Nature::Read);
         let is_inside = domain::tool::facts(known.act.tool()).is_some_and(|f| f.inside);
         told.weight = if is_read || is_inside { weight.min(Weight::Word) } else { weight };
         told.text = text;

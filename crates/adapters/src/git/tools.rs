@@ -237,7 +237,7 @@ fn push_visible(text: &mut String, content: &[u8]) {
     for c in String::from_utf8_lossy(content).trim_end_matches('\n').chars() {
         match c {
             '\t' => text.push(c),
-            _ if domain::gate::hidden_character(&c.to_string()).is_some() || c == '\n' => {
+            _ if policy::hidden_character(&c.to_string()).is_some() || c == '\n' => {
                 text.extend(c.escape_default());
             }
             _ => text.push(c),

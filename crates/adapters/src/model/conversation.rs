@@ -1,8 +1,8 @@
 //! Which rule of a script answers, read from the conversation alone: so a restart gives the same answer.
 
-use domain::role::glob;
 use domain::session::{Message, Speaker};
 use formats::script::{Rule, captures};
+use policy::glob;
 
 /// A conversation up to some message, as a model was or is asked with it.
 #[derive(Clone, Copy)]

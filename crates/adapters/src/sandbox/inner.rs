@@ -162,7 +162,7 @@ fn run(job: &Job, leader: &AtomicI32) -> io::Result<End> {
         leader,
     };
     match &job.run {
-        Run::Script(text) => match domain::command::script(text) {
+        Run::Script(text) => match policy::command::script(text) {
             Some(script) => runner.run(&script),
             None => Ok(End::Unmade("the command is not one that runs without a shell".to_owned())),
         },

@@ -6,7 +6,7 @@ use std::fs::{self, DirEntry};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use domain::command::is_closed;
+use policy::command::is_closed;
 
 /// How far it is looked. Beyond it no command runs: what was not looked at cannot be covered.
 #[derive(Debug, Clone, Copy)]

@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicI32, Ordering};
 
-use domain::command::Script;
-use domain::command::script::{Joint, Pipeline, Redirect, Simple, Stream};
+use policy::command::Script;
+use policy::command::script::{Joint, Pipeline, Redirect, Simple, Stream};
 use rustix::process::{Pid, WaitOptions, WaitStatus};
 
 use super::glob;

@@ -13,8 +13,9 @@ use domain::agent;
 use domain::approval::{Answer, Outcome};
 use domain::event::Event;
 use domain::id::{AgentId, ApprovalId, Seq, Time};
-use domain::settings::{Audit, Policy, Settings};
+use domain::settings::{Audit, Settings};
 use domain::state::State;
+use policy::Policy;
 use ports::printer::{Printer, Recorded};
 use sha2::{Digest, Sha256};
 

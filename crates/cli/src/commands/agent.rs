@@ -8,8 +8,9 @@ use domain::gate::{self, Asker, Ruling, Verdict};
 use domain::id::{AgentId, ReviewId, SessionId, TaskId};
 use domain::label::Label;
 use domain::role::{Permission, Role};
-use domain::settings::{Policy, Settings};
+use domain::settings::Settings;
 use domain::tool::{self, Act};
+use policy::Policy;
 use serde_json::{Value, json};
 
 use super::status::state;

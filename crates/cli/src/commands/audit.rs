@@ -13,7 +13,7 @@ use adapters::audit::{CHECKPOINTS, KEYS, LOG};
 use adapters::clock::SystemClock;
 use anyhow::Context as _;
 use domain::id::Time;
-use domain::role::glob;
+use policy::glob;
 use ports::clock::Clock;
 use serde_json::json;
 

@@ -2,12 +2,12 @@
 
 use std::path::Path;
 
-use domain::command::script::Word;
-use domain::command::{self, Judgement, Place};
 use domain::gate::{self, Asker};
 use domain::label::Label;
-use domain::settings::{CommandVerdict, Policy};
 use domain::tool;
+use policy::command::script::Word;
+use policy::command::{self, Judgement, Place};
+use policy::{CommandVerdict, Policy};
 use serde_json::json;
 
 use crate::failure::{Exit, fail};

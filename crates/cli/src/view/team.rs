@@ -8,10 +8,11 @@ use std::path::Path;
 use domain::agent;
 use domain::event::Event;
 use domain::id::AgentId;
-use domain::settings::{Policy, Settings};
+use domain::settings::Settings;
 use domain::state::State;
 use formats::diagnostic::Severity;
 use formats::{Diagnostic, Read, agent as agent_file};
+use policy::Policy;
 
 use super::{files, spent, text};
 use crate::failure::{Exit, fail};

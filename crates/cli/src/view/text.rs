@@ -2,8 +2,8 @@
 
 use std::io::IsTerminal;
 
-use domain::gate::hidden_character;
 use domain::id::Time;
+use policy::hidden_character;
 
 use crate::out;
 

@@ -3,9 +3,10 @@
 use std::path::Path;
 
 use assert_cmd::Command;
-use domain::approval::{Request, Risk};
+use domain::approval::Request;
 use domain::id::{AgentId, ApprovalId, CallId, SessionId, TaskId, Time};
 use domain::tool::Act;
+use policy::Risk;
 use serde_json::Value;
 use tempfile::TempDir;
 

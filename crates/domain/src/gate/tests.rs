@@ -4,10 +4,10 @@ use super::*;
 use crate::event::Event;
 use crate::id::{AgentId, Time};
 use crate::role::builtin;
-use crate::settings::CommandRule;
 use crate::spawn::Origin;
 use crate::state::State;
 use crate::tool::ALL;
+use policy::CommandRule;
 
 fn spec(role: &str) -> agent::Spec {
     agent::Spec::new(AgentId::new(format!("{}-001", role.replace('_', "-"))), role, "m")

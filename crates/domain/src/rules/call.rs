@@ -1,6 +1,6 @@
 //! One call on its way: through the gate, to a person, to its locks and its budget, and out.
 
-use crate::approval::{Request, Risk};
+use crate::approval::Request;
 use crate::delegation::{self, Hands};
 use crate::event::{Event, Finish};
 use crate::evidence::Evidence;
@@ -14,6 +14,7 @@ use crate::rules::tasks::outcome;
 use crate::rules::{budget, delegate, locks, plan, review, send, spawn, tasks};
 use crate::state::{Agent, Pending, Requester, Session, Stage, State, Step, TASK_DEPTH_MAX};
 use crate::tool::{self, Act, Call, Permit, Want};
+use policy::Risk;
 
 /// Takes the call at `index` of the current turn as far as it can go now.
 pub(super) fn advance(d: &mut Draft<'_>, id: &SessionId, index: usize) {

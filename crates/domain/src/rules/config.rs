@@ -12,9 +12,10 @@ use crate::refused::Refused;
 use crate::rules::end::end_task;
 use crate::rules::intake::take_left;
 use crate::rules::say::SYNOD;
-use crate::settings::{Policy, Settings};
+use crate::settings::Settings;
 use crate::state::{Task, TaskStage};
 use crate::task::End;
+use policy::Policy;
 
 pub(super) fn read_settings(d: &mut Draft<'_>, settings: &Settings) {
     if d.settings != *settings {

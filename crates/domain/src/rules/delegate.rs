@@ -15,7 +15,8 @@ use crate::rules::tasks::{Outcome, add, already_made, check_room};
 use crate::rules::tree::{fresh_task, is_within};
 use crate::state::{Pending, Session, Stage, State, Step};
 use crate::task::{self, End};
-use crate::tool::{Act, Call, Nature, Want};
+use crate::tool::{Act, Call, Want};
+use policy::Nature;
 
 /// Carries out `delegate`: the call waits from then on, or has its result.
 pub(super) fn perform(d: &mut Draft<'_>, id: &SessionId, call: &Call, hands: &Hands) {

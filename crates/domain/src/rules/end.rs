@@ -11,7 +11,7 @@ use crate::rules::say::{SYNOD, result, unknown_text};
 use crate::rules::tree::{all_below, is_within, label_of_result, waited};
 use crate::state::{Pending, Session, Stage, State, Step, Task};
 use crate::task::{Change, End};
-use crate::tool::Nature;
+use policy::Nature;
 
 /// Ends a task and all that is below it.
 pub(super) fn end_task(d: &mut Draft<'_>, id: &TaskId, end: End, result: &str, by: &str) {

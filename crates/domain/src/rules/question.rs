@@ -1,6 +1,6 @@
 //! A budget that is used up asks a person whether it may be passed once.
 
-use crate::approval::{Answer, Outcome, Request, Risk};
+use crate::approval::{Answer, Outcome, Request};
 use crate::budget::question::{Due, NOTHING_WAITS, named};
 use crate::budget::{Cap, Node, Window, units_of};
 use crate::event::Event;
@@ -10,6 +10,7 @@ use crate::kernel::draft::Draft;
 use crate::label::Label;
 use crate::state::State;
 use crate::tool::{Act, Permit};
+use policy::Risk;
 
 /// Asks the next question, or takes one back that has become idle.
 pub(super) fn settle(d: &mut Draft<'_>) {

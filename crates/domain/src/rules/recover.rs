@@ -19,7 +19,8 @@ use crate::rules::turn::unique_ids;
 use crate::rules::{approve, budget, delegate, locks, send};
 use crate::session::{Head, Status};
 use crate::state::{Deadline, Pending, Stage, State, Step};
-use crate::tool::{Act, Call, Nature, Seen, Want};
+use crate::tool::{Act, Call, Seen, Want};
+use policy::Nature;
 
 /// A process begins to work: what was under way is taken up, or reported as unknown.
 pub(super) fn start(d: &mut Draft<'_>) {

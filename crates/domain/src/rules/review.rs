@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-use crate::approval::Risk;
 use crate::delegation;
 use crate::event::{Event, Finish};
 use crate::gate::{Ruling, Verdict};
@@ -21,6 +20,7 @@ use crate::spawn;
 use crate::state::{Session, State, Step};
 use crate::task::{self, End};
 use crate::tool::{Act, Call, Want};
+use policy::Risk;
 
 /// What the gate says of an act on a review, once it has let the act itself through.
 pub(super) fn narrow(state: &State, session: &Session, act: &Act, ruling: Ruling) -> Ruling {

@@ -11,12 +11,13 @@ use domain::id::{AgentId, ApprovalId, CallId, SessionId, TaskId, Ticket, Time};
 use domain::input::{Failure, Input};
 use domain::lifecycle::Lifecycle;
 use domain::session::Message;
-use domain::settings::{CommandRule, CommandVerdict, Policy, Settings};
+use domain::settings::Settings;
 use domain::state::{Session, State, Task};
 use domain::task::{End, Mark, Spec};
-use domain::tool::{Act, Call, Nature, Want};
+use domain::tool::{Act, Call, Want};
 use domain::usage::Usage;
 use domain::{Refused, pending, play, react};
+use policy::{CommandRule, CommandVerdict, Nature, Policy};
 
 /// A home that has started, with all agents that a test names.
 pub struct Home {

@@ -2,7 +2,7 @@
 
 use crate::home::decide;
 use domain::agent;
-use domain::approval::{Answer, Request, Risk};
+use domain::approval::{Answer, Request};
 use domain::effect::Effect;
 use domain::event::{Event, Finish, Found, FoundCall, Tail};
 use domain::id::{AgentId, ApprovalId, CallId, SessionId, TaskId, Time};
@@ -12,6 +12,7 @@ use domain::session::{Head, Status};
 use domain::state::{Requester, State};
 use domain::task::{End, Mark, Spec};
 use domain::tool::{Act, Call, Permit, Want};
+use policy::Risk;
 
 use crate::home::{Home, line, read, run};
 

@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use domain::approval::{Answer, Risk};
+use domain::approval::Answer;
 use domain::event::Event;
 use domain::id::{AgentId, TaskId};
 use domain::input::Input;
 use domain::label::{Integrity, Label};
 use domain::tool::Act;
+use policy::Risk;
 
 use crate::home::{Home, create, line, read, run, tell, written};
 

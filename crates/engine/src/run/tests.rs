@@ -3,10 +3,10 @@
 use domain::agent;
 use domain::effect::Effect;
 use domain::id::{AgentId, CallId, TaskId, Time};
-use domain::settings::{CommandRule, CommandVerdict, Policy};
 use domain::task::Spec;
 use domain::tool::{Act, Call, Want};
 use domain::usage::Usage;
+use policy::{CommandRule, CommandVerdict, Policy};
 use testkit::clock::Virtual;
 use testkit::journal::Disk;
 use testkit::printer::Paper;

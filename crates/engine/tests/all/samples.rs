@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use domain::agent;
-use domain::approval::{Answer, Outcome, Request, Risk};
+use domain::approval::{Answer, Outcome, Request};
 use domain::budget::charge::{Raise, Sum};
 use domain::budget::{Cap, Hold, Payer};
 use domain::context::{Access, Pass};
@@ -21,12 +21,13 @@ use domain::notice::Receiver;
 use domain::review::{Check, Move, Place, Review, Stage};
 use domain::role::{Permission, Role};
 use domain::session::{Head, Message, Speaker};
-use domain::settings::{CommandRule, CommandVerdict, ModelRef, Policy, Provider, Settings};
+use domain::settings::{ModelRef, Provider, Settings};
 use domain::spawn::Origin;
 use domain::state::{Deadline, Parked, Requester};
 use domain::task::{Change, End, Mark, Priority, Spec};
-use domain::tool::{Act, Call, Nature, Permit, Want};
+use domain::tool::{Act, Call, Permit, Want};
 use domain::usage::{Spent, Usage};
+use policy::{CommandRule, CommandVerdict, Nature, Policy, Risk};
 
 /// All samples, by kind. The compiler asks for a new arm in `after` when a kind is added.
 pub fn all() -> Vec<(&'static str, Vec<Event>)> {

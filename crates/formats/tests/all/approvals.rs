@@ -1,12 +1,13 @@
 //! Approvals in both places: what is printed is read back, and only a person decides.
 
-use domain::approval::{Answer, Outcome, Request, Risk};
+use domain::approval::{Answer, Outcome, Request};
 use domain::context::{Access, Pass};
 use domain::id::{AgentId, ApprovalId, CallId, SessionId, TaskId, Time};
 use domain::task::Mark;
 use domain::tool::{Act, Permit};
 use formats::approval::{Decision, close_detail, print_detail, queue_item, read_detail, read_queue};
 use formats::task::TaskFile;
+use policy::Risk;
 use proptest::prelude::*;
 
 fn request(act: Act, why: &str) -> Request {

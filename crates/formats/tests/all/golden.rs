@@ -2,15 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use ::policy::{CommandRule, CommandVerdict, Nature};
 use domain::agent::{Concurrency, Delegation, Model, Permissions, Spec, Tools, Workspace};
 use domain::budget::{Budgets, Cap, Rate, Share};
 use domain::id::{AgentId, Time};
 use domain::mode::{Member, Mode, RunMode};
 use domain::role::{Permission, Role};
-use domain::settings::{
-    CommandRule, CommandVerdict, Endpoint, KeySource, Limits, ModelRef, Provider, Settings, Timeouts,
-};
-use domain::tool::Nature;
+use domain::settings::{Endpoint, KeySource, Limits, ModelRef, Provider, Settings, Timeouts};
 use domain::usage::Price;
 use formats::{acl, agent, inbox, policy, run_mode, script, settings};
 

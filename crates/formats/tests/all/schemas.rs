@@ -124,7 +124,7 @@ fn records_and_lines_fit_their_schemas() {
         digest: act.digest(None, domain::tool::Permit::NONE),
         act,
         why: String::new(),
-        risk: approval::Risk::High,
+        risk: ::policy::Risk::High,
         factors: vec!["x".to_owned()],
         created: id::Time(0),
         expires: None,

@@ -9,11 +9,12 @@ use domain::id::{AgentId, CallId, ReviewId, SessionId, TaskId};
 use domain::lifecycle::Lifecycle;
 use domain::plan;
 use domain::review::{Check, Move, Review, Stage};
-use domain::role::{COORDINATION_TOOLS, glob};
+use domain::role::COORDINATION_TOOLS;
 use domain::spawn::Origin;
 use domain::state::{State, Step, TaskStage};
 use domain::task::End;
 use domain::tool::{self, Act, Want};
+use policy::glob;
 
 use super::ledger::Broken;
 

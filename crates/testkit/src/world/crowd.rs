@@ -11,14 +11,13 @@ use domain::id::{AgentId, CallId, SessionId, TaskId};
 use domain::input::Input;
 use domain::message::{BROADCAST, Kind, Urgency};
 use domain::role::{Permission, Role};
-use domain::settings::{
-    CommandRule, CommandVerdict, Endpoint, Limits, ModelRef, OnExpiry, Policy, Provider, Settings, WhenFull,
-};
+use domain::settings::{Endpoint, Limits, ModelRef, OnExpiry, Provider, Settings, WhenFull};
 use domain::spawn::Order;
 use domain::state::{Session, State};
 use domain::task::{Mark, Spec};
-use domain::tool::{Act, Call, Nature, Want};
+use domain::tool::{Act, Call, Want};
 use domain::usage::Price;
+use policy::{CommandRule, CommandVerdict, Nature, Policy};
 
 use super::craft;
 use super::outside::CONTEXTS;

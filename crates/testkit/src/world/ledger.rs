@@ -11,8 +11,9 @@ use domain::lock::workspace::WORKSPACE;
 use domain::review::Review;
 use domain::state::{Requester, Session, Stage, State, Step};
 use domain::task::Change;
-use domain::tool::{Nature, Want};
+use domain::tool::Want;
 use domain::waits::{Node, would_stand_still};
+use policy::Nature;
 
 use super::bonds::Bonds;
 use super::held;

@@ -4,10 +4,11 @@ use domain::agent;
 use domain::event::{Found, FoundCall, Tail};
 use domain::id::{AgentId, CallId, SessionId, TaskId};
 use domain::input::Input;
-use domain::settings::{CommandRule, CommandVerdict, Limits, Policy, Settings};
+use domain::settings::{Limits, Settings};
 use domain::state::{Pending, Stage, State, Step};
 use domain::task::{Priority, Spec};
-use domain::tool::{Act, Call, Nature, Want};
+use domain::tool::{Act, Call, Want};
+use policy::{CommandRule, CommandVerdict, Nature, Policy};
 
 use super::{COMMANDS, WORDS};
 use crate::rng::Rng;

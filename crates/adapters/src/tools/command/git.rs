@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use domain::role::glob;
+use policy::glob;
 
 use crate::sandbox::guard::repository_of;
 

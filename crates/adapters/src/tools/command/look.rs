@@ -72,7 +72,7 @@ fn part(what: String, digest: String) -> Part {
 
 /// The words of a command, each with whether it can be a program.
 fn words(folder: &Path, command: &str, notes: &mut Vec<String>) -> Vec<(String, bool)> {
-    let Some(script) = domain::command::script(command) else {
+    let Some(script) = policy::command::script(command) else {
         // What a shell makes of it is not known here, so every word can be anything. The shell itself is one more.
         let rest = command.split(|c: char| c.is_whitespace() || SHELL_ENDS.contains(&c));
         let rest = rest.filter(|word| !word.is_empty()).map(str::to_owned).collect::<BTreeSet<_>>();
@@ -83,7 +83,7 @@ fn words(folder: &Path, command: &str, notes: &mut Vec<String>) -> Vec<(String, 
         for (index, word) in simple.words.iter().enumerate() {
             let texts = if word.is_glob { expand(folder, &word.text) } else { vec![word.text.clone()] };
             // The words named no secret, but what they stand for is one.
-            let closed = texts.iter().filter(|text| word.is_glob && domain::command::is_closed(text));
+            let closed = texts.iter().filter(|text| word.is_glob && policy::command::is_closed(text));
             notes.extend(closed.take(1).map(|text| format!("{} stands for {text}, among others", word.text)));
             words.extend(texts.into_iter().map(|text| (text, index == 0)));
         }

@@ -11,10 +11,10 @@ use std::process::ExitStatus;
 use std::sync::Arc;
 use std::time::Duration;
 
-use domain::command::Script;
 use domain::id::{self, AgentId};
 use domain::lock::workspace::Room;
 use domain::tool::{Act, Permit, Seen};
+use policy::command::Script;
 use ports::tools::{Order, Outcome};
 use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::time::{Instant, sleep_until, timeout};
@@ -165,7 +165,7 @@ fn run_of(command: &str) -> Run {
         let mut all = script.pipelines.iter().flat_map(|pipeline| &pipeline.commands);
         !all.any(|simple| SHELL_WORDS.contains(&simple.words[0].text.as_str()))
     };
-    match domain::command::script(command).filter(is_plain) {
+    match policy::command::script(command).filter(is_plain) {
         Some(_) => Run::Script(command.to_owned()),
         None => Run::Shell(command.to_owned()),
     }

@@ -2,7 +2,7 @@
 //! repository; here no option that could run or write anything is on a list.
 
 use super::{NONE, Operands, Tool};
-use crate::approval::Risk;
+use crate::Risk;
 use crate::command::finding::{Finding, ask, rule};
 use crate::command::script::Word;
 use crate::command::tool::{Arguments, unknown};

@@ -2,9 +2,8 @@
 //! not. Decided by spelling alone; the runner resolves them again, by file handles.
 
 use super::finding::{Finding, ask, deny, rule};
-use crate::approval::Risk;
-use crate::gate;
-use crate::role::glob;
+use crate::path;
+use crate::{Risk, glob};
 
 /// Folders that hold credentials.
 const SECRET_FOLDERS: [&str; 9] =
@@ -108,7 +107,7 @@ pub(super) fn findings(path: &str, is_glob: bool) -> Vec<Finding> {
     if is_glob && may_match_secret(path) {
         found.push(ask(Risk::High, rule::MAYBE_SECRET, format!("may name credentials: {path}")));
     }
-    if ends_with(&gate::folded(path), ".git/config") {
+    if ends_with(&path::folded(path), ".git/config") {
         found.push(ask(Risk::Medium, rule::MAYBE_SECRET, format!("may hold credentials: {path}")));
     }
     found
@@ -130,7 +129,7 @@ pub(super) fn outside(path: &str) -> Option<Finding> {
 
 /// The part of a path that makes it a secret's.
 pub(super) fn secret(path: &str) -> Option<&str> {
-    let folded = gate::folded(path);
+    let folded = path::folded(path);
     is_secret(&folded).then_some(path)
 }
 
@@ -144,7 +143,7 @@ pub(super) fn secret_word(word: &str) -> Option<&str> {
 }
 
 fn is_secret(folded: &str) -> bool {
-    let parts: Vec<&str> = gate::parts(folded).filter(|part| !part.is_empty()).collect();
+    let parts: Vec<&str> = path::parts(folded).filter(|part| !part.is_empty()).collect();
     let Some(last) = parts.last() else { return false };
     if parts.iter().any(|part| SECRET_FOLDERS.contains(part)) {
         return true;
@@ -181,7 +180,7 @@ fn may_match_secret(pattern: &str) -> bool {
         ".git-credentials",
         ".synod",
     ];
-    let folded = gate::folded(pattern);
+    let folded = path::folded(pattern);
     let parts = folded.split('/').filter(|part| part.contains(['*', '?', '[']));
     parts.into_iter().any(|part| {
         let letters = part.chars().filter(|c| c.is_alphanumeric()).count();
@@ -225,20 +224,20 @@ fn glob_matches(pattern: &str, name: &str) -> bool {
 
 /// The part of a path that makes it one of the home's control files.
 pub(super) fn control(path: &str) -> Option<&str> {
-    let folded = gate::folded(path);
-    let parts: Vec<&str> = gate::parts(&folded).filter(|part| !part.is_empty()).collect();
+    let folded = path::folded(path);
+    let parts: Vec<&str> = path::parts(&folded).filter(|part| !part.is_empty()).collect();
     let last = parts.last()?;
     let two = parts[parts.len().saturating_sub(2)..].join("/");
     let named = CONTROL_NAMES.iter().any(|name| glob(name, if name.contains('/') { &two } else { last }));
     let climbs = path.split('/').any(|part| part == "..");
-    let folder = climbs && parts.iter().any(|part| gate::CONTROL.contains(part));
+    let folder = climbs && parts.iter().any(|part| path::CONTROL.contains(part));
     (named || folder || parts.contains(&".synod")).then_some(path)
 }
 
 /// Whether a path is in a folder whose files git runs.
 pub(super) fn runs_git(path: &str) -> bool {
-    let folded = gate::folded(path);
-    gate::parts(&folded).any(|part| gate::CONTROL_ANYWHERE.contains(&part))
+    let folded = path::folded(path);
+    path::parts(&folded).any(|part| path::CONTROL_ANYWHERE.contains(&part))
 }
 
 fn ends_with(path: &str, end: &str) -> bool {

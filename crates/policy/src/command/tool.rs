@@ -4,7 +4,7 @@
 use super::finding::{Finding, ask, rule};
 use super::paths;
 use super::script::Word;
-use crate::approval::Risk;
+use crate::Risk;
 
 /// A program and all that it may be given unasked.
 pub(super) struct Tool {

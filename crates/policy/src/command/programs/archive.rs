@@ -1,7 +1,7 @@
 //! Archives, as far as they are only listed.
 
 use super::{NONE, Operands, Tool};
-use crate::approval::Risk;
+use crate::Risk;
 use crate::command::finding::{Finding, ask, rule};
 use crate::command::paths;
 use crate::command::script::Word;

@@ -2,7 +2,7 @@
 //! asked and no settings of a service are shown, which may hold its secrets.
 
 use super::{NONE, Operands, Tool};
-use crate::approval::Risk;
+use crate::Risk;
 use crate::command::finding::{Finding, ask, rule};
 use crate::command::script::Word;
 use crate::command::tool::unknown;

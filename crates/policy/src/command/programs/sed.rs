@@ -1,7 +1,7 @@
 //! `sed`: scripts that print and change what passes through, and nothing else: no `w`, `e`, `r`, no `-i`.
 
 use super::{NONE, Operands, Tool};
-use crate::approval::Risk;
+use crate::Risk;
 use crate::command::finding::{Finding, ask, rule};
 use crate::command::paths;
 use crate::command::script::Word;

@@ -1,7 +1,7 @@
 //! Programs that sort, cut, count and turn text, and those that only print or compare.
 
 use super::{NONE, Operands, Tool};
-use crate::approval::Risk;
+use crate::Risk;
 use crate::command::finding::{Finding, ask, rule};
 use crate::command::paths;
 use crate::command::script::Word;

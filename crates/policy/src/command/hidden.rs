@@ -1,7 +1,7 @@
 //! What a person would not see when looking at a command: blanks that are none, letters that look like others,
 //! and parts that are pushed out of sight.
 
-use crate::gate;
+use crate::hidden_character;
 
 /// So many blanks in a row push what follows out of sight.
 const BLANKS_MAX: usize = 24;
@@ -11,7 +11,7 @@ const LINES_MAX: usize = 4;
 /// A character that cannot be seen or looks like a blank.
 pub(super) fn character(text: &str) -> Option<char> {
     let blank = |c: &char| c.is_whitespace() && !matches!(c, ' ' | '\t' | '\n');
-    gate::hidden_character(text).or_else(|| text.chars().find(blank))
+    hidden_character(text).or_else(|| text.chars().find(blank))
 }
 
 /// Whether a part of it is pushed out of sight.

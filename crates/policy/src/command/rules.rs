@@ -4,8 +4,7 @@ use super::parse::Found;
 use super::paths;
 use super::script::{Script, Simple};
 use super::wrapper::{base, is_shell, is_wrapper};
-use crate::role::glob;
-use crate::settings::{CommandRule, CommandVerdict, Policy};
+use crate::{CommandRule, CommandVerdict, Policy, glob};
 
 /// Characters that make a key more than words.
 const OPERATORS: [char; 14] = ['|', '&', ';', '<', '>', '(', ')', '$', '`', '"', '\'', '\\', '\n', '#'];

@@ -2,10 +2,8 @@
 
 use std::sync::LazyLock;
 
-use domain::approval::Risk;
-use domain::command::{COMMAND_BYTES_MAX, Judgement, Place, judge, script};
-use domain::settings::{CommandRule, CommandVerdict, Policy};
-use domain::tool::Nature;
+use policy::command::{COMMAND_BYTES_MAX, Judgement, Place, judge, script};
+use policy::{CommandRule, CommandVerdict, Nature, Policy, Risk};
 use proptest::prelude::{ProptestConfig, any, proptest};
 use proptest::sample::Index;
 

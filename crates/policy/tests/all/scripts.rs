@@ -2,8 +2,8 @@
 
 use std::process::Command;
 
-use domain::command::script::{Joint, Redirect, Stream};
-use domain::command::{Script, script};
+use policy::command::script::{Joint, Redirect, Stream};
+use policy::command::{Script, script};
 
 /// The words of a script of one command, without globs.
 fn words(text: &str) -> Option<Vec<String>> {

@@ -1,6 +1,6 @@
 //! `find`: its tests and what it prints; not what it runs, deletes or writes.
 
-use crate::approval::Risk;
+use crate::Risk;
 use crate::command::finding::{Finding, ask, rule};
 use crate::command::paths;
 use crate::command::script::Word;

@@ -4,7 +4,7 @@ use super::finding::{Finding, ask, deny, rule};
 use super::parse::Found;
 use super::paths;
 use super::wrapper::base;
-use crate::approval::Risk;
+use crate::Risk;
 
 /// A kind of harm and the programs that do it.
 struct Kind {

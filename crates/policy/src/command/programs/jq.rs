@@ -1,6 +1,6 @@
 //! `jq`: filters that look at their input and nowhere else.
 
-use crate::approval::Risk;
+use crate::Risk;
 use crate::command::finding::{Finding, ask, rule};
 use crate::command::paths;
 use crate::command::script::Word;

@@ -2,7 +2,7 @@
 //! of their own, no environment.
 
 use super::{NONE, Operands, Tool};
-use crate::approval::Risk;
+use crate::Risk;
 use crate::command::finding::{Finding, ask, rule};
 use crate::command::paths;
 use crate::command::script::Word;

@@ -1,6 +1,6 @@
 //! What speaks against running a command unasked.
 
-use crate::approval::Risk;
+use crate::Risk;
 
 /// One reason not to allow a command.
 #[derive(Debug, Clone, PartialEq, Eq)]

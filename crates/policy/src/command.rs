@@ -17,9 +17,7 @@ mod wrapper;
 pub use rules::{Problem, problem};
 pub use script::Script;
 
-use crate::approval::Risk;
-use crate::settings::{CommandVerdict, Policy};
-use crate::tool::Nature;
+use crate::{CommandVerdict, Nature, Policy, Risk};
 use finding::{Finding, ask, deny, rule};
 use parse::{Found, Parsed};
 use rules::Applied;

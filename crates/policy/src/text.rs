@@ -1,0 +1,47 @@
+//! Texts: patterns for names, and characters that a person does not see.
+
+/// Whether `text` fits `pattern`, where `*` stands for any run of characters. Linear in `text`.
+pub fn glob(pattern: &str, text: &str) -> bool {
+    let mut parts = pattern.split('*');
+    let head = parts.next().unwrap_or_default();
+    let Some(mut rest) = text.strip_prefix(head) else { return false };
+    let mut parts: Vec<&str> = parts.collect();
+    let Some(tail) = parts.pop() else { return rest.is_empty() };
+    for part in parts {
+        let Some(at) = rest.find(part) else { return false };
+        rest = &rest[at + part.len()..];
+    }
+    rest.len() >= tail.len() && rest.ends_with(tail)
+}
+
+/// A character that a person would not see in an approval, or that would show something else.
+pub fn hidden_character(text: &str) -> Option<char> {
+    text.chars().find(|c| {
+        (c.is_control() && !matches!(c, '\n' | '\t'))
+            || matches!(u32::from(*c),
+                0xad | 0x34f | 0x61c | 0x115f | 0x1160 | 0x17b4 | 0x17b5 | 0x180b..=0x180f | 0x200b..=0x200f | 0x2028..=0x202e
+                | 0x2060..=0x206f | 0x3164 | 0xfe00..=0xfe0f | 0xfeff | 0xffa0 | 0xfff0..=0xfffb | 0xe0000..=0xe0fff)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_star_stands_for_any_run() {
+        for (pattern, text, fits) in [
+            ("*_file", "read_file", true),
+            ("*_file", "read_files", false),
+            ("ops:*", "ops:", true),
+            ("a*b*c", "a-b-b-c", true),
+            ("a*b*c", "acb", false),
+            ("*", "", true),
+            ("ab", "ab", true),
+            ("ab", "abc", false),
+            ("a*a", "a", false),
+        ] {
+            assert_eq!(glob(pattern, text), fits, "{pattern} on {text}");
+        }
+    }
+}
