@@ -10,6 +10,7 @@ mod paths;
 mod programs;
 mod rules;
 pub mod script;
+mod table;
 mod tool;
 mod word;
 mod wrapper;

@@ -2,15 +2,8 @@
 
 use super::finding::{Finding, deny, rule};
 use super::parse::{Found, Parsed};
+use super::table::WORDS;
 use super::wrapper::{base, is_shell};
-
-/// Programs that bring text from elsewhere.
-const FETCHERS: [&str; 8] = ["curl", "wget", "fetch", "aria2c", "http", "https", "nc", "ncat"];
-/// Programs that turn hidden text into text.
-const DECODERS: [&str; 6] = ["base64", "base32", "xxd", "openssl", "uudecode", "rev"];
-/// Programs that run what they are given.
-const RUNNERS: [&str; 11] =
-    ["python", "python2", "python3", "perl", "ruby", "node", "php", "lua", "eval", "source", "."];
 
 /// What is blocked in this text.
 pub(super) fn findings(text: &str, parsed: &Parsed) -> Vec<Finding> {
@@ -101,19 +94,11 @@ fn destroys(found: &Found) -> Option<&'static str> {
 fn is_everything(path: &str) -> bool {
     let plain = path.trim_end_matches(['*', '/', '.']);
     let trimmed = if path.starts_with('/') && plain.is_empty() { "/" } else { plain };
-    let system = [
-        "/", "~", "$HOME", "${HOME}", "/home", "/etc", "/usr", "/var", "/bin", "/boot", "/lib", "/root",
-        "/opt", "/sys", "/dev", "/proc", "/sbin",
-    ];
-    system.contains(&trimmed)
+    WORDS.everything.contains(&trimmed)
 }
 
 fn is_disk(path: &str) -> bool {
-    let disks = [
-        "sd", "hd", "vd", "xvd", "nvme", "mmcblk", "disk", "rdisk", "dm-", "md", "mapper/", "loop", "mem",
-        "kmem", "port",
-    ];
-    path.strip_prefix("/dev/").is_some_and(|name| disks.iter().any(|disk| name.starts_with(disk)))
+    path.strip_prefix("/dev/").is_some_and(|name| WORDS.disks.iter().any(|disk| name.starts_with(disk)))
 }
 
 fn is_network_device(path: &str) -> bool {
@@ -132,14 +117,14 @@ fn runs_unseen(index: usize, parsed: &Parsed) -> bool {
                 .iter()
                 .any(|w| ["-d", "-D", "--decode", "-r", "-dec", "enc"].contains(&w.text.as_str()))
         };
-        FETCHERS.contains(&name) || (DECODERS.contains(&name) && (name == "rev" || decodes()))
+        WORDS.fetchers.contains(&name) || (WORDS.decoders.contains(&name) && (name == "rev" || decodes()))
     };
-    if !(is_shell(name) || RUNNERS.contains(&name)) {
+    if !(is_shell(name) || WORDS.runners.contains(&name)) {
         return false;
     }
     // A script that is named is run, and what comes through the pipe is only its input.
     let reads_input = found.words.iter().skip(1).all(|word| {
-        word.text.starts_with('-') || RUNNERS.contains(&word.text.as_str()) || is_shell(&word.text)
+        word.text.starts_with('-') || WORDS.runners.contains(&word.text.as_str()) || is_shell(&word.text)
     });
     let before = &parsed.found[..index];
     let piped = before.iter().any(|other| other.pipeline == found.pipeline && is_source(other));

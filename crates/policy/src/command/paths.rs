@@ -2,95 +2,9 @@
 //! not. Decided by spelling alone; the runner resolves them again, by file handles.
 
 use super::finding::{Finding, ask, deny, rule};
+use super::table::WORDS;
 use crate::path;
 use crate::{Risk, glob};
-
-/// Folders that hold credentials.
-const SECRET_FOLDERS: [&str; 9] =
-    [".ssh", ".aws", ".azure", ".gcloud", ".gnupg", ".kube", ".password-store", "keyrings", ".vault"];
-
-/// Names that are credentials wherever they stand.
-const SECRET_NAMES: [&str; 46] = [
-    ".env",
-    ".env.*",
-    "*.env",
-    ".envrc",
-    ".netrc",
-    "_netrc",
-    ".pgpass",
-    ".my.cnf",
-    ".npmrc",
-    ".pypirc",
-    ".yarnrc.yml",
-    ".git-credentials",
-    ".htpasswd",
-    ".dockercfg",
-    ".docker/config.json",
-    "gcloud/*",
-    "id_rsa",
-    "id_dsa",
-    "id_ecdsa",
-    "id_ed25519",
-    "*.pem",
-    "*.key",
-    "*.p12",
-    "*.pfx",
-    "*.jks",
-    "*.keystore",
-    "*.kdbx",
-    "*.ppk",
-    "*.asc.key",
-    ".vault-token",
-    ".s3cfg",
-    ".boto",
-    ".terraformrc",
-    "terraform.tfstate",
-    "*.tfvars",
-    "shadow",
-    "gshadow",
-    "shadow-",
-    "wallet.dat",
-    ".bash_history",
-    ".zsh_history",
-    ".python_history",
-    ".psql_history",
-    ".mysql_history",
-    "*.keychain-db",
-    "service-account*.json",
-];
-
-/// Words for secrets, if nothing but an extension of a data file follows.
-const SECRET_WORDS: [&str; 12] = [
-    "credential",
-    "credentials",
-    ".credentials",
-    "secret",
-    "secrets",
-    ".secrets",
-    "passwd",
-    "password",
-    "passwords",
-    "token",
-    ".token",
-    "tokens",
-];
-const DATA_EXTENSIONS: [&str; 13] =
-    ["json", "yml", "yaml", "toml", "txt", "ini", "cfg", "conf", "xml", "properties", "csv", "db", "enc"];
-
-/// Ends of names that only look like a secret's.
-const EXAMPLES: [&str; 7] = [".example", ".sample", ".template", ".dist", ".tmpl", ".pub", "-example"];
-
-/// The home's own files, by names that nothing else has.
-const CONTROL_NAMES: [&str; 8] = [
-    "synod.yaml",
-    "run_mode.yaml",
-    "approvals.task.md",
-    "*.approval.md",
-    "*.agent.yaml",
-    "policy/commands.yaml",
-    "log/audit.jsonl",
-    "*.acl.yaml",
-];
 
 /// What speaks against reading this path.
 pub(super) fn findings(path: &str, is_glob: bool) -> Vec<Finding> {
@@ -145,48 +59,36 @@ pub(super) fn secret_word(word: &str) -> Option<&str> {
 fn is_secret(folded: &str) -> bool {
     let parts: Vec<&str> = path::parts(folded).filter(|part| !part.is_empty()).collect();
     let Some(last) = parts.last() else { return false };
-    if parts.iter().any(|part| SECRET_FOLDERS.contains(part)) {
+    if parts.iter().any(|part| WORDS.secret_folders.contains(part)) {
         return true;
     }
-    if EXAMPLES.iter().any(|end| last.ends_with(end)) {
+    if WORDS.example_ends.iter().any(|end| last.ends_with(end)) {
         return false;
     }
     let two = parts[parts.len().saturating_sub(2)..].join("/");
-    if SECRET_NAMES.iter().any(|name| glob(name, if name.contains('/') { &two } else { last })) {
+    if WORDS.secret_names.iter().any(|name| glob(name, if name.contains('/') { &two } else { last })) {
         return true;
     }
     match last.rsplit_once('.') {
         Some((stem, extension)) if !stem.is_empty() => {
-            SECRET_WORDS.contains(&stem) && DATA_EXTENSIONS.contains(&extension)
+            WORDS.secret_words.contains(&stem) && WORDS.data_extensions.contains(&extension)
         }
         // `/etc/passwd` holds none; it is only outside.
-        _ => SECRET_WORDS.contains(last) && *last != "passwd" && *last != "password" && *last != "token",
+        _ => {
+            WORDS.secret_words.contains(last) && *last != "passwd" && *last != "password" && *last != "token"
+        }
     }
 }
 
 /// Whether a pattern names secrets rather than files in general.
 fn may_match_secret(pattern: &str) -> bool {
-    const SAMPLES: [&str; 12] = [
-        ".env",
-        ".env.local",
-        ".netrc",
-        ".npmrc",
-        ".ssh",
-        ".aws",
-        "id_rsa",
-        "id_ed25519",
-        "server.pem",
-        "server.key",
-        ".git-credentials",
-        ".synod",
-    ];
     let folded = path::folded(pattern);
     let parts = folded.split('/').filter(|part| part.contains(['*', '?', '[']));
     parts.into_iter().any(|part| {
         let letters = part.chars().filter(|c| c.is_alphanumeric()).count();
         let telling = part.starts_with('.') || letters >= 2;
         // A bracket stands for one letter, so that no spelling of it is missed.
-        telling && SAMPLES.iter().any(|name| glob_matches(part, name))
+        telling && WORDS.secret_samples.iter().any(|name| glob_matches(part, name))
     })
 }
 
@@ -228,7 +130,8 @@ pub(super) fn control(path: &str) -> Option<&str> {
     let parts: Vec<&str> = path::parts(&folded).filter(|part| !part.is_empty()).collect();
     let last = parts.last()?;
     let two = parts[parts.len().saturating_sub(2)..].join("/");
-    let named = CONTROL_NAMES.iter().any(|name| glob(name, if name.contains('/') { &two } else { last }));
+    let named =
+        WORDS.control_names.iter().any(|name| glob(name, if name.contains('/') { &two } else { last }));
     let climbs = path.split('/').any(|part| part == "..");
     let folder = climbs && parts.iter().any(|part| path::CONTROL.contains(part));
     (named || folder || parts.contains(&".synod")).then_some(path)

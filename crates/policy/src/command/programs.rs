@@ -2,33 +2,32 @@
 
 mod archive;
 mod awk;
-mod files;
 mod find;
 mod git;
 mod jq;
-mod search;
 mod sed;
-mod services;
 mod system;
 mod text;
-mod versions;
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
 use super::finding::Finding;
 use super::script::Word;
-use super::tool::{NONE, Operands, Tool};
+use super::table::blocks;
+use super::tool::{Tool, Tools, tools};
 
-/// Judges arguments that no list can describe.
-type Own = fn(&[Word]) -> Vec<Finding>;
+/// Judges arguments that no table can describe, with what the table says of the program.
+type Own = fn(&Tool, &[Word]) -> Vec<Finding>;
 
 /// Programs with rules of their own.
-const OWN: [(&str, Own); 32] = [
+const OWN: [(&str, Own); 30] = [
     ("[", text::test),
     ("awk", awk::findings),
-    ("cd", files::change_folder),
+    ("cd", text::change_folder),
     ("date", system::date),
-    ("dmesg", services::dmesg),
     ("dpkg", system::dpkg),
-    ("echo", text::echo),
+    ("echo", text::anything),
     ("expr", text::anything),
     ("false", text::anything),
     ("find", find::findings),
@@ -36,18 +35,17 @@ const OWN: [(&str, Own); 32] = [
     ("git", git::findings),
     ("gzip", archive::gzip),
     ("ip", system::ip),
-    ("journalctl", services::journalctl),
+    ("journalctl", system::journalctl),
     ("jq", jq::findings),
-    ("last", services::last),
     ("mawk", awk::findings),
-    ("mount", services::mount),
+    ("mount", system::mount),
     ("netstat", system::netstat),
     ("printf", text::printf),
     ("ps", system::ps),
     ("rpm", system::rpm),
     ("sed", sed::findings),
     ("sleep", system::sleep),
-    ("systemctl", services::systemctl),
+    ("systemctl", system::systemctl),
     ("tar", archive::tar),
     ("test", text::test),
     ("true", text::anything),
@@ -56,22 +54,36 @@ const OWN: [(&str, Own); 32] = [
     ("zipinfo", archive::zipinfo),
 ];
 
+/// Programs by name, with their options.
+static TOOLS: LazyLock<Tools> = LazyLock::new(|| tools(include_str!("../../tables/programs.txt")));
+
+/// What a program without options of its own is given.
+static NONE: LazyLock<Tool> = LazyLock::new(Tool::default);
+
+/// Programs that can be asked for their version, and how beside `--version`.
+static VERSIONS: LazyLock<BTreeMap<&str, Vec<&str>>> = LazyLock::new(|| {
+    let blocks = blocks(include_str!("../../tables/versions.txt"));
+    blocks.into_iter().map(|block| (block.head, block.marks)).collect()
+});
+
 /// What speaks against running a program with these arguments; `None` if nothing is known of it.
 pub(super) fn findings(program: &str, arguments: &[Word]) -> Option<Vec<Finding>> {
-    if versions::only_tells_its_version(program, arguments) {
+    if only_tells_its_version(program, arguments) {
         return Some(Vec::new());
     }
+    let tool = TOOLS.get(program);
     if let Ok(at) = OWN.binary_search_by(|(name, _)| (*name).cmp(program)) {
-        return Some(OWN[at].1(arguments));
+        return Some(OWN[at].1(tool.map_or(&*NONE, |tool| tool), arguments));
     }
-    let tool = tool(program)?;
     let is_help = arguments.len() == 1 && ["--help", "--version"].contains(&arguments[0].text.as_str());
-    Some(if is_help { Vec::new() } else { tool.findings(arguments) })
+    tool.map(|tool| if is_help { Vec::new() } else { tool.findings(arguments) })
 }
 
-fn tool(program: &str) -> Option<&'static Tool> {
-    let tables: [&[Tool]; 4] = [&files::TOOLS, &text::TOOLS, &search::TOOLS, &system::TOOLS];
-    tables.into_iter().flatten().find(|tool| tool.names.contains(&program))
+/// Whether the one argument is a question for the version.
+fn only_tells_its_version(program: &str, arguments: &[Word]) -> bool {
+    let [only] = arguments else { return false };
+    let known = VERSIONS.get(program);
+    known.is_some_and(|known| only.text == "--version" || known.contains(&only.text.as_str()))
 }
 
 #[cfg(test)]
@@ -79,7 +91,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_table_of_own_rules_is_sorted() {
+    fn the_tables_read_and_those_in_the_source_are_sorted() {
         assert!(OWN.is_sorted_by(|one, two| one.0 < two.0));
+        assert!(TOOLS.contains_key("ls") && !VERSIONS.is_empty());
+        for program in ["awk", "date", "gzip", "journalctl", "ps", "sed", "systemctl", "tar", "zipinfo"] {
+            assert!(TOOLS.contains_key(program), "the source needs the options of {program}");
+        }
     }
 }

@@ -1,35 +1,70 @@
 //! How the options of a read-only program are read: against a list of those that only read, spelled out. An
 //! option that is not on the list, or is abbreviated, is asked for.
 
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
 use super::finding::{Finding, ask, rule};
 use super::paths;
 use super::script::Word;
+use super::table::blocks;
 use crate::Risk;
 
-/// A program and all that it may be given unasked.
+/// A program and all that it may be given unasked: a block of `programs.txt` or `git.txt`, which say what each part means.
+#[derive(Debug, Clone, Default)]
 pub(super) struct Tool {
-    /// Its names.
-    pub names: &'static [&'static str],
-    /// Letters that take nothing; `#` stands for a number, as in `head -20`.
-    pub flags: &'static str,
-    /// Letters that take a value of no consequence.
-    pub values: &'static str,
-    /// Letters that take a path to read.
-    pub paths: &'static str,
-    /// Letters that take a pattern of names.
-    pub names_like: &'static str,
-    /// Long options: `all`; `width=` takes a value, `file=@` a path, `include=*` a pattern of names; `color?` may.
-    pub long: &'static [&'static str],
-    /// Words that begin with a dash and are taken whole.
-    pub whole: &'static [&'static str],
-    /// What the other words are.
-    pub operands: Operands,
+    flags: &'static str,
+    values: &'static str,
+    paths: &'static str,
+    names_like: &'static str,
+    long: Vec<&'static str>,
+    whole: Vec<&'static str>,
+    operands: Operands,
+}
+
+/// Tools by name.
+pub(super) type Tools = BTreeMap<&'static str, Arc<Tool>>;
+
+/// The tools of a table.
+pub(super) fn tools(text: &'static str) -> Tools {
+    let mut tools = Tools::new();
+    for block in blocks(text) {
+        let mut tool = Tool::default();
+        for line in &block.lines {
+            match (line[0], &line[1..]) {
+                ("flags", [letters]) => tool.flags = letters,
+                ("values", [letters]) => tool.values = letters,
+                ("paths", [letters]) => tool.paths = letters,
+                ("names", [letters]) => tool.names_like = letters,
+                ("long", words) => tool.long.extend(words),
+                ("whole", words) => tool.whole.extend(words),
+                ("like", [other]) => tool = Tool::clone(&tools[other]),
+                (key, _) => panic!("{} has the line {key}", block.head),
+            }
+        }
+        tool.operands = match block.marks.as_slice() {
+            [] => Operands::Nothing,
+            ["plain"] => Operands::Plain,
+            ["paths"] => Operands::Paths,
+            ["one-path"] => Operands::OnePath,
+            ["pattern"] => Operands::Pattern,
+            ["git"] => Operands::Git,
+            ["git-pattern"] => Operands::GitPattern,
+            other => panic!("{} has the operands {other:?}", block.head),
+        };
+        let tool = Arc::new(tool);
+        for name in block.head.split_whitespace() {
+            assert!(tools.insert(name, Arc::clone(&tool)).is_none(), "{name} is in a table twice");
+        }
+    }
+    tools
 }
 
 /// What the words are that are no options.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Operands {
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum Operands {
     /// There may be none.
+    #[default]
     Nothing,
     /// Text of no consequence.
     Plain,
@@ -44,18 +79,6 @@ pub(super) enum Operands {
     /// A pattern, then revisions and paths of git.
     GitPattern,
 }
-
-/// What nothing is known of.
-pub(super) const NONE: Tool = Tool {
-    names: &[],
-    flags: "",
-    values: "",
-    paths: "",
-    names_like: "",
-    long: &[],
-    whole: &[],
-    operands: Operands::Nothing,
-};
 
 /// What a command line came apart into.
 #[derive(Default)]

@@ -1,18 +1,8 @@
 //! Programs that run other programs, and what they run. Used to find what is blocked however it is wrapped;
 //! no wrapper is ever allowed for what it wraps.
 
+use super::table::WORDS;
 use super::word::Loose;
-
-/// Programs whose arguments hold another command.
-const WRAPPERS: [&str; 33] = [
-    "sudo", "doas", "pkexec", "env", "nice", "nohup", "timeout", "time", "stdbuf", "setsid", "ionice",
-    "xargs", "exec", "command", "builtin", "watch", "strace", "ltrace", "flock", "chroot", "busybox",
-    "toybox", "parallel", "unshare", "nsenter", "taskset", "chrt", "runuser", "setarch", "script", "find",
-    "fd", "proot",
-];
-
-/// Programs that take a command as text.
-const SHELLS: [&str; 10] = ["sh", "bash", "dash", "zsh", "ksh", "mksh", "ash", "fish", "csh", "tcsh"];
 
 /// How many places of a wrapper's arguments are tried as the beginning of what it runs.
 const PLACES_MAX: usize = 16;
@@ -24,13 +14,13 @@ pub(super) fn base(program: &str) -> &str {
 
 /// Whether a program is a shell.
 pub(super) fn is_shell(program: &str) -> bool {
-    SHELLS.contains(&base(program))
+    WORDS.shells.contains(&base(program))
 }
 
 /// Whether a program runs what its arguments say.
 pub(super) fn is_wrapper(program: &str) -> bool {
     let name = base(program);
-    name == "eval" || (name != "find" && name != "fd" && WRAPPERS.contains(&name))
+    name == "eval" || (name != "find" && name != "fd" && WORDS.wrappers.contains(&name))
 }
 
 /// Whether what the command reads is run as commands.
@@ -46,7 +36,8 @@ pub(super) fn texts(words: &[Loose]) -> Vec<String> {
         let joined: Vec<&str> = arguments.iter().map(|word| word.text.as_str()).collect();
         return vec![joined.join(" ")];
     }
-    let takes_text = SHELLS.contains(&name) || ["su", "script", "runuser", "watch", "flock"].contains(&name);
+    let takes_text =
+        WORDS.shells.contains(&name) || ["su", "script", "runuser", "watch", "flock"].contains(&name);
     if !takes_text {
         return Vec::new();
     }
@@ -64,7 +55,7 @@ pub(super) fn texts(words: &[Loose]) -> Vec<String> {
 pub(super) fn commands(words: &[Loose]) -> Vec<Vec<Loose>> {
     let Some((program, arguments)) = words.split_first() else { return Vec::new() };
     let name = base(&program.text);
-    if !WRAPPERS.contains(&name) {
+    if !WORDS.wrappers.contains(&name) {
         return Vec::new();
     }
     let runs = |word: &&str| {

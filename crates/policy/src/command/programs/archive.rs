@@ -1,32 +1,13 @@
 //! Archives, as far as they are only listed.
 
-use super::{NONE, Operands, Tool};
+use super::Tool;
 use crate::Risk;
 use crate::command::finding::{Finding, ask, rule};
 use crate::command::paths;
 use crate::command::script::Word;
 
 /// `tar` may list (`t`) and nothing else: most of its other options write or run something.
-pub(super) fn tar(arguments: &[Word]) -> Vec<Finding> {
-    const TOOL: Tool = Tool {
-        flags: "tvzjJa",
-        paths: "f",
-        long: &[
-            "list",
-            "verbose",
-            "gzip",
-            "bzip2",
-            "xz",
-            "zstd",
-            "file=@",
-            "full-time",
-            "numeric-owner",
-            "help",
-            "version",
-        ],
-        operands: Operands::Plain,
-        ..NONE
-    };
+pub(super) fn tar(tool: &Tool, arguments: &[Word]) -> Vec<Finding> {
     // `tar tf x` without a dash is the same as with one.
     let mut words = arguments.to_vec();
     if let Some(first) = words.first_mut()
@@ -34,7 +15,7 @@ pub(super) fn tar(arguments: &[Word]) -> Vec<Finding> {
     {
         first.text.insert(0, '-');
     }
-    let read = TOOL.read(&words);
+    let read = tool.read(&words);
     let mut findings = Vec::new();
     let is_listing = read.has_any(&["t", "list"]);
     if !is_listing && !read.has_any(&["help", "version"]) {
@@ -49,7 +30,7 @@ pub(super) fn tar(arguments: &[Word]) -> Vec<Finding> {
 }
 
 /// `unzip -l` lists.
-pub(super) fn unzip(arguments: &[Word]) -> Vec<Finding> {
+pub(super) fn unzip(_: &Tool, arguments: &[Word]) -> Vec<Finding> {
     match arguments {
         [how, file] if ["-l", "-lv", "-Z1", "-Z"].contains(&how.text.as_str()) => {
             paths::findings(&file.text, file.is_glob)
@@ -59,21 +40,14 @@ pub(super) fn unzip(arguments: &[Word]) -> Vec<Finding> {
 }
 
 /// `zipinfo` lists.
-pub(super) fn zipinfo(arguments: &[Word]) -> Vec<Finding> {
-    const TOOL: Tool = Tool { flags: "12smlvhtTz", operands: Operands::Paths, ..NONE };
-    TOOL.findings(arguments)
+pub(super) fn zipinfo(tool: &Tool, arguments: &[Word]) -> Vec<Finding> {
+    tool.findings(arguments)
 }
 
 /// `gzip` may list and test; without that it puts a packed file in place of each.
-pub(super) fn gzip(arguments: &[Word]) -> Vec<Finding> {
-    const TOOL: Tool = Tool {
-        flags: "lqtv",
-        long: &["list", "quiet", "test", "verbose", "help", "version"],
-        operands: Operands::Paths,
-        ..NONE
-    };
-    let read = TOOL.read(arguments);
-    let mut findings = TOOL.findings(arguments);
+pub(super) fn gzip(tool: &Tool, arguments: &[Word]) -> Vec<Finding> {
+    let read = tool.read(arguments);
+    let mut findings = tool.findings(arguments);
     if !read.has_any(&["l", "list", "t", "test", "help", "version"]) {
         findings.push(ask(Risk::Medium, rule::CHANGES, "writes files: gzip"));
     }

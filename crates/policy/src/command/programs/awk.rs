@@ -1,22 +1,14 @@
 //! `awk`: programs that print and count what passes through, and nothing else. No `system`, no pipes, no files
 //! of their own, no environment.
 
-use super::{NONE, Operands, Tool};
+use super::Tool;
 use crate::Risk;
 use crate::command::finding::{Finding, ask, rule};
 use crate::command::paths;
 use crate::command::script::Word;
+use crate::command::table::WORDS;
 
-/// Names that reach beyond the input, or change what the input is.
-const REACHING: [&str; 8] = ["system", "getline", "ENVIRON", "PROCINFO", "ARGV", "ARGC", "SYMTAB", "FUNCTAB"];
-
-pub(super) fn findings(arguments: &[Word]) -> Vec<Finding> {
-    const TOOL: Tool = Tool {
-        values: "Fv",
-        long: &["field-separator=", "assign=", "sandbox", "posix", "version", "help"],
-        operands: Operands::Plain,
-        ..NONE
-    };
+pub(super) fn findings(tool: &Tool, arguments: &[Word]) -> Vec<Finding> {
     // Awk reads no options after its program.
     let mut at = 0;
     while let Some(word) = arguments.get(at).filter(|word| word.text.starts_with('-')) {
@@ -27,7 +19,7 @@ pub(super) fn findings(arguments: &[Word]) -> Vec<Finding> {
         }
     }
     let at = at.min(arguments.len());
-    let read = TOOL.read(&arguments[..at]);
+    let read = tool.read(&arguments[..at]);
     let mut findings = Vec::new();
     let mut operands = arguments[at..].iter();
     match operands.next() {
@@ -53,7 +45,7 @@ pub(super) fn findings(arguments: &[Word]) -> Vec<Finding> {
 
 /// Whether a program can do nothing but print.
 fn is_harmless(program: &str) -> bool {
-    if REACHING.iter().any(|name| program.contains(name)) {
+    if WORDS.awk_reaching.iter().any(|name| program.contains(name)) {
         return false;
     }
     match tokens(program) {

@@ -1,25 +1,14 @@
 //! `jq`: filters that look at their input and nowhere else.
 
+use super::Tool;
 use crate::Risk;
 use crate::command::finding::{Finding, ask, rule};
 use crate::command::paths;
 use crate::command::script::Word;
+use crate::command::table::WORDS;
 use crate::command::tool::unknown;
 
-/// Words in a filter that reach beyond the input: other files, the environment, the machine.
-const REACHING: [&str; 9] = [
-    "env",
-    "$ENV",
-    "import",
-    "include",
-    "input_filename",
-    "getpath(env",
-    "$__prog_args",
-    "get_search_list",
-    "modulemeta",
-];
-
-pub(super) fn findings(arguments: &[Word]) -> Vec<Finding> {
+pub(super) fn findings(_: &Tool, arguments: &[Word]) -> Vec<Finding> {
     let mut findings = Vec::new();
     let mut rest = arguments.iter();
     let mut filter: Option<&str> = None;
@@ -39,25 +28,7 @@ pub(super) fn findings(arguments: &[Word]) -> Vec<Finding> {
                 }
                 "--indent" => drop(rest.next()),
                 "--args" | "--jsonargs" => positional = true,
-                "--tab"
-                | "--stream"
-                | "--stream-errors"
-                | "--seq"
-                | "--slurp"
-                | "--raw-input"
-                | "--null-input"
-                | "--compact-output"
-                | "--raw-output"
-                | "--raw-output0"
-                | "--join-output"
-                | "--ascii-output"
-                | "--sort-keys"
-                | "--color-output"
-                | "--monochrome-output"
-                | "--exit-status"
-                | "--unbuffered"
-                | "--help"
-                | "--version" => {}
+                flag if WORDS.jq_flags.contains(&flag) => {}
                 short if short[1..].chars().all(|c| "rcSsnejaMCR".contains(c)) => {}
                 other => findings.push(unknown(other)),
             }
@@ -70,7 +41,7 @@ pub(super) fn findings(arguments: &[Word]) -> Vec<Finding> {
             findings.extend(paths::findings(text, word.is_glob));
         }
     }
-    let reached = filter.and_then(|filter| REACHING.iter().find(|name| has_word(filter, name)));
+    let reached = filter.and_then(|filter| WORDS.jq_reaching.iter().find(|name| has_word(filter, name)));
     if let Some(name) = reached {
         findings.push(ask(
             Risk::Medium,

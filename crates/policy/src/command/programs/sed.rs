@@ -1,33 +1,13 @@
 //! `sed`: scripts that print and change what passes through, and nothing else: no `w`, `e`, `r`, no `-i`.
 
-use super::{NONE, Operands, Tool};
+use super::Tool;
 use crate::Risk;
 use crate::command::finding::{Finding, ask, rule};
 use crate::command::paths;
 use crate::command::script::Word;
 
-pub(super) fn findings(arguments: &[Word]) -> Vec<Finding> {
-    const TOOL: Tool = Tool {
-        flags: "nErsuz",
-        values: "el",
-        long: &[
-            "quiet",
-            "silent",
-            "regexp-extended",
-            "separate",
-            "unbuffered",
-            "null-data",
-            "expression=",
-            "line-length=",
-            "posix",
-            "sandbox",
-            "help",
-            "version",
-        ],
-        operands: Operands::Paths,
-        ..NONE
-    };
-    let read = TOOL.read(arguments);
+pub(super) fn findings(tool: &Tool, arguments: &[Word]) -> Vec<Finding> {
+    let read = tool.read(arguments);
     let mut operands = read.operands.iter();
     let mut scripts: Vec<&str> = expressions(arguments);
     if scripts.is_empty() {

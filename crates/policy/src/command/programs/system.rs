@@ -1,173 +1,16 @@
 //! Programs that tell about the machine, its processes and its network, without changing any of them.
 
-use super::{NONE, Operands, Tool};
+use super::Tool;
 use crate::Risk;
 use crate::command::finding::{Finding, ask, rule};
 use crate::command::paths;
 use crate::command::script::Word;
+use crate::command::table::WORDS;
 use crate::command::tool::unknown;
 
-pub(super) const TOOLS: [Tool; 25] = [
-    Tool { names: &["cal", "ncal"], flags: "13jmyhN", operands: Operands::Plain, ..NONE },
-    Tool {
-        names: &["uname"],
-        flags: "asnrvmpio",
-        long: &[
-            "all",
-            "kernel-name",
-            "nodename",
-            "kernel-release",
-            "kernel-version",
-            "machine",
-            "processor",
-            "hardware-platform",
-            "operating-system",
-        ],
-        ..NONE
-    },
-    Tool { names: &["arch", "whoami", "logname", "users"], ..NONE },
-    Tool { names: &["nproc"], long: &["all", "ignore="], ..NONE },
-    Tool {
-        names: &["id"],
-        flags: "Gagnruz",
-        long: &["group", "groups", "name", "real", "user", "zero"],
-        operands: Operands::Plain,
-        ..NONE
-    },
-    Tool { names: &["groups"], operands: Operands::Plain, ..NONE },
-    Tool { names: &["tty"], flags: "s", ..NONE },
-    Tool { names: &["who"], flags: "abdHlmpqrstTuw", long: &["all", "boot", "heading", "count"], ..NONE },
-    Tool { names: &["w"], flags: "hsuo", ..NONE },
-    Tool { names: &["uptime"], flags: "ps", long: &["pretty", "since"], ..NONE },
-    Tool {
-        names: &["free"],
-        flags: "bkmghtwl",
-        values: "sc",
-        long: &[
-            "bytes", "kibi", "mebi", "gibi", "human", "total", "wide", "si", "lohi", "mega", "giga",
-            "seconds=", "count=",
-        ],
-        ..NONE
-    },
-    Tool { names: &["vmstat"], flags: "anwtdms", values: "S", operands: Operands::Plain, ..NONE },
-    Tool {
-        names: &["lscpu"],
-        flags: "aebcyJxB",
-        long: &["all", "extended?", "parse?", "json", "online", "offline", "hex", "physical"],
-        ..NONE
-    },
-    Tool {
-        names: &["lsblk"],
-        flags: "abdfiJlmnOpPrStTz",
-        values: "oexIM",
-        long: &[
-            "all",
-            "bytes",
-            "fs",
-            "json",
-            "list",
-            "output=",
-            "output-all",
-            "paths",
-            "tree?",
-            "nodeps",
-            "noheadings",
-        ],
-        ..NONE
-    },
-    Tool {
-        names: &["findmnt"],
-        flags: "aAbDflnPrT",
-        values: "ot",
-        long: &["json", "list", "output=", "types="],
-        ..NONE
-    },
-    Tool { names: &["hostname"], flags: "sI", long: &["short", "all-ip-addresses"], ..NONE },
-    Tool {
-        names: &["locale"],
-        flags: "ackm",
-        long: &["all-locales", "charmaps"],
-        operands: Operands::Plain,
-        ..NONE
-    },
-    Tool { names: &["getconf"], flags: "a", operands: Operands::Plain, ..NONE },
-    Tool {
-        names: &["lsb_release"],
-        flags: "aidrcs",
-        long: &["all", "short", "id", "release", "codename", "description"],
-        ..NONE
-    },
-    Tool { names: &["which"], flags: "a", operands: Operands::Plain, ..NONE },
-    Tool { names: &["whereis"], flags: "bms", operands: Operands::Plain, ..NONE },
-    Tool {
-        names: &["pgrep", "pidof"],
-        flags: "aflnoxvicsS",
-        values: "uUPGgt",
-        long: &[
-            "list-name",
-            "list-full",
-            "full",
-            "count",
-            "exact",
-            "newest",
-            "oldest",
-            "ignore-case",
-            "single-shot",
-        ],
-        operands: Operands::Plain,
-        ..NONE
-    },
-    Tool { names: &["pstree"], flags: "acpnluhAG", operands: Operands::Plain, ..NONE },
-    Tool { names: &["top"], flags: "bcHi", values: "nopuUdw", ..NONE },
-    Tool {
-        names: &["ss"],
-        flags: "tulnpaeimosx460HOzw",
-        long: &[
-            "tcp",
-            "udp",
-            "listening",
-            "numeric",
-            "processes",
-            "all",
-            "extended",
-            "info",
-            "memory",
-            "summary",
-            "unix",
-            "ipv4",
-            "ipv6",
-            "no-header",
-            "oneline",
-            "options",
-            "raw",
-        ],
-        ..NONE
-    },
-];
-
 /// `date` tells the time; with other arguments it sets it.
-pub(super) fn date(arguments: &[Word]) -> Vec<Finding> {
-    const TOOL: Tool = Tool {
-        flags: "uR",
-        values: "d",
-        paths: "r",
-        long: &[
-            "utc",
-            "universal",
-            "rfc-email",
-            "rfc-2822",
-            "iso-8601?",
-            "rfc-3339=",
-            "date=",
-            "reference=@",
-            "help",
-            "version",
-        ],
-        whole: &["-I", "-Idate", "-Ihours", "-Iminutes", "-Iseconds", "-Ins"],
-        operands: Operands::Plain,
-        ..NONE
-    };
-    let read = TOOL.read(arguments);
+pub(super) fn date(tool: &Tool, arguments: &[Word]) -> Vec<Finding> {
+    let read = tool.read(arguments);
     let sets = read.operands.iter().filter(|word| !word.text.starts_with('+') || word.is_glob);
     let mut findings: Vec<Finding> =
         sets.map(|word| ask(Risk::High, rule::CHANGES, format!("sets the clock: {}", word.text))).collect();
@@ -176,7 +19,7 @@ pub(super) fn date(arguments: &[Word]) -> Vec<Finding> {
 }
 
 /// `sleep` for so long.
-pub(super) fn sleep(arguments: &[Word]) -> Vec<Finding> {
+pub(super) fn sleep(_: &Tool, arguments: &[Word]) -> Vec<Finding> {
     let is_time = |word: &&Word| {
         let number = word.text.trim_end_matches(['s', 'm', 'h']);
         word.text.len() - number.len() <= 1
@@ -187,36 +30,8 @@ pub(super) fn sleep(arguments: &[Word]) -> Vec<Finding> {
 }
 
 /// `ps` in both of its styles, without what shows the environment of processes.
-pub(super) fn ps(arguments: &[Word]) -> Vec<Finding> {
-    const TOOL: Tool = Tool {
-        flags: "AadefFHjlLmMNTwyZcV",
-        values: "oOpuUCgGstk",
-        long: &[
-            "forest",
-            "headers",
-            "no-headers",
-            "sort=",
-            "format=",
-            "pid=",
-            "ppid=",
-            "user=",
-            "User=",
-            "group=",
-            "cols=",
-            "columns=",
-            "width=",
-            "lines=",
-            "rows=",
-            "tty=",
-            "sid=",
-            "deselect",
-            "help",
-            "version",
-        ],
-        operands: Operands::Plain,
-        ..NONE
-    };
-    let read = TOOL.read(arguments);
+pub(super) fn ps(tool: &Tool, arguments: &[Word]) -> Vec<Finding> {
+    let read = tool.read(arguments);
     let is_fine = |text: &str| {
         text.chars().all(|c| "auxfwljrThvSmnp".contains(c))
             || text.chars().all(|c| c.is_ascii_digit() || c == ',')
@@ -228,10 +43,8 @@ pub(super) fn ps(arguments: &[Word]) -> Vec<Finding> {
 }
 
 /// `netstat` looks names up over the network unless it is told not to.
-pub(super) fn netstat(arguments: &[Word]) -> Vec<Finding> {
-    const TOOL: Tool =
-        Tool { flags: "tulnapris46weM", long: &["tcp", "udp", "listening", "numeric", "all"], ..NONE };
-    let read = TOOL.read(arguments);
+pub(super) fn netstat(tool: &Tool, arguments: &[Word]) -> Vec<Finding> {
+    let read = tool.read(arguments);
     let mut findings: Vec<Finding> = read.operands.iter().map(|word| unknown(&word.text)).collect();
     if !read.has_any(&["n", "numeric"]) {
         findings.push(ask(Risk::Medium, rule::CHANGES, "network: netstat without -n looks names up"));
@@ -241,7 +54,7 @@ pub(super) fn netstat(arguments: &[Word]) -> Vec<Finding> {
 }
 
 /// `ip`, as far as it only shows.
-pub(super) fn ip(arguments: &[Word]) -> Vec<Finding> {
+pub(super) fn ip(_: &Tool, arguments: &[Word]) -> Vec<Finding> {
     let mut words = arguments.iter().map(|word| word.text.as_str()).peekable();
     while words
         .peek()
@@ -262,8 +75,48 @@ pub(super) fn ip(arguments: &[Word]) -> Vec<Finding> {
     }
 }
 
+/// `systemctl`, as far as it tells how units are. Not `show` and `cat`: they print a unit's environment.
+pub(super) fn systemctl(tool: &Tool, arguments: &[Word]) -> Vec<Finding> {
+    let read = tool.read(arguments);
+    let asks = read.operands.first().filter(|word| !WORDS.systemctl_commands.contains(&word.text.as_str()));
+    let mut findings: Vec<Finding> = asks
+        .map(|word| ask(Risk::High, rule::CHANGES, format!("changes the system: systemctl {}", word.text)))
+        .into_iter()
+        .collect();
+    findings.extend(tool.findings(arguments));
+    findings
+}
+
+/// `journalctl` reads the log of this machine; other options delete parts of it, read other files, or write one.
+pub(super) fn journalctl(tool: &Tool, arguments: &[Word]) -> Vec<Finding> {
+    let read = tool.read(arguments);
+    // `FIELD=value`; anything else is a path.
+    let is_match = |text: &str| {
+        text.split_once('=').is_some_and(|(field, _)| {
+            !field.is_empty() && field.bytes().all(|b| b.is_ascii_uppercase() || b == b'_')
+        })
+    };
+    let mut findings: Vec<Finding> = read
+        .operands
+        .iter()
+        .filter(|word| word.is_glob || !is_match(&word.text))
+        .map(|word| unknown(&word.text))
+        .collect();
+    findings.extend(read.findings);
+    findings
+}
+
+/// `mount` alone lists.
+pub(super) fn mount(_: &Tool, arguments: &[Word]) -> Vec<Finding> {
+    match arguments {
+        [] => Vec::new(),
+        [only] if only.text == "-l" => Vec::new(),
+        _ => vec![ask(Risk::High, rule::CHANGES, "changes the system: mount")],
+    }
+}
+
 /// `dpkg`, as far as it only lists.
-pub(super) fn dpkg(arguments: &[Word]) -> Vec<Finding> {
+pub(super) fn dpkg(_: &Tool, arguments: &[Word]) -> Vec<Finding> {
     listing(
         "dpkg",
         arguments,
@@ -272,7 +125,7 @@ pub(super) fn dpkg(arguments: &[Word]) -> Vec<Finding> {
 }
 
 /// `rpm`, as far as it only lists.
-pub(super) fn rpm(arguments: &[Word]) -> Vec<Finding> {
+pub(super) fn rpm(_: &Tool, arguments: &[Word]) -> Vec<Finding> {
     listing("rpm", arguments, &["-q", "-qa", "-qi", "-ql", "-qf"])
 }
 
