@@ -12,7 +12,7 @@ use crate::role::{CONTEXT_TOOLS, COORDINATION_TOOLS, Permission, Role};
 use crate::state::Requester;
 use crate::tool::{self, Act, Permit, Seen};
 use policy::command::{self, Judgement, Place};
-use policy::path::{CONTROL, CONTROL_ANYWHERE, CONTROL_FILES, folded, parts};
+use policy::path::{CONTROL, CONTROL_ANYWHERE, CONTROL_FILES, beneath, folded, parts};
 use policy::{CommandVerdict, Nature, Policy, Risk, glob};
 
 /// What the gate says.
@@ -464,12 +464,6 @@ fn clean(path: &str) -> Result<String, (String, String)> {
         }
     }
     Ok(parts.join("/"))
-}
-
-fn beneath(path: &str, folder: &str) -> bool {
-    let (path, folder) = (folded(path), folded(folder));
-    let mut path = parts(&path);
-    parts(&folder).all(|part| path.next() == Some(part))
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::id::AgentId;
 use crate::settings::Trust;
 use crate::state::State;
-use policy::glob;
+use policy::path::{self, Pattern};
 
 /// So many origins are named; of more, only that there are more.
 pub const ORIGINS_MAX: usize = 16;
@@ -181,18 +181,30 @@ impl std::str::FromStr for Label {
     }
 }
 
-/// The label of what stands at `place`: a path relative to the home (a folder stands for all beneath it),
-/// `names:` and a folder for the names in it, or something like `net:` that is not in the home at all.
+/// The label of what stands at `place`: a path relative to the home, `names:` and a folder for the names in it, `all:`
+/// and a folder for everything that may be beneath it, or something like `net:` that is not in the home at all.
+///
+/// A plain path may be a folder, too. Then it has the labels of all files beneath it, and of rules that begin beneath it;
+/// only `all:` counts every rule whose stars may stand for something in it.
 pub fn of_place(state: &State, place: &str) -> Label {
     if let Some(folder) = place.strip_prefix("names:") {
-        return of_files(state, clean(folder)).joined(&Label::team());
+        let folder = clean(folder);
+        let rules = of_rules(&state.settings.trust, &folder, |pattern| pattern.covers(&folder));
+        return of_files(state, &folder).joined(&rules).joined(&Label::team());
+    }
+    if let Some(folder) = place.strip_prefix("all:") {
+        let path = clean(folder);
+        let rules = of_rules(&state.settings.trust, &path, |pattern| pattern.may_cover_beneath(&path));
+        return of_place(state, &path).joined(&rules);
     }
     if place.contains(':') && !place.contains('/') {
         return Label::outside(place);
     }
     let path = clean(place);
+    let path = path.as_str();
     let mut label = of_files(state, path);
-    label.join(&of_rules(&state.settings.trust, path));
+    let concerns = |pattern: &Pattern| pattern.covers(path) || pattern.begins_beneath(path);
+    label.join(&of_rules(&state.settings.trust, path, concerns));
     match path.split('/').next().unwrap_or_default() {
         "inbox" | "approvals" | "log" => label.join(&Label::outside(path)),
         "workspaces" => label.join(&Label::team()),
@@ -247,19 +259,14 @@ fn of_files(state: &State, path: &str) -> Label {
     label
 }
 
-/// What the owner said of paths in `trust:`. A folder has the label of every rule that may concern something in it.
-fn of_rules(trust: &Trust, path: &str) -> Label {
+/// What the owner says in `trust:` about a path, by the rules that concern it.
+fn of_rules(trust: &Trust, path: &str, concerns: impl Fn(&Pattern) -> bool) -> Label {
     let mut label = Label::owner();
-    let concerns = |pattern: &str| {
-        let fixed = pattern.split('*').next().unwrap_or_default();
-        glob(pattern, path)
-            || (fixed.starts_with(path) && (path.is_empty() || fixed[path.len()..].starts_with('/')))
-    };
-    if trust.outside.iter().any(|pattern| concerns(pattern)) {
+    if trust.outside.iter().any(|pattern| concerns(&Pattern::new(pattern))) {
         label.join(&Label::outside(path));
     }
     for (pattern, readers) in &trust.secret {
-        if concerns(pattern) {
+        if concerns(&Pattern::new(pattern)) {
             let readers = Readers::Only(readers.iter().cloned().collect());
             label.join(&Label { readers, ..Label::owner() });
         }
@@ -267,9 +274,10 @@ fn of_rules(trust: &Trust, path: &str) -> Label {
     label
 }
 
-fn clean(path: &str) -> &str {
-    let path = path.trim_start_matches("./").trim_matches('/');
-    if path == "." { "" } else { path }
+/// The plain form of a path; one that leads out of the home stays as it is and has no rule.
+fn clean(path: &str) -> String {
+    let relative = path.trim_matches('/');
+    path::normal(relative).unwrap_or_else(|| relative.to_owned())
 }
 
 #[cfg(test)]
@@ -338,6 +346,14 @@ mod tests {
             ("names:workspaces/b", Integrity::Team),
             ("workspaces/ab", Integrity::Team),
             ("workspaces/b/vendor/x.c", Integrity::Outside),
+            ("workspaces/b/vendor/deep/x.c", Integrity::Outside),
+            ("workspaces/b/Vendor/./x.c", Integrity::Outside),
+            ("workspaces/b/vendor", Integrity::Outside),
+            ("names:workspaces/b/vendor", Integrity::Outside),
+            ("names:workspaces/b/vendor/deep", Integrity::Outside),
+            ("all:workspaces/b", Integrity::Outside),
+            ("all:workspaces/b/vendor", Integrity::Outside),
+            ("all:memory", Integrity::Owner),
             ("inbox/x.jsonl", Integrity::Outside),
             ("net:", Integrity::Outside),
             (".", Integrity::Outside),
@@ -347,6 +363,10 @@ mod tests {
         assert!(!of_place(&state, "memory/pay/june.md").readers.include(&AgentId::new("coder")));
         assert!(!of_place(&state, "memory/pay").readers.include(&AgentId::new("coder")));
         assert!(!of_place(&state, "memory").readers.include(&AgentId::new("coder")));
+        assert!(!of_place(&state, "Memory/Pay/june.md").readers.include(&AgentId::new("coder")));
+        assert!(!of_place(&state, "names:memory/pay").readers.include(&AgentId::new("coder")));
+        assert!(!of_place(&state, "all:memory").readers.include(&AgentId::new("coder")));
+        assert!(of_place(&state, "names:memory").readers.include(&AgentId::new("coder")));
         assert!(of_place(&state, "memory/pay/june.md").readers.include(&AgentId::new("finance")));
         assert!(of_place(&state, "memory/play.md").readers.include(&AgentId::new("coder")));
     }

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use crate::id::{AgentId, CallId, LockName, SessionId, Time};
 use crate::state::State;
 use crate::tool::Act;
-use policy::{hidden_character, path::folded};
+use policy::{hidden_character, path};
 use workspace::is_workspace;
 
 /// The longest name of a lock.
@@ -352,20 +352,9 @@ fn of_path(path: &str) -> Option<LockName> {
     plain(path).map(|path| LockName::new(format!("{FILE}{path}")))
 }
 
-/// A path without `.` and `..`, as the least careful file system compares it.
+/// A path in its plain form, as the least careful file system compares it; `None` for the home itself.
 fn plain(path: &str) -> Option<String> {
-    if path.starts_with(['/', '~']) {
-        return None;
-    }
-    let mut parts: Vec<&str> = Vec::new();
-    for part in path.split('/') {
-        match part {
-            "" | "." => {}
-            ".." => _ = parts.pop()?,
-            part => parts.push(part),
-        }
-    }
-    (!parts.is_empty()).then(|| folded(&parts.join("/")))
+    path::normal(path).filter(|path| !path.is_empty()).map(|path| path::folded(&path))
 }
 
 /// The lock that an act takes by itself while it runs. Agents who share a repository share its lock.

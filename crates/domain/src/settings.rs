@@ -9,6 +9,7 @@ use crate::id::AgentId;
 use crate::role::{self, Role};
 use crate::usage::Price;
 use policy::command;
+use policy::path::Pattern;
 
 /// `synod.yaml`. Every part has a default, so an empty file is a valid one.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -155,21 +156,21 @@ pub struct Embeddings {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Trust {
-    /// Patterns of paths whose content anybody may have written.
+    /// Patterns ([`Pattern`]) of paths whose content anybody may have written.
     pub outside: Vec<String>,
-    /// Patterns of paths whose content only these agents may see.
+    /// Patterns ([`Pattern`]) of paths whose content only these agents may see.
     pub secret: BTreeMap<String, Vec<AgentId>>,
 }
 
 impl Trust {
     /// Whether some agents may not see what stands at `path`.
     pub fn is_secret(&self, path: &str) -> bool {
-        self.secret.keys().any(|pattern| policy::glob(pattern, path))
+        self.secret.keys().any(|pattern| Pattern::new(pattern).covers(path))
     }
 
     /// Whether an agent may see what stands at `path`, as far as the owner's patterns say.
     pub fn may_see(&self, agent: &AgentId, path: &str) -> bool {
-        let concerning = self.secret.iter().filter(|(pattern, _)| policy::glob(pattern, path));
+        let concerning = self.secret.iter().filter(|(pattern, _)| Pattern::new(pattern).covers(path));
         concerning.into_iter().all(|(_, readers)| readers.contains(agent))
     }
 
@@ -534,5 +535,29 @@ impl Default for Audit {
 impl Audit {
     fn is_default(&self) -> bool {
         *self == Self::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_secret_path_is_secret_in_every_spelling_and_at_every_depth() {
+        let finance = AgentId::new("finance");
+        let secret = BTreeMap::from([("memory/pay/*".to_owned(), vec![finance.clone()])]);
+        let trust = Trust { outside: Vec::new(), secret };
+        for (path, is_secret) in [
+            ("memory/pay/june.md", true),
+            ("memory/pay/2026/june.md", true),
+            ("memory/pay", true),
+            ("Memory/PAY/june.md", true),
+            ("memory/payment.md", false),
+            ("memory", false),
+        ] {
+            assert_eq!(trust.is_secret(path), is_secret, "{path}");
+            assert_eq!(trust.may_see(&AgentId::new("coder"), path), !is_secret, "{path}");
+            assert!(trust.may_see(&finance, path), "{path}");
+        }
     }
 }

@@ -5,13 +5,14 @@
 //! A call that works in it takes it, and its conversation keeps it while it waits too, without a lease: until its task
 //! has ended, or, if it is about none, until it rests.
 
-use super::{Grant, folded, plain};
+use super::{Grant, plain};
 use crate::evidence::Evidence;
 use crate::id::{AgentId, LockName, ReviewId, SessionId};
 use crate::review;
 use crate::state::{Session, State, Task, TaskStage};
 use crate::task::End;
 use crate::tool::Act;
+use policy::path::folded;
 
 /// The names of locks on workspaces begin so; the rest is the agent.
 pub const WORKSPACE: &str = "workspace:";
