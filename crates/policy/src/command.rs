@@ -1,5 +1,5 @@
-//! Commands: read with a shell's grammar, judged one by one, and turned into what is run. The strictest verdict
-//! wins. Nothing here runs anything; in doubt a command is asked for.
+//! Reads a command with a shell's grammar, judges each simple command in it, and returns the script that is run. The
+//! strictest verdict wins; in doubt the verdict is ask. Nothing here runs a command.
 
 mod blocked;
 mod danger;
@@ -29,27 +29,27 @@ pub const COMMAND_BYTES_MAX: usize = 16 << 10;
 /// More commands than this in one text are asked for.
 pub const COMMANDS_MAX: usize = 32;
 
-/// What the policy says of a command.
+/// The policy's verdict on a command, with its reasons.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Judgement {
-    /// Run it, ask first, or never.
+    /// The strictest of all findings and rules.
     pub verdict: CommandVerdict,
-    /// How much harm it could do.
+    /// The highest of all findings.
     pub risk: Risk,
-    /// Why, one thing each; empty if nothing speaks against it.
+    /// The reasons against it, one each; empty if there are none.
     pub factors: Vec<String>,
     /// The rule that decided, in words that can be searched for.
     pub rule: String,
-    /// What is run, word by word; `None` if only a shell could run it. It is never allowed then.
+    /// What is run, word by word; `None` if only a shell could run it, and then it is never allowed.
     pub script: Option<Script>,
     /// Whether it needs the network to do its work.
     pub wants_network: bool,
-    /// What repeating it would do.
+    /// The worst of all its commands.
     pub nature: Nature,
 }
 
 impl Judgement {
-    /// For an agent whose command is denied: why, and what to do instead.
+    /// The message to an agent whose command is denied: the reason, and what to do instead.
     pub fn advice(&self, command: &str) -> String {
         let shown = command.trim();
         if self.rule.starts_with("policy/commands.yaml") {
@@ -67,10 +67,10 @@ impl Judgement {
     }
 }
 
-/// What is known of the place it would run in.
+/// What is known of the workspace that the command would run in.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Place<'a> {
-    /// Reasons to ask that were seen there, such as settings that make git run something.
+    /// Reasons to ask that were found there, such as settings that make git run a program.
     pub notes: &'a [String],
 }
 
@@ -88,7 +88,7 @@ pub fn is_closed(path: &str) -> bool {
     paths::secret(path).or_else(|| paths::control(path)).is_some()
 }
 
-/// Says whether a command may run.
+/// Judges a command by the tables and the owner's rules.
 pub fn judge(policy: &Policy, place: &Place<'_>, text: &str) -> Judgement {
     let parsed = match read(text) {
         Ok(parsed) => parsed,
@@ -120,7 +120,7 @@ fn worse(one: Nature, two: Nature) -> Nature {
     }
 }
 
-/// Reads the text, unless it is one that nobody should have to.
+/// Reads the text, unless it is hidden, too long, too deep or empty.
 fn read(text: &str) -> Result<Parsed, Finding> {
     if let Some(bad) = hidden::character(text) {
         let what = format!("hidden character: U+{:04X}", u32::from(bad));
@@ -138,7 +138,7 @@ fn read(text: &str) -> Result<Parsed, Finding> {
     Ok(parsed)
 }
 
-/// What one part of the judgement comes to.
+/// The findings of one part of the judgement.
 struct Said {
     findings: Vec<Finding>,
     owner: Option<(CommandVerdict, String)>,
@@ -173,7 +173,7 @@ fn reason(applied: Applied<'_>, otherwise: &str) -> String {
     applied.rule.reason.clone().unwrap_or_else(|| otherwise.to_owned())
 }
 
-/// What the text as a whole says: its grammar, its looks, what is blocked, what was seen.
+/// Findings about the text as a whole: its grammar, its looks, blocked patterns, notes from the workspace.
 fn of_text(place: &Place<'_>, text: &str, parsed: &Parsed) -> Vec<Finding> {
     let mut findings = blocked::findings(text, parsed);
     let risk = if parsed.obfuscated { Risk::High } else { Risk::Medium };
@@ -196,7 +196,7 @@ fn of_text(place: &Place<'_>, text: &str, parsed: &Parsed) -> Vec<Finding> {
     findings
 }
 
-/// One command of a script: what is known of its program, unless the owner knows better.
+/// One command of a script: what the tables say of its program, unless a rule of the owner applies.
 fn of_command(policy: &Policy, command: &Simple, whole: Option<Applied<'_>>) -> Said {
     let applied = rules::for_command(policy, command).or(whole);
     let (program, arguments) = match command.words.split_first() {
@@ -225,8 +225,7 @@ fn of_command(policy: &Policy, command: &Simple, whole: Option<Applied<'_>>) -> 
     }
 }
 
-/// A command wherever it stands: what the owner forbids, what must never be reached, and, outside of a script,
-/// what it could do.
+/// A command at any depth of the text: the owner's denials, closed paths, and, outside of a script, its dangers.
 fn of_found(policy: &Policy, found: &Found, in_script: bool) -> Said {
     let mut findings = danger::reached(found);
     if !in_script {
@@ -257,7 +256,7 @@ fn of_loose(found: &Found) -> Vec<Finding> {
     }
 }
 
-/// The strictest of all that was said.
+/// The strictest of all findings.
 fn settle(said: Vec<Said>, script: Option<Script>, nature: Nature) -> Judgement {
     let all = || said.iter().flat_map(|one| &one.findings);
     let mut factors: Vec<String> = Vec::new();

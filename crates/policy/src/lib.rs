@@ -1,5 +1,5 @@
-//! The policy **judges**: whether a command may run, must be asked for, or is denied, and which paths a rule covers.
-//! It decides by spelling and by the owner's rules alone: no IO, no async, no clock, and no other crate of ours.
+//! The policy **judges** commands and paths: whether a command runs, needs an approval or is denied, and which paths a
+//! rule covers. It uses the text and the owner's rules only: no IO, no async, no clock, no other crate of ours.
 
 pub mod command;
 pub mod path;

@@ -1,4 +1,4 @@
-//! The owner's rules for commands, as data, and the words in which a judgement is given.
+//! The owner's rules for commands as data, and the scales of a judgement: verdict, risk, nature.
 
 use std::collections::BTreeMap;
 
@@ -8,27 +8,27 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Policy {
-    /// By pattern: words as a shell reads them, in which `*` stands for anything; at the end, for any rest.
+    /// By pattern: words as a shell reads them. `*` matches any characters of a word; as the last word, all that follow.
     pub commands: BTreeMap<String, CommandRule>,
 }
 
 /// What the commands of one pattern get.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CommandRule {
-    /// Run it, ask first, or never.
+    /// Of several rules for one command, the strictest wins.
     pub verdict: CommandVerdict,
-    /// What repeating it would do; `once` unless the owner says that it only reads.
+    /// What a second run would do; `once` unless the owner says that the command only reads.
     pub nature: Nature,
-    /// Whether it needs the network; an approval then shows and grants it.
+    /// Whether the command needs the network; an approval then shows and grants it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub network: bool,
-    /// Why, for whoever is asked or refused.
+    /// The owner's reason, shown in the approval or the refusal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
 
 impl CommandRule {
-    /// A rule that says only this, for commands that must not run twice.
+    /// A rule with this verdict and nothing else, for commands that must not run twice.
     pub fn new(verdict: CommandVerdict) -> Self {
         Self { verdict, nature: Nature::Once, network: false, reason: None }
     }
@@ -38,11 +38,11 @@ impl CommandRule {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CommandVerdict {
-    /// Run it.
+    /// The command runs.
     Allow,
-    /// Ask a person.
+    /// The command runs if a person approves it.
     Ask,
-    /// Never.
+    /// The command never runs.
     Deny,
 }
 
@@ -57,17 +57,17 @@ impl CommandVerdict {
     }
 }
 
-/// How much harm a wrong yes could do.
+/// How much harm a wrong approval could do, from little to everything.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum Risk {
-    /// Little.
+    /// It reads, or changes what is easily restored.
     Low,
-    /// Some.
+    /// It changes files of the workspace.
     Medium,
-    /// Much.
+    /// It runs code, uses the network or deletes.
     High,
-    /// All.
+    /// It destroys, leaks credentials or takes other rights.
     Critical,
 }
 
@@ -88,14 +88,14 @@ impl Risk {
     }
 }
 
-/// What a repetition after a crash would do.
+/// What a second run would do, for recovery after a crash.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Nature {
-    /// Changes nothing; runs again.
+    /// Changes nothing; it is run again.
     Read,
-    /// Changes the same thing to the same state; runs again.
+    /// Leads to the same state; it is run again.
     Idempotent,
-    /// Must not run twice; in doubt, its outcome is unknown.
+    /// Must not run twice; after a crash its outcome is unknown.
     Once,
 }

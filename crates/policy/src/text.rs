@@ -1,4 +1,4 @@
-//! Texts: patterns for names, and characters that a person does not see.
+//! Text: patterns for names of tools and tags, and characters that a person does not see.
 
 /// Whether `text` fits `pattern`, where `*` stands for any run of characters. Linear in `text`.
 pub fn glob(pattern: &str, text: &str) -> bool {

@@ -1,11 +1,11 @@
-//! Patterns that are never run, whoever approves: they can only destroy, or run what nobody has seen.
+//! Patterns that never run, also with an approval: they destroy, or run text that nobody has seen.
 
 use super::finding::{Finding, deny, rule};
 use super::parse::{Found, Parsed};
 use super::table::WORDS;
 use super::wrapper::{base, is_shell};
 
-/// What is blocked in this text.
+/// The blocked patterns in this text.
 pub(super) fn findings(text: &str, parsed: &Parsed) -> Vec<Finding> {
     let mut findings = Vec::new();
     let mut block = |what: &str| findings.push(deny(rule::BLOCKED, format!("blocked pattern: {what}")));

@@ -1,4 +1,4 @@
-//! What programs that are not known to only read could do: how much harm, in words a person can weigh.
+//! The harm that programs could do which are not known to only read, in words that a person can weigh.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -151,27 +151,19 @@ pub(super) fn reached(found: &Found) -> Vec<Finding> {
         _ => found.words.get(1..).unwrap_or_default(),
     };
     let mut findings = Vec::new();
+    let runs_git = |shown: &str| deny(rule::CONTROL, format!("a folder whose files git runs: {shown}"));
     for word in words {
         let text = word.text.as_str();
-        findings
-            .extend(paths::secret_word(text).map(|what| deny(rule::SECRET, format!("credentials: {what}"))));
         let path = text.split_once('=').map_or(text, |(_, value)| value);
-        findings.extend(
-            paths::control(path).map(|what| deny(rule::CONTROL, format!("control file of the home: {what}"))),
-        );
+        findings.extend(paths::closed(paths::secret_word(text), paths::control(path)));
         if writes(program) && paths::runs_git(path) {
-            findings.push(deny(rule::CONTROL, format!("a folder whose files git runs: {text}")));
+            findings.push(runs_git(text));
         }
     }
     for file in &found.files {
-        findings
-            .extend(paths::secret(&file.path).map(|what| deny(rule::SECRET, format!("credentials: {what}"))));
-        findings.extend(
-            paths::control(&file.path)
-                .map(|what| deny(rule::CONTROL, format!("control file of the home: {what}"))),
-        );
+        findings.extend(paths::closed(paths::secret(&file.path), paths::control(&file.path)));
         if file.is_written && paths::runs_git(&file.path) {
-            findings.push(deny(rule::CONTROL, format!("a folder whose files git runs: {}", file.path)));
+            findings.push(runs_git(&file.path));
         }
         let risk = if file.is_written { Risk::Medium } else { Risk::Low };
         let how = if file.is_written { "writes" } else { "reads" };

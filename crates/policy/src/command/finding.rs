@@ -1,19 +1,17 @@
-//! What speaks against running a command unasked.
+//! Findings: the reasons against running a command without an approval.
 
 use crate::Risk;
 
-/// One reason not to allow a command.
+/// One reason against a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Finding {
-    /// Whether it is the end of it.
     pub is_denied: bool,
-    /// How much harm it could do.
     pub risk: Risk,
-    /// What it is, for a person.
+    /// The reason, for a person.
     pub factor: String,
-    /// The rule it falls under.
+    /// One of [`rule`].
     pub rule: &'static str,
-    /// Whether it needs the network to do its work.
+    /// Whether the command needs the network.
     pub network: bool,
 }
 
@@ -22,12 +20,12 @@ pub(super) fn ask(risk: Risk, rule: &'static str, factor: impl Into<String>) -> 
     Finding { is_denied: false, risk, factor: factor.into(), rule, network: false }
 }
 
-/// A reason to refuse.
+/// A reason to deny.
 pub(super) fn deny(rule: &'static str, factor: impl Into<String>) -> Finding {
     Finding { is_denied: true, risk: Risk::Critical, factor: factor.into(), rule, network: false }
 }
 
-/// Rules that findings fall under.
+/// The rules of findings, in words that can be searched for.
 pub(super) mod rule {
     pub const UNKNOWN: &str = "programs that are not known to only read are asked";
     pub const OPTION: &str = "options that are not known to be harmless are asked";

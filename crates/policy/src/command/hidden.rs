@@ -1,5 +1,5 @@
-//! What a person would not see when looking at a command: blanks that are none, letters that look like others,
-//! and parts that are pushed out of sight.
+//! What a person would miss in a command: characters that look like blanks, letters that look like other letters, and
+//! parts that are pushed out of sight.
 
 use crate::hidden_character;
 

@@ -1,5 +1,5 @@
-//! From text to what would run: a [`Script`] if the text stays inside the small grammar that can be allowed, and
-//! in any case every simple command in it, however deep it hides. What cannot be read is said to be so.
+//! Parses a text: a [`Script`] if it stays inside the small grammar that can be allowed, and in any case every simple
+//! command in it at any depth. Text that cannot be parsed is reported as such.
 
 use brush_parser::ast::{
     AndOr, AndOrList, Assignment, AssignmentName, AssignmentValue, Command, CommandPrefixOrSuffixItem,
@@ -23,7 +23,7 @@ const DEPTH_MAX: usize = 12;
 /// How many simple commands are looked at; a text with more is refused.
 const FOUND_MAX: usize = 1_024;
 
-/// What a text says.
+/// A text after parsing.
 #[derive(Debug, Default)]
 pub(super) struct Parsed {
     /// The whole of it, if it stays inside the accepted grammar.
@@ -113,7 +113,7 @@ fn is_too_deep(text: &str) -> bool {
         || text.split_whitespace().filter(keyword).count() > KEYWORDS_MAX
 }
 
-/// Where the walk is.
+/// The position of the walk.
 #[derive(Clone, Copy)]
 struct Context {
     parent: Option<usize>,

@@ -1,19 +1,17 @@
-//! Paths that a command names: beneath the workspace or not, secret or not, one of the home's control files or
-//! not. Decided by spelling alone; the runner resolves them again, by file handles.
+//! Paths that a command names: whether they leave the workspace, hold credentials or are control files of the home.
+//! The spelling alone decides; the runner resolves them again, by file handles.
 
 use super::finding::{Finding, ask, deny, rule};
 use super::table::WORDS;
 use crate::path;
 use crate::{Risk, glob};
 
-/// What speaks against reading this path.
+/// Findings about reading this path.
 pub(super) fn findings(path: &str, is_glob: bool) -> Vec<Finding> {
     if path == "/dev/null" || path == "-" {
         return Vec::new();
     }
-    let mut found = Vec::new();
-    found.extend(secret(path).map(|what| deny(rule::SECRET, format!("credentials: {what}"))));
-    found.extend(control(path).map(|what| deny(rule::CONTROL, format!("control file of the home: {what}"))));
+    let mut found = closed(secret(path), control(path));
     if !found.is_empty() {
         return found;
     }
@@ -27,7 +25,14 @@ pub(super) fn findings(path: &str, is_glob: bool) -> Vec<Finding> {
     found
 }
 
-/// What speaks against a path that is not beneath the workspace.
+/// Denials of a path that names credentials, a control file, or both.
+pub(super) fn closed(secret: Option<&str>, control: Option<&str>) -> Vec<Finding> {
+    let secret = secret.map(|path| deny(rule::SECRET, format!("credentials: {path}")));
+    let control = control.map(|path| deny(rule::CONTROL, format!("control file of the home: {path}")));
+    secret.into_iter().chain(control).collect()
+}
+
+/// The finding about a path that is not beneath the workspace.
 pub(super) fn outside(path: &str) -> Option<Finding> {
     let device =
         ["/proc", "/dev", "/sys"].iter().any(|root| path == *root || path.starts_with(&format!("{root}/")));
@@ -41,7 +46,7 @@ pub(super) fn outside(path: &str) -> Option<Finding> {
     None
 }
 
-/// The part of a path that makes it a secret's.
+/// The path, if it names credentials.
 pub(super) fn secret(path: &str) -> Option<&str> {
     let folded = path::folded(path);
     is_secret(&folded).then_some(path)
@@ -80,7 +85,7 @@ fn is_secret(folded: &str) -> bool {
     }
 }
 
-/// Whether a pattern names secrets rather than files in general.
+/// Whether a glob aims at credentials rather than at files in general.
 fn may_match_secret(pattern: &str) -> bool {
     let folded = path::folded(pattern);
     let parts = folded.split('/').filter(|part| part.contains(['*', '?', '[']));
@@ -124,7 +129,7 @@ fn glob_matches(pattern: &str, name: &str) -> bool {
     row[name.len()]
 }
 
-/// The part of a path that makes it one of the home's control files.
+/// The path, if it names a control file of the home.
 pub(super) fn control(path: &str) -> Option<&str> {
     let folded = path::folded(path);
     let parts: Vec<&str> = path::parts(&folded).filter(|part| !part.is_empty()).collect();

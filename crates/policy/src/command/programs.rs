@@ -1,4 +1,4 @@
-//! Programs that only read, each with what it may be given. What is not here is asked for.
+//! Programs that only read, each with the arguments it may have. A program that is not here needs an approval.
 
 mod archive;
 mod awk;
@@ -66,7 +66,7 @@ static VERSIONS: LazyLock<BTreeMap<&str, Vec<&str>>> = LazyLock::new(|| {
     blocks.into_iter().map(|block| (block.head, block.marks)).collect()
 });
 
-/// What speaks against running a program with these arguments; `None` if nothing is known of it.
+/// Findings about a program with these arguments; `None` if the tables do not have it.
 pub(super) fn findings(program: &str, arguments: &[Word]) -> Option<Vec<Finding>> {
     if only_tells_its_version(program, arguments) {
         return Some(Vec::new());

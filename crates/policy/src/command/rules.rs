@@ -14,7 +14,6 @@ const OPERATORS: [char; 14] = ['|', '&', ';', '<', '>', '(', ')', '$', '`', '"',
 pub(super) struct Applied<'a> {
     /// As the owner wrote it.
     pub pattern: &'a str,
-    /// What it says.
     pub rule: &'a CommandRule,
 }
 
@@ -25,12 +24,12 @@ impl Applied<'_> {
     }
 }
 
-/// Something about a pattern that its owner should know.
+/// A mistake in a pattern, for its owner.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Problem {
-    /// What it is.
+    /// The mistake.
     pub what: &'static str,
-    /// What to do.
+    /// How to correct it.
     pub help: &'static str,
 }
 

@@ -1,5 +1,5 @@
-//! How the options of a read-only program are read: against a list of those that only read, spelled out. An
-//! option that is not on the list, or is abbreviated, is asked for.
+//! Reads the options of a read-only program against the list in its table. An option that is abbreviated or not on the
+//! list is a finding.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -60,10 +60,10 @@ pub(super) fn tools(text: &'static str) -> Tools {
     tools
 }
 
-/// What the words are that are no options.
+/// What the words of a program mean that are not options.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum Operands {
-    /// There may be none.
+    /// A word is a finding.
     #[default]
     Nothing,
     /// Text of no consequence.
@@ -80,14 +80,12 @@ enum Operands {
     GitPattern,
 }
 
-/// What a command line came apart into.
+/// The arguments of a program, taken apart.
 #[derive(Default)]
 pub(super) struct Arguments<'a> {
     /// Options by name, without dashes.
     pub options: Vec<&'a str>,
-    /// Words that are no options.
     pub operands: Vec<&'a Word>,
-    /// What spoke against it.
     pub findings: Vec<Finding>,
 }
 
@@ -99,7 +97,7 @@ impl Arguments<'_> {
 }
 
 impl Tool {
-    /// What speaks against these arguments.
+    /// Findings about these arguments.
     pub(super) fn findings(&self, arguments: &[Word]) -> Vec<Finding> {
         let read = self.read(arguments);
         let mut findings = self.judge_operands(&read);

@@ -1,4 +1,4 @@
-//! One word of a shell: what it says once quotes are taken away, or that it says more than words.
+//! One word of a shell: its text without quotes, or the reason why only a shell knows its text.
 
 use brush_parser::ParserOptions;
 use brush_parser::word::{self, Parameter, ParameterExpr, WordPiece, WordPieceWithSource};

@@ -1,5 +1,5 @@
-//! Programs that run other programs, and what they run. Used to find what is blocked however it is wrapped;
-//! no wrapper is ever allowed for what it wraps.
+//! Programs that run other programs, and the commands they run. Blocked commands are found inside them; a wrapper is
+//! never allowed because of what it wraps.
 
 use super::table::WORDS;
 use super::word::Loose;
