@@ -3,16 +3,9 @@
 use super::Finding;
 use super::source::{Source, close};
 
-/// The longest file and the longest function.
-const FILE_LINES_MAX: usize = 800;
-const FUNCTION_LINES_MAX: usize = 100;
-
 /// All rules that hold in every file.
 pub fn everywhere(source: &Source<'_>) -> Vec<Finding> {
-    [module_doc, file_length, function_length, attributes, unfinished, sleep]
-        .iter()
-        .flat_map(|rule| rule(source))
-        .collect()
+    [module_doc, attributes, unfinished, sleep].iter().flat_map(|rule| rule(source)).collect()
 }
 
 fn module_doc(source: &Source<'_>) -> Vec<Finding> {
@@ -20,48 +13,6 @@ fn module_doc(source: &Source<'_>) -> Vec<Finding> {
         return Vec::new();
     }
     vec![Finding::new(1, "the file does not begin with //!; say what it is for and what it must never do")]
-}
-
-fn file_length(source: &Source<'_>) -> Vec<Finding> {
-    let lines = source.text.lines().count();
-    if lines <= FILE_LINES_MAX {
-        return Vec::new();
-    }
-    let what =
-        format!("the file has {lines} lines, at most {FILE_LINES_MAX} are allowed; give a part its own file");
-    vec![Finding::new(FILE_LINES_MAX + 1, what)]
-}
-
-fn function_length(source: &Source<'_>) -> Vec<Finding> {
-    let mut findings = Vec::new();
-    for (index, token) in source.tokens.iter().enumerate() {
-        if token.text != "fn" || source.has(index + 1, &["("]) {
-            continue;
-        }
-        let Some(open) = body(source, index) else { continue };
-        let end = close(&source.tokens, open) - 1;
-        let lines = source.tokens[end].line - token.line + 1;
-        if lines > FUNCTION_LINES_MAX {
-            let name = source.tokens.get(index + 1).map_or("?", |t| t.text);
-            let what = format!(
-                "fn {name} has {lines} lines, at most {FUNCTION_LINES_MAX} are allowed; it is usually two functions"
-            );
-            findings.push(Finding::new(token.line, what));
-        }
-    }
-    findings
-}
-
-/// The brace that opens the body of the function at `index`, if it has a body.
-fn body(source: &Source<'_>, mut index: usize) -> Option<usize> {
-    loop {
-        match source.tokens.get(index)?.text {
-            "{" => return Some(index),
-            ";" | "}" => return None,
-            "(" | "[" => index = close(&source.tokens, index),
-            _ => index += 1,
-        }
-    }
 }
 
 fn attributes(source: &Source<'_>) -> Vec<Finding> {
@@ -178,31 +129,6 @@ mod tests {
     fn a_file_begins_with_its_doc() {
         assert_eq!(check(module_doc, "a.rs", "//! Yes.\n"), [""; 0]);
         assert_eq!(check(module_doc, "a.rs", "// No.\n"), ["1 the file does not begin with //!"]);
-    }
-
-    #[test]
-    fn a_file_is_read_in_one_sitting() {
-        assert_eq!(check(file_length, "a.rs", &"x\n".repeat(800)), [""; 0]);
-        assert_eq!(
-            check(file_length, "a.rs", &"x\n".repeat(801)),
-            ["801 the file has 801 lines, at most 800 are allowed"]
-        );
-    }
-
-    #[test]
-    fn a_function_fits_the_head() {
-        let function = |inside: usize| {
-            format!(
-                "trait T {{ fn a(); }}\nfn b<T>(x: [u8; 2]) {{\n{}}}\nstruct S {{\n{}}}",
-                "x;\n".repeat(inside),
-                "y,\n".repeat(200)
-            )
-        };
-        assert_eq!(check(function_length, "a.rs", &function(98)), [""; 0]);
-        assert_eq!(
-            check(function_length, "a.rs", &function(99)),
-            ["2 fn b has 101 lines, at most 100 are allowed"]
-        );
     }
 
     #[test]
