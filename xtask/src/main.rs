@@ -30,8 +30,8 @@ const TASKS: [Task; 7] = [
     },
     Task {
         name: "tidy",
-        does: "check what the compiler does not: crate edges, purity of the domain, house rules",
-        example: "cargo xtask tidy",
+        does: "check what the compiler does not: crate edges, module cycles, purity of the domain, house rules",
+        example: "cargo xtask tidy   (the module graph: --graph)",
         run: tidy::run,
     },
     Task {

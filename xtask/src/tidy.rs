@@ -2,14 +2,17 @@
 //! The rules work on text, the files are read here.
 
 mod edges;
+mod modules;
 mod rules;
 mod source;
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
 use crate::flags::Flags;
 use crate::shell::{self, Failure, say};
+use modules::Graph;
 use source::Source;
 
 /// Where our sources are.
@@ -36,33 +39,65 @@ impl Finding {
     }
 }
 
-/// Checks the whole workspace.
+/// Checks the whole workspace; with `--graph`, prints the module graph of every crate instead.
 pub fn run(args: &[String]) -> Result<(), Failure> {
-    Flags::read(args, &[])?;
+    let graph_only = args == ["--graph"];
+    if !graph_only {
+        Flags::read(args, &[]).map_err(|_| Failure::usage("unknown argument; known: --graph"))?;
+    }
+    let files = read()?;
+    let graphs = graphs(&files);
+    if graph_only {
+        for (name, graph) in &graphs {
+            shell::print(graph.print(name));
+        }
+        return Ok(());
+    }
+    let mut count = 0;
+    for (path, text) in &files {
+        for finding in file(path, text) {
+            count += 1;
+            say(format!("{path}:{}: {}", finding.line, finding.what));
+        }
+    }
+    for (path, finding) in graphs.iter().flat_map(|(name, graph)| graph.check(name)) {
+        count += 1;
+        say(format!("{path}:{}: {}", finding.line, finding.what));
+    }
+    for name in missing(|name| shell::root().join(name).exists()) {
+        count += 1;
+        say(format!("{name}:1: the file is missing; every reader looks for it"));
+    }
+    if count > 0 {
+        return Err(Failure::new(format!("tidy: {count} findings in {} files", files.len())));
+    }
+    say(format!("tidy: {} files are in order", files.len()));
+    Ok(())
+}
+
+/// Every manifest and Rust file of ours: its path, relative to the root, and its text.
+fn read() -> Result<BTreeMap<String, String>, Failure> {
     let root = shell::root();
     let mut paths = Vec::new();
     for folder in FOLDERS {
         walk(&root, folder, &mut paths).map_err(|e| Failure::new(format!("cannot list {folder}: {e}")))?;
     }
-    paths.sort();
-    let mut count = 0;
-    for path in &paths {
-        let text = fs::read_to_string(root.join(path))
-            .map_err(|e| Failure::new(format!("cannot read {path}: {e}")))?;
-        for finding in file(path, &text) {
-            count += 1;
-            say(format!("{path}:{}: {}", finding.line, finding.what));
-        }
+    let text = |path: String| match fs::read_to_string(root.join(&path)) {
+        Ok(text) => Ok((path, text)),
+        Err(e) => Err(Failure::new(format!("cannot read {path}: {e}"))),
+    };
+    paths.into_iter().map(text).collect()
+}
+
+/// The module graph of each crate, by the name of its folder.
+fn graphs(files: &BTreeMap<String, String>) -> BTreeMap<&str, Graph> {
+    let mut graphs: BTreeMap<&str, Graph> = BTreeMap::new();
+    for (path, text) in files.iter().filter(|(path, _)| path.ends_with(".rs")) {
+        let Some((folder, _)) = path.split_once("/src/") else { continue };
+        let name = folder.rsplit('/').next().unwrap_or(folder);
+        graphs.entry(name).or_default().add(&format!("{folder}/src/"), &Source::read(path, text));
     }
-    for name in missing(|name| root.join(name).exists()) {
-        count += 1;
-        say(format!("{name}:1: the file is missing; every reader looks for it"));
-    }
-    if count > 0 {
-        return Err(Failure::new(format!("tidy: {count} to mend in {} files", paths.len())));
-    }
-    say(format!("tidy: {} files are in order", paths.len()));
-    Ok(())
+    graphs
 }
 
 /// All rules that concern a file with this path.

@@ -33,7 +33,7 @@ impl<'a> Source<'a> {
         self.is_test_file() || self.tests.iter().any(|range| range.contains(&index))
     }
 
-    fn is_test_file(&self) -> bool {
+    pub fn is_test_file(&self) -> bool {
         let mut parts = self.path.rsplit('/');
         parts.next() == Some("tests.rs") || parts.any(|folder| folder == "tests")
     }
