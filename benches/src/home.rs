@@ -6,10 +6,11 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 
 use adapters::clock::SystemClock;
-use adapters::files::{self, Files, Problem, Setup};
+use adapters::files::{self, Files, Setup};
 use adapters::hands::{LocalHands, Reach};
 use adapters::journal::Sqlite;
 use adapters::lock::Claim;
+use adapters::problem::Problem;
 use adapters::tools::Toolbox;
 use anyhow::Context as _;
 use domain::effect::Effect;

@@ -7,7 +7,6 @@ mod agents;
 mod approvals;
 mod cycles;
 mod desk;
-pub mod disk;
 mod flush;
 mod fresh;
 mod hold;
@@ -35,49 +34,30 @@ use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::thread::JoinHandle;
 
 use domain::id::{Seq, SessionId};
-use domain::session::Message;
 use domain::state::State;
-use formats::diagnostic::Diagnostic;
 use ports::inputs::Inputs;
 use ports::printer::{Printer, Recorded};
 use ports::tools::Tools;
 use tokio::sync::{mpsc, oneshot};
 
-pub(crate) use approvals::QUEUE;
 pub use desk::DEBOUNCE;
 pub use hold::Held;
 pub use recent::STALE_SAVE;
-pub(crate) use sessions::path_of as path_of_session;
 pub use usage::found as usage_found;
 
+use crate::audit::Listener;
+use crate::audit::note::Checkpoint;
+use crate::disk::yield_to_others;
 use crate::git::history::History;
 use crate::lock::Claim;
+use crate::problem::Problem;
+use crate::session::Conversation;
 use fresh::Fresh;
 
 /// Jobs that may wait for the desk; whoever gives more waits.
 const JOBS_MAX: usize = 2048;
-/// How far threads stand back that write what the journal has: they get about a third of what others do.
-const NICENESS: i32 = 5;
 /// Problems that may wait to be told; a listener that is slower misses some, and `synod check` finds them all.
 const PROBLEMS_MAX: usize = 64;
-
-/// A file that cannot be read as it is.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Problem {
-    /// What is wrong and where.
-    pub diagnostic: Diagnostic,
-    /// The text that its place is in, if the file may have changed since.
-    pub text: Option<String>,
-}
-
-/// A conversation as its file has it.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Conversation {
-    /// What the model is told first.
-    pub system: String,
-    /// The messages, oldest first.
-    pub messages: Vec<Message>,
-}
 
 pub(crate) enum Job {
     Print(Arc<[Recorded]>),
@@ -156,13 +136,6 @@ pub fn spawn(setup: Setup) -> std::io::Result<(Files, mpsc::Receiver<Problem>, J
     Ok((files, problem_receiver, thread))
 }
 
-/// Lets this thread stand back while others want the processor: what it writes is in the journal already, and nobody
-/// should be asked later because of it.
-pub(crate) fn yield_to_others() {
-    // On Linux this is a matter of each thread. Where it cannot be had, files are written as soon as anything else.
-    _ = rustix::process::nice(NICENESS);
-}
-
 impl Files {
     /// Looks at every file and gives what people changed as inputs. Returns when all have been given.
     pub async fn scan(&self) {
@@ -214,9 +187,8 @@ impl Files {
 
     /// Tells people what is wrong with a file that others write.
     pub fn complain(&self, path: &str, message: String) {
-        let diagnostic = problems::of_file(path, message);
         // Nobody may listen any more, or not fast enough.
-        _ = self.problems.try_send(Problem { diagnostic, text: None });
+        _ = self.problems.try_send(Problem::of_file(path, message));
     }
 
     /// What keeps work from beginning, after a scan and from then on: settings that do not read, and none that ever did.
@@ -254,6 +226,18 @@ impl Printer for Files {
         if self.jobs.send(Job::Flush(sender)).is_ok() {
             _ = receiver.recv();
         }
+    }
+}
+
+impl Listener for Files {
+    fn complain(&self, path: &str, message: String) {
+        Files::complain(self, path, message);
+    }
+
+    fn signed(&self, files: &[&str], checkpoint: &Checkpoint) {
+        let root = data_encoding::BASE64.encode(&checkpoint.root);
+        let why = format!("signed the audit log at {} lines: {root}", checkpoint.size);
+        files.iter().for_each(|path| self.keep_waiting(path, &why));
     }
 }
 

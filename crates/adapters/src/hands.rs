@@ -28,11 +28,13 @@ use ports::tools::{Order, Outcome, Tools};
 use tokio::runtime::Handle;
 use tokio::task::AbortHandle;
 
-use crate::context::{Answered, Context, Tally, Windows};
+use crate::context::{Answered, Context, Tally};
 use crate::extract::Extract;
-use crate::files::{Conversation, Files};
+use crate::files::Files;
 use crate::model::{Models, Purse, Unused};
 use crate::redact::redacted;
+use crate::session::Conversation;
+use crate::tokens::Windows;
 
 /// Carries out effects with the models of the home's settings.
 pub struct LocalHands {

@@ -25,7 +25,6 @@ use domain::id::{Seq, Time};
 use domain::state::State;
 use ports::printer::{Printer, Recorded};
 
-use crate::files::Files;
 pub use given::{Given, given};
 use line::Line;
 pub use log::{Journal, KEY_VARIABLE, Log, origin_of};
@@ -69,18 +68,6 @@ pub trait Listener: Send {
 
     /// A checkpoint was signed; these files have it.
     fn signed(&self, files: &[&str], checkpoint: &Checkpoint);
-}
-
-impl Listener for Files {
-    fn complain(&self, path: &str, message: String) {
-        Files::complain(self, path, message);
-    }
-
-    fn signed(&self, files: &[&str], checkpoint: &Checkpoint) {
-        let root = data_encoding::BASE64.encode(&checkpoint.root);
-        let why = format!("signed the audit log at {} lines: {root}", checkpoint.size);
-        files.iter().for_each(|path| self.keep_waiting(path, &why));
-    }
 }
 
 /// Opens the log of a home and starts its writer. `state` is what the journal says, `printed` how far it was printed.

@@ -12,11 +12,12 @@ use tokio::sync::Semaphore;
 use super::fit::{self, Plan};
 use super::history::History;
 use super::sources::{self, Asker, Piece};
-use super::{Context, Tally, summary, system, tokens};
+use super::{Context, Tally, summary, system};
+use crate::beneath::Root;
 use crate::clock::SystemClock;
-use crate::files::{Conversation, path_of_session};
 use crate::redact::redact;
-use crate::tools::beneath::Root;
+use crate::session::{Conversation, path_of};
+use crate::tokens;
 
 /// Room for an answer of which nobody said how long it may be.
 const ANSWER_TOKENS: u64 = 4_096;
@@ -66,7 +67,7 @@ impl Context {
         let system = system::text(&redact(&conversation.system), &self.agent, self.task.as_ref(), &pieces);
         let mut messages = conversation.messages;
         message::leave_unread(&mut messages, self.first_unread);
-        let history = History::of(messages, path_of_session(&self.session));
+        let history = History::of(messages, path_of(&self.session));
         let request = Request { system, ..request };
         let mut shorter = 0;
         loop {

@@ -4,7 +4,7 @@
 use domain::session::{Message, Speaker};
 
 use super::history::{self, History};
-use super::tokens::{self, BYTES_PER_TOKEN, MESSAGE_TOKENS};
+use crate::tokens::{self, BYTES_PER_TOKEN, MESSAGE_TOKENS};
 
 /// The task has at most this part of the room.
 const GOAL_SHARE: u64 = 4;

@@ -5,8 +5,8 @@ use domain::context::{self, Access, is_name};
 use domain::label;
 
 use super::sources::{Asker, Piece, names};
+use crate::contexts::{Store, view};
 use crate::redact::redacted;
-use crate::tools::contexts::{Store, view};
 
 /// The ending of the file with the grants.
 const ACL: &str = ".acl.yaml";

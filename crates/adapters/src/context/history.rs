@@ -9,7 +9,7 @@ use domain::message::{self, Envelope};
 use domain::session::{Message, Speaker};
 
 use super::shorten::shorten;
-use super::tokens;
+use crate::tokens;
 
 /// Results of tools further back than this, in parts, are shortened. The border moves in steps of as many parts, so
 /// that the beginning of requests stays the same for a while and providers can keep it.

@@ -11,7 +11,6 @@ mod sources;
 mod summary;
 mod system;
 mod tally;
-pub(crate) mod tokens;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -24,9 +23,9 @@ use domain::lock::workspace::{self, Room};
 use domain::settings::Settings;
 use domain::state::State;
 
+use crate::tokens::Windows;
 pub(crate) use ask::Answered;
 pub(crate) use tally::Tally;
-pub use tokens::Windows;
 
 /// A turn asks for so many summaries at most; after that, older turns are left out with a note.
 const SUMMARIES_MAX: u32 = 8;

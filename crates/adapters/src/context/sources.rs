@@ -14,8 +14,8 @@ use rustix::fs::Dir;
 
 use super::grants;
 use super::shorten::shorten;
+use crate::beneath::Root;
 use crate::redact::redacted;
-use crate::tools::beneath::Root;
 
 /// So many bytes of one file go along.
 pub(super) const FILE_BYTES_MAX: usize = 16_384;

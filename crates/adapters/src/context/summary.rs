@@ -9,7 +9,7 @@ use ports::model::Request;
 
 use super::history::History;
 use super::shorten::shorten;
-use super::tokens::{self, BYTES_PER_TOKEN};
+use crate::tokens::{self, BYTES_PER_TOKEN};
 
 /// A summary has at most this part of the window that it is made for.
 const SUMMARY_SHARE: u64 = 10;

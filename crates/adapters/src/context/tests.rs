@@ -11,7 +11,7 @@ use ports::model::{ErrorKind, ModelError, Reply, Request};
 use testkit::model::{Puppet, give_up, message, request, says};
 
 use super::*;
-use crate::files::Conversation;
+use crate::session::Conversation;
 
 /// A home with one agent and a window.
 struct Stage {

@@ -13,10 +13,8 @@ use formats::diagnostic::{Diagnostic, Severity};
 use formats::task::TaskFile;
 
 use super::desk::Desk;
-use super::disk;
-
-/// The queue's file.
-pub(crate) const QUEUE: &str = "tasks/approvals.task.md";
+use crate::disk;
+use crate::layout::QUEUE;
 
 /// A change to the approval files.
 #[derive(Debug, Clone)]

@@ -7,7 +7,8 @@ use domain::waits;
 use formats::task::TaskFile;
 
 use super::desk::Desk;
-use super::{Problem, disk};
+use crate::disk;
+use crate::problem::Problem;
 
 impl Desk {
     /// Tells of the cycle that an edit has closed. The state has the edit by now, and so those before it, in any file.

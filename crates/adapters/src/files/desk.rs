@@ -18,24 +18,27 @@ use ports::tools::Tools;
 use tokio::sync::{mpsc, oneshot};
 
 use super::agents::AgentOp;
-use super::approvals::{ApprovalOp, QUEUE};
-use super::disk::{self, Displaced, Flush, Found, Known, Replaced, Stamp};
+use super::approvals::ApprovalOp;
 use super::flush::Flusher;
 use super::fresh::Fresh;
 use super::hold::Hold;
 use super::places::{is_ours, session_of};
 use super::recent::{Recent, STALE_SAVE};
-use super::sessions::{SessionOp, asked_by, path_of};
+use super::sessions::{SessionOp, asked_by};
 use super::statuses::{LULL, Statuses};
 use super::tasks::TaskOp;
 use super::ties::Ties;
 use super::usage::Usage;
 use super::watch::Watch;
-use super::{Conversation, Job, Problem, Setup, relative, stamps};
+use super::{Job, Setup, relative, stamps};
+use crate::disk::{self, Displaced, Flush, Found, Known, Replaced, Stamp};
 use crate::git::history::Notes;
 use crate::git::reason::{Reason, Reasons, Weight, Who};
 use crate::git::undo;
+use crate::layout::QUEUE;
 use crate::lock::Claim;
+use crate::problem::Problem;
+use crate::session::{Conversation, path_of};
 
 /// How long a file must be quiet before it is looked at.
 pub const DEBOUNCE: Duration = Duration::from_millis(15);

@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use domain::id::Seq;
 
-use super::disk;
 use super::statuses::Turned;
+use crate::disk::{self, yield_to_others};
 use crate::git::history::{History, Notes};
 
 /// From so many files on, the whole file system is asked once instead of each file by itself.
@@ -61,7 +61,7 @@ impl Flusher {
         let shared = Arc::new(Shared::default());
         let worker = Worker { home: home.to_owned(), printed, history, shared: Arc::clone(&shared) };
         let thread = std::thread::Builder::new().name("synod-flush".to_owned()).spawn(move || {
-            super::yield_to_others();
+            yield_to_others();
             worker.run();
         })?;
         Ok(Self { shared, thread: Some(thread) })

@@ -9,9 +9,9 @@ use domain::event::Event;
 use domain::id::{Seq, SessionId};
 use ports::printer::Recorded;
 
-use super::Conversation;
-use super::disk::Stamp;
-use super::sessions::path_of;
+use crate::disk::Stamp;
+use crate::session::Conversation;
+use crate::session::path_of;
 
 /// What stands in the journal and maybe in no file; cheap to clone.
 #[derive(Clone, Default)]

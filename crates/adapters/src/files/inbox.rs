@@ -3,7 +3,7 @@
 use domain::input::Input;
 
 use super::desk::{Desk, OUTBOX_MAX};
-use super::disk::Found;
+use crate::disk::Found;
 
 impl Desk {
     pub(super) fn look_at_inbox(&mut self, path: &str, found: Option<&Found>) {

@@ -10,7 +10,7 @@ use domain::tool::{Act, Want};
 use formats::labels::{PATH, print_line, read};
 
 use super::desk::Desk;
-use super::disk;
+use crate::disk;
 
 impl Desk {
     /// Notes the labels that an event changed; to be called when the state has it.

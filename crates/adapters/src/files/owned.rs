@@ -6,7 +6,7 @@ use domain::settings::Settings;
 use formats::diagnostic::Read;
 
 use super::desk::Desk;
-use super::disk::Found;
+use crate::disk::Found;
 
 impl Desk {
     pub(super) fn look_at_settings(&mut self, path: &str, found: Option<&Found>) {

@@ -5,9 +5,9 @@ use std::path::Path;
 
 use domain::id::SessionId;
 
-use super::approvals::QUEUE;
 use super::desk::Desk;
 use super::owned;
+use crate::layout::QUEUE;
 
 impl Desk {
     /// Every file that a person may have changed, in the order in which they build on each other.

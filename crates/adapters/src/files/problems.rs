@@ -2,22 +2,9 @@
 
 use formats::diagnostic::{Diagnostic, Severity};
 
-use super::Problem;
 use super::desk::Desk;
 use super::hold::SETTINGS;
-
-/// Something that is wrong with a file as a whole.
-pub(super) fn of_file(path: &str, message: String) -> Diagnostic {
-    Diagnostic {
-        severity: Severity::Error,
-        path: path.to_owned(),
-        line: 1,
-        column: 1,
-        span: 0..0,
-        message,
-        help: None,
-    }
-}
+use crate::problem::{Problem, of_file};
 
 impl Desk {
     /// Tells what is wrong with a file, once.

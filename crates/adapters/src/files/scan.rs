@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use super::desk::Desk;
-use super::disk::{self, Stamp};
 use super::stamps;
+use crate::disk::{self, Stamp};
 
 impl Desk {
     /// Looks at every file, in the order in which they build on each other.

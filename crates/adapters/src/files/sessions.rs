@@ -13,10 +13,10 @@ use domain::tool::Call;
 use formats::session::{MessageItem, SessionFile, print_head, print_message, torn_tail};
 use ports::model::RawCall;
 
-use super::Conversation;
 use super::desk::Desk;
-use super::disk::{self, Added, Stamp};
 use super::statuses::Due;
+use crate::disk::{self, Added, Stamp};
+use crate::session::{Conversation, path_of};
 
 /// Synod's own message numbers never come so far.
 const NUMBER_MAX: u32 = 1_000_000_000;
@@ -52,10 +52,6 @@ pub(super) fn asked_by(event: &Event) -> Option<&SessionId> {
         Event::MessageAdded { asker, .. } => asker.as_ref(),
         _ => None,
     }
-}
-
-pub(crate) fn path_of(session: &SessionId) -> String {
-    format!("sessions/{session}.session.yaml")
 }
 
 impl Desk {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use super::disk::Stamp;
+use crate::disk::Stamp;
 
 const FILE: &str = ".synod/files.json";
 

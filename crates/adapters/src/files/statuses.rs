@@ -8,8 +8,9 @@ use std::time::{Duration, Instant};
 use domain::id::{SessionId, Time};
 
 use super::desk::Desk;
-use super::disk::{self, Known, Prepared, Replaced};
-use super::sessions::{SessionOp, carry_out, path_of};
+use super::sessions::{SessionOp, carry_out};
+use crate::disk::{self, Known, Prepared, Replaced};
+use crate::session::path_of;
 
 /// How long nothing else must come before statuses are told.
 pub(super) const LULL: Duration = Duration::from_millis(20);

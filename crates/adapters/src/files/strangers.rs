@@ -9,7 +9,8 @@ use formats::check::SourceFile;
 use formats::task::TaskFile;
 
 use super::desk::Desk;
-use super::{Problem, disk};
+use crate::disk;
+use crate::problem::Problem;
 
 impl Desk {
     /// Tells of a name that nobody has. The state has the edit by now, and so those before it, in any file.

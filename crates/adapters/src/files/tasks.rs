@@ -215,7 +215,7 @@ impl Desk {
                 severity: Severity::Warning,
                 line,
                 help: Some(help.to_owned()),
-                ..super::problems::of_file(path, message)
+                ..crate::problem::of_file(path, message)
             };
             // Nobody may listen, or not fast enough.
             _ = self.tell.try_send(Problem { diagnostic, text: None });

@@ -7,7 +7,8 @@ use std::sync::mpsc::SyncSender;
 
 use notify::{Event, EventKind, RecursiveMode, Watcher};
 
-use super::{Job, disk};
+use super::Job;
+use crate::disk;
 
 /// The folders that people and the outside write to.
 pub(super) const FOLDERS: [&str; 6] = ["agents", "sessions", "tasks", "approvals", "inbox", "policy"];

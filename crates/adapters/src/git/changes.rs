@@ -13,9 +13,9 @@ use rustix::fs::{self, AtFlags, CWD, Dir, FileType, Mode, OFlags};
 
 use super::commit::{self, New, is_file};
 use super::log::shown;
-use crate::tools::beneath::is_git_name;
-use crate::tools::files::is_aside;
-use crate::tools::until::Until;
+use crate::beneath::aside::is_aside;
+use crate::beneath::is_git_name;
+use crate::until::Until;
 
 /// So many entries of a workspace are looked at.
 const ENTRIES_MAX: usize = 200_000;

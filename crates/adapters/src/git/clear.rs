@@ -10,7 +10,7 @@ use rustix::fs::{self, AtFlags, CWD, Dir, FileType, Mode, OFlags, Stat};
 
 use super::commit::MODE_LINK;
 use super::log::shown;
-use crate::tools::until::Until;
+use crate::until::Until;
 
 /// The deepest folder.
 const DEPTH_MAX: usize = 128;

@@ -19,7 +19,8 @@ use super::commit::{self, Change, Words};
 use super::read::{self, Found};
 use super::reason::{Reason, Weight, Who};
 use super::{HomeRepo, NOWHERE, Unkept, message};
-use crate::files::{Problem, disk, yield_to_others};
+use crate::disk::{self, yield_to_others};
+use crate::problem::Problem;
 
 /// Up to where events are in the history.
 const CURSOR: &str = ".synod/history";

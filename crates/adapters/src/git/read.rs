@@ -5,7 +5,7 @@ use std::io::Read;
 use std::path::Path;
 
 use super::commit::New;
-use crate::files::disk;
+use crate::disk;
 
 /// Folders that never go into the history.
 const OUTSIDE: [&str; 3] = [".synod", "workspaces", ".git"];

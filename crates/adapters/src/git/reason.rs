@@ -12,7 +12,8 @@ use domain::task::End;
 use domain::tool::{Act, Call, Want};
 use ports::printer::Recorded;
 
-use crate::files::{QUEUE, path_of_session};
+use crate::layout::QUEUE;
+use crate::session::path_of;
 
 /// Who did something.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -219,7 +220,7 @@ impl Reasons {
     ) -> Option<Told> {
         let whose = agent_of(state, session);
         let known = message.call.clone().and_then(|call| self.calls.remove(&(session.clone(), call)));
-        let mut told = Told::new(whose.clone(), Weight::Step, String::new(), &path_of_session(session));
+        let mut told = Told::new(whose.clone(), Weight::Step, String::new(), &path_of(session));
         told.task = task_of(state, session);
         let Some(known) = known else { return Some(told) };
         let name = name_of(&whose);
@@ -243,17 +244,13 @@ impl Reasons {
     fn tell_session(&mut self, state: &State, event: &Event) -> Option<Told> {
         let (session, who, weight, text) = match event {
             Event::SessionOpened { head } => {
-                let told = Told::new(
-                    agent(&head.agent),
-                    Weight::Step,
-                    String::new(),
-                    &path_of_session(&head.session),
-                );
+                let told =
+                    Told::new(agent(&head.agent), Weight::Step, String::new(), &path_of(&head.session));
                 return Some(Told { task: head.task.clone(), ..told });
             }
             Event::SessionAdopted { head, .. } => {
                 let text = format!("found the session {}", head.session);
-                let told = Told::new(Who::Synod, Weight::Step, text, &path_of_session(&head.session));
+                let told = Told::new(Who::Synod, Weight::Step, text, &path_of(&head.session));
                 return Some(Told { task: head.task.clone(), ..told });
             }
             Event::SessionCut { session, tail, .. } => {
@@ -283,7 +280,7 @@ impl Reasons {
             }
             _ => return None,
         };
-        let mut told = Told::new(who, weight, text, &path_of_session(session));
+        let mut told = Told::new(who, weight, text, &path_of(session));
         told.task = task_of(state, session);
         if let (Event::Moved { task: Some(task), .. }, Some(known)) = (event, &told.task)
             && task == known

@@ -11,7 +11,7 @@ use super::commit::{self, New};
 use super::tools::{cut_patch, show};
 use super::update;
 use super::workspace::{self, UNFINISHED, Workspace};
-use crate::tools::until::Until;
+use crate::until::Until;
 
 /// So many names of files are told.
 const NAMES_MAX: usize = 20;

@@ -8,7 +8,7 @@ use super::changes::{self, Changed};
 use super::commit::{self, Change, Words};
 use super::workspace::{self, Workspace};
 use super::{NOWHERE, history, log, message, update};
-use crate::tools::until::Until;
+use crate::until::Until;
 
 /// How far back a commit is looked for that a crash kept from being told of.
 const LOOK_BACK_MAX: usize = 256;

@@ -10,7 +10,7 @@ use super::commit::{self, Change, New, Words};
 use super::read::{self, Found};
 use super::reason::Who;
 use super::{HomeRepo, Unkept, history, log, message};
-use crate::files::disk::{self, Flush, Replaced};
+use crate::disk::{self, Flush, Replaced};
 
 /// How often a file that a person saves meanwhile is merged anew.
 const TRIES_MAX: usize = 8;

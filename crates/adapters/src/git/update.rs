@@ -18,7 +18,7 @@ use super::review::{aim, all_between, find};
 use super::tools;
 use super::working::Working;
 use super::workspace::{self, Workspace};
-use crate::tools::until::Until;
+use crate::until::Until;
 
 /// Git's own word for a merge that waits for its commit, and the message that it suggests.
 pub(super) const MERGE_HEAD: &str = "MERGE_HEAD";

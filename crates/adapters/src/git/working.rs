@@ -13,7 +13,7 @@ use rustix::io::Errno;
 
 use super::changes::{Changed, Indexed};
 use super::commit::{Change, MODE_LINK, MODE_RUNNABLE, New, is_file};
-use crate::tools::beneath::is_git_name;
+use crate::beneath::is_git_name;
 
 /// Where a file is prepared, beside its place. One name is enough: the index is held meanwhile.
 const ASIDE: &str = ".synod-merge";

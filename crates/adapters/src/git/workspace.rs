@@ -27,8 +27,8 @@ use git2::{Branch, Commit, ErrorCode, Repository, RepositoryOpenFlags};
 use sha2::{Digest, Sha256};
 
 use super::{commit, init, plain, update};
-use crate::files::disk::{self, Stamp};
-use crate::tools::until::Until;
+use crate::disk::{self, Stamp};
+use crate::until::Until;
 
 /// Stands in the folder that git keeps of a worktree until all its files are there.
 pub(super) const UNFINISHED: &str = "synod-unfinished";

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::fault::{again, give_up, line};
 use super::lenient;
-use crate::context::tokens;
+use crate::tokens;
 
 /// More calls in one answer are not taken.
 const CALLS_MAX: usize = 128;

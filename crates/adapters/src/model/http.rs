@@ -23,7 +23,7 @@ use super::draft::Draft;
 use super::fault::{self, again, down};
 use super::keys::Key;
 use super::{anthropic, openai, sse};
-use crate::context::tokens;
+use crate::tokens;
 
 /// A longer answer is not one.
 const REPLY_BYTES_MAX: usize = 16 << 20;

@@ -15,9 +15,9 @@ use std::borrow::Cow;
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use crate::beneath::Root;
 use crate::redact::redact;
-use crate::tools::beneath::Root;
-use crate::tools::until::Until;
+use crate::until::Until;
 use meaning::Piece;
 use store::{Broken, Store};
 

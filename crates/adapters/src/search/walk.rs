@@ -9,9 +9,9 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use rustix::fs::{self, Dir, FileType, Mode, OFlags};
 
-use crate::tools::beneath::{Root, stat_in};
-use crate::tools::text;
-use crate::tools::until::Until;
+use crate::beneath::{Root, stat_in};
+use crate::text;
+use crate::until::Until;
 
 /// Larger files are not searched.
 pub(crate) const FILE_BYTES_MAX: u64 = 1 << 20;

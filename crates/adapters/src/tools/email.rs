@@ -2,9 +2,9 @@
 
 use domain::id::{Seq, Time};
 
-use super::beneath::Root;
 use super::files::Answer;
 use super::outbox;
+use crate::beneath::Root;
 
 /// In `inbox/`.
 const OUTBOX: &str = "email-outbox.jsonl";

@@ -7,8 +7,8 @@ use domain::tool::Act;
 use ports::tools::{Order, Outcome, Tools as _};
 use sha2::{Digest as _, Sha256};
 
-use super::beneath::Root;
 use super::{Toolbox, blocking};
+use crate::beneath::Root;
 
 /// Larger files are no evidence.
 const BYTES_MAX: u64 = 16 << 20;

@@ -3,19 +3,20 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 use std::fs::File;
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, Read};
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::FileExt as _;
 
 use domain::id::Ticket;
-use rustix::fs::{self, AtFlags, Dir, FileType, Mode, OFlags};
+use rustix::fs::{self, AtFlags, Dir, FileType, Mode};
 use rustix::io::Errno;
 
-use super::beneath::{Place, Root, kind_words, stat_in};
 use super::fences::Pass;
-use super::text;
-use super::until::Until;
+use crate::beneath::aside;
+use crate::beneath::{Place, Root, kind_words, stat_in};
 use crate::redact::{SLACK_BYTES, redact};
+use crate::text;
+use crate::until::Until;
 
 /// So many entries of a folder are shown.
 const ENTRIES_SHOWN_MAX: usize = 500;
@@ -24,10 +25,6 @@ const ENTRIES_READ_MAX: usize = 20_000;
 
 /// So much of a file is gone through to reach a line.
 const SCANNED_BYTES_MAX: u64 = 1 << 30;
-
-/// How a file is named that a write prepares beside its place; it ends so too.
-const ASIDE: &str = ".synod-write-";
-const ASIDE_END: &str = ".tmp";
 
 /// What the agent sees, or why it sees nothing.
 pub(super) type Answer = Result<String, String>;
@@ -239,16 +236,6 @@ pub(super) fn write_file(root: &Root, ticket: Ticket, path: &str, content: &str,
     Ok(format!("{path} is {done}: {} bytes", content.len()))
 }
 
-/// The name under which a try prepares what it writes.
-pub(super) fn aside(mark: &str) -> String {
-    format!("{ASIDE}{mark}{ASIDE_END}")
-}
-
-/// Whether a file is named like one that a write prepares.
-pub(crate) fn is_aside(name: &str) -> bool {
-    name.starts_with(ASIDE) && name.ends_with(ASIDE_END)
-}
-
 pub(super) fn replace(
     place: &Place,
     ticket: Ticket,
@@ -258,39 +245,19 @@ pub(super) fn replace(
 ) -> std::io::Result<()> {
     let folder = &place.folder.fd;
     // Named after the effect: a try that a crash cut short is cleared away by the next.
-    let name = |attempt| aside(&format!("{}-{attempt}", ticket.effect));
+    let name = |attempt| aside::name_of(&format!("{}-{attempt}", ticket.effect));
     for before in 1..ticket.attempt {
         // It may not be there, and what cannot be removed is in nobody's way.
         let _ = fs::unlinkat(folder, name(before).as_str(), AtFlags::empty());
     }
-    let aside = name(ticket.attempt);
-    let written = write_aside(folder, &aside, mode, content).and_then(|()| {
-        pass.through(|| Ok(fs::renameat(folder, aside.as_str(), folder, place.name.as_str())?))
-    });
+    let new = name(ticket.attempt);
+    let written = aside::write(folder, &new, mode, content)
+        .and_then(|()| pass.through(|| Ok(fs::renameat(folder, new.as_str(), folder, place.name.as_str())?)));
     if let Err(e) = written {
         // It may not be there; the first error is the one that counts.
-        let _ = fs::unlinkat(folder, aside.as_str(), AtFlags::empty());
+        let _ = fs::unlinkat(folder, new.as_str(), AtFlags::empty());
         return Err(e);
     }
     // Without this, the new name could be lost with the power.
     Ok(fs::fsync(folder)?)
-}
-
-pub(super) fn write_aside(
-    folder: &OwnedFd,
-    aside: &str,
-    mode: Option<Mode>,
-    content: &[u8],
-) -> std::io::Result<()> {
-    match fs::unlinkat(folder, aside, AtFlags::empty()) {
-        Ok(()) | Err(Errno::NOENT) => {}
-        Err(e) => return Err(e.into()),
-    }
-    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let mut file = File::from(fs::openat(folder, aside, flags, Mode::from_raw_mode(0o666))?);
-    if let Some(mode) = mode {
-        fs::fchmod(&file, mode)?;
-    }
-    file.write_all(content)?;
-    file.sync_all()
 }

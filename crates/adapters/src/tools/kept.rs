@@ -6,9 +6,9 @@ use std::os::fd::OwnedFd;
 use domain::id::Ticket;
 use rustix::fs::{self, AtFlags, Dir};
 
-use super::beneath::{Root, stat_in};
 use super::fences::Pass;
 use super::files;
+use crate::beneath::{Root, stat_in};
 
 /// Where it stands, relative to the home. No tool of an agent writes there unasked, and nobody commits it.
 const FOLDER: &str = "artifacts/output";

@@ -9,11 +9,11 @@ use std::time::Duration;
 use domain::settings::{Provider, Search, Settings, Trust};
 use tokio::time::{Instant, timeout_at};
 
-use super::beneath::Root;
 use super::blocking;
-use super::until::Until;
+use crate::beneath::Root;
 use crate::model::Embedder;
 use crate::search::{Index, Scope};
+use crate::until::Until;
 
 /// So many pieces go into one request.
 const BATCH: usize = 64;

@@ -2,13 +2,11 @@
 //! an act is allowed; that paths stay beneath the home and off its control files is held here as a second line.
 
 mod arguments;
-pub(crate) mod beneath;
 mod command;
-pub mod contexts;
 mod email;
 mod evidence;
 mod fences;
-pub(crate) mod files;
+mod files;
 mod kept;
 mod meaning;
 mod outbox;
@@ -19,8 +17,6 @@ mod search;
 mod sessions;
 mod slack;
 pub mod tasks_sql;
-pub(crate) mod text;
-pub(crate) mod until;
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -37,14 +33,13 @@ use ports::clock::Clock;
 use ports::model::{RawCall, Tool};
 use ports::tools::{Order, Outcome, Tools};
 
-use crate::git;
+use crate::beneath::Root;
 use crate::git::workspace::{Workspace, Workspaces};
-use crate::search::Index;
-use beneath::Root;
-use meaning::{Meaning, Near, Settled};
-use until::Until;
-
 use crate::sandbox::Sandbox;
+use crate::search::Index;
+use crate::until::Until;
+use crate::{contexts, git, text};
+use meaning::{Meaning, Near, Settled};
 
 /// All tools of one home.
 pub struct Toolbox {

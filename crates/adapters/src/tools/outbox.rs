@@ -8,7 +8,7 @@ use domain::id::{Seq, Time};
 use rustix::fs::{self, FileType, Mode, OFlags};
 use serde_json::{Map, Value};
 
-use super::beneath::{Root, kind_words};
+use crate::beneath::{Root, kind_words};
 
 /// Adds one line to `inbox/<name>`, unless this effect's line stands there already. The caller lets in one at a time.
 ///

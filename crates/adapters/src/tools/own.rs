@@ -5,8 +5,8 @@ use domain::agent::Workspace;
 use domain::id::AgentId;
 use domain::tool::{Act, Part, Permit, Seen};
 
-use super::beneath::{PathRefused, Root};
-use super::command::look::digest;
+use crate::beneath::{PathRefused, Root};
+use crate::digest::digest;
 use crate::sandbox::Sandbox;
 
 /// The largest file of an agent, and the largest text file that is compared by its content.

@@ -12,10 +12,10 @@ use domain::tool::{Act, Seen};
 use ports::tools::{Order, Outcome};
 
 use super::evidence::ENDED_WELL;
-use super::until::Until;
 use super::{Toolbox, blocking, own, told};
 use crate::git;
 use crate::git::workspace::Workspace;
+use crate::until::Until;
 
 /// How long it may take to see whether a checkout is what it should be, before a command is judged.
 const LOOK_MS_MAX: u64 = 60_000;

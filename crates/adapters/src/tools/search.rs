@@ -9,13 +9,13 @@ use std::path::Path;
 
 use rustix::fs::{self, Dir, FileType, Mode, OFlags};
 
-use super::beneath::{PathRefused, Root, is_granted, stat_in};
 use super::meaning::Near;
-use super::text;
-use super::until::Until;
+use crate::beneath::{PathRefused, Root, is_granted, stat_in};
 use crate::search::lines::{self, Shown};
 use crate::search::meaning;
 use crate::search::{FILE_BYTES_MAX, Index, Query, SKIPPED, Scope};
+use crate::text;
+use crate::until::Until;
 
 const ENTRIES_MAX: usize = 20_000;
 const DEPTH_MAX: usize = 32;

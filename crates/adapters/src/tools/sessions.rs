@@ -7,10 +7,10 @@ use domain::session::Status;
 use formats::session::{MessageItem, SessionFile};
 use rustix::fs::Dir;
 
-use super::beneath::{PathRefused, Root, stat_in};
 use super::files::{Answer, Found};
-use super::text;
-use super::until::Until;
+use crate::beneath::{PathRefused, Root, stat_in};
+use crate::text;
+use crate::until::Until;
 
 /// What of a listing is shown: names that Synod gave, and nothing that was said.
 pub(super) const NAMES: &str = "names:sessions";

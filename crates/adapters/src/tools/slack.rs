@@ -4,9 +4,9 @@ use std::io::{Read, Seek, SeekFrom};
 
 use domain::id::{Seq, Time};
 
-use super::beneath::{PathRefused, Root};
 use super::files::Answer;
 use super::{outbox, text};
+use crate::beneath::{PathRefused, Root};
 
 pub(super) const MESSAGES: &str = "inbox/slack-messages.jsonl";
 /// In `inbox/`.

@@ -13,10 +13,10 @@ use rusqlite::types::ValueRef;
 use rusqlite::{Connection, ErrorCode, params};
 use rustix::fs::Dir;
 
-use super::beneath::{PathRefused, Root};
 use super::files::Answer;
-use super::text;
-use super::until::Until;
+use crate::beneath::{PathRefused, Root};
+use crate::text;
+use crate::until::Until;
 
 /// How long a question may take, whatever the order allows.
 const QUERY_MS_MAX: u64 = 3_000;

@@ -4,8 +4,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use adapters::clock::SystemClock;
-use adapters::files::{self, Files, Problem, Setup};
+use adapters::files::{self, Files, Setup};
 use adapters::lock::Claim;
+use adapters::problem::Problem;
 use adapters::tools::Toolbox;
 use domain::event::{Event, Finish};
 use domain::id::{AgentId, CallId, MessageId, Seq, SessionId, TaskId, Time};

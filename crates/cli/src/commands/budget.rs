@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use adapters::files::disk::{self, Flush, Replaced};
+use adapters::disk::{self, Flush, Replaced};
 use domain::budget::{Cap, Node, Payer, Window, nodes};
 use domain::id::{AgentId, Time};
 use domain::settings::Settings;

@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
+use adapters::contexts::{Store, Text};
 use adapters::git::workspace::look::{self, Trouble};
 use adapters::sandbox::places::place;
-use adapters::tools::contexts::{Store, Text};
 use domain::context::{acl_path, places};
 use formats::check::{FileKind, SourceFile};
 use formats::{Diagnostic, Severity, render};

@@ -3,8 +3,8 @@
 
 use std::path::Path;
 
+use adapters::contexts::{Grants, Store, Text, Unreadable, view};
 use adapters::redact::redact;
-use adapters::tools::contexts::{Grants, Store, Text, Unreadable, view};
 use domain::agent::Spec;
 use domain::context::{Access, Acl, Asker, Denied, Grant, Grantee, Hidden, TOOL_GET, acl_path, is_name};
 use domain::id::{AgentId, Time};

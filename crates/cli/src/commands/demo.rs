@@ -4,7 +4,7 @@
 use std::io::{BufRead, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
-use adapters::files::disk::{self, Flush};
+use adapters::disk::{self, Flush};
 use anyhow::Context as _;
 use domain::approval::{Answer, Request};
 use domain::event::Event;

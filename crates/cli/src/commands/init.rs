@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use adapters::files::disk::{self, Flush};
+use adapters::disk::{self, Flush};
 use serde_json::json;
 
 use super::templates::{REPO, Template};

@@ -224,7 +224,7 @@ fn json_event(recorded: &Recorded) -> String {
 }
 
 /// Tells what is wrong with a file while the team works.
-pub fn tell_problem(home: &Path, problem: &adapters::files::Problem, out: &Out) {
+pub fn tell_problem(home: &Path, problem: &adapters::problem::Problem, out: &Out) {
     let now = || std::fs::read_to_string(home.join(&problem.diagnostic.path)).ok();
     let text = problem.text.clone().or_else(now);
     out.say(render(&problem.diagnostic, text.as_deref(), false));

@@ -5,7 +5,7 @@ use std::fs;
 use std::io::{self, Read};
 use std::path::Path;
 
-use adapters::files::disk::{FILE_BYTES_MAX, is_passing};
+use adapters::disk::{FILE_BYTES_MAX, is_passing};
 
 /// Why a file has no text.
 #[derive(Debug)]

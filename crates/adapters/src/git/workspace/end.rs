@@ -13,7 +13,7 @@ use git2::{BranchType, ErrorCode, Repository};
 
 use super::{UNFINISHED, Worktree, aside, head_of, open, shared, taken};
 use crate::git::{changes, commit};
-use crate::tools::until::Until;
+use crate::until::Until;
 
 /// How long it may take to see what is not committed.
 const LOOK_MS_MAX: u64 = 60_000;

@@ -13,6 +13,7 @@ use domain::tool::Part;
 use sha2::{Digest, Sha256};
 
 use super::{AgentId, Root, Sandbox, Seen, git, workspace};
+use crate::digest::digest;
 use crate::sandbox::glob::expand;
 use crate::sandbox::job::environment;
 
@@ -171,11 +172,6 @@ fn hash(path: &Path) -> io::Result<String> {
             n => hasher.update(&buffer[..n]),
         }
     }
-}
-
-/// The SHA-256 of some bytes.
-pub(in super::super) fn digest(bytes: &[u8]) -> String {
-    hex(&Sha256::digest(bytes))
 }
 
 fn hex(bytes: &[u8]) -> String {

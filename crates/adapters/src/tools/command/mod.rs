@@ -19,9 +19,9 @@ use ports::tools::{Order, Outcome};
 use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::time::{Instant, sleep_until, timeout};
 
-use super::beneath::Root;
 use super::own::void;
 use super::{blocking, kept};
+use crate::beneath::Root;
 use crate::sandbox::job::{End, Limits, Run};
 use crate::sandbox::{Cage, Sandbox, Started};
 use capture::Capture;

@@ -11,7 +11,7 @@ use domain::lock::workspace::Hold;
 use git2::{Repository, Signature};
 
 use super::Workspaces;
-use crate::tools::until::Until;
+use crate::until::Until;
 
 /// Longer than anything here takes; only a failure waits so long.
 const LONG: Duration = Duration::from_secs(20);

@@ -19,7 +19,7 @@ use crate::git::review::{aim, find};
 use crate::git::update::{self, contains};
 use crate::git::working::Working;
 use crate::git::{NOWHERE, conflict, history};
-use crate::tools::until::Until;
+use crate::until::Until;
 
 /// The note.
 pub(super) const NOTE: &str = "synod-work";

@@ -11,9 +11,10 @@ use domain::context::{Acl, acl_path, is_name, places};
 use rustix::fs::{self, AtFlags, Dir, FileType, FlockOperation, Mode, OFlags, RenameFlags};
 use rustix::io::Errno;
 
-use super::super::beneath::{PathRefused, Root, stat_in};
-use super::super::{files, text};
+use crate::beneath::aside;
+use crate::beneath::{PathRefused, Root, stat_in};
 use crate::lock;
+use crate::text;
 
 /// The largest context, and the largest file with grants.
 pub const BYTES_MAX: u64 = 1 << 20;
@@ -227,10 +228,10 @@ impl Store {
         let Some(name) = path.strip_prefix("contexts/").filter(|name| !name.contains('/')) else {
             return Err(Unreadable(format!("{path} is no file of a context")));
         };
-        let aside = files::aside(mark);
+        let aside = aside::name_of(mark);
         let mode = stat_in(&folder, name).map_err(|e| failed(e.into()))?;
         let mode = mode.map(|stat| Mode::from_raw_mode(stat.st_mode & 0o777));
-        let done = files::write_aside(&folder, &aside, mode, new.as_bytes())
+        let done = aside::write(&folder, &aside, mode, new.as_bytes())
             .and_then(|()| put(&folder, &aside, name, old.map(str::as_bytes)));
         // After a swap it is what was there before; else it may be gone already.
         let _ = fs::unlinkat(&folder, aside.as_str(), AtFlags::empty());
@@ -243,7 +244,7 @@ impl Store {
 fn sweep(folder: &OwnedFd) {
     let Ok(entries) = Dir::read_from(folder) else { return };
     for entry in entries.flatten().take(NAMES_MAX) {
-        if entry.file_name().to_str().is_ok_and(files::is_aside) {
+        if entry.file_name().to_str().is_ok_and(aside::is_aside) {
             let _ = fs::unlinkat(folder, entry.file_name(), AtFlags::empty());
         }
     }

@@ -1,6 +1,7 @@
 //! Paths of agents, resolved by handle beneath the home. What is opened is checked after it was opened, so no
 //! link that is swapped in between leads elsewhere.
 
+pub(crate) mod aside;
 mod control;
 mod open;
 

@@ -10,9 +10,9 @@ use domain::settings::{CONTEXT_TOKENS, Settings};
 use ports::model::{Request, Tool};
 
 /// Fewer bytes than a token usually has, so that an estimate is rather too high.
-pub(super) const BYTES_PER_TOKEN: u64 = 3;
+pub(crate) const BYTES_PER_TOKEN: u64 = 3;
 /// What a message takes beside its words.
-pub(super) const MESSAGE_TOKENS: u64 = 8;
+pub(crate) const MESSAGE_TOKENS: u64 = 8;
 /// A provider that counts less than this part of the estimate is not believed.
 const RATIO_MIN: f64 = 0.6;
 /// Nor one that counts more than this.
@@ -28,13 +28,13 @@ pub(crate) fn of_bytes(bytes: usize) -> u64 {
 }
 
 /// Tokens of a message.
-pub(super) fn of_message(message: &Message) -> u64 {
+pub(crate) fn of_message(message: &Message) -> u64 {
     let calls: usize = message.calls.iter().map(|c| c.want.tool().len() + c.arguments.len() + 16).sum();
     of_bytes(message.content.len() + calls) + MESSAGE_TOKENS
 }
 
 /// Tokens of tools as the model is told of them.
-pub(super) fn of_tools(tools: &[Tool]) -> u64 {
+pub(crate) fn of_tools(tools: &[Tool]) -> u64 {
     tools.iter().map(|t| of_bytes(t.name.len() + t.description.len() + t.schema.len()) + MESSAGE_TOKENS).sum()
 }
 
@@ -58,7 +58,7 @@ struct Learned {
 
 impl Windows {
     /// The tokens, by estimate, that a request of this session to a model may have, its answer included.
-    pub(super) fn of(&self, settings: &Settings, model: &str, session: &SessionId) -> u64 {
+    pub(crate) fn of(&self, settings: &Settings, model: &str, session: &SessionId) -> u64 {
         let named = || settings.models.values().find(|target| target.model == model);
         let target = settings.models.get(model).or_else(named);
         let stated = target.and_then(|t| t.context_tokens).unwrap_or(CONTEXT_TOKENS);
@@ -69,13 +69,13 @@ impl Windows {
     }
 
     /// The tokens that the provider will count for an estimate, going by what it counted before.
-    pub(super) fn expected(&self, session: &SessionId, estimated: u64) -> u64 {
+    pub(crate) fn expected(&self, session: &SessionId, estimated: u64) -> u64 {
         let ratio = self.learned().ratios.get(session).copied().unwrap_or(1.0);
         (estimated as f64 * ratio).ceil() as u64
     }
 
     /// The provider counted so many tokens where the estimate was another.
-    pub(super) fn counted(&self, session: &SessionId, estimated: u64, tokens: u64) {
+    pub(crate) fn counted(&self, session: &SessionId, estimated: u64, tokens: u64) {
         if estimated == 0 || tokens == 0 {
             return;
         }
@@ -88,7 +88,7 @@ impl Windows {
     }
 
     /// The model refused a request of so many tokens, by estimate, as too long.
-    pub(super) fn refused(&self, model: &str, estimated: u64) {
+    pub(crate) fn refused(&self, model: &str, estimated: u64) {
         let mut learned = self.learned();
         let most = (estimated as f64 * SHRINK) as u64;
         let known = learned.most.entry(model.to_owned()).or_insert(most);

@@ -12,7 +12,7 @@ use domain::tool::{Part, Seen};
 use formats::document::{Document, Scalar, Value as Edited};
 use serde_json::Value;
 
-use super::command::look::digest;
+use crate::digest::digest;
 use crate::redact::redact;
 pub use store::{BYTES_MAX, CONTEXTS_MAX, Grants, Store, Text, Turn, Unreadable};
 
@@ -23,10 +23,10 @@ const CREDENTIAL: &str = "[redacted: ";
 
 /// What an agent does not get, and why.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Refused {
-    pub(super) text: String,
+pub(crate) struct Refused {
+    pub(crate) text: String,
     /// The place whose content shows in the text, if any.
-    pub(super) place: Option<String>,
+    pub(crate) place: Option<String>,
 }
 
 impl From<String> for Refused {
@@ -37,21 +37,21 @@ impl From<String> for Refused {
 
 /// What was done.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Put {
-    pub(super) text: String,
-    pub(super) wrote: Vec<String>,
+pub(crate) struct Put {
+    pub(crate) text: String,
+    pub(crate) wrote: Vec<String>,
 }
 
 /// What a put changes.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Change {
+pub(crate) enum Change {
     Whole(String),
     Field(String, Value),
 }
 
 impl Change {
     /// What the arguments ask for.
-    pub(super) fn of(
+    pub(crate) fn of(
         content: Option<String>,
         field: Option<String>,
         value: Option<Value>,
@@ -66,9 +66,9 @@ impl Change {
 
 /// Who asks, and when.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct At<'a> {
-    pub(super) asker: Asker<'a>,
-    pub(super) now: Time,
+pub(crate) struct At<'a> {
+    pub(crate) asker: Asker<'a>,
+    pub(crate) now: Time,
 }
 
 impl At<'_> {
@@ -98,7 +98,7 @@ fn grants(store: &Store, name: &str) -> Result<Option<Grants>, String> {
 }
 
 /// What an agent sees of a context, or of a field of it, and the place it stands in.
-pub(super) fn get(
+pub(crate) fn get(
     store: &Store,
     at: At<'_>,
     name: &str,
@@ -152,7 +152,7 @@ fn json(content: &Text) -> Result<Value, String> {
 }
 
 /// Writes a context as far as the grant goes; makes it, with a grant for the agent alone, if there is none.
-pub(super) fn put(
+pub(crate) fn put(
     store: &Store,
     at: At<'_>,
     name: &str,
@@ -349,7 +349,7 @@ fn printed(value: &Value) -> String {
 }
 
 /// What is seen of a context that is to be replaced whole.
-pub(super) fn look(store: &Store, name: &str) -> Option<Seen> {
+pub(crate) fn look(store: &Store, name: &str) -> Option<Seen> {
     if !is_name(name) {
         return None;
     }

@@ -1,0 +1,4 @@
+//! Names of files in a home that more than one adapter writes.
+
+/// The task file with the approvals that people are asked for.
+pub(crate) const QUEUE: &str = "tasks/approvals.task.md";
