@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use adapters::sandbox::backend::Backend;
 use adapters::sandbox::job::{End, Limits, Run};
-use adapters::sandbox::offer::Backend;
 use adapters::sandbox::{Cage, Sandbox};
 
 use crate::measure::{Aim, Measurement, Pair, RANKS, Unit, timed};

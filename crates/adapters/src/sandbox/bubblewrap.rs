@@ -4,8 +4,10 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::process::Command;
 
-use super::view::{COVER, Mount, View};
-use super::{Cage, inner};
+use super::Cage;
+use super::mount::{COVER, Mount};
+use super::stage::{self, Stage};
+use super::view::View;
 
 /// Where the inner program stands in the view.
 const INNER: &str = "/run/synod-inner";
@@ -36,7 +38,7 @@ pub(super) fn command(program_inside: &Path, cage: &Cage, view: &View) -> Comman
     command.args(["--ro-bind".as_ref(), program_inside.as_os_str(), INNER.as_ref()]);
     command.args(view.own.iter().flat_map(words));
     command.arg("--chdir").arg(&cage.workspace);
-    command.args(["--", INNER, inner::COMMAND, inner::Stage::Caged.as_str()]);
+    command.args(["--", INNER, stage::COMMAND, Stage::Caged.as_str()]);
     command
 }
 

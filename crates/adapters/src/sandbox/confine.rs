@@ -10,10 +10,10 @@ use landlock::{
 use rustix::process::{DumpableBehavior, Resource, Rlimit, getrlimit, set_dumpable_behavior, setrlimit};
 use rustix::thread::{CapabilitySet, CapabilitySets, set_capabilities, set_no_new_privs};
 
+use super::backend::Backend;
 use super::job::Job;
-use super::offer::Backend;
+use super::mount::{DEVICES, Mount};
 use super::syscalls::{self, Sockets};
-use super::view::{DEVICES, Mount};
 
 /// The newest Landlock that is asked for; an older one does what it can.
 const LANDLOCK: ABI = ABI::V6;

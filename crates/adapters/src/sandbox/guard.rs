@@ -6,7 +6,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use super::inside::Inside;
-use super::view::Mount;
+use super::mount::Mount;
 
 /// Parts of a repository that can make git run something.
 const TRAPS: [&str; 7] = ["config", "config.worktree", "hooks", "info", "commondir", "modules", "worktrees"];

@@ -12,51 +12,14 @@ use std::thread;
 
 use rustix::process::{Pid, Signal, kill_process_group};
 
+use super::backend::Backend;
 use super::job::{End, Job, Run};
-use super::offer::Backend;
 use super::script::Runner;
+use super::stage::{COMMAND, STAGES, Stage};
 use super::{confine, namespaces, watch};
-
-/// The first argument by which a program of ours knows that it runs inside.
-pub const COMMAND: &str = "__inner";
 
 /// How much less of the processor a command gets than others.
 const NICENESS: i32 = 5;
-
-/// What is done with this process.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Stage {
-    /// It goes into namespaces of its own, without a network, and starts the next stage in them.
-    Unshare,
-    /// The same, with the network of the system.
-    Share,
-    /// It is in namespaces of its own and still has to make its view.
-    Settle,
-    /// It is in a cage that bubblewrap made.
-    Caged,
-    /// There is no cage.
-    Bare,
-}
-
-const STAGES: [Stage; 5] = [Stage::Unshare, Stage::Share, Stage::Settle, Stage::Caged, Stage::Bare];
-
-impl Stage {
-    pub(super) fn as_str(self) -> &'static str {
-        match self {
-            Self::Unshare => "unshare",
-            Self::Share => "share",
-            Self::Settle => "settle",
-            Self::Caged => "caged",
-            Self::Bare => "bare",
-        }
-    }
-}
-
-pub(super) fn command(program: &Path, stage: Stage) -> Command {
-    let mut command = Command::new(program);
-    command.args([COMMAND, stage.as_str()]);
-    command
-}
 
 /// Whether this process was started as the inner program.
 pub fn is_wanted() -> bool {

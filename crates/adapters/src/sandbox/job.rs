@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::offer::Backend;
+use super::backend::Backend;
 use super::pids::Bound;
 use super::view::View;
 use super::{Cage, PATH};

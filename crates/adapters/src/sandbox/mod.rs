@@ -5,6 +5,7 @@
 //! the command. One socket is its lifeline: the job comes in through it, the outcome goes out, and when it is
 //! closed, everything in the cage ends.
 
+pub mod backend;
 mod bubblewrap;
 mod confine;
 pub(crate) mod glob;
@@ -12,11 +13,13 @@ pub(crate) mod guard;
 pub mod inner;
 mod inside;
 pub mod job;
+mod mount;
 mod namespaces;
 pub mod offer;
 pub mod pids;
 pub mod places;
 mod script;
+mod stage;
 mod syscalls;
 mod view;
 mod watch;
@@ -30,10 +33,11 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 
 use tokio::process::Child;
 
+use backend::Backend;
 use guard::Guards;
 use inside::{Bounds, Inside};
 use job::{End, Job, Limits, Run};
-use offer::{Backend, Layer, Offer};
+use offer::{Layer, Offer};
 use pids::{Bound, Group, Taking};
 use places::Places;
 use view::View;
@@ -230,7 +234,7 @@ impl Prepared {
         let mut command = match backend {
             Backend::Bubblewrap => bubblewrap::command(program, cage, &view),
             Backend::Namespaces => namespaces::command(program, cage.network),
-            Backend::Bare => inner::command(program, inner::Stage::Bare),
+            Backend::Bare => stage::command(program, stage::Stage::Bare),
         };
         command
             .env_clear()

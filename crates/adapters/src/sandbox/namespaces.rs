@@ -21,10 +21,10 @@ use rustix::thread::{
     CapabilitySet, UnshareFlags, capabilities, configure_capability_in_ambient_set, set_capabilities,
 };
 
-use super::inner::{self, Stage};
 use super::job::Job;
+use super::mount::{COVER, DEVICES, Mount};
 use super::pids::Bound;
-use super::view::{COVER, DEVICES, Mount};
+use super::stage::{self, Stage};
 
 /// Where the old and the new root are while the view is made.
 const OLD: &str = "/old";
@@ -41,7 +41,7 @@ const KEPT: [(StatVfsMountFlags, MountFlags); 5] = [
 ];
 
 pub(super) fn command(program: &Path, network: bool) -> Command {
-    inner::command(program, if network { Stage::Share } else { Stage::Unshare })
+    stage::command(program, if network { Stage::Share } else { Stage::Unshare })
 }
 
 /// Goes into new namespaces. The next process that this one starts is the first of its own.
@@ -226,14 +226,6 @@ pub(super) fn limit_processes(proc: &Path, job: &Job) -> io::Result<()> {
         seal(&settings)?;
     }
     Ok(())
-}
-
-/// Whether a namespace has a limit of its own, which before was the whole system's.
-pub(super) fn is_own_process_limit() -> bool {
-    let uname = rustix::system::uname();
-    let mut parts =
-        uname.release().to_str().unwrap_or_default().split(['.', '-']).map(|n| n.parse::<u32>().ok());
-    matches!((parts.next().flatten(), parts.next().flatten()), (Some(major), Some(minor)) if (major, minor) >= (6, 14))
 }
 
 fn devices() -> io::Result<()> {

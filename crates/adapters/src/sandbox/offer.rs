@@ -1,11 +1,10 @@
 //! What this system offers for cages, found out by trying.
 
-use std::fmt;
 use std::io::Read;
 use std::path::Path;
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
+use super::backend::Backend;
 
 use super::guard::Guards;
 use super::job::{End, Limits, Run};
@@ -14,28 +13,6 @@ use super::{Cage, Prepared, bubblewrap, confine};
 
 /// How long a trial may take.
 const TRIAL_MS_MAX: u64 = 10_000;
-
-/// Who makes a cage.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Backend {
-    /// The program bubblewrap.
-    Bubblewrap,
-    /// Synod, by namespaces of its own.
-    Namespaces,
-    /// Nobody: limits hold, and what Landlock and seccomp do alone.
-    Bare,
-}
-
-impl fmt::Display for Backend {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Bubblewrap => "bubblewrap",
-            Self::Namespaces => "namespaces",
-            Self::Bare => "none",
-        })
-    }
-}
 
 /// Whether one layer works.
 #[derive(Debug, Clone, PartialEq, Eq)]

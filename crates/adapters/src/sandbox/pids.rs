@@ -8,8 +8,6 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use serde::{Deserialize, Serialize};
 
-use super::namespaces::is_own_process_limit;
-
 /// Where groups with a limit on processes are made: of the first version, then of the second.
 const PLACES: [&str; 2] = ["/sys/fs/cgroup/pids", "/sys/fs/cgroup"];
 /// How the names of ours begin.
@@ -122,4 +120,12 @@ fn sweep(place: &Path) {
             let _ = fs::remove_dir(entry.path());
         }
     }
+}
+
+/// Whether a namespace has a limit of its own, which before was the whole system's.
+fn is_own_process_limit() -> bool {
+    let uname = rustix::system::uname();
+    let mut parts =
+        uname.release().to_str().unwrap_or_default().split(['.', '-']).map(|n| n.parse::<u32>().ok());
+    matches!((parts.next().flatten(), parts.next().flatten()), (Some(major), Some(minor)) if (major, minor) >= (6, 14))
 }

@@ -2,12 +2,13 @@
 //! there, so a control file is absent whether it exists or not.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
 use super::Cage;
 use super::guard::Guards;
+use super::mount::Mount;
 
 /// Folders of the system: links stay links, folders are bound read-only.
 const SYSTEM: [&str; 8] = ["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix/store"];
@@ -46,12 +47,6 @@ const ETC: [&str; 27] = [
 /// Parts that only make sense with a network.
 const ETC_NETWORK: [&str; 4] = ["host.conf", "hosts", "resolv.conf", "gai.conf"];
 
-/// Devices that are harmless to all.
-pub(super) const DEVICES: [&str; 5] = ["null", "zero", "full", "random", "urandom"];
-
-/// What covers a file: a device where none can be opened, so no program takes it for an empty file of the workspace.
-pub(super) const COVER: &str = "/dev/null";
-
 /// Room for folders that only hold mount points.
 const FRAME_BYTES: u64 = 1 << 20;
 /// The size of `/dev/shm`.
@@ -62,24 +57,6 @@ const SHARED_BYTES: u64 = 64 << 20;
 pub(super) struct View {
     pub(super) system: Vec<Mount>,
     pub(super) own: Vec<Mount>,
-}
-
-/// One step of making the view.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub(super) enum Mount {
-    /// A link.
-    Link { at: PathBuf, to: PathBuf },
-    /// A folder or file of the system that cannot be written.
-    ReadOnly { at: PathBuf, from: PathBuf },
-    /// A folder of the system that can be written.
-    Writable { at: PathBuf, from: PathBuf },
-    /// An empty folder in memory.
-    Memory { at: PathBuf, bytes: u64 },
-    /// A file that is there and that nobody can open.
-    Covered { at: PathBuf },
-    /// Nothing more is written here; what is mounted beneath stays as it is.
-    Sealed { at: PathBuf },
 }
 
 impl View {

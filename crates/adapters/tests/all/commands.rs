@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use adapters::sandbox::Sandbox;
-use adapters::sandbox::offer::Backend;
+use adapters::sandbox::backend::Backend;
 use domain::id::AgentId;
 use domain::settings::Settings;
 use ports::tools::{Order, Outcome, Tools};

@@ -10,8 +10,8 @@ use std::os::unix::net::{SocketAddr, UnixListener};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use adapters::sandbox::backend::Backend;
 use adapters::sandbox::job::{End, Limits, Run};
-use adapters::sandbox::offer::Backend;
 use adapters::sandbox::pids::Bound;
 use adapters::sandbox::{Cage, Sandbox};
 use tempfile::TempDir;

@@ -3,7 +3,7 @@
 use std::os::unix::fs::symlink;
 
 use adapters::sandbox::Sandbox;
-use adapters::sandbox::offer::Backend;
+use adapters::sandbox::backend::Backend;
 use domain::id::AgentId;
 use domain::tool::{Act, Permit, Seen};
 use ports::tools::{Order, Tools};
