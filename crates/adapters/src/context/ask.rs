@@ -11,7 +11,8 @@ use tokio::sync::Semaphore;
 
 use super::fit::{self, Plan};
 use super::history::History;
-use super::sources::{self, Asker, Piece};
+use super::piece::{Asker, Piece};
+use super::sources;
 use super::{Context, Tally, summary, system};
 use crate::beneath::Root;
 use crate::clock::SystemClock;

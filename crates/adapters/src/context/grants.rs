@@ -4,7 +4,7 @@
 use domain::context::{self, Access, is_name};
 use domain::label;
 
-use super::sources::{Asker, Piece, names};
+use super::piece::{Asker, Piece, names};
 use crate::contexts::{Store, view};
 use crate::redact::redacted;
 

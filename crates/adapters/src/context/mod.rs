@@ -6,6 +6,7 @@ mod ask;
 mod fit;
 mod grants;
 mod history;
+mod piece;
 mod shorten;
 mod sources;
 mod summary;

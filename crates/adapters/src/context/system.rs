@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use domain::agent;
 use domain::id::TaskId;
 
-use super::sources::Piece;
+use super::piece::Piece;
 
 /// The whole text.
 pub(super) fn text(prompt: &str, agent: &agent::Spec, task: Option<&TaskId>, pieces: &[Piece]) -> String {
