@@ -8,11 +8,13 @@ use std::os::fd::OwnedFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-use git2::{Index, IndexTime, ObjectType, Oid, Repository, Tree, TreeWalkMode, TreeWalkResult};
+use git2::{
+    Delta, DiffOptions, Index, IndexTime, ObjectType, Oid, Repository, Tree, TreeWalkMode, TreeWalkResult,
+};
 use rustix::fs::{self, AtFlags, CWD, Dir, FileType, Mode, OFlags};
 
 use super::commit::{self, New, is_file};
-use super::log::shown;
+use super::message::shown;
 use crate::beneath::aside::is_aside;
 use crate::beneath::is_git_name;
 use crate::until::Until;
@@ -327,4 +329,50 @@ impl Walk<'_> {
         self.found.files.push(Changed { path, old, new: Some(new) });
         Ok(())
     }
+}
+
+/// Files that differ between two trees, with their new content. An error if a submodule is among them: nobody has looked at
+/// what it stands for.
+pub(super) fn between(repo: &Repository, old: &Tree<'_>, new: &Tree<'_>) -> Result<Vec<Changed>, String> {
+    let files = all_between(repo, old, new)?;
+    let is_submodule = |file: &&Changed| file.new.as_ref().is_some_and(|new| new.mode == MODE_SUBMODULE);
+    match files.iter().find(is_submodule) {
+        Some(file) => Err(format!("{} is a submodule, which is not reviewed here", file.path)),
+        None => Ok(files),
+    }
+}
+
+/// What differs between two trees. Of a submodule there is no content.
+pub(super) fn all_between(repo: &Repository, old: &Tree<'_>, new: &Tree<'_>) -> Result<Vec<Changed>, String> {
+    let mut options = DiffOptions::new();
+    // A file that becomes a link is one change, and not one that goes and one that comes.
+    options.include_typechange(true);
+    let diff = repo
+        .diff_tree_to_tree(Some(old), Some(new), Some(&mut options))
+        .map_err(|error| error.message().to_owned())?;
+    let mut files = Vec::new();
+    for delta in diff.deltas() {
+        let (before, after) = (delta.old_file(), delta.new_file());
+        let is_gone = delta.status() == Delta::Deleted;
+        let file = if is_gone { &before } else { &after };
+        let path = file.path().and_then(|path| path.to_str());
+        let path = path.ok_or("a file name is no UTF-8")?.to_owned();
+        let mode = u32::from(after.mode());
+        let new = match is_gone {
+            true => None,
+            false => Some(New { bytes: content_of(repo, after.id(), mode, &path)?, mode, stat: None }),
+        };
+        let old = (delta.status() != Delta::Added).then(|| (before.id(), u32::from(before.mode())));
+        files.push(Changed { path, old, new });
+    }
+    Ok(files)
+}
+
+fn content_of(repo: &Repository, id: Oid, mode: u32, path: &str) -> Result<Vec<u8>, String> {
+    if mode == MODE_SUBMODULE {
+        return Ok(Vec::new());
+    }
+    repo.find_blob(id)
+        .map(|blob| blob.content().to_vec())
+        .map_err(|error| format!("{path}: {}", error.message()))
 }

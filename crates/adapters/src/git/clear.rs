@@ -9,7 +9,7 @@ use git2::{ObjectType, Repository, Tree, TreeEntry};
 use rustix::fs::{self, AtFlags, CWD, Dir, FileType, Mode, OFlags, Stat};
 
 use super::commit::MODE_LINK;
-use super::log::shown;
+use super::message::shown;
 use crate::until::Until;
 
 /// The deepest folder.

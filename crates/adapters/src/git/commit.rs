@@ -7,6 +7,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use domain::review::short;
 use git2::build::TreeUpdateBuilder;
 use git2::{
     Commit, Delta, DiffOptions, ErrorCode, FileMode, Index, IndexEntry, IndexTime, ObjectType, Oid,
@@ -488,6 +489,13 @@ fn unwritten(error: &git2::Error) -> Unkept {
 
 fn unindexed(error: &git2::Error) -> Unkept {
     Unkept::Waits(format!("git's index cannot be used: {}", error.message()))
+}
+
+/// The commit with exactly this id.
+pub(super) fn find<'r>(repo: &'r Repository, id: &str) -> Result<Commit<'r>, String> {
+    let missing = || format!("the commit {} is not in this repository", short(id));
+    let id = Oid::from_str(id).map_err(|_| missing())?;
+    repo.find_commit(id).map_err(|_| missing())
 }
 
 #[cfg(test)]

@@ -12,8 +12,8 @@ use git2::{
 
 use super::changes::{Changed, MODE_SUBMODULE};
 use super::commit::{self, MODE_LINK, New};
-use super::log::shown;
-use super::tools::is_binary;
+use super::message::shown;
+use super::patch::is_binary;
 use super::working::Working;
 
 /// The bits of an index entry that say of which side it is.

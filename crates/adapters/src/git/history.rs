@@ -20,6 +20,7 @@ use super::read::{self, Found};
 use super::reason::{Reason, Weight, Who};
 use super::{HomeRepo, NOWHERE, Unkept, message};
 use crate::disk::{self, yield_to_others};
+use crate::layout::LOG;
 use crate::problem::Problem;
 
 /// Up to where events are in the history.
@@ -403,7 +404,7 @@ struct Group<'a> {
 /// A file goes with the last who changed it, a reason with its own author if that one has a commit.
 fn groups(pending: &Pending) -> Vec<Group<'_>> {
     let mut groups: Vec<Group<'_>> = Vec::new();
-    let is_log = |path: &String| path.starts_with(super::undo::LOG);
+    let is_log = |path: &String| path.starts_with(LOG);
     let of_reasons = pending.reasons.iter().map(|reason| (&reason.who, reason.files.iter().any(is_log)));
     let of_files = pending.files.iter().map(|(path, touch)| (&touch.who, is_log(path)));
     for (who, is_log) in of_reasons.chain(of_files) {

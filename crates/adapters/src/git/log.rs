@@ -6,6 +6,7 @@ use git2::{Commit, Delta, DiffOptions, Oid, Repository, Sort};
 
 use super::history::{AGENT, TASK};
 use super::{HomeRepo, NOWHERE, Unkept, message};
+use crate::layout::LOG;
 
 /// So many commits are looked at for those that were asked for.
 const COMMITS_MAX: usize = 100_000;
@@ -131,19 +132,9 @@ pub(super) fn files_of(
         };
         let path =
             delta.new_file().path_bytes().or_else(|| delta.old_file().path_bytes()).unwrap_or_default();
-        (shown(path), how)
+        (message::shown(path), how)
     };
     Ok(diff.deltas().take(FILES_MAX).map(name).collect())
-}
-
-/// A file name for people: what a terminal would obey is escaped.
-pub(super) fn shown(path: &[u8]) -> String {
-    let text = String::from_utf8_lossy(path);
-    if policy::hidden_character(&text).is_none() && !text.contains(['\n', '\t', '"', '\u{fffd}']) {
-        return text.into_owned();
-    }
-    let escaped: String = path.escape_ascii().to_string();
-    format!("\"{escaped}\"")
 }
 
 /// The commit that a person names: `last`, a full or shortened id.
@@ -153,7 +144,7 @@ pub(super) fn find<'r>(kept: &'r HomeRepo, name: &str) -> Result<Commit<'r>, Str
         let mut at = head.map_err(|_| "there is no commit yet".to_owned())?;
         for _ in 0..COMMITS_MAX {
             let touches = files_of(&kept.repo, &at, &kept.prefix).map_err(|e| e.message().to_owned())?;
-            if touches.iter().any(|(path, _)| !path.starts_with(super::undo::LOG)) {
+            if touches.iter().any(|(path, _)| !path.starts_with(LOG)) {
                 return Ok(at);
             }
             at = at.parent(0).map_err(|_| "no commit has changed the home".to_owned())?;

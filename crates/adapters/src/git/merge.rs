@@ -9,14 +9,14 @@ use domain::id::AgentId;
 use domain::review::{Finding, Review, short};
 use git2::{Commit, Oid, Repository, Signature, Tree};
 
-use super::changes::Changed;
-use super::commit::{self, Change, Held};
+use super::changes::{Changed, between};
+use super::commit::{self, Change, Held, find};
 use super::conflict::files_and_folders;
-use super::review::{between, find, shared};
-use super::update::contains;
+use super::target::{contains, shared};
+use super::work;
 use super::working::Working;
+use super::workspace::Workspace;
 use super::workspace::taken::{self, How};
-use super::workspace::{Workspace, work};
 use super::{NOWHERE, history, message};
 
 /// How far back a merge is looked for that a crash kept from being told of.

@@ -81,6 +81,16 @@ pub(super) fn trailers<'a>(message: &'a str, key: &str) -> Vec<&'a str> {
         .collect()
 }
 
+/// A file name for people: what a terminal would obey is escaped.
+pub(super) fn shown(path: &[u8]) -> String {
+    let text = String::from_utf8_lossy(path);
+    if policy::hidden_character(&text).is_none() && !text.contains(['\n', '\t', '"', '\u{fffd}']) {
+        return text.into_owned();
+    }
+    let escaped: String = path.escape_ascii().to_string();
+    format!("\"{escaped}\"")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -9,14 +9,18 @@ mod conflict;
 pub mod history;
 pub mod init;
 pub mod log;
+mod mark;
 pub(crate) mod merge;
 mod message;
+mod patch;
 mod read;
 pub(crate) mod reason;
 pub(crate) mod review;
+mod target;
 pub(crate) mod tools;
 pub mod undo;
 pub(crate) mod update;
+pub(crate) mod work;
 mod working;
 pub mod workspace;
 

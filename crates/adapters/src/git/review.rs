@@ -3,12 +3,12 @@
 
 use domain::review::{Place, short};
 use git2::build::CheckoutBuilder;
-use git2::{Commit, Delta, DiffOptions, Oid, Repository, Tree};
 
 use super::changes::{self, Changed};
 use super::clear::clear;
-use super::commit::{self, New};
-use super::tools::{cut_patch, show};
+use super::commit;
+use super::patch::{cut_patch, show};
+use super::target::aim;
 use super::update;
 use super::workspace::{self, UNFINISHED, Workspace};
 use crate::until::Until;
@@ -40,40 +40,6 @@ pub(crate) fn submit(workspace: &Workspace, until: &Until) -> Result<Place, Stri
     Ok(Place { branch, target, commit: tip.id().to_string(), base: base.to_string() })
 }
 
-/// Where the work on a branch shall go, and the last commit there.
-pub(super) fn aim<'r>(
-    workspace: &Workspace,
-    repo: &'r Repository,
-    branch: &str,
-) -> Result<(String, Commit<'r>), String> {
-    let target = target_of(workspace)?;
-    if target == branch {
-        return Err(format!(
-            "{branch} has no branch to go into: the workspace is a repository of its own. The owner of the home can give it one: `workspace: {{repo: …}}`"
-        ));
-    }
-    let onto = repo.find_reference(&format!("refs/heads/{target}")).and_then(|r| r.peel_to_commit());
-    let onto = onto.map_err(|_| format!("{target}, into which {branch} should go, has no commit"))?;
-    Ok((target, onto))
-}
-
-/// The branch that is checked out where `repo:` says: what is merged goes there.
-fn target_of(workspace: &Workspace) -> Result<String, String> {
-    let repo = shared(workspace)?;
-    let head = commit::head(&repo).map_err(|why| format!("the repository behind the workspace: {why}"))?;
-    Ok(head.branch.trim_start_matches("refs/heads/").to_owned())
-}
-
-/// The repository that a workspace is a worktree of, as the folder that `repo:` names has it: branch, index and files.
-pub(super) fn shared(workspace: &Workspace) -> Result<Repository, String> {
-    let at = workspace.source.display();
-    let repo = workspace::look::open(&workspace.source).map_err(|why| format!("{at} {why}"))?;
-    match repo.commondir().canonicalize() {
-        Ok(common) if common == workspace.common_dir => Ok(repo),
-        Ok(_) | Err(_) => Err(format!("{at} is no longer the repository of {}", workspace.path.display())),
-    }
-}
-
 /// Whether a checkout is at a commit: it was put there whole.
 pub(crate) fn is_at(checkout: &Workspace, commit: &str) -> bool {
     let at = workspace::repository(checkout).ok().and_then(|repo| repo.head().ok()?.target());
@@ -88,7 +54,7 @@ pub(crate) fn check_out(checkout: &Workspace, commit: &str, until: &Until) -> Re
         return Err(format!("{} is somebody's workspace", checkout.path.display()));
     }
     let repo = workspace::repository(checkout)?;
-    let found = find(&repo, commit)?;
+    let found = commit::find(&repo, commit)?;
     let tree = found.tree().map_err(words)?;
     let failed = |error: git2::Error| format!("{} cannot be checked out: {}", short(commit), error.message());
     let mark = checkout.git_dir.join(UNFINISHED);
@@ -115,14 +81,14 @@ pub(crate) fn diff(
     until: &Until,
 ) -> Result<String, String> {
     let repo = workspace::repository(workspace)?;
-    let old = find(&repo, &place.base)?.tree().map_err(words)?;
-    let new = find(&repo, &place.commit)?.tree().map_err(words)?;
+    let old = commit::find(&repo, &place.base)?.tree().map_err(words)?;
+    let new = commit::find(&repo, &place.commit)?.tree().map_err(words)?;
     let wanted = |file: &Changed| match path.map(|path| path.trim_matches('/')) {
         None | Some("" | ".") => true,
         Some(path) => file.path == path || file.path.starts_with(&format!("{path}/")),
     };
     let max = usize::try_from(bytes_max).unwrap_or(usize::MAX);
-    let files: Vec<Changed> = between(&repo, &old, &new)?.into_iter().filter(wanted).collect();
+    let files: Vec<Changed> = changes::between(&repo, &old, &new)?.into_iter().filter(wanted).collect();
     let mut text = String::new();
     let mut left = files.len();
     for file in &files {
@@ -133,58 +99,6 @@ pub(crate) fn diff(
         show(&repo, file, max, &mut text)?;
     }
     Ok(cut_patch(text, max, left))
-}
-
-/// Files that differ between two trees, with their new content. An error if a submodule is among them: nobody has looked at
-/// what it stands for.
-pub(super) fn between(repo: &Repository, old: &Tree<'_>, new: &Tree<'_>) -> Result<Vec<Changed>, String> {
-    let files = all_between(repo, old, new)?;
-    let is_submodule =
-        |file: &&Changed| file.new.as_ref().is_some_and(|new| new.mode == changes::MODE_SUBMODULE);
-    match files.iter().find(is_submodule) {
-        Some(file) => Err(format!("{} is a submodule, which is not reviewed here", file.path)),
-        None => Ok(files),
-    }
-}
-
-/// What differs between two trees. Of a submodule there is no content.
-pub(super) fn all_between(repo: &Repository, old: &Tree<'_>, new: &Tree<'_>) -> Result<Vec<Changed>, String> {
-    let mut options = DiffOptions::new();
-    // A file that becomes a link is one change, and not one that goes and one that comes.
-    options.include_typechange(true);
-    let diff = repo.diff_tree_to_tree(Some(old), Some(new), Some(&mut options)).map_err(words)?;
-    let mut files = Vec::new();
-    for delta in diff.deltas() {
-        let (before, after) = (delta.old_file(), delta.new_file());
-        let is_gone = delta.status() == Delta::Deleted;
-        let file = if is_gone { &before } else { &after };
-        let path = file.path().and_then(|path| path.to_str());
-        let path = path.ok_or("a file name is no UTF-8")?.to_owned();
-        let mode = u32::from(after.mode());
-        let new = match is_gone {
-            true => None,
-            false => Some(New { bytes: content(repo, after.id(), mode, &path)?, mode, stat: None }),
-        };
-        let old = (delta.status() != Delta::Added).then(|| (before.id(), u32::from(before.mode())));
-        files.push(Changed { path, old, new });
-    }
-    Ok(files)
-}
-
-fn content(repo: &Repository, id: Oid, mode: u32, path: &str) -> Result<Vec<u8>, String> {
-    if mode == changes::MODE_SUBMODULE {
-        return Ok(Vec::new());
-    }
-    repo.find_blob(id)
-        .map(|blob| blob.content().to_vec())
-        .map_err(|error| format!("{path}: {}", error.message()))
-}
-
-/// The commit with exactly this id.
-pub(super) fn find<'r>(repo: &'r Repository, id: &str) -> Result<git2::Commit<'r>, String> {
-    let missing = || format!("the commit {} is not in this repository", short(id));
-    let id = Oid::from_str(id).map_err(|_| missing())?;
-    repo.find_commit(id).map_err(|_| missing())
 }
 
 fn words(error: git2::Error) -> String {

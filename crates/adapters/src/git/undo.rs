@@ -11,6 +11,7 @@ use super::read::{self, Found};
 use super::reason::Who;
 use super::{HomeRepo, Unkept, history, log, message};
 use crate::disk::{self, Flush, Replaced};
+use crate::layout::LOG;
 
 /// How often a file that a person saves meanwhile is merged anew.
 const TRIES_MAX: usize = 8;
@@ -55,9 +56,6 @@ pub struct Undone {
     /// The new commit; none on a rehearsal.
     pub commit: Option<String>,
 }
-
-/// What is only ever added to, and never taken back.
-pub(super) const LOG: &str = "log/";
 
 /// Takes a commit back: `name` is `last` or an id. `by` is who wants it; a rehearsal only tells what would be.
 pub fn undo(home: &Path, name: &str, by: &str, rehearse: bool) -> Result<Undone, Refused> {
@@ -141,7 +139,7 @@ fn plan(home: &Path, kept: &HomeRepo, undone: &Commit<'_>) -> Result<Vec<Step>, 
     for conflict in merged.conflicts().map_err(failed)? {
         let conflict = conflict.map_err(failed)?;
         let sides = [conflict.our, conflict.their, conflict.ancestor];
-        let path = sides.into_iter().flatten().map(|entry| log::shown(&entry.path)).next();
+        let path = sides.into_iter().flatten().map(|entry| message::shown(&entry.path)).next();
         conflicts.extend(path.filter(|path| !path.starts_with(&format!("{}{LOG}", kept.prefix))));
     }
     if !conflicts.is_empty() {
@@ -153,7 +151,7 @@ fn plan(home: &Path, kept: &HomeRepo, undone: &Commit<'_>) -> Result<Vec<Step>, 
         let Some(inside) = path.strip_prefix(&kept.prefix).filter(|path| read::is_kept(path)) else {
             return refuse(&format!(
                 "also changed {}, which is not Synod's; use git revert",
-                log::shown(path.as_bytes())
+                message::shown(path.as_bytes())
             ));
         };
         // What was signed stays signed: a log that takes lines back is none.
@@ -201,7 +199,7 @@ fn paths_of(kept: &HomeRepo, commit: &Commit<'_>) -> Result<Vec<String>, git2::E
         let path =
             delta.new_file().path_bytes().or_else(|| delta.old_file().path_bytes()).unwrap_or_default();
         // A name that is no UTF-8 is none of Synod's, and is refused for that.
-        String::from_utf8(path.to_vec()).unwrap_or_else(|_| format!("/{}", log::shown(path)))
+        String::from_utf8(path.to_vec()).unwrap_or_else(|_| format!("/{}", message::shown(path)))
     };
     Ok(diff.deltas().map(path).collect())
 }

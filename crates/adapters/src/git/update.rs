@@ -11,20 +11,20 @@ use domain::id::{AgentId, Seq};
 use domain::review::short;
 use git2::{Commit, Oid, Repository, RepositoryState, Tree};
 
+use super::changes::all_between;
 use super::changes::{self, Changed, MODE_SUBMODULE};
+use super::commit::find;
 use super::commit::{self, Change, Held, Words};
 use super::conflict::{self, Merged};
-use super::review::{aim, all_between, find};
-use super::tools;
+use super::mark::{find_mark, mark, signed};
+use super::patch::{self, line};
+use super::target::{aim, contains};
 use super::working::Working;
-use super::workspace::{self, Workspace};
+use super::workspace::{self, HALFWAY, MERGE_HEAD, Workspace};
 use crate::until::Until;
 
-/// Git's own word for a merge that waits for its commit, and the message that it suggests.
-pub(super) const MERGE_HEAD: &str = "MERGE_HEAD";
+/// The message that git suggests for a merge.
 const MERGE_MSG: &str = "MERGE_MSG";
-/// The note of a merge whose files are not all in their place.
-pub(super) const HALFWAY: &str = "synod-merge";
 /// So many names of files are told.
 const NAMES_MAX: usize = 50;
 
@@ -40,9 +40,9 @@ pub(crate) fn update(
     let branch = head.branch.trim_start_matches("refs/heads/").to_owned();
     let ours = head.commit.ok_or("there is no commit yet; commit your work first")?;
     let (target, onto) = aim(workspace, &repo, &branch)?;
-    let mark = tools::mark(effect, agent, "git_update", std::slice::from_ref(&target));
+    let mark = mark(effect, agent, "git_update", std::slice::from_ref(&target));
     let was = UnderWay::of(workspace, &repo, Some(&ours))?;
-    if let Some(id) = tools::find_mark(&repo, ours.id(), &mark) {
+    if let Some(id) = find_mark(&repo, ours.id(), &mark) {
         return Ok(format!("{branch} has all of {target} since {id}, made before a restart"));
     }
     let theirs = match was {
@@ -64,7 +64,7 @@ pub(crate) fn update(
         }
     };
     let text = format!("Merge {target} into {branch}");
-    let words = tools::signed(agent, &text, &mark)?;
+    let words = signed(agent, &text, &mark)?;
     Merging { workspace, repo: &repo, ours, theirs }.put(&target, &words)
 }
 
@@ -193,7 +193,7 @@ impl<'a> Merging<'a> {
     /// What a commit of this tree changes for the author, in words.
     fn names(&self, tree: &Tree<'_>) -> Result<Vec<String>, String> {
         let all = all_between(self.repo, &self.ours.tree().map_err(words)?, tree)?;
-        Ok(all.iter().map(tools::line).collect())
+        Ok(all.iter().map(line).collect())
     }
 
     fn note(&self) -> Result<(), String> {
@@ -232,7 +232,7 @@ impl<'a> Merging<'a> {
             let made = self.seal(&branch, &merged.tree, words)?;
             let names = self.names(&merged.tree)?;
             let branch = branch.trim_start_matches("refs/heads/");
-            return Ok(format!("{branch} has all of {target} now: {made}\n{}", tools::listed(&names)));
+            return Ok(format!("{branch} has all of {target} now: {made}\n{}", patch::listed(&names)));
         }
         self.say(MERGE_MSG, words.message.lines().next().unwrap_or_default())?;
         self.say(MERGE_HEAD, &format!("{}\n", self.theirs.id()))?;
@@ -301,7 +301,7 @@ impl<'a> Merging<'a> {
         let made = self.seal(&head.branch, &tree, words)?;
         let mut names = self.names(&tree)?;
         names.extend(found.notes);
-        Ok(format!("committed {made} on {branch}, which has all of {target} now:\n{}", tools::listed(&names)))
+        Ok(format!("committed {made} on {branch}, which has all of {target} now:\n{}", patch::listed(&names)))
     }
 
     /// The commit with its two parents; the branch moves only if it is where it was. Work that was only behind just
@@ -329,11 +329,6 @@ fn in_files(file: Changed) -> Option<Changed> {
     let old = file.old.filter(|(_, mode)| !is_submodule(*mode));
     let new = file.new.filter(|new| !is_submodule(new.mode));
     (old.is_some() || new.is_some()).then_some(Changed { path: file.path, old, new })
-}
-
-/// Whether `commit` is `older` or comes after it.
-pub(super) fn contains(repo: &Repository, commit: Oid, older: Oid) -> bool {
-    commit == older || repo.graph_descendant_of(commit, older).unwrap_or(false)
 }
 
 fn listed(names: &[&str]) -> String {

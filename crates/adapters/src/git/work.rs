@@ -11,18 +11,15 @@ use domain::id::AgentId;
 use domain::lock::workspace::{Hold, Room};
 use git2::{Commit, Oid, Repository, RepositoryState, Signature, Tree};
 
-use super::aside::{self, Aside};
-use super::{Workspace, repository, shared};
-use crate::git::changes::{self, Changed, Changes};
-use crate::git::commit::{self, Change, Held};
-use crate::git::review::{aim, find};
-use crate::git::update::{self, contains};
-use crate::git::working::Working;
-use crate::git::{NOWHERE, conflict, history};
+use super::changes::{self, Changed, Changes};
+use super::commit::{self, Change, Held, find};
+use super::target::{aim, contains};
+use super::working::Working;
+use super::workspace::aside::{self, Aside};
+use super::workspace::{WORK as NOTE, Workspace, Workspaces, repository, shared};
+use super::{NOWHERE, conflict, history, update};
 use crate::until::Until;
 
-/// The note.
-pub(super) const NOTE: &str = "synod-work";
 /// How the branches begin on which work is kept.
 const KEPT: &str = "refs/heads/kept";
 
@@ -58,17 +55,17 @@ impl Note {
 }
 
 /// Whose work stands in a workspace, if that is known.
-pub(in crate::git) fn standing(workspace: &Workspace) -> Option<String> {
+pub(super) fn standing(workspace: &Workspace) -> Option<String> {
     Note::read(workspace).ok().flatten().map(|note| note.work)
 }
 
 /// Whether `commit` is on a branch on which work of an agent is kept.
-pub(in crate::git) fn keeps(repo: &Repository, agent: &AgentId, commit: Oid) -> bool {
+pub(super) fn keeps(repo: &Repository, agent: &AgentId, commit: Oid) -> bool {
     all_kept(repo, agent).into_iter().any(|(_, tip)| contains(repo, tip, commit))
 }
 
 /// Takes the kept branches of an agent away that have nothing which `target` does not have.
-pub(in crate::git) fn forget_merged(repo: &Repository, agent: &AgentId, target: Oid) {
+pub(super) fn forget_merged(repo: &Repository, agent: &AgentId, target: Oid) {
     for (name, _) in all_kept(repo, agent).into_iter().filter(|(_, tip)| contains(repo, target, *tip)) {
         let _one = shared();
         // One that stays is only one branch more.
@@ -82,13 +79,23 @@ fn all_kept(repo: &Repository, agent: &AgentId) -> Vec<(String, Oid)> {
     found.flatten().filter_map(named).collect()
 }
 
-/// Makes a worktree that of the work which has it now.
-pub(super) fn begin(
-    workspace: &Workspace,
+/// Makes the agent's workspace that of the work which has it, if it `may` still. Blocks.
+pub(crate) fn begin(
+    workspaces: &Workspaces,
     agent: &AgentId,
     hold: &Hold,
     until: &Until,
+    may: impl FnOnce() -> Result<(), String>,
 ) -> Result<(), String> {
+    let place = workspaces.ensure(agent)?;
+    workspaces.in_turn(agent, || {
+        may()?;
+        turn_to(&place, agent, hold, until)
+    })
+}
+
+/// Makes a worktree that of the work which has it now.
+fn turn_to(workspace: &Workspace, agent: &AgentId, hold: &Hold, until: &Until) -> Result<(), String> {
     let Some(branch) = &workspace.branch else { return Ok(()) };
     let is_own = |note: &Note| note.next.is_none() && note.work == hold.work;
     let before = Note::read(workspace)?;
@@ -265,3 +272,6 @@ impl<'a> Turn<'a> {
 fn words(error: git2::Error) -> String {
     error.message().to_owned()
 }
+
+#[cfg(test)]
+mod tests;

@@ -3,12 +3,11 @@
 //! refused, whoever made it so. Who looks at the work of others does so beside it, in a worktree that is on no branch
 //! (`workspaces/<agent>.review/`) and holds nothing of its own.
 
-mod aside;
+pub(super) mod aside;
 mod end;
 mod left;
 pub mod look;
 pub(super) mod taken;
-pub(super) mod work;
 
 pub use end::clean_up;
 
@@ -20,24 +19,29 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use domain::agent;
 use domain::id::AgentId;
-use domain::lock::workspace::{Hold, Room};
+use domain::lock::workspace::Room;
 use domain::review::Review;
 use git2::build::CheckoutBuilder;
 use git2::{Branch, Commit, ErrorCode, Repository, RepositoryOpenFlags};
 use sha2::{Digest, Sha256};
 
-use super::{commit, init, plain, update};
+use super::{commit, init, plain};
 use crate::disk::{self, Stamp};
-use crate::until::Until;
 
 /// Stands in the folder that git keeps of a worktree until all its files are there.
 pub(super) const UNFINISHED: &str = "synod-unfinished";
+/// Git's own note of a merge that waits for its commit.
+pub(super) const MERGE_HEAD: &str = "MERGE_HEAD";
+/// The note of a merge whose files are not all in place.
+pub(super) const HALFWAY: &str = "synod-merge";
+/// The note of the work that a worktree holds.
+pub(super) const WORK: &str = "synod-work";
 /// Files of a repository that are read, and must be files.
 const READ: [&str; 14] = [
     "HEAD",
-    update::MERGE_HEAD,
-    update::HALFWAY,
-    work::NOTE,
+    MERGE_HEAD,
+    HALFWAY,
+    WORK,
     aside::LIST,
     commit::MOVED,
     "config",
@@ -87,7 +91,7 @@ struct Turn {
 /// What worktrees share is changed by one at a time: two must not get the same branch, and git takes a folder of branches
 /// away with the last one in it, while somebody else is about to make another there. Held for a moment, and never while
 /// files are put in place.
-fn shared() -> MutexGuard<'static, ()> {
+pub(super) fn shared() -> MutexGuard<'static, ()> {
     static SHARED: Mutex<()> = Mutex::new(());
     lock(&SHARED)
 }
@@ -183,19 +187,11 @@ impl Workspaces {
         Ok(Workspace { path: tree.path, git_dir, common_dir, source, branch: None })
     }
 
-    /// Makes the agent's workspace that of the work which has it, if it `may` still. Blocks.
-    pub(crate) fn begin(
-        &self,
-        agent: &AgentId,
-        hold: &Hold,
-        until: &Until,
-        may: impl FnOnce() -> Result<(), String>,
-    ) -> Result<(), String> {
-        let place = self.ensure(agent)?;
+    /// Does something in the agent's own workspace while nobody else works there.
+    pub(super) fn in_turn<T>(&self, agent: &AgentId, work: impl FnOnce() -> T) -> T {
         let turn = self.turn(agent, Room::Own);
         let _one = lock(&turn);
-        may()?;
-        work::begin(&place, agent, hold, until)
+        work()
     }
 
     /// Where the file of an agent may be, relative to the home and in full.
@@ -561,6 +557,3 @@ fn are_files(name: &str, git_dir: &Path) -> Result<(), String> {
         None => Ok(()),
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -93,7 +93,7 @@ impl Toolbox {
     async fn begin(&self, order: &Order, hold: Hold) -> Result<(), String> {
         let (workspaces, agent) = (Arc::clone(&self.workspaces), order.agent.clone());
         let (until, pass) = (Until::ms(order.ms_max), self.fences.pass([&hold.grant]));
-        blocking(move || workspaces.begin(&agent, &hold, &until, || pass.check())).await
+        blocking(move || git::work::begin(&workspaces, &agent, &hold, &until, || pass.check())).await
     }
 
     async fn command(&self, order: &Order, command: &str, permit: Permit) -> Outcome {

@@ -10,7 +10,8 @@ use domain::lock::Grant;
 use domain::lock::workspace::Hold;
 use git2::{Repository, Signature};
 
-use super::Workspaces;
+use super::begin;
+use crate::git::workspace::Workspaces;
 use crate::until::Until;
 
 /// Longer than anything here takes; only a failure waits so long.
@@ -59,13 +60,13 @@ fn who_is_held_up_in_its_workspace_holds_up_nobody_else() {
                 inside.send(()).unwrap();
                 may_go.recv().map_err(|error| error.to_string())
             };
-            workspaces.begin(&one, &hold("one", "task-001"), &Until::ms(60_000), held).unwrap();
+            begin(&workspaces, &one, &hold("one", "task-001"), &Until::ms(60_000), held).unwrap();
         });
         is_inside.recv_timeout(LONG).unwrap();
         // The first checkout, a change of work, and a review of the work of who is held up.
         scope.spawn(move || {
             for work in ["task-002", "task-003"] {
-                let done = workspaces.begin(&two, &hold("two", work), &Until::ms(60_000), || Ok(()));
+                let done = begin(&workspaces, &two, &hold("two", work), &Until::ms(60_000), || Ok(()));
                 through.send(done).unwrap();
             }
             let review = workspaces.for_review(&two, &AgentId::new("one"));
@@ -107,7 +108,7 @@ fn work_of_many_agents_is_put_aside_and_taken_up_again_at_once() {
         start.wait();
         for round in 0..10 {
             let work = format!("task-{:03}", round % 2);
-            workspaces.begin(&agent, &hold(name, &work), &Until::ms(60_000), || Ok(()))?;
+            begin(&workspaces, &agent, &hold(name, &work), &Until::ms(60_000), || Ok(()))?;
             let file = folder.path().join(format!("home/workspaces/{name}/{work}"));
             // It is there again in every round but the first, and is the only one.
             assert_eq!(file.exists(), round > 1, "{name} {round}");

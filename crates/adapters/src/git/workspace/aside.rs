@@ -15,19 +15,19 @@ use crate::git::working::Working;
 
 /// The list of what the work before left out, in what git keeps of the worktree: with the rules of the next one it cannot be
 /// told any more.
-pub(super) const LIST: &str = "synod-ignored";
+pub(in crate::git) const LIST: &str = "synod-ignored";
 /// So often may the same have been put aside for one piece of work.
 const TIMES_MAX: usize = 100;
 /// The deepest folder.
 const DEPTH_MAX: usize = 128;
 
 /// Where an agent's files lie that are put aside, relative to the home.
-pub(super) fn folder(agent: &AgentId) -> String {
+pub(in crate::git) fn folder(agent: &AgentId) -> String {
     format!("{}.ignored", Room::Own.folder(agent))
 }
 
 /// Notes what the work that stands there leaves out; folders end with a slash.
-pub(super) fn note(workspace: &Workspace, ignored: &[String]) -> Result<(), String> {
+pub(in crate::git) fn note(workspace: &Workspace, ignored: &[String]) -> Result<(), String> {
     let (place, new) = (workspace.git_dir.join(LIST), workspace.git_dir.join(format!("{LIST}.synod")));
     let text: String = ignored.iter().flat_map(|path| [path.as_str(), "\0"]).collect();
     let written = fs::write(&new, text).and_then(|()| fs::rename(&new, &place));
@@ -35,7 +35,7 @@ pub(super) fn note(workspace: &Workspace, ignored: &[String]) -> Result<(), Stri
 }
 
 /// What was noted.
-pub(super) fn noted(workspace: &Workspace) -> Result<Vec<String>, String> {
+pub(in crate::git) fn noted(workspace: &Workspace) -> Result<Vec<String>, String> {
     match fs::read_to_string(workspace.git_dir.join(LIST)) {
         Ok(text) => Ok(text.split_terminator('\0').map(str::to_owned).collect()),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Vec::new()),
@@ -44,17 +44,17 @@ pub(super) fn noted(workspace: &Workspace) -> Result<Vec<String>, String> {
 }
 
 /// Whether a commit has something at a path, beneath it, or in the place of a folder above it.
-pub(super) fn is_in(tree: &Tree<'_>, path: &str) -> bool {
+pub(in crate::git) fn is_in(tree: &Tree<'_>, path: &str) -> bool {
     let path = path.trim_end_matches('/');
     let mut above = path.match_indices('/').map(|(at, _)| &path[..at]);
     tree.get_path(path.as_ref()).is_ok() || above.any(|folder| commit::entry(tree, folder).is_some())
 }
 
 /// The files of one piece of work that are put aside.
-pub(super) struct Aside<'a> {
-    pub(super) workspace: &'a Workspace,
-    pub(super) repo: &'a Repository,
-    pub(super) agent: &'a AgentId,
+pub(in crate::git) struct Aside<'a> {
+    pub(in crate::git) workspace: &'a Workspace,
+    pub(in crate::git) repo: &'a Repository,
+    pub(in crate::git) agent: &'a AgentId,
 }
 
 impl<'a> Aside<'a> {
@@ -68,7 +68,7 @@ impl<'a> Aside<'a> {
     }
 
     /// Puts aside what `work` leaves out at these paths.
-    pub(super) fn put(&self, work: &str, paths: &[&String]) -> Result<(), String> {
+    pub(in crate::git) fn put(&self, work: &str, paths: &[&String]) -> Result<(), String> {
         if paths.is_empty() {
             return Ok(());
         }
@@ -98,7 +98,7 @@ impl<'a> Aside<'a> {
     }
 
     /// Gives `work` back what was put aside and git still leaves out. What is there meanwhile stays.
-    pub(super) fn give_back(&self, work: &str) -> Result<(), String> {
+    pub(in crate::git) fn give_back(&self, work: &str) -> Result<(), String> {
         let aside = self.home(work)?.join(folder(self.agent));
         if !fs::symlink_metadata(aside.join(work)).is_ok_and(|found| found.is_dir()) {
             return Ok(());
