@@ -5,6 +5,8 @@
 
 mod agents;
 mod approvals;
+mod cabinet;
+mod chronicle;
 mod cycles;
 mod desk;
 mod flush;
@@ -13,17 +15,20 @@ mod hold;
 mod ids;
 mod inbox;
 mod labels;
+mod looks;
+mod outbox;
 mod owned;
 mod places;
-mod problems;
 mod recent;
-mod scan;
+mod reports;
+mod session_op;
 mod sessions;
 mod stamps;
 mod statuses;
 mod strangers;
 mod tasks;
 mod ties;
+mod turned;
 mod usage;
 mod watch;
 
@@ -40,8 +45,8 @@ use ports::printer::{Printer, Recorded};
 use ports::tools::Tools;
 use tokio::sync::{mpsc, oneshot};
 
-pub use desk::DEBOUNCE;
 pub use hold::Held;
+pub use looks::DEBOUNCE;
 pub use recent::STALE_SAVE;
 pub use usage::found as usage_found;
 

@@ -4,7 +4,7 @@ use domain::agent;
 use domain::event::Event;
 use domain::id::AgentId;
 
-use super::desk::Desk;
+use super::cabinet::Cabinet;
 
 /// An edit in `agents/`.
 #[derive(Debug, Clone)]
@@ -34,38 +34,36 @@ impl AgentOp {
     }
 }
 
-impl Desk {
-    /// Makes these edits, and gives back those that could not be made.
-    pub(super) fn settle_agents(&mut self, mut ops: Vec<AgentOp>) -> Vec<AgentOp> {
-        ops.retain(|op| {
-            let done = self.settle_agent(op);
-            !self.note(&op.path(), done)
-        });
-        ops
-    }
+/// Makes these edits, and gives back those that could not be made.
+pub(super) fn settle_agents(cabinet: &mut Cabinet, mut ops: Vec<AgentOp>) -> Vec<AgentOp> {
+    ops.retain(|op| {
+        let done = settle_agent(cabinet, op);
+        !cabinet.reports.note(&op.path(), done)
+    });
+    ops
+}
 
-    fn settle_agent(&mut self, op: &AgentOp) -> std::io::Result<()> {
-        let path = op.path();
-        match op {
-            AgentOp::Write(spec) => {
-                std::fs::create_dir_all(self.home.join("agents"))?;
-                // One that is there already was printed before a crash, and a person may have edited it since.
-                self.rewrite(&path, false, |_, text, _| match text {
-                    Some(_) => None,
-                    None => Some(formats::agent::print(spec)),
-                })
-            }
-            AgentOp::Remove(agent) => {
-                self.known.remove(&path);
-                let json = format!("agents/{agent}/agent.json");
-                for path in [path, json] {
-                    match std::fs::remove_file(self.home.join(path)) {
-                        Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error),
-                        Ok(()) | Err(_) => {}
-                    }
+fn settle_agent(cabinet: &mut Cabinet, op: &AgentOp) -> std::io::Result<()> {
+    let path = op.path();
+    match op {
+        AgentOp::Write(spec) => {
+            std::fs::create_dir_all(cabinet.home.join("agents"))?;
+            // One that is there already was printed before a crash, and a person may have edited it since.
+            cabinet.rewrite(&path, false, |_, text, _| match text {
+                Some(_) => None,
+                None => Some(formats::agent::print(spec)),
+            })
+        }
+        AgentOp::Remove(agent) => {
+            cabinet.known.remove(&path);
+            let json = format!("agents/{agent}/agent.json");
+            for path in [path, json] {
+                match std::fs::remove_file(cabinet.home.join(path)) {
+                    Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error),
+                    Ok(()) | Err(_) => {}
                 }
-                Ok(())
             }
+            Ok(())
         }
     }
 }

@@ -1,7 +1,8 @@
 //! Approvals in their two places: the queue `tasks/approvals.task.md` and a file each in `approvals/`.
 //! Either place decides; the first decision counts, and the other place is brought in line.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
 use domain::approval::{Answer, Outcome, Request};
 use domain::event::{Event, Found};
@@ -12,7 +13,8 @@ use formats::approval::{Decision, close_detail, print_detail, queue_item, read_d
 use formats::diagnostic::{Diagnostic, Severity};
 use formats::task::TaskFile;
 
-use super::desk::Desk;
+use super::cabinet::Cabinet;
+use super::places::list;
 use crate::disk;
 use crate::layout::QUEUE;
 
@@ -23,8 +25,9 @@ pub(super) enum ApprovalOp {
     Close { id: ApprovalId, outcome: Outcome, at: Time },
 }
 
-impl Desk {
-    pub(super) fn approval_op(at: Time, event: &Event) -> Option<ApprovalOp> {
+impl ApprovalOp {
+    /// What an event changes in the approval files.
+    pub(super) fn of(at: Time, event: &Event) -> Option<Self> {
         match event {
             Event::CallAsked { request } => Some(ApprovalOp::Ask(request.clone())),
             Event::ApprovalEnded { approval, outcome } => {
@@ -33,19 +36,33 @@ impl Desk {
             _ => None,
         }
     }
+}
 
+/// Approvals in their files.
+#[derive(Default)]
+pub(super) struct Approvals {
+    /// Those that are over.
+    closed: BTreeSet<ApprovalId>,
+}
+
+impl Approvals {
     /// Carries out changes in both places; notices decisions in the queue on the way.
-    pub(super) fn settle_approvals(&mut self, ops: &[ApprovalOp], forced: bool) -> std::io::Result<()> {
+    pub(super) fn settle(
+        &mut self,
+        cabinet: &mut Cabinet,
+        ops: &[ApprovalOp],
+        forced: bool,
+    ) -> std::io::Result<()> {
         for op in ops {
-            self.settle_detail(op)?;
+            self.settle_detail(cabinet, op)?;
         }
-        self.rewrite(QUEUE, forced, |desk, text, fresh| {
+        cabinet.rewrite(QUEUE, forced, |cabinet, text, fresh| {
             let (mut file, diagnostics) = TaskFile::parse(QUEUE, text.unwrap_or_default());
             let broken = diagnostics.iter().any(|d| d.severity == Severity::Error);
             let mut repairs = Vec::new();
             if fresh {
-                desk.complain(QUEUE, diagnostics);
-                repairs = desk.compare_queue(&file, broken);
+                cabinet.reports.complain(QUEUE, diagnostics);
+                repairs = compare_queue(cabinet, &file, broken);
             }
             for op in ops.iter().chain(&repairs) {
                 queue(&mut file, op);
@@ -54,14 +71,14 @@ impl Desk {
         })
     }
 
-    fn settle_detail(&mut self, op: &ApprovalOp) -> std::io::Result<()> {
+    fn settle_detail(&mut self, cabinet: &mut Cabinet, op: &ApprovalOp) -> std::io::Result<()> {
         match op {
             ApprovalOp::Ask(request) => {
                 let path = format!("approvals/pending/{}.approval.md", request.id);
-                if self.closed.contains(&request.id) || self.home.join(&path).exists() {
+                if self.closed.contains(&request.id) || cabinet.home.join(&path).exists() {
                     return Ok(());
                 }
-                self.rewrite(&path, false, |_, text, _| {
+                cabinet.rewrite(&path, false, |_, text, _| {
                     Some(text.map_or_else(|| print_detail(request), str::to_owned))
                 })
             }
@@ -74,153 +91,148 @@ impl Desk {
                     | Outcome::Expired
                     | Outcome::Withdrawn { .. } => "rejected",
                 };
-                let Some(found) = disk::read(&self.home.join(&pending))? else { return Ok(()) };
+                let Some(found) = disk::read(&cabinet.home.join(&pending))? else { return Ok(()) };
                 let closed = close_detail(&found.text, outcome, *at);
                 let place = format!("approvals/{folder}/{id}.approval.md");
-                self.rewrite(&place, false, |_, _, _| Some(closed.clone()))?;
-                self.known.remove(&pending);
-                match std::fs::remove_file(self.home.join(&pending)) {
+                cabinet.rewrite(&place, false, |_, _, _| Some(closed.clone()))?;
+                cabinet.known.remove(&pending);
+                match std::fs::remove_file(cabinet.home.join(&pending)) {
                     Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error),
                     _ => Ok(()),
                 }
             }
         }
     }
+}
 
-    fn compare_queue(&mut self, file: &TaskFile, broken: bool) -> Vec<ApprovalOp> {
-        let mut repairs = Vec::new();
-        let mut said = Vec::new();
-        let mut unclear = Vec::new();
-        for item in file.tasks() {
-            let Some(id) = item.id.as_ref().map(|id| ApprovalId::new(id.as_str())) else { continue };
-            if let Some(outcome) = self.state.decided.get(&id) {
-                if !item.mark.is_ended() {
-                    repairs.push(ApprovalOp::Close { id, outcome: outcome.clone(), at: Time(0) });
-                }
-                continue;
+/// What the queue says beyond what was printed: answers for the engine, and repairs.
+fn compare_queue(cabinet: &mut Cabinet, file: &TaskFile, broken: bool) -> Vec<ApprovalOp> {
+    let mut repairs = Vec::new();
+    let mut said = Vec::new();
+    let mut unclear = Vec::new();
+    for item in file.tasks() {
+        let Some(id) = item.id.as_ref().map(|id| ApprovalId::new(id.as_str())) else { continue };
+        if let Some(outcome) = cabinet.state.decided.get(&id) {
+            if !item.mark.is_ended() {
+                repairs.push(ApprovalOp::Close { id, outcome: outcome.clone(), at: Time(0) });
             }
-            if !self.state.approvals.contains_key(&id) || broken {
-                continue;
-            }
-            match read_queue(item) {
-                Decision::None => {}
-                Decision::Unclear { line, column, why } => {
-                    unclear.push(unclear_at(QUEUE, line, column, &why))
-                }
-                Decision::Approved { by } => said.push(match self.rejected_in_detail(&id) {
-                    // Both were written while nobody looked, and which was first, nobody knows.
-                    Some(no) => no,
-                    None => answer(id, Answer::Approved, by, QUEUE),
-                }),
-                Decision::Rejected { by, reason } => {
-                    said.push(answer(id, Answer::Rejected { reason }, by, QUEUE))
-                }
-            }
+            continue;
         }
-        for (id, request) in &self.state.approvals {
-            if file.find(&TaskId::new(id.as_str())).is_none() {
-                repairs.push(ApprovalOp::Ask(Box::new(request.clone())));
-            }
+        if !cabinet.state.approvals.contains_key(&id) || broken {
+            continue;
         }
-        if !unclear.is_empty() {
-            self.complain(QUEUE, unclear);
-        }
-        for input in said {
-            self.say(input);
-        }
-        repairs
-    }
-
-    /// A no that stands in the approval's own file.
-    fn rejected_in_detail(&self, id: &ApprovalId) -> Option<Input> {
-        let path = format!("approvals/pending/{id}.approval.md");
-        let found = disk::read(&self.home.join(&path)).ok()??;
-        match read_detail(&path, &found.text).value?.decision {
-            Decision::Rejected { by, reason } => {
-                Some(answer(id.clone(), Answer::Rejected { reason }, by, &path))
-            }
-            Decision::Approved { .. } | Decision::None | Decision::Unclear { .. } => None,
-        }
-    }
-
-    /// A person may have decided in the approval's own file.
-    pub(super) fn look_at_detail(&mut self, path: &str, found: Option<&disk::Found>) {
-        let Some(found) = found else {
-            // Deleting the file decides nothing: it is printed again.
-            let id = path
-                .rsplit('/')
-                .next()
-                .and_then(|name| name.strip_suffix(".approval.md"))
-                .map(ApprovalId::new);
-            if let Some(request) = id.and_then(|id| self.state.approvals.get(&id)).cloned() {
-                let text = print_detail(&request);
-                let printed = self
-                    .rewrite(path, false, |_, now, _| Some(now.map_or_else(|| text.clone(), str::to_owned)));
-                self.note(path, printed);
-            }
-            return;
-        };
-        let Some(detail) = self.take(path, read_detail(path, &found.text)) else { return };
-        let Some(request) = self.state.approvals.get(&detail.request.id) else { return };
-        let same_act = detail.request.act == request.act && detail.request.digest == request.digest;
-        match detail.decision {
+        match read_queue(item) {
             Decision::None => {}
-            Decision::Unclear { line, column, why } => {
-                let problem = unclear_at(path, line, column, &why);
-                self.complain(path, vec![problem]);
-            }
+            Decision::Unclear { line, column, why } => unclear.push(unclear_at(QUEUE, line, column, &why)),
+            Decision::Approved { by } => said.push(match rejected_in_detail(cabinet, &id) {
+                // Both were written while nobody looked, and which was first, nobody knows.
+                Some(no) => no,
+                None => answer(id, Answer::Approved, by, QUEUE),
+            }),
             Decision::Rejected { by, reason } => {
-                self.say(answer(detail.request.id, Answer::Rejected { reason }, by, path))
-            }
-            Decision::Approved { by } if same_act => {
-                self.say(answer(detail.request.id, Answer::Approved, by, path))
-            }
-            Decision::Approved { .. } => {
-                let why = "the act in the file is not the one that was asked for; an approval is for exactly that act";
-                self.complain(path, vec![unclear_at(path, 1, 1, why)]);
+                said.push(answer(id, Answer::Rejected { reason }, by, QUEUE))
             }
         }
     }
+    for (id, request) in &cabinet.state.approvals {
+        if file.find(&TaskId::new(id.as_str())).is_none() {
+            repairs.push(ApprovalOp::Ask(Box::new(request.clone())));
+        }
+    }
+    if !unclear.is_empty() {
+        cabinet.reports.complain(QUEUE, unclear);
+    }
+    for input in said {
+        cabinet.outbox.say(input);
+    }
+    repairs
+}
 
-    /// Numbers of approvals that stand in files are not given again, even if there is no journal.
-    pub(super) fn count_approvals(&mut self) {
-        let folders = ["pending", "approved", "rejected"].into_iter();
-        let files = folders.flat_map(|folder| self.list(&format!("approvals/{folder}"), ".approval.md"));
-        let number =
-            |path: String| path.strip_suffix(".approval.md")?.rsplit('-').next()?.parse::<u32>().ok();
-        if let Some(highest) = files.filter_map(number).max().filter(|n| *n >= self.state.next_approval) {
-            self.say(Input::ApprovalsFound { highest });
+/// A no that stands in the approval's own file.
+fn rejected_in_detail(cabinet: &Cabinet, id: &ApprovalId) -> Option<Input> {
+    let path = format!("approvals/pending/{id}.approval.md");
+    let found = disk::read(&cabinet.home.join(&path)).ok()??;
+    match read_detail(&path, &found.text).value?.decision {
+        Decision::Rejected { by, reason } => Some(answer(id.clone(), Answer::Rejected { reason }, by, &path)),
+        Decision::Approved { .. } | Decision::None | Decision::Unclear { .. } => None,
+    }
+}
+
+/// A person may have decided in the approval's own file.
+pub(super) fn look_at_detail(cabinet: &mut Cabinet, path: &str, found: Option<&disk::Found>) {
+    let Some(found) = found else {
+        // Deleting the file decides nothing: it is printed again.
+        let id =
+            path.rsplit('/').next().and_then(|name| name.strip_suffix(".approval.md")).map(ApprovalId::new);
+        if let Some(request) = id.and_then(|id| cabinet.state.approvals.get(&id)).cloned() {
+            let text = print_detail(&request);
+            let printed = cabinet
+                .rewrite(path, false, |_, now, _| Some(now.map_or_else(|| text.clone(), str::to_owned)));
+            cabinet.reports.note(path, printed);
+        }
+        return;
+    };
+    let Some(detail) = cabinet.reports.take(path, read_detail(path, &found.text)) else { return };
+    let Some(request) = cabinet.state.approvals.get(&detail.request.id) else { return };
+    let same_act = detail.request.act == request.act && detail.request.digest == request.digest;
+    match detail.decision {
+        Decision::None => {}
+        Decision::Unclear { line, column, why } => {
+            let problem = unclear_at(path, line, column, &why);
+            cabinet.reports.complain(path, vec![problem]);
+        }
+        Decision::Rejected { by, reason } => {
+            cabinet.outbox.say(answer(detail.request.id, Answer::Rejected { reason }, by, path))
+        }
+        Decision::Approved { by } if same_act => {
+            cabinet.outbox.say(answer(detail.request.id, Answer::Approved, by, path))
+        }
+        Decision::Approved { .. } => {
+            let why =
+                "the act in the file is not the one that was asked for; an approval is for exactly that act";
+            cabinet.reports.complain(path, vec![unclear_at(path, 1, 1, why)]);
         }
     }
+}
 
-    /// Questions about budgets that no journal knows are taken back: nobody knows what waits there, and what does asks anew.
-    pub(super) fn find_questions(&mut self) {
-        for path in self.list("approvals/pending", ".approval.md") {
-            let Ok(Some(found)) = disk::read(&self.home.join(&path)) else { continue };
-            let Some(detail) = read_detail(&path, &found.text).value else { continue };
-            let request = detail.request;
-            if request.is_about_budget() && !self.state.approvals.contains_key(&request.id) {
-                self.say(Input::QuestionFound { approval: request.id });
+/// Numbers of approvals that stand in files are not given again, even if there is no journal.
+pub(super) fn count_approvals(cabinet: &mut Cabinet) {
+    let folders = ["pending", "approved", "rejected"].into_iter();
+    let files =
+        folders.flat_map(|folder| list(&cabinet.home, &format!("approvals/{folder}"), ".approval.md"));
+    let number = |path: String| path.strip_suffix(".approval.md")?.rsplit('-').next()?.parse::<u32>().ok();
+    if let Some(highest) = files.filter_map(number).max().filter(|n| *n >= cabinet.state.next_approval) {
+        cabinet.outbox.say(Input::ApprovalsFound { highest });
+    }
+}
+
+/// Questions about budgets that no journal knows are taken back: nobody knows what waits there, and what does asks anew.
+pub(super) fn find_questions(cabinet: &mut Cabinet) {
+    for path in list(&cabinet.home, "approvals/pending", ".approval.md") {
+        let Ok(Some(found)) = disk::read(&cabinet.home.join(&path)) else { continue };
+        let Some(detail) = read_detail(&path, &found.text).value else { continue };
+        let request = detail.request;
+        if request.is_about_budget() && !cabinet.state.approvals.contains_key(&request.id) {
+            cabinet.outbox.say(Input::QuestionFound { approval: request.id });
+        }
+    }
+}
+
+/// What the files know of a session's approvals, by call; used when there is no journal.
+pub(super) fn approvals_of(home: &Path, session: &SessionId) -> BTreeMap<CallId, (Found, Request)> {
+    let mut all = BTreeMap::new();
+    for (folder, found) in
+        [("rejected", Found::Rejected), ("approved", Found::Approved), ("pending", Found::Pending)]
+    {
+        for path in list(home, &format!("approvals/{folder}"), ".approval.md") {
+            let Ok(Some(file)) = disk::read(&home.join(&path)) else { continue };
+            let Some(detail) = read_detail(&path, &file.text).value else { continue };
+            if detail.request.session == *session {
+                all.insert(detail.request.call.clone(), (found.clone(), detail.request));
             }
         }
     }
-
-    /// What the files know of a session's approvals, by call; used when there is no journal.
-    pub(super) fn approvals_of(&mut self, session: &SessionId) -> BTreeMap<CallId, (Found, Request)> {
-        let mut all = BTreeMap::new();
-        for (folder, found) in
-            [("rejected", Found::Rejected), ("approved", Found::Approved), ("pending", Found::Pending)]
-        {
-            for path in self.list(&format!("approvals/{folder}"), ".approval.md") {
-                let Ok(Some(file)) = disk::read(&self.home.join(&path)) else { continue };
-                let Some(detail) = read_detail(&path, &file.text).value else { continue };
-                if detail.request.session == *session {
-                    all.insert(detail.request.call.clone(), (found.clone(), detail.request));
-                }
-            }
-        }
-        all
-    }
+    all
 }
 
 fn answer(approval: ApprovalId, answer: Answer, by: String, via: &str) -> Input {

@@ -6,30 +6,27 @@ use domain::task::Change;
 use domain::waits;
 use formats::task::TaskFile;
 
-use super::desk::Desk;
+use super::cabinet::Cabinet;
 use crate::disk;
-use crate::problem::Problem;
 
-impl Desk {
-    /// Tells of the cycle that an edit has closed. The state has the edit by now, and so those before it, in any file.
-    pub(super) fn note_cycle(&mut self, event: &Event) {
-        let (id, asks) = match event {
-            Event::TaskAdded { spec, in_file: true, .. } => (&spec.id, true),
-            Event::TaskEdited { task, change, in_file: true } => {
-                (task, matches!(change, Change::DependsOn(_) | Change::Parent(_)))
-            }
-            _ => return,
-        };
-        let Some(task) = self.state.tasks.get(id).filter(|_| asks) else { return };
-        let Some(cycle) = waits::would_close(&self.state, &task.spec) else { return };
-        let path = &task.spec.file;
-        let Ok(Some(found)) = disk::read(&self.home.join(path)) else { return };
-        let (file, _) = TaskFile::parse(path, &found.text);
-        // A task that has just got its id may not show it yet.
-        let by_title = || file.tasks().iter().position(|item| item.title == task.spec.title);
-        let Some(index) = file.find(id).or_else(by_title) else { return };
-        for diagnostic in file.cycle(index, &cycle.to_string()) {
-            _ = self.tell.try_send(Problem { diagnostic, text: Some(found.text.clone()) });
+/// Tells of the cycle that an edit has closed. The state has the edit by now, and so those before it, in any file.
+pub(super) fn note_cycle(cabinet: &Cabinet, event: &Event) {
+    let (id, asks) = match event {
+        Event::TaskAdded { spec, in_file: true, .. } => (&spec.id, true),
+        Event::TaskEdited { task, change, in_file: true } => {
+            (task, matches!(change, Change::DependsOn(_) | Change::Parent(_)))
         }
+        _ => return,
+    };
+    let Some(task) = cabinet.state.tasks.get(id).filter(|_| asks) else { return };
+    let Some(cycle) = waits::would_close(&cabinet.state, &task.spec) else { return };
+    let path = &task.spec.file;
+    let Ok(Some(found)) = disk::read(&cabinet.home.join(path)) else { return };
+    let (file, _) = TaskFile::parse(path, &found.text);
+    // A task that has just got its id may not show it yet.
+    let by_title = || file.tasks().iter().position(|item| item.title == task.spec.title);
+    let Some(index) = file.find(id).or_else(by_title) else { return };
+    for diagnostic in file.cycle(index, &cycle.to_string()) {
+        cabinet.reports.send(diagnostic, Some(found.text.clone()));
     }
 }

@@ -1,144 +1,75 @@
-//! The desk: the one thread that reads and writes the files of a home.
+//! The desk: the one thread that reads and writes the files of a home. It hands each file and each event to the part that
+//! knows its kind.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::path::PathBuf;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
-use domain::id::{ApprovalId, MessageId, Seq, SessionId, TaskId};
+use domain::id::{Seq, SessionId};
 use domain::input::Input;
-use domain::state::State;
-use domain::task::Spec;
-use formats::diagnostic::Diagnostic;
-use ports::inputs::{Inputs, NotTaken};
 use ports::printer::Recorded;
-use ports::tools::Tools;
 use tokio::sync::{mpsc, oneshot};
 
-use super::agents::AgentOp;
-use super::approvals::ApprovalOp;
+use super::agents::{AgentOp, settle_agents};
+use super::approvals::{ApprovalOp, Approvals, count_approvals, find_questions, look_at_detail};
+use super::cabinet::Cabinet;
+use super::chronicle::Chronicle;
 use super::flush::Flusher;
 use super::fresh::Fresh;
 use super::hold::Hold;
-use super::places::{is_ours, session_of};
-use super::recent::{Recent, STALE_SAVE};
-use super::sessions::{SessionOp, asked_by};
-use super::statuses::{LULL, Statuses};
-use super::tasks::TaskOp;
+use super::inbox::Inboxes;
+use super::labels::{Labels, find_labels};
+use super::looks::{DEBOUNCE, RETRY};
+use super::outbox::Outbox;
+use super::places::{all_files, is_ours, session_of};
+use super::reports::Reports;
+use super::session_op::SessionOp;
+use super::sessions::{Sessions, asked_by};
+use super::statuses::LULL;
+use super::tasks::{TaskOp, Tasks};
 use super::ties::Ties;
-use super::usage::Usage;
+use super::usage::{Usage, find_usage};
 use super::watch::Watch;
-use super::{Job, Setup, relative, stamps};
-use crate::disk::{self, Displaced, Flush, Found, Known, Replaced, Stamp};
-use crate::git::history::Notes;
-use crate::git::reason::{Reason, Reasons, Weight, Who};
+use super::{Job, Setup, cycles, ids, owned, relative, stamps, strangers};
+use crate::disk::{self, Stamp};
 use crate::git::undo;
 use crate::layout::QUEUE;
 use crate::lock::Claim;
 use crate::problem::Problem;
 use crate::session::{Conversation, path_of};
 
-/// How long a file must be quiet before it is looked at.
-pub const DEBOUNCE: Duration = Duration::from_millis(15);
-/// How long a file that is written all the time may put that off.
-const DEBOUNCE_MAX: Duration = Duration::from_millis(60);
-/// How long what a person seems to have taken away must stay away before it is believed.
-const CONFIRM: Duration = Duration::from_millis(300);
-/// How long a start waits for that.
+/// How long a start waits for what seems to be gone to be confirmed.
 const SCAN_MAX: Duration = Duration::from_secs(3);
 /// How long a file that was swapped out is kept for an editor that still writes into it.
 const DISPLACED: Duration = Duration::from_secs(2);
-/// So many of them are kept: each is an open file.
-const DISPLACED_MAX: usize = 256;
-/// Inputs that may wait for the engine.
-pub(super) const OUTBOX_MAX: usize = 1024;
-/// How often an edit is tried again on a file that keeps changing.
-const ATTEMPTS: usize = 32;
-/// How often, and after which time, an empty file is looked at again before it is believed to be empty.
-const EMPTY_LOOKS: u32 = 100;
-const EMPTY_WAIT: Duration = Duration::from_millis(1);
 /// How long the desk sleeps when there is nothing to do.
 const SLEEP: Duration = Duration::from_secs(1);
-/// How soon it looks again at what could not be done at once.
-const RETRY: Duration = Duration::from_millis(10);
 
 pub(super) struct Desk {
-    pub(super) home: PathBuf,
-    /// The state as printed.
-    pub(super) state: State,
-    pub(super) tools: Arc<dyn Tools>,
-    pub(super) recent: Recent,
-    /// What each file was when it was last read or written.
-    pub(super) known: BTreeMap<String, Known>,
-    /// What the files were that this process never had to read.
-    pub(super) stamps: BTreeMap<String, Stamp>,
-    /// Files with additions that are not durable yet.
-    pub(super) touched: BTreeSet<String>,
+    cabinet: Cabinet,
+    tasks: Tasks,
+    sessions: Sessions,
+    approvals: Approvals,
+    inboxes: Inboxes,
+    labels: Labels,
+    usage: Usage,
+    chronicle: Chronicle,
+    flusher: Flusher,
     /// None if nobody watches.
     pub(super) watch: Option<Watch>,
-    pub(super) lines_given: BTreeMap<String, u64>,
-    /// By file and title: how many tasks without an id the engine is asked to name. Messages below.
-    pub(super) adopting_tasks: BTreeMap<(String, String), usize>,
-    /// Tasks with names that the engine was told of and has not taken yet.
-    pub(super) reading_tasks: BTreeMap<TaskId, Spec>,
-    /// While all files are looked at: those with tasks to be named, once every name that is taken is known.
-    pub(super) to_name: Option<BTreeSet<String>>,
-    pub(super) adopting_messages: BTreeSet<(SessionId, String)>,
-    /// Sessions whose cut the engine was told.
-    pub(super) cutting: BTreeSet<SessionId>,
-    pub(super) closed: BTreeSet<ApprovalId>,
-    /// A hash of the words of each message, of sessions that were read.
-    pub(super) words: BTreeMap<SessionId, BTreeMap<MessageId, u64>>,
-    inputs: Arc<dyn Inputs>,
-    outbox: VecDeque<Input>,
-    scans: Vec<(Instant, oneshot::Sender<()>)>,
-    pub(super) problems: BTreeMap<String, Vec<Diagnostic>>,
-    /// What was told of files that the disk refuses.
-    pub(super) refused: BTreeMap<String, String>,
-    pub(super) tell: mpsc::Sender<Problem>,
-    looks: BTreeMap<String, Look>,
-    displaced: Vec<(Instant, String, Box<Displaced>)>,
-    /// The file that is looked at now and what it is, for `confirm_later`.
-    current: Option<(String, Option<u64>)>,
-    doubts: BTreeMap<String, Option<u64>>,
-    confirmed: Option<String>,
-    parked: Vec<(SessionId, oneshot::Sender<Conversation>)>,
     todo: Todo,
-    /// Whether events are printed again that the copy of the state has already.
-    pub(super) replaying: bool,
+    /// Those who wait until all files were looked at.
+    scans: Vec<(Instant, oneshot::Sender<()>)>,
+    /// Those who wait for a conversation.
+    parked: Vec<(SessionId, oneshot::Sender<Conversation>)>,
     printed: Arc<AtomicU64>,
     /// How far the files were last said to reach.
     told: Seq,
-    /// The last event that was taken over.
-    pub(super) taken: Seq,
-    /// Lines for the list of labels that are not in it yet.
-    pub(super) label_lines: String,
-    /// Places that have a line in it.
-    pub(super) labelled: BTreeSet<String>,
-    pub(super) usage: Usage,
-    pub(super) ties: Ties,
     /// Whether there was no journal when the home was opened.
     is_new: bool,
-    pub(super) flusher: Flusher,
-    pub(super) statuses: Statuses,
-    pub(super) fresh: Fresh,
-    reasons: Reasons,
-    /// What the history is told when all of it stands in the files.
-    notes: Notes,
-    uncommitted: Vec<Recorded>,
-    /// The last of those, which are not told again when they are printed again.
-    uncommitted_last: Seq,
     claim: Claim,
-    pub(super) hold: Hold,
-}
-
-/// A file to look at.
-struct Look {
-    first: Instant,
-    due: Instant,
-    forced: bool,
 }
 
 /// Edits that are not made yet.
@@ -156,59 +87,31 @@ impl Desk {
     pub(super) fn new(
         setup: Setup,
         printed: Arc<AtomicU64>,
-        tell: mpsc::Sender<Problem>,
+        to_people: mpsc::Sender<Problem>,
         flusher: Flusher,
         fresh: Fresh,
         hold: Hold,
     ) -> Self {
+        let reports = Reports::new(to_people, hold);
+        let outbox = Outbox::new(setup.inputs);
         Self {
-            hold,
-            label_lines: String::new(),
-            usage: Usage::default(),
-            ties: Ties::default(),
-            labelled: setup.state.files.keys().cloned().collect(),
             is_new: setup.state.seq == Seq(0),
+            labels: Labels::new(&setup.state),
+            chronicle: Chronicle::new(&setup.state, setup.uncommitted),
+            cabinet: Cabinet::new(setup.home, setup.state, setup.printed, reports, outbox),
+            tasks: Tasks::default(),
+            sessions: Sessions::new(setup.tools, fresh),
+            approvals: Approvals::default(),
+            inboxes: Inboxes::default(),
+            usage: Usage::default(),
             flusher,
-            statuses: Statuses::default(),
-            fresh,
-            reasons: Reasons::of(&setup.state),
-            notes: Notes::default(),
-            uncommitted_last: setup.uncommitted.last().map_or(Seq(0), |recorded| recorded.seq),
-            uncommitted: setup.uncommitted,
-            claim: setup.claim,
-            home: setup.home,
-            state: setup.state,
-            tools: setup.tools,
-            recent: Recent::default(),
-            known: BTreeMap::new(),
-            stamps: BTreeMap::new(),
-            touched: BTreeSet::new(),
             watch: None,
-            lines_given: BTreeMap::new(),
-            adopting_tasks: BTreeMap::new(),
-            reading_tasks: BTreeMap::new(),
-            to_name: None,
-            adopting_messages: BTreeSet::new(),
-            cutting: BTreeSet::new(),
-            closed: BTreeSet::new(),
-            words: BTreeMap::new(),
-            inputs: setup.inputs,
-            outbox: VecDeque::new(),
-            scans: Vec::new(),
-            problems: BTreeMap::new(),
-            refused: BTreeMap::new(),
-            tell,
-            looks: BTreeMap::new(),
-            displaced: Vec::new(),
-            current: None,
-            doubts: BTreeMap::new(),
-            confirmed: None,
-            parked: Vec::new(),
             todo: Todo::default(),
-            replaying: false,
-            taken: setup.printed,
+            scans: Vec::new(),
+            parked: Vec::new(),
             told: setup.printed,
             printed,
+            claim: setup.claim,
         }
     }
 
@@ -241,7 +144,7 @@ impl Desk {
                     return;
                 }
             }
-            self.put_turned();
+            self.sessions.statuses.put_turned(&mut self.cabinet, &self.flusher);
             self.settle();
             // Before files are looked at: a model is asked no later than its question stands there.
             self.serve_parked();
@@ -250,10 +153,10 @@ impl Desk {
             self.look_at_put_off();
             self.settle();
             self.serve_parked();
-            self.fresh.rest(lull);
-            self.turn_statuses(lull);
-            self.recent.forget();
-            self.empty_outbox();
+            self.sessions.fresh.rest(lull);
+            self.sessions.statuses.turn(&mut self.cabinet, &self.flusher, lull);
+            self.cabinet.recent.forget();
+            self.cabinet.outbox.empty();
             self.end_scans();
         }
     }
@@ -264,7 +167,7 @@ impl Desk {
             Job::Print(batch) => batch.iter().for_each(|recorded| self.take_over(recorded)),
             Job::Changed(paths) => {
                 for path in paths {
-                    if let Some(path) = relative(&self.home, &path) {
+                    if let Some(path) = relative(&self.cabinet.home, &path) {
                         self.look_around(&path);
                     }
                 }
@@ -274,16 +177,14 @@ impl Desk {
             Job::Scan(reply) => {
                 self.settle();
                 if self.is_new {
-                    self.find_ids();
-                    self.find_labels();
-                    self.find_questions();
+                    ids::find_ids(&mut self.cabinet);
+                    find_labels(&mut self.cabinet);
+                    find_questions(&mut self.cabinet);
                 }
-                self.count_approvals();
+                count_approvals(&mut self.cabinet);
                 self.look_at_all();
-                for recorded in std::mem::take(&mut self.uncommitted) {
-                    self.notes.reasons.extend(self.reasons.take(&self.state, &recorded));
-                }
-                let notes = self.news();
+                self.chronicle.catch_up(&self.cabinet.state);
+                let notes = self.chronicle.news(&mut self.cabinet);
                 self.flusher.take(BTreeSet::new(), None, notes);
                 self.scans.push((Instant::now(), reply));
             }
@@ -303,7 +204,7 @@ impl Desk {
                 self.flusher.wait();
                 _ = reply.send(());
             }
-            Job::Keep(path, why) => self.keep(path, why),
+            Job::Keep(path, why) => self.chronicle.keep(self.cabinet.taken, path, why),
             Job::Stop => {
                 self.settle();
                 self.turn_all_statuses();
@@ -322,43 +223,42 @@ impl Desk {
         if self.todo.held.is_some() {
             return;
         }
-        let mut all = std::mem::take(&mut self.stamps);
-        all.extend(self.known.iter().map(|(path, known)| (path.clone(), Stamp::from(known))));
+        let cabinet = &mut self.cabinet;
+        let mut all = std::mem::take(&mut cabinet.stamps);
+        all.extend(cabinet.known.iter().map(|(path, known)| (path.clone(), Stamp::from(known))));
         // What was complained about, or not looked at to the end, is looked at again.
-        all.retain(|path, _| !self.problems.contains_key(path) && !self.looks.contains_key(path));
-        stamps::keep(&self.home, &all);
+        all.retain(|path, _| !cabinet.reports.has_problem(path) && !cabinet.looks.is_pending(path));
+        stamps::keep(&cabinet.home, &all);
     }
 
     /// Notes what an event changes in files, and keeps the copy of the state in step.
     fn take_over(&mut self, recorded: &Recorded) {
         let (at, event) = (recorded.at, &recorded.event);
-        self.replaying |= recorded.seq <= self.state.seq;
+        self.cabinet.replaying |= recorded.seq <= self.cabinet.state.seq;
         // A call stands in its session before what it made stands anywhere else: who finds only the files must see
         // that it was asked for, or it is asked for again. With a journal to print from, the order does not matter.
-        if !self.replaying && asked_by(event).is_some_and(|session| self.has_unprinted_calls(session)) {
+        if !self.cabinet.replaying && asked_by(event).is_some_and(|session| self.has_unprinted_calls(session))
+        {
             self.settle();
         }
         self.todo.agents.extend(AgentOp::of(event));
-        if let Some((path, op)) = self.task_op(at, event) {
+        if let Some((path, op)) = self.tasks.op(&mut self.cabinet, at, event) {
             self.todo.tasks.entry(path).or_default().push(op);
         }
-        if let Some((session, op)) = self.session_op(at, event) {
+        if let Some((session, op)) = self.sessions.op(&mut self.cabinet, at, event) {
             self.todo.sessions.entry(session).or_default().push(op);
         }
-        self.todo.approvals.extend(Self::approval_op(at, event));
-        let reason = self.reasons.take(&self.state, recorded);
-        if recorded.seq > self.uncommitted_last {
-            self.notes.reasons.extend(reason);
-        }
-        self.note_usage(recorded);
+        self.todo.approvals.extend(ApprovalOp::of(at, event));
+        self.chronicle.take(&self.cabinet.state, recorded);
+        self.usage.note(&self.cabinet, recorded);
         // Events that were printed again after a crash are in the state already.
-        if recorded.seq == self.state.next_seq() {
-            self.state.apply(at, event);
-            self.note_cycle(event);
-            self.note_stranger(event);
+        if recorded.seq == self.cabinet.state.next_seq() {
+            self.cabinet.state.apply(at, event);
+            cycles::note_cycle(&self.cabinet, event);
+            strangers::note_stranger(&self.cabinet, event);
         }
-        self.note_labels(event);
-        self.taken = recorded.seq;
+        self.labels.note(&self.cabinet, event);
+        self.cabinet.taken = recorded.seq;
     }
 
     fn has_unprinted_calls(&self, session: &SessionId) -> bool {
@@ -366,47 +266,47 @@ impl Desk {
     }
 
     /// Makes all edits, and has said how far they reach as soon as they are durable.
-    pub(super) fn settle(&mut self) {
+    fn settle(&mut self) {
         let todo = std::mem::take(&mut self.todo);
-        let reached = self.taken;
+        let reached = self.cabinet.taken;
         let mut held = None;
-        let done = self.settle_usage();
-        if !self.note(formats::usage::PATH, done) {
+        let done = self.usage.settle(&mut self.cabinet);
+        if !self.cabinet.reports.note(formats::usage::PATH, done) {
             held = todo.held.or(Some(reached));
         }
-        self.todo.agents = self.settle_agents(todo.agents);
+        self.todo.agents = settle_agents(&mut self.cabinet, todo.agents);
         if !self.todo.agents.is_empty() {
             held = todo.held.or(Some(reached));
         }
         for (path, ops) in todo.tasks {
-            let done = self.settle_tasks(&path, &ops, false);
-            if !self.note(&path, done) {
+            let done = self.tasks.settle(&mut self.cabinet, &path, &ops, false);
+            if !self.cabinet.reports.note(&path, done) {
                 self.todo.tasks.entry(path).or_default().extend(ops);
                 held = todo.held.or(Some(reached));
             }
         }
         for (session, ops) in todo.sessions {
-            let done = self.settle_session(&session, &ops, false);
+            let done = self.sessions.settle(&mut self.cabinet, &session, &ops, false);
             let path = path_of(&session);
             let whole = done.as_ref().is_ok_and(|whole| *whole);
-            self.note(&path, done.map(|_| ()));
+            self.cabinet.reports.note(&path, done.map(|_| ()));
             if !whole {
                 self.todo.sessions.entry(session).or_default().extend(ops);
                 held = todo.held.or(Some(reached));
             }
         }
         if !todo.approvals.is_empty() {
-            let done = self.settle_approvals(&todo.approvals, false);
-            if !self.note(QUEUE, done) {
+            let done = self.approvals.settle(&mut self.cabinet, &todo.approvals, false);
+            if !self.cabinet.reports.note(QUEUE, done) {
                 self.todo.approvals.extend(todo.approvals);
                 held = todo.held.or(Some(reached));
             }
         }
-        let done = self.settle_labels();
-        if !self.note(formats::labels::PATH, done) {
+        let done = self.labels.settle(&self.cabinet);
+        if !self.cabinet.reports.note(formats::labels::PATH, done) {
             held = held.or(todo.held).or(Some(reached));
         }
-        let touched = std::mem::take(&mut self.touched);
+        let touched = std::mem::take(&mut self.cabinet.touched);
         match held {
             // Everything before the first event that waits is printed; how much of it does not matter.
             Some(seq) => {
@@ -416,218 +316,81 @@ impl Desk {
             }
             None => {
                 let advanced = std::mem::replace(&mut self.told, reached) != reached;
-                let notes = self.news();
+                let notes = self.chronicle.news(&mut self.cabinet);
                 self.flusher.take(touched, advanced.then_some(reached), notes);
             }
         }
-        self.replaying = false;
-    }
-
-    /// What the history is told of what stands in the files now, and why.
-    fn news(&mut self) -> Option<Notes> {
-        if self.notes.through == self.taken && self.notes.reasons.is_empty() && self.notes.read.is_empty() {
-            return None;
-        }
-        let mut notes = std::mem::take(&mut self.notes);
-        self.notes.through = self.taken;
-        let named =
-            notes.reasons.iter().flat_map(|reason| &reason.files).chain(notes.read.iter().map(|(p, _)| p));
-        let known = named.filter_map(|path| Some((path.clone(), self.known.get(path)?.signature())));
-        notes.known = known.collect();
-        notes.through = self.taken;
-        notes.settings = self.state.settings.git.clone();
-        Some(notes)
-    }
-
-    /// A person may have changed the file: its new content goes into the history too, also if nothing followed from
-    /// it. Not a file that does not read, and of an inbox only what was taken.
-    fn noticed(&mut self, path: &str) {
-        if path.starts_with("inbox/") || self.is_broken(path) {
-            return;
-        }
-        let who = if self.known.contains_key(path) { Who::Person(None) } else { Who::Synod };
-        self.notes.read.push((path.to_owned(), who));
-    }
-
-    fn keep(&mut self, path: String, why: String) {
-        self.notes.reasons.push(Reason {
-            seq: self.taken,
-            at: crate::git::history::now(),
-            who: Who::Synod,
-            weight: Weight::Step,
-            text: why,
-            agent: None,
-            task: None,
-            files: vec![path],
-            lines: None,
-        });
-    }
-
-    /// Reads a file, lets `make` say what it should be, and replaces it, again and again until nobody changed
-    /// it in between. `make` gets the text, and whether a person may have changed it since the last time.
-    pub(super) fn rewrite(
-        &mut self,
-        path: &str,
-        forced: bool,
-        mut make: impl FnMut(&mut Self, Option<&str>, bool) -> Option<String>,
-    ) -> std::io::Result<()> {
-        let place = self.home.join(path);
-        for attempt in 0..ATTEMPTS {
-            let found = self.read_whole(path)?;
-            self.current = Some((path.to_owned(), found.as_ref().map(|f| f.known.signature())));
-            let fresh = forced
-                || match (&found, self.known.get(path)) {
-                    (Some(found), Some(known)) => !known.same_content(&found.known),
-                    // It was there when the home was opened, and nobody had to read it since.
-                    (None, None) => self.stamps.contains_key(path),
-                    (Some(_), None) | (None, Some(_)) => true,
-                };
-            let text = found.as_ref().map(|f| f.text.as_str());
-            let new = make(self, text, fresh);
-            let same = match (&new, text) {
-                (None, _) => true,
-                (Some(new), Some(text)) => new == text,
-                (Some(new), None) => new.is_empty(),
-            };
-            if same {
-                if fresh {
-                    self.noticed(path);
-                }
-                match found {
-                    Some(found) => _ = self.known.insert(path.to_owned(), found.known),
-                    None => _ = self.known.remove(path),
-                }
-                return Ok(());
-            }
-            let Some(new) = new else { return Ok(()) };
-            let flush = match (&found, attempt) {
-                (None, _) => Flush::Later,
-                (Some(_), 0) => Flush::Before,
-                (Some(_), _) => Flush::After,
-            };
-            match disk::replace(&place, found.as_ref().map(|f| &f.known), &new, flush)? {
-                Replaced::Done { known, displaced } => {
-                    if fresh && found.is_some() {
-                        self.noticed(path);
-                    }
-                    self.known.insert(path.to_owned(), known);
-                    if flush == Flush::Later {
-                        self.touched.insert(path.to_owned());
-                    }
-                    self.keep_displaced(path, displaced);
-                    return Ok(());
-                }
-                Replaced::Changed { displaced } => {
-                    self.keep_displaced(path, displaced);
-                }
-            }
-        }
-        Err(std::io::Error::other("it keeps changing"))
-    }
-
-    /// Keeps a file that was swapped out for a last look.
-    pub(super) fn keep_displaced(&mut self, path: &str, displaced: Option<Box<Displaced>>) {
-        if self.displaced.len() >= DISPLACED_MAX {
-            self.displaced.remove(0);
-        }
-        self.displaced.extend(displaced.map(|d| (Instant::now(), path.to_owned(), d)));
-    }
-
-    /// A file tells how its conversation stands: that goes into the history too.
-    pub(super) fn told_status(&mut self, path: String) {
-        self.notes.read.push((path, Who::Synod));
-    }
-
-    /// Reads a file. One that had content and is empty now is most likely being saved in place: it is given a
-    /// moment, because what the editor writes next would go where nobody looks.
-    fn read_whole(&self, path: &str) -> std::io::Result<Option<Found>> {
-        let place = self.home.join(path);
-        let had_content = self.known.get(path).is_some_and(|known| !known.is_empty());
-        for _ in 0..EMPTY_LOOKS {
-            match disk::read(&place)? {
-                Some(found) if found.text.is_empty() && had_content => std::thread::sleep(EMPTY_WAIT),
-                found => return Ok(found),
-            }
-        }
-        disk::read(&place)
+        self.cabinet.replaying = false;
     }
 
     /// An editor that had the old file open may have written into it after it was swapped out: its text takes
     /// the place, and what Synod printed since is printed again. So is what a person saved since, which is looked
     /// at first: they began with a file that lacked the late save.
     fn look_at_late_saves(&mut self) {
-        let displaced = std::mem::take(&mut self.displaced);
+        let displaced = std::mem::take(&mut self.cabinet.displaced);
         for (since, path, mut old) in displaced {
             match old.late_save() {
                 Some(text) if since.elapsed() >= DEBOUNCE => {
                     self.look(&path, false);
                     let mut is_put = false;
-                    let put = self.rewrite(&path, false, |_, _, fresh| {
+                    let put = self.cabinet.rewrite(&path, false, |_, _, fresh| {
                         is_put = !fresh;
                         is_put.then(|| text.clone())
                     });
-                    self.note(&path, put);
+                    self.cabinet.reports.note(&path, put);
                     self.look(&path, true);
                     if !is_put {
-                        self.displaced.push((since, path, old));
+                        self.cabinet.displaced.push((since, path, old));
                     }
                 }
-                Some(_) => self.displaced.push((since, path, old)),
-                None if since.elapsed() < DISPLACED => self.displaced.push((since, path, old)),
+                Some(_) => self.cabinet.displaced.push((since, path, old)),
+                None if since.elapsed() < DISPLACED => self.cabinet.displaced.push((since, path, old)),
                 None => {}
             }
         }
     }
 
     fn look_at_due(&mut self) {
-        let now = Instant::now();
-        let due: Vec<(String, bool)> = self
-            .looks
-            .iter()
-            .filter(|(_, look)| look.due <= now)
-            .map(|(path, look)| (path.clone(), look.forced))
-            .collect();
-        for (path, forced) in due {
-            self.looks.remove(&path);
+        for (path, forced) in self.cabinet.looks.due() {
+            self.cabinet.looks.remove(&path);
             self.look(&path, forced);
         }
     }
 
     /// Looks at one file and gives what people did to it as inputs.
-    pub(super) fn look(&mut self, path: &str, forced: bool) {
+    fn look(&mut self, path: &str, forced: bool) {
         let looked = self.try_look(path, forced);
-        if !self.note(path, looked) {
-            self.look_again(path);
+        if !self.cabinet.reports.note(path, looked) {
+            self.cabinet.looks.again(path);
         }
-        self.confirmed = None;
+        self.cabinet.looks.end();
     }
 
     fn try_look(&mut self, path: &str, forced: bool) -> std::io::Result<()> {
-        if self.hold.puts_off(path) {
+        if self.cabinet.reports.hold.puts_off(path) {
             return Ok(());
         }
-        let found = self.read_whole(path)?;
+        let found = self.cabinet.read_whole(path)?;
         let signature = found.as_ref().map(|f| f.known.signature());
-        let doubted = self.doubts.remove(path);
-        self.confirmed = (doubted == Some(signature)).then(|| path.to_owned());
-        self.current = Some((path.to_owned(), signature));
-        if undo::is_meant(&self.home, path, signature) {
+        self.cabinet.looks.begin(path, signature);
+        if undo::is_meant(&self.cabinet.home, path, signature) {
             self.forget_printed(path);
         }
         if path == QUEUE {
-            return self.settle_approvals(&[], forced);
+            return self.approvals.settle(&mut self.cabinet, &[], forced);
         }
         if path.starts_with("tasks/") {
-            return self.settle_tasks(path, &[], forced);
+            return self.tasks.settle(&mut self.cabinet, path, &[], forced);
         }
         if let Some(session) = session_of(path) {
             let ops = self.todo.sessions.remove(&session).unwrap_or_default();
-            if !self.settle_session(&session, &ops, forced)? {
+            if !self.sessions.settle(&mut self.cabinet, &session, &ops, forced)? {
                 self.todo.sessions.insert(session, ops);
             }
             return Ok(());
         }
-        let unchanged = match (&found, self.known.get(path)) {
+        let cabinet = &mut self.cabinet;
+        let unchanged = match (&found, cabinet.known.get(path)) {
             (Some(found), Some(known)) => known.same_content(&found.known),
             (None, _) | (Some(_), None) => false,
         };
@@ -635,41 +398,43 @@ impl Desk {
             return Ok(());
         }
         match path {
-            "synod.yaml" => self.look_at_settings(path, found.as_ref()),
-            "policy/commands.yaml" => self.look_at_policy(path, found.as_ref()),
+            "synod.yaml" => owned::look_at_settings(cabinet, path, found.as_ref()),
+            "policy/commands.yaml" => owned::look_at_policy(cabinet, path, found.as_ref()),
             _ if path.starts_with("agents/") => {
-                let confirmed = self.is_confirmed(path);
-                self.look_at_agent(path, found.as_ref(), confirmed);
+                let confirmed = cabinet.looks.is_confirmed(path);
+                owned::look_at_agent(cabinet, path, found.as_ref(), confirmed);
             }
-            _ if path.starts_with("approvals/pending/") => self.look_at_detail(path, found.as_ref()),
-            _ if path.starts_with("inbox/") => self.look_at_inbox(path, found.as_ref()),
+            _ if path.starts_with("approvals/pending/") => look_at_detail(cabinet, path, found.as_ref()),
+            _ if path.starts_with("inbox/") => self.inboxes.look(cabinet, path, found.as_ref()),
             _ => {}
         }
         if !unchanged {
-            self.noticed(path);
+            cabinet.notice(path);
         }
-        match found {
-            Some(found) => _ = self.known.insert(path.to_owned(), found.known),
-            None => _ = self.known.remove(path),
-        }
+        cabinet.know(path, found);
         Ok(())
     }
 
     /// What the file says is meant so, however short ago something else was printed.
     fn forget_printed(&mut self, path: &str) {
         if let Some(session) = session_of(path) {
-            self.recent.forget_session(&session);
+            self.cabinet.recent.forget_session(&session);
         }
-        let here =
-            self.state.tasks.iter().filter(|(_, task)| task.spec.file == path).map(|(id, _)| id.clone());
+        let here = self
+            .cabinet
+            .state
+            .tasks
+            .iter()
+            .filter(|(_, task)| task.spec.file == path)
+            .map(|(id, _)| id.clone());
         for task in here.collect::<Vec<_>>() {
-            self.recent.forget_task(&task);
+            self.cabinet.recent.forget_task(&task);
         }
     }
 
     fn look_everywhere(&mut self) {
-        for path in self.all_files() {
-            self.look_soon(&path);
+        for path in all_files(&self.cabinet.home, &self.cabinet.state) {
+            self.cabinet.looks.soon(&path);
         }
     }
 
@@ -679,81 +444,63 @@ impl Desk {
             self.look_everywhere();
         }
         if path.starts_with("agents/") && !is_ours(path) {
-            self.look_soon(&format!("{path}/agent.json"));
+            self.cabinet.looks.soon(&format!("{path}/agent.json"));
         }
-        self.look_soon(path);
-    }
-
-    /// Looks at a file when it has been quiet for a moment.
-    pub(super) fn look_soon(&mut self, path: &str) {
-        if !is_ours(path) {
-            return;
-        }
-        let now = Instant::now();
-        let look = self.looks.entry(path.to_owned()).or_insert(Look { first: now, due: now, forced: false });
-        look.due =
-            (now + DEBOUNCE).min(look.first + DEBOUNCE_MAX).max(look.due.min(look.first + DEBOUNCE_MAX));
-    }
-
-    /// Looks at a file again because not all of it could be taken.
-    pub(super) fn look_again(&mut self, path: &str) {
-        let now = Instant::now();
-        self.looks.insert(path.to_owned(), Look { first: now, due: now + RETRY, forced: true });
-    }
-
-    /// Something seems to be gone from the file that is looked at now: look once more before believing it.
-    pub(super) fn confirm_later(&mut self, path: &str) {
-        let Some((_, signature)) = self.current.clone().filter(|(current, _)| current == path) else {
-            return;
-        };
-        self.doubts.insert(path.to_owned(), signature);
-        let now = Instant::now();
-        self.looks.insert(path.to_owned(), Look { first: now, due: now + CONFIRM, forced: true });
-    }
-
-    pub(super) fn is_confirmed(&self, path: &str) -> bool {
-        self.confirmed.as_deref() == Some(path)
-    }
-
-    /// Gives an input to the engine, now or as soon as there is room.
-    pub(super) fn say(&mut self, input: Input) {
-        self.outbox.push_back(input);
-        self.empty_outbox();
-    }
-
-    pub(super) fn outbox_len(&self) -> usize {
-        self.outbox.len()
-    }
-
-    fn empty_outbox(&mut self) {
-        while let Some(input) = self.outbox.pop_front() {
-            match self.inputs.try_give(input) {
-                Ok(()) => {}
-                Err(NotTaken::Full(input)) => {
-                    self.outbox.push_front(*input);
-                    return;
-                }
-                Err(NotTaken::Closed) => {
-                    self.outbox.clear();
-                    break;
-                }
-            }
-        }
+        self.cabinet.looks.soon(path);
     }
 
     /// Answers those who wait for a look at all files, once the engine has all that was found and nothing of it
     /// is doubtful.
     fn end_scans(&mut self) {
-        if !self.outbox.is_empty() {
+        if !self.cabinet.outbox.is_empty() {
             return;
         }
-        self.hold.tell();
-        // A burst of messages is taken in parts; it is looked at again for the rest.
-        let rest = self.looks.iter().any(|(path, look)| look.forced && path.starts_with("inbox/"));
-        let doubtful = rest || !self.doubts.is_empty();
+        self.cabinet.reports.hold.tell();
+        let doubtful = self.cabinet.looks.is_doubtful();
         let over = |since: &Instant| !doubtful || since.elapsed() >= SCAN_MAX;
         for (_, reply) in self.scans.extract_if(.., |(since, _)| over(since)) {
             _ = reply.send(());
+        }
+    }
+
+    fn turn_all_statuses(&mut self) {
+        self.sessions.statuses.turn_all(&mut self.cabinet, &self.flusher);
+    }
+
+    /// Looks at every file, in the order in which they build on each other.
+    fn look_at_all(&mut self) {
+        let stamps = stamps::take(&self.cabinet.home);
+        self.tasks.to_name = Some(BTreeSet::new());
+        self.sessions.ties = Some(Ties::default());
+        for path in all_files(&self.cabinet.home, &self.cabinet.state) {
+            let place = self.cabinet.home.join(&path);
+            if stamps.get(&path).is_some_and(|stamp| Stamp::of(&place).as_ref() == Some(stamp)) {
+                // Nobody touched it since it was last printed or read; what it says is in the journal.
+                self.cabinet.stamps.insert(path.clone(), stamps[&path].clone());
+                continue;
+            }
+            if let Err(error) = disk::recover(&place) {
+                self.cabinet.reports.note(&path, Err(error));
+            }
+            self.look(&path, true);
+            self.settle();
+        }
+        let ties = self.sessions.ties.take().map(Ties::found).unwrap_or_default();
+        if !ties.is_empty() {
+            self.cabinet.outbox.say(Input::TiesFound { ties });
+        }
+        find_usage(&mut self.cabinet);
+        for path in self.tasks.to_name.take().unwrap_or_default() {
+            self.look(&path, true);
+        }
+        self.settle();
+        owned::miss_agents(&mut self.cabinet);
+    }
+
+    /// Takes up what was put off, once nothing keeps the home from beginning.
+    fn look_at_put_off(&mut self) {
+        if self.cabinet.reports.hold.is_over() {
+            self.look_at_all();
         }
     }
 
@@ -767,7 +514,7 @@ impl Desk {
                 self.parked.push((session, reply));
                 continue;
             }
-            match self.conversation(&session) {
+            match self.sessions.conversation(&mut self.cabinet, &session) {
                 Ok(Some(conversation)) => _ = reply.send(conversation),
                 // The file does not read: the call waits until a person has mended it.
                 Ok(None) => self.parked.push((session, reply)),
@@ -777,16 +524,12 @@ impl Desk {
     }
 
     fn pause(&self) -> Duration {
-        if !self.outbox.is_empty() || !self.parked.is_empty() || self.todo.held.is_some() {
+        if !self.cabinet.outbox.is_empty() || !self.parked.is_empty() || self.todo.held.is_some() {
             return RETRY;
         }
-        let now = Instant::now();
-        let due = self.looks.values().map(|look| look.due.saturating_duration_since(now)).min();
-        let late = if self.displaced.is_empty() { SLEEP } else { DEBOUNCE };
-        let status = if self.statuses.is_quiet() { SLEEP } else { LULL };
+        let due = self.cabinet.looks.pause();
+        let late = if self.cabinet.displaced.is_empty() { SLEEP } else { DEBOUNCE };
+        let status = if self.sessions.statuses.is_quiet() { SLEEP } else { LULL };
         due.unwrap_or(SLEEP).min(late).min(status)
     }
 }
-
-/// The window within which an old save is told from a wish must outlast the confirmation of the wish.
-const _: () = assert!(STALE_SAVE.as_millis() > CONFIRM.as_millis());

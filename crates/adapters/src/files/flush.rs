@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use domain::id::Seq;
 
-use super::statuses::Turned;
+use super::turned::Turned;
 use crate::disk::{self, yield_to_others};
 use crate::git::history::{History, Notes};
 

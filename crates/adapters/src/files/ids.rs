@@ -2,18 +2,17 @@
 
 use domain::input::Input;
 
-use super::desk::Desk;
+use super::cabinet::Cabinet;
 use crate::audit::{Given, LOG, given};
 
-impl Desk {
-    /// Without a journal, the audit log says which were given. The first thing that is said: a journal that has anything
-    /// has this, so it is looked for only once.
-    pub(super) fn find_ids(&mut self) {
-        match given(&self.home) {
-            Ok(Given { delegations: 0, reviews: 0 }) => {}
-            Ok(Given { delegations, reviews }) => self.say(Input::IdsFound { delegations, reviews }),
-            Err(error) => self
-                .complain_text(LOG, format!("ids may be given again, because {LOG} cannot be read: {error}")),
-        }
+/// Without a journal, the audit log says which were given. The first thing that is said: a journal that has anything
+/// has this, so it is looked for only once.
+pub(super) fn find_ids(cabinet: &mut Cabinet) {
+    match given(&cabinet.home) {
+        Ok(Given { delegations: 0, reviews: 0 }) => {}
+        Ok(Given { delegations, reviews }) => cabinet.outbox.say(Input::IdsFound { delegations, reviews }),
+        Err(error) => cabinet
+            .reports
+            .complain_text(LOG, format!("ids may be given again, because {LOG} cannot be read: {error}")),
     }
 }

@@ -1,28 +1,35 @@
 //! Inbox files: lines that came in from outside. Only whole lines count; how far they were taken, the journal knows.
 
+use std::collections::BTreeMap;
+
 use domain::input::Input;
 
-use super::desk::{Desk, OUTBOX_MAX};
+use super::cabinet::Cabinet;
 use crate::disk::Found;
 
-impl Desk {
-    pub(super) fn look_at_inbox(&mut self, path: &str, found: Option<&Found>) {
+/// How many lines of each inbox file the engine was given.
+#[derive(Default)]
+pub(super) struct Inboxes(BTreeMap<String, u64>);
+
+impl Inboxes {
+    /// Gives new lines to the engine.
+    pub(super) fn look(&mut self, cabinet: &mut Cabinet, path: &str, found: Option<&Found>) {
         let Some(found) = found else { return };
-        let taken = self.state.inbox.get(path).copied().unwrap_or(0);
-        let given = self.lines_given.get(path).copied().unwrap_or(0).max(taken);
+        let taken = cabinet.state.inbox.get(path).copied().unwrap_or(0);
+        let given = self.0.get(path).copied().unwrap_or(0).max(taken);
         let whole = found.text.rfind('\n').map_or("", |end| &found.text[..=end]);
         let count = whole.lines().count() as u64;
         if count < given {
             // A new file under the old name: its lines start from the first again, and none was taken of it.
-            self.complain_text(path, format!("{path} has {count} lines, of which {given} were taken before; only lines after that are taken"));
+            cabinet.reports.complain_text(path, format!("{path} has {count} lines, of which {given} were taken before; only lines after that are taken"));
             return;
         }
         let mut diagnostics = Vec::new();
         let mut number = given;
         for line in whole.lines().skip(usize::try_from(given).unwrap_or(usize::MAX)) {
-            if self.outbox_len() >= OUTBOX_MAX {
+            if cabinet.outbox.is_full() {
                 // The rest follows when there is room.
-                self.look_again(path);
+                cabinet.looks.again(path);
                 break;
             }
             number += 1;
@@ -33,7 +40,7 @@ impl Desk {
             let read = formats::inbox::read_line(path, usize::try_from(number).unwrap_or(usize::MAX), text);
             diagnostics.extend(read.diagnostics);
             if let Some(line) = read.value {
-                self.say(Input::LineRead {
+                cabinet.outbox.say(Input::LineRead {
                     source: path.to_owned(),
                     line: number,
                     from: line.from,
@@ -42,9 +49,9 @@ impl Desk {
                 });
             }
         }
-        self.lines_given.insert(path.to_owned(), number);
+        self.0.insert(path.to_owned(), number);
         if !diagnostics.is_empty() {
-            self.complain(path, diagnostics);
+            cabinet.reports.complain(path, diagnostics);
         }
     }
 }

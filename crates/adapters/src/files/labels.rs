@@ -1,25 +1,39 @@
 //! `log/labels.jsonl`: what is known of files that agents wrote, for the day when the journal is gone.
 
+use std::collections::BTreeSet;
 use std::io::Write as _;
 
 use domain::event::Event;
 use domain::input::Input;
 use domain::label;
 use domain::lock::workspace;
+use domain::state::State;
 use domain::tool::{Act, Want};
 use formats::labels::{PATH, print_line, read};
 
-use super::desk::Desk;
+use super::cabinet::Cabinet;
 use crate::disk;
 
-impl Desk {
+/// The list of labels.
+pub(super) struct Labels {
+    /// Lines that are not in it yet.
+    lines: String,
+    /// Places that have a line in it.
+    places: BTreeSet<String>,
+}
+
+impl Labels {
+    pub(super) fn new(state: &State) -> Self {
+        Self { lines: String::new(), places: state.files.keys().cloned().collect() }
+    }
+
     /// Notes the labels that an event changed; to be called when the state has it.
-    pub(super) fn note_labels(&mut self, event: &Event) {
+    pub(super) fn note(&mut self, cabinet: &Cabinet, event: &Event) {
         let places: Vec<String> = match event {
             Event::CallFinished { wrote, .. } => wrote.clone(),
             Event::FileTrusted { path, .. } => vec![path.clone()],
             Event::CallCleared { session, call, .. } => {
-                let Some(session) = self.state.sessions.get(session).filter(|s| s.label.counts()) else {
+                let Some(session) = cabinet.state.sessions.get(session).filter(|s| s.label.counts()) else {
                     return;
                 };
                 match session.pending(call).map(|p| &p.call.want) {
@@ -30,7 +44,7 @@ impl Desk {
                         domain::context::places(context).to_vec()
                     }
                     Some(Want::Act(_)) => {
-                        vec![workspace::room(&self.state, session).folder(&session.agent)]
+                        vec![workspace::room(&cabinet.state, session).folder(&session.agent)]
                     }
                     Some(Want::Invalid { .. }) | None => return,
                 }
@@ -39,43 +53,43 @@ impl Desk {
         };
         for place in places {
             let place = place.trim_matches('/').to_owned();
-            match self.state.files.get(&place) {
-                None if self.state.files.len() >= label::FILES_MAX => {
+            match cabinet.state.files.get(&place) {
+                None if cabinet.state.files.len() >= label::FILES_MAX => {
                     let folder = label::folder_for(&place);
-                    self.label_lines.push_str(&print_line(folder, self.state.files.get(folder)));
+                    self.lines.push_str(&print_line(folder, cabinet.state.files.get(folder)));
                 }
-                known if known.is_some() || self.labelled.contains(&place) => {
-                    self.label_lines.push_str(&print_line(&place, known));
+                known if known.is_some() || self.places.contains(&place) => {
+                    self.lines.push_str(&print_line(&place, known));
                 }
                 _ => continue,
             }
-            self.labelled.insert(place);
+            self.places.insert(place);
         }
     }
 
     /// Adds the lines that are not in the list yet.
-    pub(super) fn settle_labels(&mut self) -> std::io::Result<()> {
-        if self.label_lines.is_empty() {
+    pub(super) fn settle(&mut self, cabinet: &Cabinet) -> std::io::Result<()> {
+        if self.lines.is_empty() {
             return Ok(());
         }
-        let place = self.home.join(PATH);
+        let place = cabinet.home.join(PATH);
         let Some(folder) = place.parent() else { return Ok(()) };
         std::fs::create_dir_all(folder)?;
         let mut file = std::fs::OpenOptions::new().append(true).create(true).open(&place)?;
-        file.write_all(self.label_lines.as_bytes())?;
+        file.write_all(self.lines.as_bytes())?;
         file.sync_data()?;
         disk::sync_folder(folder);
-        self.label_lines.clear();
+        self.lines.clear();
         Ok(())
     }
+}
 
-    /// Without a journal, the list is what is known.
-    pub(super) fn find_labels(&mut self) {
-        if let Ok(text) = std::fs::read_to_string(self.home.join(PATH)) {
-            let labels = read(&text);
-            if !labels.is_empty() {
-                self.say(Input::LabelsFound { labels });
-            }
+/// Without a journal, the list is what is known.
+pub(super) fn find_labels(cabinet: &mut Cabinet) {
+    if let Ok(text) = std::fs::read_to_string(cabinet.home.join(PATH)) {
+        let labels = read(&text);
+        if !labels.is_empty() {
+            cabinet.outbox.say(Input::LabelsFound { labels });
         }
     }
 }

@@ -1,48 +1,32 @@
 //! Session files: adding messages at the end, and telling what a person wrote, changed or cut.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use domain::event::{Event, Found, FoundCall, Tail};
 use domain::id::{MessageId, SessionId, Time};
 use domain::input::Input;
 use domain::label::Label;
 use domain::lifecycle::Lifecycle;
-use domain::session::{Head, Message, Speaker, Status};
+use domain::session::{Message, Speaker, Status};
 use domain::state::Requester;
 use domain::tool::Call;
-use formats::session::{MessageItem, SessionFile, print_head, print_message, torn_tail};
+use formats::session::{MessageItem, SessionFile, print_head, print_message};
 use ports::model::RawCall;
+use ports::tools::Tools;
 
-use super::desk::Desk;
-use super::statuses::Due;
+use super::approvals::approvals_of;
+use super::cabinet::Cabinet;
+use super::fresh::Fresh;
+use super::session_op::{SessionOp, carry_out, read_session};
+use super::statuses::{Statuses, due_op};
+use super::ties::Ties;
+use super::turned::Due;
 use crate::disk::{self, Added, Stamp};
 use crate::session::{Conversation, path_of};
 
 /// Synod's own message numbers never come so far.
 const NUMBER_MAX: u32 = 1_000_000_000;
-
-/// A small edit of one session file.
-#[derive(Debug, Clone)]
-pub(super) enum SessionOp {
-    Create(Box<Head>),
-    Append(Message),
-    /// A person wrote the message without an id.
-    GiveId(Message),
-    Status(Status, Time),
-    /// The same, and why it is over.
-    Over(Status, Time, String),
-}
-
-impl SessionOp {
-    pub(super) fn has_calls(&self) -> bool {
-        matches!(self, Self::Append(message) if !message.calls.is_empty())
-    }
-
-    fn names_what_is_gone(&self, file: &SessionFile) -> bool {
-        let Self::GiveId(message) = self else { return false };
-        !file.messages().iter().any(|item| item.id.as_ref() == Some(&message.id))
-    }
-}
 
 /// The session with the call that an event outside of it follows from.
 pub(super) fn asked_by(event: &Event) -> Option<&SessionId> {
@@ -54,14 +38,46 @@ pub(super) fn asked_by(event: &Event) -> Option<&SessionId> {
     }
 }
 
-impl Desk {
+/// What the desk knows of conversations beside their files.
+pub(super) struct Sessions {
+    tools: Arc<dyn Tools>,
+    /// Messages without an id that the engine is asked to name.
+    adopting: BTreeSet<(SessionId, String)>,
+    /// Sessions whose cut the engine was told.
+    cutting: BTreeSet<SessionId>,
+    /// A hash of the words of each message, of sessions that were read.
+    words: BTreeMap<SessionId, BTreeMap<MessageId, u64>>,
+    /// While all files are looked at: who waits for whom.
+    pub(super) ties: Option<Ties>,
+    pub(super) statuses: Statuses,
+    pub(super) fresh: Fresh,
+}
+
+impl Sessions {
+    pub(super) fn new(tools: Arc<dyn Tools>, fresh: Fresh) -> Self {
+        Self {
+            tools,
+            adopting: BTreeSet::new(),
+            cutting: BTreeSet::new(),
+            words: BTreeMap::new(),
+            ties: None,
+            statuses: Statuses::default(),
+            fresh,
+        }
+    }
+
     /// What an event changes in a session file, given the state right before it.
-    pub(super) fn session_op(&mut self, at: Time, event: &Event) -> Option<(SessionId, SessionOp)> {
+    pub(super) fn op(
+        &mut self,
+        cabinet: &mut Cabinet,
+        at: Time,
+        event: &Event,
+    ) -> Option<(SessionId, SessionOp)> {
         match event {
             Event::SessionOpened { head } => Some((head.session.clone(), SessionOp::Create(head.clone()))),
             Event::MessageAdded { session, message, in_file: true, .. } => {
-                self.adopting_messages.remove(&(session.clone(), message.content.clone()));
-                self.recent.message(session, message);
+                self.adopting.remove(&(session.clone(), message.content.clone()));
+                cabinet.recent.message(session, message);
                 Some((session.clone(), SessionOp::GiveId(message.clone())))
             }
             Event::MessageAdded { session, message, .. }
@@ -69,11 +85,11 @@ impl Desk {
             | Event::EvidenceDemanded { session, message }
             | Event::Summarised { session, message, .. }
             | Event::CallFinished { session, message, .. } => {
-                self.recent.message(session, message);
+                cabinet.recent.message(session, message);
                 Some((session.clone(), SessionOp::Append(message.clone())))
             }
             Event::Moved { session, task, to, failed, reason } => {
-                let old = self.state.sessions.get(session)?.status();
+                let old = cabinet.state.sessions.get(session)?.status();
                 let new = to.status(*failed);
                 // Of a task its result says why; of a conversation nothing else does.
                 let op = match (to, task) {
@@ -87,7 +103,7 @@ impl Desk {
             }
             Event::SessionCut { session, .. } => {
                 self.cutting.remove(session);
-                self.recent.forget_session(session);
+                cabinet.recent.forget_session(session);
                 None
             }
             _ => None,
@@ -96,22 +112,23 @@ impl Desk {
 
     /// Carries out edits on one session file. Says whether all could be made: a file that does not read keeps
     /// them waiting.
-    pub(super) fn settle_session(
+    pub(super) fn settle(
         &mut self,
+        cabinet: &mut Cabinet,
         id: &SessionId,
         ops: &[SessionOp],
         forced: bool,
     ) -> std::io::Result<bool> {
         let path = path_of(id);
-        if !forced && self.append_only(id, &path, ops)? {
+        if !forced && self.append_only(cabinet, id, &path, ops)? {
             if !ops.is_empty() {
-                self.fresh.written(id, self.taken, None);
+                self.fresh.written(id, cabinet.taken, None);
             }
             return Ok(true);
         }
-        let due = self.statuses.forget(id).and_then(|due| self.due_op(id, due));
+        let due = self.statuses.forget(id).and_then(|due| due_op(&cabinet.state, id, due));
         let (mut whole, mut lost, mut is_made) = (true, false, false);
-        self.rewrite(&path, forced, |desk, text, fresh| {
+        cabinet.rewrite(&path, forced, |cabinet, text, fresh| {
             is_made = text.is_none();
             let text = match (text, ops.first()) {
                 // One that a power failure left without its bytes is made anew.
@@ -122,33 +139,39 @@ impl Desk {
                 // A person deleted it: there is nothing to write to.
                 (_, _) => return None,
             };
-            let Some(mut file) = desk.read_session(&path, &text) else {
+            let Some(mut file) = read_session(&mut cabinet.reports, &path, &text) else {
                 whole = false;
                 return None;
             };
-            let repairs = if fresh { desk.compare_session(id, &file) } else { Vec::new() };
+            let repairs = if fresh { self.compare(cabinet, id, &file) } else { Vec::new() };
             carry_out(&mut file, due.iter().chain(ops).chain(&repairs));
             lost = ops.iter().any(|op| op.names_what_is_gone(&file));
             Some(file.text().to_owned())
         })?;
         if lost {
             // Something took it away before it had its name: it is printed again by who compares.
-            self.look_again(&path);
+            cabinet.looks.again(&path);
         }
         if whole {
-            let made = self.known.get(&path).filter(|_| is_made).map(Stamp::from);
-            self.fresh.written(id, self.taken, made);
+            let made = cabinet.known.get(&path).filter(|_| is_made).map(Stamp::from);
+            self.fresh.written(id, cabinet.taken, made);
         }
         Ok(whole)
     }
 
     /// Adds messages at the end without reading the file, if it is what it was. How the conversation stands is told
     /// later.
-    fn append_only(&mut self, id: &SessionId, path: &str, ops: &[SessionOp]) -> std::io::Result<bool> {
-        if self.is_broken(path) {
+    fn append_only(
+        &mut self,
+        cabinet: &mut Cabinet,
+        id: &SessionId,
+        path: &str,
+        ops: &[SessionOp],
+    ) -> std::io::Result<bool> {
+        if cabinet.reports.is_broken(path) {
             return Ok(false);
         }
-        let Some(known) = self.known.get(path) else { return Ok(false) };
+        let Some(known) = cabinet.known.get(path) else { return Ok(false) };
         let (mut text, mut turned) = (String::new(), None);
         for op in ops {
             match op {
@@ -160,10 +183,10 @@ impl Desk {
         }
         // With nothing to add, this tells whether a person changed the file.
         if !text.is_empty() || turned.is_none() {
-            match disk::append(&self.home.join(path), known, &text)? {
+            match disk::append(&cabinet.home.join(path), known, &text)? {
                 Added::Done(known) => {
-                    self.known.insert(path.to_owned(), known);
-                    self.touched.insert(path.to_owned());
+                    cabinet.known.insert(path.to_owned(), known);
+                    cabinet.touched.insert(path.to_owned());
                 }
                 Added::Changed => return Ok(false),
             }
@@ -174,46 +197,38 @@ impl Desk {
         Ok(true)
     }
 
-    /// Parses a session file; a last entry that a crash cut off is dropped, the journal has it whole.
-    pub(super) fn read_session(&mut self, path: &str, text: &str) -> Option<SessionFile> {
-        let kept = torn_tail(text).map_or(text, |keep| &text[..keep]);
-        let (file, diagnostics) = SessionFile::parse(path, kept);
-        self.complain(path, diagnostics);
-        file
-    }
-
-    fn compare_session(&mut self, id: &SessionId, file: &SessionFile) -> Vec<SessionOp> {
-        let Some(known) = self.state.sessions.get(id) else {
-            self.adopt_session(file);
+    fn compare(&mut self, cabinet: &mut Cabinet, id: &SessionId, file: &SessionFile) -> Vec<SessionOp> {
+        let Some(known) = cabinet.state.sessions.get(id) else {
+            self.adopt(cabinet, file);
             return Vec::new();
         };
         let (agent, next) = (known.agent.clone(), known.next_message);
         let last = last_number(file);
         let here: BTreeSet<&MessageId> = file.messages().iter().filter_map(|item| item.id.as_ref()).collect();
         let missing: Vec<Message> =
-            self.recent.messages(id).into_iter().filter(|m| !here.contains(&m.id)).collect();
-        self.notice_words(id, &agent, file, &missing);
+            cabinet.recent.messages(id).into_iter().filter(|m| !here.contains(&m.id)).collect();
+        self.notice_words(cabinet, id, &agent, file, &missing);
         let first_recent = missing.iter().map(|m| number(&m.id)).min().unwrap_or(next);
         if last + 1 < next && last + 1 < first_recent {
             if self.cutting.contains(id) {
                 return Vec::new();
             }
-            if self.is_confirmed(&path_of(id)) {
+            if cabinet.looks.is_confirmed(&path_of(id)) {
                 self.cutting.insert(id.clone());
                 let tail = self.tail_of(file, &BTreeMap::new());
-                self.say(Input::SessionCut { session: id.clone(), next_message: last + 1, tail });
+                cabinet.outbox.say(Input::SessionCut { session: id.clone(), next_message: last + 1, tail });
             } else {
-                self.confirm_later(&path_of(id));
+                cabinet.looks.confirm_later(&path_of(id));
             }
             return Vec::new();
         }
         for message in &missing {
-            self.recent.again(id, &message.id);
+            cabinet.recent.again(id, &message.id);
         }
         // A message that a person wrote is there and only lost its id again; any other was lost whole.
         let mut repairs: Vec<SessionOp> =
             missing.into_iter().flat_map(|m| [SessionOp::GiveId(m.clone()), SessionOp::Append(m)]).collect();
-        if let Some(known) = self.state.sessions.get(id)
+        if let Some(known) = cabinet.state.sessions.get(id)
             && file.status() != known.status()
         {
             // The status is Synod's to say.
@@ -225,6 +240,7 @@ impl Desk {
     /// Messages that a person wrote or changed.
     fn notice_words(
         &mut self,
+        cabinet: &mut Cabinet,
         id: &SessionId,
         agent: &domain::id::AgentId,
         file: &SessionFile,
@@ -237,7 +253,9 @@ impl Desk {
                 Some(message) => {
                     let words = hash(&item.content);
                     if before.get(message).is_some_and(|old| *old != words) {
-                        self.say(Input::MessageEdited { session: id.clone(), message: message.clone() });
+                        cabinet
+                            .outbox
+                            .say(Input::MessageEdited { session: id.clone(), message: message.clone() });
                     }
                     now.insert(message.clone(), words);
                 }
@@ -246,9 +264,9 @@ impl Desk {
                     if missing.iter().any(|m| m.content == item.content && m.speaker == Speaker::User) {
                         continue;
                     }
-                    if self.adopting_messages.insert(key) {
+                    if self.adopting.insert(key) {
                         let by = item.from.strip_prefix("person:").unwrap_or("owner");
-                        self.say(Input::MessageWritten {
+                        cabinet.outbox.say(Input::MessageWritten {
                             session: Some(id.clone()),
                             agent: agent.clone(),
                             text: item.content.clone(),
@@ -265,15 +283,15 @@ impl Desk {
     }
 
     /// A session that the journal does not know.
-    fn adopt_session(&mut self, file: &SessionFile) {
-        let approvals = self.approvals_of(&file.head().session);
+    fn adopt(&mut self, cabinet: &mut Cabinet, file: &SessionFile) {
+        let approvals = approvals_of(&cabinet.home, &file.head().session);
         let tail = self.tail_of(
             file,
             &approvals.iter().map(|(call, (found, _))| (call.clone(), found.clone())).collect(),
         );
         let pending =
             approvals.into_values().filter(|(found, _)| *found == Found::Pending).map(|(_, request)| request);
-        self.say(Input::SessionRead {
+        cabinet.outbox.say(Input::SessionRead {
             head: Box::new(file.head().clone()),
             status: file.status(),
             next_message: last_number(file) + 1,
@@ -281,7 +299,9 @@ impl Desk {
             label: file.messages().iter().fold(Label::owner(), |label, item| label.joined(&item.label)),
             approvals: pending.collect(),
         });
-        self.note_ties(file);
+        if let Some(ties) = &mut self.ties {
+            ties.read(file);
+        }
     }
 
     /// Where a conversation stands by its last messages.
@@ -324,11 +344,15 @@ impl Desk {
     }
 
     /// The conversation for a model call; `Ok(None)` if the file does not read now.
-    pub(super) fn conversation(&mut self, id: &SessionId) -> std::io::Result<Option<Conversation>> {
+    pub(super) fn conversation(
+        &mut self,
+        cabinet: &mut Cabinet,
+        id: &SessionId,
+    ) -> std::io::Result<Option<Conversation>> {
         let path = path_of(id);
-        let found = disk::read(&self.home.join(&path))?;
+        let found = disk::read(&cabinet.home.join(&path))?;
         let found = found.ok_or_else(|| std::io::Error::new(std::io::ErrorKind::NotFound, path.clone()))?;
-        let Some(file) = self.read_session(&path, &found.text) else { return Ok(None) };
+        let Some(file) = read_session(&mut cabinet.reports, &path, &found.text) else { return Ok(None) };
         let messages = file.messages().iter().map(|item| self.message_of(item)).collect();
         Ok(Some(Conversation { system: file.head().system_prompt.clone(), messages }))
     }
@@ -346,59 +370,6 @@ impl Desk {
             read_through: item.read_through.clone(),
             envelope: item.envelope.clone(),
             label: item.label.clone(),
-        }
-    }
-}
-
-/// Makes the edits; what already stands there is left alone.
-pub(super) fn carry_out<'a>(file: &mut SessionFile, ops: impl Iterator<Item = &'a SessionOp> + Clone) {
-    let mut here: BTreeSet<MessageId> = file.messages().iter().filter_map(|item| item.id.clone()).collect();
-    let mut named = Vec::new();
-    let mut taken = BTreeSet::new();
-    for op in ops.clone() {
-        if let SessionOp::GiveId(message) = op
-            && !here.contains(&message.id)
-        {
-            let unnamed = |(index, item): &(usize, &MessageItem)| {
-                let same = item.speaker == message.speaker && item.content == message.content;
-                item.id.is_none() && same && !taken.contains(index)
-            };
-            if let Some((index, _)) = file.messages().iter().enumerate().find(unnamed) {
-                taken.insert(index);
-                here.insert(message.id.clone());
-                named.push((index, &message.id));
-            }
-        }
-    }
-    file.set_message_ids(&named);
-    for op in ops {
-        match op {
-            SessionOp::Create(_) | SessionOp::GiveId(_) => {}
-            SessionOp::Append(message) => {
-                if here.insert(message.id.clone()) {
-                    file.append(message);
-                }
-            }
-            SessionOp::Status(status, at) => {
-                turn(file, *status, *at);
-                // It goes on: why it was over is over, too.
-                if matches!(status, Status::Active | Status::Sleeping) {
-                    file.set_reason("");
-                }
-            }
-            SessionOp::Over(status, at, why) => {
-                turn(file, *status, *at);
-                file.set_reason(why);
-            }
-        }
-    }
-}
-
-fn turn(file: &mut SessionFile, status: Status, at: Time) {
-    if file.status() != status {
-        file.set_status(status);
-        if at.0 != 0 {
-            file.set_updated(at);
         }
     }
 }

@@ -5,11 +5,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
-use domain::id::{SessionId, Time};
+use domain::id::SessionId;
+use domain::state::State;
 
-use super::desk::Desk;
-use super::sessions::{SessionOp, carry_out};
-use crate::disk::{self, Known, Prepared, Replaced};
+use super::cabinet::Cabinet;
+use super::flush::Flusher;
+use super::session_op::{SessionOp, carry_out, read_session};
+use super::turned::{Due, Turned};
+use crate::disk::{self, Replaced};
+use crate::git::reason::Who;
 use crate::session::path_of;
 
 /// How long nothing else must come before statuses are told.
@@ -25,30 +29,6 @@ pub(super) struct Statuses {
     turning: BTreeSet<SessionId>,
     /// Since when the oldest of them is due.
     since: Option<Instant>,
-}
-
-/// A status that is to be told.
-#[derive(Debug, Clone)]
-pub(super) struct Due {
-    /// Since when it is so.
-    pub(super) at: Time,
-    /// Why the conversation is over, if it is.
-    pub(super) why: Option<String>,
-}
-
-/// A new version of a session file that waits for the disk.
-pub(super) struct Turned {
-    session: SessionId,
-    due: Due,
-    old: Known,
-    new: Prepared,
-}
-
-impl Turned {
-    /// The file whose bytes must be durable before it takes its place.
-    pub(super) fn prepared(&self) -> &Prepared {
-        &self.new
-    }
 }
 
 impl Statuses {
@@ -84,92 +64,92 @@ impl Statuses {
     }
 }
 
-impl Desk {
+impl Statuses {
     /// Tells the statuses that are due, if there is a lull or they have been put off for long. The new versions take
     /// their places when the disk has them.
-    pub(super) fn turn_statuses(&mut self, lull: bool) {
-        if !(lull || self.statuses.is_late()) {
+    pub(super) fn turn(&mut self, cabinet: &mut Cabinet, flusher: &Flusher, lull: bool) {
+        if !(lull || self.is_late()) {
             return;
         }
-        for (session, due) in self.statuses.take() {
+        for (session, due) in self.take() {
             let path = path_of(&session);
-            match self.turned(session, due) {
+            match turned(cabinet, session, due) {
                 Ok(Some(turned)) => {
-                    self.statuses.turning.insert(turned.session.clone());
-                    self.flusher.prepare(turned);
+                    self.turning.insert(turned.session.clone());
+                    flusher.prepare(turned);
                 }
                 Ok(None) => {}
-                Err(error) => self.tell_again(&path, error),
+                Err(error) => report_again(cabinet, &path, error),
             }
         }
     }
 
     /// The same at once, and waits for the disk.
-    pub(super) fn turn_all_statuses(&mut self) {
+    pub(super) fn turn_all(&mut self, cabinet: &mut Cabinet, flusher: &Flusher) {
         // The second time for those whose file changed meanwhile; after that, a look at the file repairs it.
         for _ in 0..2 {
-            self.turn_statuses(true);
-            self.flusher.wait();
-            self.put_turned();
-            if self.statuses.is_quiet() {
+            self.turn(cabinet, flusher, true);
+            flusher.wait();
+            self.put_turned(cabinet, flusher);
+            if self.is_quiet() {
                 return;
             }
         }
     }
 
-    /// The new version of a session file, beside the old one; `None` if there is nothing to change.
-    fn turned(&mut self, session: SessionId, due: Due) -> std::io::Result<Option<Turned>> {
-        let Some(op) = self.due_op(&session, due.clone()) else { return Ok(None) };
-        let path = path_of(&session);
-        let place = self.home.join(&path);
-        let Some(found) = disk::read(&place)? else { return Ok(None) };
-        if !self.known.get(&path).is_some_and(|known| known.same_content(&found.known)) {
-            // A person changed it: whoever looks at it finds the status wrong too.
-            self.look_again(&path);
-            return Ok(None);
-        }
-        let Some(mut file) = self.read_session(&path, &found.text) else { return Ok(None) };
-        carry_out(&mut file, [op].iter());
-        if file.text() == found.text {
-            return Ok(None);
-        }
-        let new = disk::prepare(&place, file.text())?;
-        Ok(Some(Turned { session, due, old: found.known, new }))
-    }
-
-    /// The edit that tells how a conversation stands.
-    pub(super) fn due_op(&self, session: &SessionId, due: Due) -> Option<SessionOp> {
-        let status = self.state.sessions.get(session)?.status();
-        Some(match due.why {
-            Some(why) => SessionOp::Over(status, due.at, why),
-            None => SessionOp::Status(status, due.at),
-        })
-    }
-
     /// Gives new versions their places that the disk has by now.
-    pub(super) fn put_turned(&mut self) {
-        for Turned { session, due, old, new } in self.flusher.prepared() {
-            self.statuses.turning.remove(&session);
+    pub(super) fn put_turned(&mut self, cabinet: &mut Cabinet, flusher: &Flusher) {
+        for Turned { session, due, old, new } in flusher.prepared() {
+            self.turning.remove(&session);
             let path = path_of(&session);
             match new.put(&old) {
                 Ok(Replaced::Done { known, displaced }) => {
-                    self.known.insert(path.clone(), known);
-                    self.touched.insert(path.clone());
-                    self.keep_displaced(&path, displaced);
-                    self.told_status(path);
+                    cabinet.known.insert(path.clone(), known);
+                    cabinet.touched.insert(path.clone());
+                    cabinet.keep_displaced(&path, displaced);
+                    cabinet.noticed.push((path, Who::Synod));
                 }
                 Ok(Replaced::Changed { displaced }) => {
-                    self.keep_displaced(&path, displaced);
-                    self.statuses.put(&session, due);
+                    cabinet.keep_displaced(&path, displaced);
+                    self.put(&session, due);
                 }
-                Err(error) => self.tell_again(&path, error),
+                Err(error) => report_again(cabinet, &path, error),
             }
         }
     }
+}
 
-    /// A disk that refuses: a look at the file finds that its status is not the one that counts.
-    fn tell_again(&mut self, path: &str, error: std::io::Error) {
-        self.note(path, Err(error));
-        self.look_again(path);
+/// The new version of a session file, beside the old one; `None` if there is nothing to change.
+fn turned(cabinet: &mut Cabinet, session: SessionId, due: Due) -> std::io::Result<Option<Turned>> {
+    let Some(op) = due_op(&cabinet.state, &session, due.clone()) else { return Ok(None) };
+    let path = path_of(&session);
+    let place = cabinet.home.join(&path);
+    let Some(found) = disk::read(&place)? else { return Ok(None) };
+    if !cabinet.known.get(&path).is_some_and(|known| known.same_content(&found.known)) {
+        // A person changed it: whoever looks at it finds the status wrong too.
+        cabinet.looks.again(&path);
+        return Ok(None);
     }
+    let Some(mut file) = read_session(&mut cabinet.reports, &path, &found.text) else { return Ok(None) };
+    carry_out(&mut file, [op].iter());
+    if file.text() == found.text {
+        return Ok(None);
+    }
+    let new = disk::prepare(&place, file.text())?;
+    Ok(Some(Turned { session, due, old: found.known, new }))
+}
+
+/// The edit that tells how a conversation stands.
+pub(super) fn due_op(state: &State, session: &SessionId, due: Due) -> Option<SessionOp> {
+    let status = state.sessions.get(session)?.status();
+    Some(match due.why {
+        Some(why) => SessionOp::Over(status, due.at, why),
+        None => SessionOp::Status(status, due.at),
+    })
+}
+
+/// A disk that refuses: a look at the file finds that its status is not the one that counts.
+fn report_again(cabinet: &mut Cabinet, path: &str, error: std::io::Error) {
+    cabinet.reports.note(path, Err(error));
+    cabinet.looks.again(path);
 }

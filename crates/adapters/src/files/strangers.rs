@@ -8,66 +8,63 @@ use domain::task::Change;
 use formats::check::SourceFile;
 use formats::task::TaskFile;
 
-use super::desk::Desk;
+use super::cabinet::Cabinet;
 use crate::disk;
-use crate::problem::Problem;
 
-impl Desk {
-    /// Tells of a name that nobody has. The state has the edit by now, and so those before it, in any file.
-    pub(super) fn note_stranger(&mut self, event: &Event) {
-        match event {
-            Event::TaskAdded { spec, in_file: true, .. } => self.note_assignee(&spec.id),
-            Event::TaskEdited { task, change: Change::Assignee(_), in_file: true } => {
-                self.note_assignee(task)
-            }
-            Event::AgentDefined { spec } if self.state.role(&spec.role).is_none() => {
-                self.note_role(&spec.id, &spec.role);
-            }
-            _ => {}
+/// Tells of a name that nobody has. The state has the edit by now, and so those before it, in any file.
+pub(super) fn note_stranger(cabinet: &Cabinet, event: &Event) {
+    match event {
+        Event::TaskAdded { spec, in_file: true, .. } => note_assignee(cabinet, &spec.id),
+        Event::TaskEdited { task, change: Change::Assignee(_), in_file: true } => {
+            note_assignee(cabinet, task)
         }
+        Event::AgentDefined { spec } if cabinet.state.role(&spec.role).is_none() => {
+            note_role(cabinet, &spec.id, &spec.role);
+        }
+        _ => {}
     }
+}
 
-    fn note_assignee(&mut self, id: &TaskId) {
-        let Some(task) = self.state.tasks.get(id).filter(|task| !task.is_ended()) else { return };
-        match &task.spec.assignee {
-            Some(agent) if agent.as_str() == PERSON || self.state.employed(agent).is_some() => return,
-            None if domain::route(&self.state, &task.spec, None).is_some() => return,
-            Some(_) | None => {}
-        }
-        let path = &task.spec.file;
-        let Ok(Some(found)) = disk::read(&self.home.join(path)) else { return };
-        let (file, _) = TaskFile::parse(path, &found.text);
-        // A task that has just got its id may not show it yet.
-        let by_title = || file.tasks().iter().position(|item| item.title == task.spec.title);
-        let Some(index) = file.find(id).or_else(by_title) else { return };
-        let Some(agent) = &task.spec.assignee else {
-            let help = "name somebody, or set routing.fallback in synod.yaml";
-            for diagnostic in file.nobody(index, "nobody takes this task", help) {
-                _ = self.tell.try_send(Problem { diagnostic, text: Some(found.text.clone()) });
-            }
-            return;
-        };
-        let message = match self.is_broken(&format!("agents/{agent}.agent.yaml")) {
-            true => format!("the file of agent `{agent}` does not read"),
-            false => format!("there is no agent `{agent}`"),
-        };
-        let employed = self.state.agents.iter().filter(|(_, agent)| !agent.retired);
-        let known = employed.map(|(id, _)| id.as_str());
-        for diagnostic in file.stranger(index, message, known) {
-            _ = self.tell.try_send(Problem { diagnostic, text: Some(found.text.clone()) });
-        }
+fn note_assignee(cabinet: &Cabinet, id: &TaskId) {
+    let Some(task) = cabinet.state.tasks.get(id).filter(|task| !task.is_ended()) else { return };
+    match &task.spec.assignee {
+        Some(agent) if agent.as_str() == PERSON || cabinet.state.employed(agent).is_some() => return,
+        None if domain::route(&cabinet.state, &task.spec, None).is_some() => return,
+        Some(_) | None => {}
     }
-
-    fn note_role(&self, id: &AgentId, role: &str) {
-        for path in [format!("agents/{id}.agent.yaml"), format!("agents/{id}/agent.json")] {
-            let Ok(Some(found)) = disk::read(&self.home.join(&path)) else { continue };
-            let file = SourceFile { path: &path, text: &found.text };
-            let builtin = domain::role::builtin();
-            let roles = builtin.keys().chain(self.state.settings.roles.keys()).map(String::as_str);
-            for diagnostic in formats::check::no_role(&file, role, roles) {
-                _ = self.tell.try_send(Problem { diagnostic, text: Some(found.text.clone()) });
-            }
-            return;
+    let path = &task.spec.file;
+    let Ok(Some(found)) = disk::read(&cabinet.home.join(path)) else { return };
+    let (file, _) = TaskFile::parse(path, &found.text);
+    // A task that has just got its id may not show it yet.
+    let by_title = || file.tasks().iter().position(|item| item.title == task.spec.title);
+    let Some(index) = file.find(id).or_else(by_title) else { return };
+    let Some(agent) = &task.spec.assignee else {
+        let help = "name somebody, or set routing.fallback in synod.yaml";
+        for diagnostic in file.nobody(index, "nobody takes this task", help) {
+            cabinet.reports.send(diagnostic, Some(found.text.clone()));
         }
+        return;
+    };
+    let message = match cabinet.reports.is_broken(&format!("agents/{agent}.agent.yaml")) {
+        true => format!("the file of agent `{agent}` does not read"),
+        false => format!("there is no agent `{agent}`"),
+    };
+    let employed = cabinet.state.agents.iter().filter(|(_, agent)| !agent.retired);
+    let known = employed.map(|(id, _)| id.as_str());
+    for diagnostic in file.stranger(index, message, known) {
+        cabinet.reports.send(diagnostic, Some(found.text.clone()));
+    }
+}
+
+fn note_role(cabinet: &Cabinet, id: &AgentId, role: &str) {
+    for path in [format!("agents/{id}.agent.yaml"), format!("agents/{id}/agent.json")] {
+        let Ok(Some(found)) = disk::read(&cabinet.home.join(&path)) else { continue };
+        let file = SourceFile { path: &path, text: &found.text };
+        let builtin = domain::role::builtin();
+        let roles = builtin.keys().chain(cabinet.state.settings.roles.keys()).map(String::as_str);
+        for diagnostic in formats::check::no_role(&file, role, roles) {
+            cabinet.reports.send(diagnostic, Some(found.text.clone()));
+        }
+        return;
     }
 }

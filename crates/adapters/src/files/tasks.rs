@@ -1,6 +1,6 @@
 //! Task files: printing marks, results and new tasks, and telling a person's edits from old saves.
 
-use std::collections::{BTreeMap, HashSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashSet, VecDeque};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use domain::event::Event;
@@ -12,8 +12,7 @@ use domain::task::{Change, Mark, Spec};
 use formats::diagnostic::{Diagnostic, Severity};
 use formats::task::{New, TaskFile};
 
-use super::Problem;
-use super::desk::Desk;
+use super::cabinet::Cabinet;
 
 /// Properties that Synod prints from the journal; a person's change of them is overwritten at the next print.
 const PRINTED: [&str; 6] = ["created", "started", "completed", "session", "result", "verified"];
@@ -78,14 +77,26 @@ impl TaskOp {
     }
 }
 
-impl Desk {
+/// What the desk waits for while the engine takes what task files say.
+#[derive(Default)]
+pub(super) struct Tasks {
+    /// By file and title: how many tasks without an id the engine is asked to name.
+    adopting: BTreeMap<(String, String), usize>,
+    /// Tasks with ids that the engine was given and has not taken yet.
+    reading: BTreeMap<TaskId, Spec>,
+    /// While all files are looked at: those with tasks to be named, once every id that is taken is known.
+    pub(super) to_name: Option<BTreeSet<String>>,
+}
+
+impl Tasks {
     /// What an event changes in a task file, given the state right before it.
-    pub(super) fn task_op(&mut self, at: Time, event: &Event) -> Option<(String, TaskOp)> {
-        let file_of = |desk: &Self, id: &TaskId| desk.state.tasks.get(id).map(|t| t.spec.file.clone());
+    pub(super) fn op(&mut self, cabinet: &mut Cabinet, at: Time, event: &Event) -> Option<(String, TaskOp)> {
+        let file_of =
+            |cabinet: &Cabinet, id: &TaskId| cabinet.state.tasks.get(id).map(|t| t.spec.file.clone());
         match event {
             Event::TaskAdded { spec, in_file, .. } => {
-                self.recent.task(&spec.id);
-                self.reading_tasks.remove(&spec.id);
+                cabinet.recent.task(&spec.id);
+                self.reading.remove(&spec.id);
                 let op = if *in_file {
                     self.adopted(&spec.file, &spec.title);
                     TaskOp::GiveId { id: spec.id.clone(), title: spec.title.clone() }
@@ -95,18 +106,21 @@ impl Desk {
                 Some((spec.file.clone(), op))
             }
             Event::TaskEdited { task, change, in_file: false } => {
-                let old = self.state.tasks.get(task).map(|t| t.spec.clone())?;
-                self.recent.spec(&old);
-                let (file, from) = (old.file.clone(), (!self.replaying).then(|| Box::new(old)));
+                let old = cabinet.state.tasks.get(task).map(|t| t.spec.clone())?;
+                cabinet.recent.spec(&old);
+                let (file, from) = (old.file.clone(), (!cabinet.replaying).then(|| Box::new(old)));
                 Some((file, TaskOp::Edit { id: task.clone(), change: change.clone(), from }))
             }
             Event::TaskStarted { task, session } => {
-                self.note_mark(task);
-                Some((file_of(self, task)?, TaskOp::Start { id: task.clone(), session: session.clone(), at }))
+                note_mark(cabinet, task);
+                Some((
+                    file_of(cabinet, task)?,
+                    TaskOp::Start { id: task.clone(), session: session.clone(), at },
+                ))
             }
             Event::Moved { session, task: Some(task), to, .. } => {
                 let for_agents =
-                    self.state.sessions.get(session).is_some_and(|session| session.waits_for_agents());
+                    cabinet.state.sessions.get(session).is_some_and(|session| session.waits_for_agents());
                 let mark = match to {
                     Lifecycle::Working => Mark::Running,
                     Lifecycle::Blocked if for_agents => Mark::Running,
@@ -114,66 +128,62 @@ impl Desk {
                     Lifecycle::Idle | Lifecycle::Waiting | Lifecycle::Complete => return None,
                 };
                 let known =
-                    self.state.tasks.get(task).filter(|t| matches!(t.stage, TaskStage::Running { .. }))?;
+                    cabinet.state.tasks.get(task).filter(|t| matches!(t.stage, TaskStage::Running { .. }))?;
                 let file = known.spec.file.clone();
-                self.note_mark(task);
+                note_mark(cabinet, task);
                 Some((file, TaskOp::Mark { id: task.clone(), mark }))
             }
             Event::Parked { session, parked, .. } => {
-                let task = self.state.sessions.get(session)?.task.clone()?;
-                let known =
-                    self.state.tasks.get(&task).filter(|t| matches!(t.stage, TaskStage::Running { .. }))?;
+                let task = cabinet.state.sessions.get(session)?.task.clone()?;
+                let known = cabinet
+                    .state
+                    .tasks
+                    .get(&task)
+                    .filter(|t| matches!(t.stage, TaskStage::Running { .. }))?;
                 let file = known.spec.file.clone();
                 // It was told that the session stands still, and only this tells whether a person is asked.
                 let mark = if parked.is_for_people() { Mark::Asking } else { Mark::Running };
-                self.note_mark(&task);
+                note_mark(cabinet, &task);
                 Some((file, TaskOp::Mark { id: task, mark }))
             }
             Event::TaskEnded { task, end, result, .. } => {
-                self.note_mark(task);
+                note_mark(cabinet, task);
                 let op = TaskOp::End { id: task.clone(), mark: end.mark(), result: result.clone(), at };
-                Some((file_of(self, task)?, op))
+                Some((file_of(cabinet, task)?, op))
             }
             Event::TaskVerified { task, .. } => {
-                Some((file_of(self, task)?, TaskOp::Verify { id: task.clone(), at }))
+                Some((file_of(cabinet, task)?, TaskOp::Verify { id: task.clone(), at }))
             }
             Event::TaskReopened { task, .. } => {
-                self.note_mark(task);
-                Some((file_of(self, task)?, TaskOp::Reopen { id: task.clone() }))
+                note_mark(cabinet, task);
+                Some((file_of(cabinet, task)?, TaskOp::Reopen { id: task.clone() }))
             }
             _ => None,
         }
     }
 
-    fn note_mark(&mut self, id: &TaskId) {
-        if let Some(task) = self.state.tasks.get(id) {
-            let mark = self.state.mark_of(task);
-            self.recent.mark(id, mark);
-            if self.replaying {
-                // The copy of the state is ahead of the file: any of these may still stand there.
-                [Mark::Open, Mark::Running, Mark::Asking]
-                    .into_iter()
-                    .for_each(|mark| self.recent.mark(id, mark));
-            }
-        }
-    }
-
     /// Carries out edits on one task file; notices what a person did to it on the way.
-    pub(super) fn settle_tasks(&mut self, path: &str, ops: &[TaskOp], forced: bool) -> std::io::Result<()> {
+    pub(super) fn settle(
+        &mut self,
+        cabinet: &mut Cabinet,
+        path: &str,
+        ops: &[TaskOp],
+        forced: bool,
+    ) -> std::io::Result<()> {
         let (mut lost, mut back) = (false, Back::default());
-        self.rewrite(path, forced, |desk, text, fresh| {
+        cabinet.rewrite(path, forced, |cabinet, text, fresh| {
             let (mut file, diagnostics) = TaskFile::parse(path, text.unwrap_or_default());
             // Nothing follows from a file that does not read, nor from any while nobody knows who takes what.
-            let broken =
-                desk.hold.puts_off(path) || diagnostics.iter().any(|d| d.severity == Severity::Error);
+            let broken = cabinet.reports.hold.puts_off(path)
+                || diagnostics.iter().any(|d| d.severity == Severity::Error);
             let mut repairs = Vec::new();
             if fresh {
-                desk.complain(path, diagnostics);
-                if desk.replaying {
+                cabinet.reports.complain(path, diagnostics);
+                if cabinet.replaying {
                     // What was journalled and not printed before a crash is no wish of a person.
                     carry_out_all(&mut file, ops.iter());
                 }
-                repairs = desk.compare_tasks(path, &file, text.is_some(), broken);
+                repairs = self.compare(cabinet, path, &file, text.is_some(), broken);
             }
             let wording = if repairs.is_empty() { 0 } else { wording(text.unwrap_or_default()) };
             carry_out_all(&mut file, ops.iter().chain(&repairs));
@@ -182,51 +192,33 @@ impl Desk {
             lost = ops.iter().any(is_gone);
             Some(file.text().to_owned())
         })?;
-        self.tell_put_back(path, back);
+        report_put_back(cabinet, path, back);
         for op in ops {
             match op {
-                TaskOp::Add { spec, .. } => self.recent.stands(&spec.id),
-                TaskOp::GiveId { id, .. } => self.recent.stands(id),
+                TaskOp::Add { spec, .. } => cabinet.recent.stands(&spec.id),
+                TaskOp::GiveId { id, .. } => cabinet.recent.stands(id),
                 _ => {}
             }
         }
         if lost {
             // Something took it away before it had its name: it is printed again by who compares.
-            self.look_again(path);
+            cabinet.looks.again(path);
         }
         Ok(())
     }
 
-    /// Tells people that what they may have taken out stands there again.
-    fn tell_put_back(&mut self, path: &str, back: Back) {
-        for (id, line) in back.tasks {
-            // What was never printed before is news and nothing that anybody took out.
-            if !self.recent.put_back(&id, back.wording) {
-                continue;
-            }
-            let is_open = self.state.tasks.get(&id).is_some_and(|task| task.stage == TaskStage::Open);
-            let help = match is_open {
-                true => "if you meant to remove it, take it out once more, or mark it [-]",
-                false => "if you meant to end it, mark it [-]",
-            };
-            let message =
-                format!("{id} stands here again: the file was saved from a copy that is older than it");
-            let diagnostic = Diagnostic {
-                severity: Severity::Warning,
-                line,
-                help: Some(help.to_owned()),
-                ..crate::problem::of_file(path, message)
-            };
-            // Nobody may listen, or not fast enough.
-            _ = self.tell.try_send(Problem { diagnostic, text: None });
-        }
-    }
-
     /// What a file says beyond what was printed: inputs for what people did, repairs for what an old save undid.
-    fn compare_tasks(&mut self, path: &str, file: &TaskFile, exists: bool, broken: bool) -> Vec<TaskOp> {
+    fn compare(
+        &mut self,
+        cabinet: &mut Cabinet,
+        path: &str,
+        file: &TaskFile,
+        exists: bool,
+        broken: bool,
+    ) -> Vec<TaskOp> {
         let mut repairs = Vec::new();
         let (mut said, mut marked) = (Vec::new(), Vec::new());
-        let mut renamed = self.lost_names(path, file);
+        let mut renamed = lost_names(cabinet, path, file);
         let mut unnamed: BTreeMap<&str, usize> = BTreeMap::new();
         for (index, item) in file.tasks().iter().enumerate() {
             let Some(id) = &item.id else {
@@ -243,10 +235,10 @@ impl Desk {
                 *before += 1;
                 let key = (path.to_owned(), item.title.clone());
                 if !broken
-                    && *before > self.adopting_tasks.get(&key).copied().unwrap_or_default()
+                    && *before > self.adopting.get(&key).copied().unwrap_or_default()
                     && let Some(spec) = file_spec(file, index)
                 {
-                    *self.adopting_tasks.entry(key).or_default() += 1;
+                    *self.adopting.entry(key).or_default() += 1;
                     said.push(Input::TaskRead {
                         spec: Box::new(spec),
                         mark: item.mark,
@@ -256,10 +248,10 @@ impl Desk {
                 continue;
             };
             let Some(theirs) = file_spec(file, index) else { continue };
-            let Some(known) = self.state.tasks.get(id) else {
+            let Some(known) = cabinet.state.tasks.get(id) else {
                 // Said once: by now it may be somebody's, and the file does not know yet.
-                if !broken && self.reading_tasks.get(id) != Some(&theirs) {
-                    self.reading_tasks.insert(id.clone(), theirs.clone());
+                if !broken && self.reading.get(id) != Some(&theirs) {
+                    self.reading.insert(id.clone(), theirs.clone());
                     said.push(Input::TaskRead {
                         spec: Box::new(theirs),
                         mark: item.mark,
@@ -272,7 +264,7 @@ impl Desk {
             wanted.file.clone_from(&theirs.file);
             let mut changed = false;
             for change in Change::between(&known.spec, &theirs) {
-                if self.recent.had_value(&known.spec, &change) {
+                if cabinet.recent.had_value(&known.spec, &change) {
                     repairs.push(TaskOp::Edit {
                         id: id.clone(),
                         change: change_back(&known.spec, &change),
@@ -286,11 +278,11 @@ impl Desk {
             if changed && !broken {
                 said.push(Input::TaskRead { spec: Box::new(wanted), mark: item.mark, result: String::new() });
             }
-            let ours = self.state.mark_of(known);
+            let ours = cabinet.state.mark_of(known);
             if item.mark == ours {
                 continue;
             }
-            let by_person = !self.recent.had_mark(id, item.mark)
+            let by_person = !cabinet.recent.had_mark(id, item.mark)
                 && matches!(item.mark, Mark::Open | Mark::Done | Mark::Failed | Mark::Cancelled);
             let meaningful = item.mark != Mark::Open || known.is_ended();
             if by_person && meaningful && !broken {
@@ -301,16 +293,16 @@ impl Desk {
                     by: "person".to_owned(),
                 });
             } else {
-                self.recent.mark(id, item.mark);
+                cabinet.recent.mark(id, item.mark);
                 repairs.push(TaskOp::Mark { id: id.clone(), mark: ours });
             }
         }
         if !broken {
-            repairs.extend(self.missing_tasks(path, file, exists, &mut said));
+            repairs.extend(missing_tasks(cabinet, path, file, exists, &mut said));
         }
         // A mark sets others going; by then, all else that was saved with it must be known.
         for input in said.into_iter().chain(marked) {
-            self.say(input);
+            cabinet.outbox.say(input);
         }
         repairs
     }
@@ -318,80 +310,121 @@ impl Desk {
     /// The engine has named one of the tasks with this title.
     fn adopted(&mut self, path: &str, title: &str) {
         let key = (path.to_owned(), title.to_owned());
-        if let Some(asked) = self.adopting_tasks.get_mut(&key) {
+        if let Some(asked) = self.adopting.get_mut(&key) {
             *asked = asked.saturating_sub(1);
             if *asked == 0 {
-                self.adopting_tasks.remove(&key);
+                self.adopting.remove(&key);
             }
         }
     }
+}
 
-    /// Tasks that were named a moment ago and whose ids an old save took away again, by title; those of one title in the
-    /// order in which they were named, which is that of the file.
-    fn lost_names(&self, path: &str, file: &TaskFile) -> BTreeMap<String, VecDeque<TaskId>> {
-        if file.tasks().iter().all(|item| item.id.is_some()) {
-            return BTreeMap::new();
+/// Remembers the mark of a task that is about to be replaced.
+fn note_mark(cabinet: &mut Cabinet, id: &TaskId) {
+    if let Some(task) = cabinet.state.tasks.get(id) {
+        let mark = cabinet.state.mark_of(task);
+        cabinet.recent.mark(id, mark);
+        if cabinet.replaying {
+            // The copy of the state is ahead of the file: any of these may still stand there.
+            [Mark::Open, Mark::Running, Mark::Asking]
+                .into_iter()
+                .for_each(|mark| cabinet.recent.mark(id, mark));
         }
-        let here =
-            self.state.tasks.iter().filter(|(id, task)| task.spec.file == path && self.recent.was_added(id));
-        let mut lost: BTreeMap<String, VecDeque<TaskId>> = BTreeMap::new();
-        for (id, task) in here.filter(|(id, _)| file.find(id).is_none()) {
-            lost.entry(task.spec.title.clone()).or_default().push_back(id.clone());
-        }
-        lost
     }
+}
 
-    /// Tasks that should stand in the file and do not: printed again if they are new, else taken out by a person.
-    fn missing_tasks(
-        &mut self,
-        path: &str,
-        file: &TaskFile,
-        exists: bool,
-        said: &mut Vec<Input>,
-    ) -> Vec<TaskOp> {
-        let here = ids(file);
-        let missing: Vec<TaskId> = self
-            .state
-            .tasks
-            .iter()
-            .filter(|(id, task)| task.spec.file == path && !here.contains(*id))
-            .map(|(id, _)| id.clone())
-            .collect();
-        let mut repairs = Vec::new();
-        let mut doubtful = false;
-        let wording = if missing.is_empty() { 0 } else { wording(file.text()) };
-        for id in missing {
-            let Some(task) = self.state.tasks.get(&id) else { continue };
-            let is_meant = task.stage == TaskStage::Open && self.recent.was_put_back(&id, wording);
-            if self.recent.was_added(&id) && !is_meant {
-                repairs.push(TaskOp::Add {
-                    spec: Box::new(task.spec.clone()),
-                    mark: self.state.mark_of(task),
-                    created: None,
+/// Tells people that what they may have taken out stands there again.
+fn report_put_back(cabinet: &mut Cabinet, path: &str, back: Back) {
+    for (id, line) in back.tasks {
+        // What was never printed before is news and nothing that anybody took out.
+        if !cabinet.recent.put_back(&id, back.wording) {
+            continue;
+        }
+        let is_open = cabinet.state.tasks.get(&id).is_some_and(|task| task.stage == TaskStage::Open);
+        let help = match is_open {
+            true => "if you meant to remove it, take it out once more, or mark it [-]",
+            false => "if you meant to end it, mark it [-]",
+        };
+        let message = format!("{id} stands here again: the file was saved from a copy that is older than it");
+        let diagnostic = Diagnostic {
+            severity: Severity::Warning,
+            line,
+            help: Some(help.to_owned()),
+            ..crate::problem::of_file(path, message)
+        };
+        // Nobody may listen, or not fast enough.
+        cabinet.reports.send(diagnostic, None);
+    }
+}
+
+/// Tasks that were named a moment ago and whose ids an old save took away again, by title; those of one title in the
+/// order in which they were named, which is that of the file.
+fn lost_names(cabinet: &Cabinet, path: &str, file: &TaskFile) -> BTreeMap<String, VecDeque<TaskId>> {
+    if file.tasks().iter().all(|item| item.id.is_some()) {
+        return BTreeMap::new();
+    }
+    let here = cabinet
+        .state
+        .tasks
+        .iter()
+        .filter(|(id, task)| task.spec.file == path && cabinet.recent.was_added(id));
+    let mut lost: BTreeMap<String, VecDeque<TaskId>> = BTreeMap::new();
+    for (id, task) in here.filter(|(id, _)| file.find(id).is_none()) {
+        lost.entry(task.spec.title.clone()).or_default().push_back(id.clone());
+    }
+    lost
+}
+
+/// Tasks that should stand in the file and do not: printed again if they are new, else taken out by a person.
+fn missing_tasks(
+    cabinet: &mut Cabinet,
+    path: &str,
+    file: &TaskFile,
+    exists: bool,
+    said: &mut Vec<Input>,
+) -> Vec<TaskOp> {
+    let here = ids(file);
+    let missing: Vec<TaskId> = cabinet
+        .state
+        .tasks
+        .iter()
+        .filter(|(id, task)| task.spec.file == path && !here.contains(*id))
+        .map(|(id, _)| id.clone())
+        .collect();
+    let mut repairs = Vec::new();
+    let mut doubtful = false;
+    let wording = if missing.is_empty() { 0 } else { wording(file.text()) };
+    for id in missing {
+        let Some(task) = cabinet.state.tasks.get(&id) else { continue };
+        let is_meant = task.stage == TaskStage::Open && cabinet.recent.was_put_back(&id, wording);
+        if cabinet.recent.was_added(&id) && !is_meant {
+            repairs.push(TaskOp::Add {
+                spec: Box::new(task.spec.clone()),
+                mark: cabinet.state.mark_of(task),
+                created: None,
+            });
+            if task.is_ended() {
+                repairs.push(TaskOp::End {
+                    id: id.clone(),
+                    mark: cabinet.state.mark_of(task),
+                    result: task.result.clone(),
+                    at: Time(0),
                 });
-                if task.is_ended() {
-                    repairs.push(TaskOp::End {
-                        id: id.clone(),
-                        mark: self.state.mark_of(task),
-                        result: task.result.clone(),
-                        at: Time(0),
-                    });
-                }
-            } else if !task.is_ended() {
-                if self.is_confirmed(path) {
-                    self.recent.forget_task(&id);
-                    said.push(Input::TaskGone { task: id });
-                } else {
-                    doubtful = true;
-                }
+            }
+        } else if !task.is_ended() {
+            if cabinet.looks.is_confirmed(path) {
+                cabinet.recent.forget_task(&id);
+                said.push(Input::TaskGone { task: id });
+            } else {
+                doubtful = true;
             }
         }
-        if doubtful || (!exists && !repairs.is_empty()) {
-            // An editor may be in the middle of writing: look once more before believing it.
-            self.confirm_later(path);
-        }
-        repairs
     }
+    if doubtful || (!exists && !repairs.is_empty()) {
+        // An editor may be in the middle of writing: look once more before believing it.
+        cabinet.looks.confirm_later(path);
+    }
+    repairs
 }
 
 /// Tasks that a file lacked and has again, with the lines at which they stand.

@@ -5,12 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use domain::delegation::Hands;
 use domain::id::{AgentId, SessionId};
-use domain::input::Input;
 use domain::message::{Question, Tie};
 use domain::session::{Speaker, Status};
 use formats::session::{MessageItem, SessionFile};
-
-use super::desk::Desk;
 
 /// What was read so far.
 #[derive(Default)]
@@ -37,7 +34,8 @@ struct Heard {
 }
 
 impl Ties {
-    fn read(&mut self, file: &SessionFile) {
+    /// Takes over what a file says that the journal does not know.
+    pub(super) fn read(&mut self, file: &SessionFile) {
         let head = file.head();
         let mut talk = Talk { agent: head.agent.clone(), heard: Vec::new(), words: None };
         for item in file.messages() {
@@ -59,7 +57,8 @@ impl Ties {
         }
     }
 
-    fn found(self) -> Vec<Tie> {
+    /// All files were read.
+    pub(super) fn found(self) -> Vec<Tie> {
         let Self { talks, answered } = self;
         let is_open =
             |agent: &AgentId, request: &&Question| !answered.contains(&(request.name.clone(), agent.clone()));
@@ -99,21 +98,4 @@ fn heard(item: &MessageItem, at_rest: bool) -> Option<Heard> {
     let name = envelope.correlation_id.clone().filter(|_| envelope.kind.asks());
     let request = name.map(|name| Question { name, kind: envelope.kind });
     Some(Heard { request, hands: envelope.hands.clone(), at_rest })
-}
-
-impl Desk {
-    /// Notes what a file says that the journal does not know, while all files are looked at.
-    pub(super) fn note_ties(&mut self, file: &SessionFile) {
-        if self.to_name.is_some() {
-            self.ties.read(file);
-        }
-    }
-
-    /// All files were looked at.
-    pub(super) fn tell_ties(&mut self) {
-        let ties = std::mem::take(&mut self.ties).found();
-        if !ties.is_empty() {
-            self.say(Input::TiesFound { ties });
-        }
-    }
 }

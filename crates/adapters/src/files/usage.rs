@@ -13,7 +13,7 @@ use domain::input::Input;
 use formats::usage::{Entry, PATH, Told, print_line, read, read_line};
 use ports::printer::Recorded;
 
-use super::desk::Desk;
+use super::cabinet::Cabinet;
 
 /// So much of the end of the list is looked at when events are printed again. What is told twice all the same is
 /// counted once by whoever reads the list.
@@ -30,16 +30,16 @@ pub(super) struct Usage {
     told: Option<BTreeSet<(Seq, Time)>>,
 }
 
-impl Desk {
+impl Usage {
     /// Notes what an event took; to be called before the state has it.
-    pub(super) fn note_usage(&mut self, recorded: &Recorded) {
+    pub(super) fn note(&mut self, cabinet: &Cabinet, recorded: &Recorded) {
         let (at, event) = (recorded.at, &recorded.event);
-        let is_again = recorded.seq <= self.state.seq;
+        let is_again = recorded.seq <= cabinet.state.seq;
         let told = match event {
             Event::BudgetRaised { budget, cap, approval } => {
                 Told::Raised(Raise { at, budget: budget.clone(), cap: *cap }, approval.clone())
             }
-            event => match self.state.charge(at, event) {
+            event => match cabinet.state.charge(at, event) {
                 // The state is ahead: when it was reserved is not known any more.
                 Some(charge) if is_again => Told::Answered(Charge { reserved: at, ..charge }),
                 Some(charge) => Told::Answered(charge),
@@ -47,58 +47,58 @@ impl Desk {
             },
         };
         if is_again {
-            let place = self.home.join(PATH);
-            let told = self.usage.told.get_or_insert_with(|| told_at_the_end(&place));
+            let place = cabinet.home.join(PATH);
+            let told = self.told.get_or_insert_with(|| told_at_the_end(&place));
             if told.contains(&(recorded.seq, at)) {
                 return;
             }
         }
-        self.usage.lines.push_str(&print_line(&Entry { event: recorded.seq, told }));
+        self.lines.push_str(&print_line(&Entry { event: recorded.seq, told }));
     }
 
     /// Adds the lines that are not in the list yet.
-    pub(super) fn settle_usage(&mut self) -> std::io::Result<()> {
-        if self.usage.lines.is_empty() {
+    pub(super) fn settle(&mut self, cabinet: &mut Cabinet) -> std::io::Result<()> {
+        if self.lines.is_empty() {
             return Ok(());
         }
-        let place = self.home.join(PATH);
+        let place = cabinet.home.join(PATH);
         if let Some(folder) = place.parent() {
             std::fs::create_dir_all(folder)?;
         }
         let mut file = OpenOptions::new().read(true).append(true).create(true).open(&place)?;
-        if !self.usage.is_whole {
+        if !self.is_whole {
             mend_end(&mut file)?;
-            self.usage.is_whole = true;
+            self.is_whole = true;
         }
         let before = file.metadata()?.len();
-        if let Err(error) = file.write_all(self.usage.lines.as_bytes()) {
+        if let Err(error) = file.write_all(self.lines.as_bytes()) {
             // Half a line must not stay: the next one would stand behind it.
-            self.usage.is_whole = file.set_len(before).is_ok();
+            self.is_whole = file.set_len(before).is_ok();
             return Err(error);
         }
-        self.usage.lines.clear();
-        self.touched.insert(PATH.to_owned());
+        self.lines.clear();
+        cabinet.touched.insert(PATH.to_owned());
         Ok(())
     }
+}
 
-    /// Without a journal that counted anything, the list is what is known. To be called when the settings are read.
-    pub(super) fn find_usage(&mut self) {
-        if !self.state.ledger.is_unused() {
-            return;
-        }
-        let Ok(bytes) = std::fs::read(self.home.join(PATH)) else { return };
-        let (entries, unread) = read(&String::from_utf8_lossy(&bytes));
-        if let Some(first) = unread.first() {
-            let message = format!(
-                "{PATH}:{first} is no line of this list ({} in all): what it told of is not counted",
-                unread.len()
-            );
-            self.complain_text(PATH, message);
-        }
-        let input = found(entries);
-        if !matches!(&input, Input::UsageFound { sums, raised } if sums.is_empty() && raised.is_empty()) {
-            self.say(input);
-        }
+/// Without a journal that counted anything, the list is what is known. To be called when the settings are read.
+pub(super) fn find_usage(cabinet: &mut Cabinet) {
+    if !cabinet.state.ledger.is_unused() {
+        return;
+    }
+    let Ok(bytes) = std::fs::read(cabinet.home.join(PATH)) else { return };
+    let (entries, unread) = read(&String::from_utf8_lossy(&bytes));
+    if let Some(first) = unread.first() {
+        let message = format!(
+            "{PATH}:{first} is no line of this list ({} in all): what it told of is not counted",
+            unread.len()
+        );
+        cabinet.reports.complain_text(PATH, message);
+    }
+    let input = found(entries);
+    if !matches!(&input, Input::UsageFound { sums, raised } if sums.is_empty() && raised.is_empty()) {
+        cabinet.outbox.say(input);
     }
 }
 
