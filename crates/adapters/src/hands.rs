@@ -14,6 +14,7 @@ use domain::gate::{Asker, may_use};
 use domain::id::{AgentId, SessionId, Ticket};
 use domain::input::{Failure, Input};
 use domain::label::Label;
+use domain::layout;
 use domain::lock::Grant;
 use domain::lock::workspace::Hold;
 use domain::review::{self, Review};
@@ -393,7 +394,7 @@ impl Ask {
             None => files.conversation(&session).await,
         };
         let Some(conversation) = conversation else {
-            let reason = format!("sessions/{session}.session.yaml is gone");
+            let reason = format!("{} is gone", layout::session_file(&session));
             return failed(session, reason, Failure::GiveUp);
         };
         let agent = request.agent.clone();

@@ -14,7 +14,6 @@ pub mod files;
 pub mod git;
 pub mod hands;
 pub mod journal;
-mod layout;
 pub mod lock;
 pub mod model;
 pub mod problem;

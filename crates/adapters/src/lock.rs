@@ -9,10 +9,11 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
+use domain::layout;
 use tokio::sync::watch;
 
 /// Where the lock stands in a home.
-pub const LOCK_FILE: &str = ".synod/lock";
+pub const LOCK_FILE: &str = layout::LOCK;
 
 /// Who has which lock, as the system tells it.
 const LOCKS: &str = "/proc/locks";

@@ -1,6 +1,5 @@
-//! A session as adapters pass it on: where its file is, and what the file says.
+//! A conversation as adapters pass it on.
 
-use domain::id::SessionId;
 use domain::session::Message;
 
 /// A conversation as its file has it.
@@ -10,9 +9,4 @@ pub struct Conversation {
     pub system: String,
     /// The messages, oldest first.
     pub messages: Vec<Message>,
-}
-
-/// The path of a session's file, relative to the home.
-pub(crate) fn path_of(session: &SessionId) -> String {
-    format!("sessions/{session}.session.yaml")
 }

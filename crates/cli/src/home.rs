@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use domain::layout;
+
 use crate::failure::{Exit, fail};
 
 /// The home named by `--home` or `SYNOD_HOME`, else the nearest folder upwards that has a `synod.yaml`.
@@ -14,7 +16,7 @@ pub fn find(given: Option<&Path>) -> anyhow::Result<PathBuf> {
                 "give a folder that exists, or make a home with `synod init DIR`",
             )
         })?;
-        return match home.join("synod.yaml").is_file() {
+        return match home.join(layout::SETTINGS).is_file() {
             true => Ok(home),
             false => Err(fail(
                 Exit::Failed,
@@ -24,7 +26,7 @@ pub fn find(given: Option<&Path>) -> anyhow::Result<PathBuf> {
         };
     }
     let here = std::env::current_dir()?;
-    let found = here.ancestors().find(|folder| folder.join("synod.yaml").is_file());
+    let found = here.ancestors().find(|folder| folder.join(layout::SETTINGS).is_file());
     found.map(Path::to_path_buf).ok_or_else(|| {
         fail(
             Exit::Failed,

@@ -19,6 +19,7 @@ use domain::approval::Request;
 use domain::delegation::Member;
 use domain::id::{AgentId, Time};
 use domain::label::{Integrity, Label, Readers};
+use domain::layout::{self, Decided};
 use domain::role::{self, Role};
 use domain::settings::Settings;
 use formats::approval::{Decision, read_detail, read_queue};
@@ -28,7 +29,7 @@ use formats::task::TaskFile;
 use crate::failure::{Exit, fail};
 
 /// The queue of approvals; it stands among the task files and holds no tasks.
-pub const QUEUE_PATH: &str = "tasks/approvals.task.md";
+pub const QUEUE_PATH: &str = layout::QUEUE;
 
 /// The agents in force, by id.
 pub fn agents(home: &Path) -> Vec<agent::Spec> {
@@ -81,7 +82,7 @@ pub struct Waiting {
 /// The approvals that a person can decide. Either place decides: the approval's own file and the queue.
 pub fn approvals(home: &Path) -> Approvals {
     let mut found = Approvals::default();
-    let paths = files::list(home, "approvals/pending", ".approval.md");
+    let paths = files::list(home, Decided::Pending.folder(), layout::APPROVAL_END);
     if paths.is_empty() {
         return found;
     }

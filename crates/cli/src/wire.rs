@@ -20,6 +20,7 @@ use domain::effect::Effect;
 use domain::event::{Event, Finish};
 use domain::id::Seq;
 use domain::input::Input;
+use domain::layout;
 use domain::state::State;
 use engine::{Engine, Handle, Parts, Stopped};
 use formats::diagnostic::Diagnostic;
@@ -60,7 +61,7 @@ pub struct Running {
 }
 
 /// The journal of a home.
-const JOURNAL: &str = ".synod/journal.db";
+const JOURNAL: &str = layout::JOURNAL;
 
 /// Whether this process carries things out.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -73,7 +74,7 @@ pub enum Does {
 
 /// The socket of a home.
 pub fn socket(home: &Path) -> PathBuf {
-    home.join(".synod/socket")
+    home.join(layout::SOCKET)
 }
 
 /// Whether a process works in the home now.

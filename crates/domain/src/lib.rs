@@ -17,6 +17,7 @@ pub mod id;
 pub mod input;
 mod kernel;
 pub mod label;
+pub mod layout;
 pub mod lifecycle;
 mod line;
 pub mod lock;

@@ -4,6 +4,7 @@ mod print;
 
 use domain::agent::{Concurrency, Delegation, Model, Permissions, Spec, Tools, Workspace, bounds};
 use domain::id::AgentId;
+use domain::layout;
 use domain::spawn::Origin;
 
 pub use print::print;
@@ -170,9 +171,7 @@ fn check_origin(root: &Node, notes: &mut Notes<'_>) {
 
 /// The agent that a file at this path is about, whatever it says.
 pub fn named(path: &str) -> Option<&str> {
-    let name = path.strip_prefix("agents/")?;
-    let name = name.strip_suffix(".agent.yaml").or_else(|| name.strip_suffix("/agent.json"))?;
-    (!name.contains('/')).then_some(name)
+    layout::agent_of(path)
 }
 
 /// An agent that is called like a person would say yes to what only people may.

@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 
 use domain::agent::Spec;
 use domain::context::Acl;
+use domain::layout;
 use domain::mode::Mode;
 use domain::settings::Settings;
 
@@ -52,19 +53,21 @@ pub enum FileKind {
 
 /// The kind of a file by its path; `None` for files that Synod does not read.
 pub fn kind(path: &str) -> Option<FileKind> {
-    let beneath = |folder: &str, end: &str| path.starts_with(folder) && path.ends_with(end);
+    let beneath = |folder: &str, end: &str| layout::is_inside(path, folder) && path.ends_with(end);
     match path {
-        "synod.yaml" => Some(FileKind::Settings),
-        "run_mode.yaml" | ".project/run_mode.yaml" => Some(FileKind::RunMode),
-        "policy/commands.yaml" => Some(FileKind::Policy),
-        _ if beneath("agents/", ".agent.yaml") || beneath("agents/", "/agent.json") => Some(FileKind::Agent),
-        _ if beneath("sessions/", ".session.yaml") => Some(FileKind::Session),
-        _ if beneath("tasks/", ".task.md") => Some(FileKind::Task),
-        _ if beneath("approvals/", ".approval.md") => Some(FileKind::Approval),
-        _ if path.starts_with("inbox/") && path.ends_with(".jsonl") && !path.ends_with("-outbox.jsonl") => {
+        layout::SETTINGS => Some(FileKind::Settings),
+        layout::RUN_MODE | layout::PROJECT_RUN_MODE => Some(FileKind::RunMode),
+        layout::COMMANDS => Some(FileKind::Policy),
+        _ if beneath(layout::AGENTS, layout::AGENT_END) || beneath(layout::AGENTS, "/agent.json") => {
+            Some(FileKind::Agent)
+        }
+        _ if beneath(layout::SESSIONS, layout::SESSION_END) => Some(FileKind::Session),
+        _ if beneath(layout::TASKS, layout::TASK_END) => Some(FileKind::Task),
+        _ if beneath(layout::APPROVALS, layout::APPROVAL_END) => Some(FileKind::Approval),
+        _ if beneath(layout::INBOX, layout::LINES_END) && !path.ends_with(layout::OUTBOX_END) => {
             Some(FileKind::Inbox)
         }
-        _ if beneath("contexts/", ".acl.yaml") => Some(FileKind::Acl),
+        _ if beneath(layout::CONTEXTS, layout::GRANTS_END) => Some(FileKind::Acl),
         _ if path.ends_with(".script.yaml") => Some(FileKind::Script),
         _ => None,
     }
@@ -220,7 +223,7 @@ fn read_approval(notes: &mut Notes<'_>, path: &str, text: &str) -> Vec<Diagnosti
     let read = approval::read_detail(path, text);
     if let Some(detail) = read.value {
         let id = detail.request.id.as_str();
-        if stem(path, ".approval.md") != id {
+        if stem(path, layout::APPROVAL_END) != id {
             notes.error_with(0..0, format!("the file is named otherwise than its approval `{id}`"), None);
         }
         if let Decision::Unclear { line, .. } = detail.decision {

@@ -4,10 +4,11 @@
 use std::collections::BTreeMap;
 
 use domain::label::Label;
+use domain::layout;
 use serde::{Deserialize, Serialize};
 
 /// Where the list is, relative to the home.
-pub const PATH: &str = "log/labels.jsonl";
+pub const PATH: &str = layout::LABELS;
 
 #[derive(Serialize, Deserialize)]
 struct Line<'a> {

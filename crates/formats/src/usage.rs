@@ -6,13 +6,14 @@ use std::collections::BTreeSet;
 use domain::budget::charge::{Charge, Raise};
 use domain::budget::{Cap, Payer};
 use domain::id::{AgentId, ApprovalId, Seq, SessionId, TaskId, Time};
+use domain::layout;
 use domain::usage::{Usage, money};
 use serde::{Deserialize, Serialize};
 
 use crate::time;
 
 /// Where the list is, relative to the home.
-pub const PATH: &str = "log/usage.jsonl";
+pub const PATH: &str = layout::USAGE;
 
 /// One line of the list.
 #[derive(Debug, Clone, PartialEq, Eq)]

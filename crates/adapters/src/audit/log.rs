@@ -6,6 +6,7 @@ use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use data_encoding::HEXLOWER;
+use domain::layout;
 use domain::settings;
 
 use super::line::{Kind, LINE_BYTES_MAX, Line, Link, NO_PREV};
@@ -58,7 +59,7 @@ pub struct Journal {
 impl Log {
     /// Opens the log, repairs a torn end, and notes a new journal or key.
     pub fn open(home: &Path, settings: &settings::Audit, journal: Journal) -> io::Result<Self> {
-        std::fs::create_dir_all(home.join("log"))?;
+        std::fs::create_dir_all(home.join(layout::LOG))?;
         let file = OpenOptions::new().read(true).append(true).create(true).open(home.join(LOG))?;
         let mut log = Self {
             home: home.to_owned(),
@@ -85,7 +86,7 @@ impl Log {
         };
         if log.file.metadata()?.len() == 0 {
             // The name of a new file is durable only when its folder is.
-            File::open(home.join("log"))?.sync_all()?;
+            File::open(home.join(layout::LOG))?.sync_all()?;
         }
         match Memory::load(home) {
             Some(memory) => log.go_on(memory)?,
@@ -182,7 +183,7 @@ impl Log {
             aside.write_all(&first)?;
             io::copy(&mut rest, &mut aside)?;
             aside.sync_all()?;
-            File::open(self.home.join("log"))?.sync_all()?;
+            File::open(self.home.join(layout::LOG))?.sync_all()?;
             let note = format!(
                 "{} bytes that Synod does not know to be its own stand in {name}",
                 length - self.at.bytes
@@ -376,7 +377,7 @@ impl Log {
         getrandom::fill(&mut seed).map_err(|error| io::Error::other(error.to_string()))?;
         let signer =
             Signer::new(&self.origin, &seed).ok_or_else(|| io::Error::other("the log has no name yet"))?;
-        std::fs::create_dir_all(self.home.join(".synod"))?;
+        std::fs::create_dir_all(self.home.join(layout::OWN))?;
         let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
         file.write_all(format!("{}\n", signer.secret()).as_bytes())?;
         file.sync_all()?;

@@ -8,12 +8,13 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use data_encoding::HEXLOWER;
+use domain::layout;
 use serde::{Deserialize, Serialize};
 
 use super::line::unhex;
 use super::tree::{Hash, Tree, hash};
 
-const FILE: &str = ".synod/audit.json";
+const FILE: &str = layout::AUDIT_MEMORY;
 /// Two places, written in turn: one of them is whole whatever happens to the other.
 const SLOT_BYTES: usize = 8 << 10;
 
@@ -133,7 +134,7 @@ pub struct Keeper {
 impl Keeper {
     /// For the memory of a home.
     pub fn open(home: &Path) -> std::io::Result<Self> {
-        std::fs::create_dir_all(home.join(".synod"))?;
+        std::fs::create_dir_all(home.join(layout::OWN))?;
         let path = home.join(FILE);
         let turn = match std::fs::read(&path) {
             Ok(bytes) => newest(&bytes).map_or(0, |kept| kept.turn),

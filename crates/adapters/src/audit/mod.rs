@@ -22,6 +22,7 @@ use std::time::Duration;
 
 use domain::event::Event;
 use domain::id::{Seq, Time};
+use domain::layout;
 use domain::state::State;
 use ports::printer::{Printer, Recorded};
 
@@ -32,13 +33,13 @@ use note::Checkpoint;
 pub use trail::Trail;
 
 /// The log.
-pub const LOG: &str = "log/audit.jsonl";
+pub const LOG: &str = layout::AUDIT_LOG;
 /// What it was, signed.
-pub const CHECKPOINTS: &str = "log/checkpoints";
+pub const CHECKPOINTS: &str = layout::AUDIT_CHECKPOINTS;
 /// The keys that signed, oldest first.
-pub const KEYS: &str = "log/audit.pub";
+pub const KEYS: &str = layout::AUDIT_KEYS;
 /// The key that signs, unless another is named.
-pub const KEY: &str = ".synod/audit.key";
+pub const KEY: &str = layout::AUDIT_KEY;
 
 /// Batches that may wait for the writer; whoever gives more waits.
 const JOBS_MAX: usize = 256;

@@ -9,6 +9,7 @@ use domain::event::{Event, Finish, Found, FoundCall, Tail};
 use domain::evidence::Evidence;
 use domain::gate;
 use domain::id::{AgentId, ApprovalId, CallId, DelegationId, LockName, ReviewId, SessionId, TaskId};
+use domain::layout;
 use domain::lock::Freed;
 use domain::review::{Move, Review};
 use domain::session::{Head, Message};
@@ -98,8 +99,8 @@ impl Trail {
         };
         match &recorded.event {
             Event::Started => vec![Line { by: "synod".to_owned(), ..new(Kind::Run, "started") }],
-            Event::SettingsChanged { settings } => vec![config("synod.yaml", digest(settings))],
-            Event::PolicyChanged { policy } => vec![config("policy/commands.yaml", digest(policy))],
+            Event::SettingsChanged { settings } => vec![config(layout::SETTINGS, digest(settings))],
+            Event::PolicyChanged { policy } => vec![config(layout::COMMANDS, digest(policy))],
             Event::AgentDefined { .. }
             | Event::AgentRetired { .. }
             | Event::AgentSpawned { .. }
@@ -475,12 +476,7 @@ fn about_agent(config: impl Fn(&str, String) -> Line, event: &Event) -> Option<L
         }
         Event::WorkspaceCleaned { agent, kept } => {
             let (outcome, note) = ("cleaned up".to_owned(), brief(&kept.join("; "), TEXT_BYTES_MAX));
-            Line {
-                by: "synod".to_owned(),
-                outcome,
-                note,
-                ..config(&format!("workspaces/{agent}"), String::new())
-            }
+            Line { by: "synod".to_owned(), outcome, note, ..config(&layout::workspace(agent), String::new()) }
         }
         _ => return None,
     })

@@ -6,6 +6,7 @@ use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 
 use data_encoding::HEXLOWER;
+use domain::layout;
 
 use super::checkpoints;
 use super::history;
@@ -144,7 +145,7 @@ pub fn verify(home: &Path, wanted: &Wanted) -> io::Result<Report> {
     expected.extend(memory.as_ref().map(|memory| Expected {
         size: memory.tree.size(),
         root: memory.tree.root(),
-        from: ".synod/audit.json".to_owned(),
+        from: layout::AUDIT_MEMORY.to_owned(),
         line: 1,
         note: None,
         fits: false,

@@ -2,38 +2,25 @@
 
 use std::path::{Component, Path};
 
-/// Folders and files at the top of a home that agents never write, by any tool.
-const CONTROL: [&str; 14] = [
-    "contexts",
-    "tasks",
-    "approvals",
-    "policy",
-    "agents",
-    "sessions",
-    "inbox",
-    "log",
-    "schemas",
-    ".synod",
-    ".project",
-    ".git",
-    "synod.yaml",
-    "run_mode.yaml",
-];
+use domain::layout;
 
 /// Synod's own folder: agents do not see it at all.
-const HIDDEN: &str = ".synod";
+const HIDDEN: &str = layout::OWN;
 
 /// So ends the name of a folder in `workspaces/` with what git leaves out of the work of others.
-const ASIDE: &str = ".ignored";
+const ASIDE: &str = layout::ASIDE_END;
 
 /// Shared contexts: agents see them by grants, never by their path.
-const GRANTED: &str = "contexts";
+const GRANTED: &str = layout::CONTEXTS;
 
 /// Whether `real`, a path without links relative to the home, is a control file or beneath one.
 pub(super) fn is_control(real: &Path) -> bool {
-    let is_at_top = |first: Component<'_>| CONTROL.iter().any(|name| is_named(first, name));
+    let is_at_top = |first: Component<'_>| {
+        layout::TOP.iter().any(|(name, writer)| !writer.allows_file_tools() && is_named(first, name))
+    };
     // The settings and hooks of a repository can run programs, wherever it is.
-    real.components().next().is_some_and(is_at_top) || real.components().any(|part| is_named(part, ".git"))
+    real.components().next().is_some_and(is_at_top)
+        || real.components().any(|part| is_named(part, layout::GIT))
 }
 
 /// Whether `real` is Synod's own folder, or one with what it has put aside, or beneath one.
@@ -43,7 +30,7 @@ pub(super) fn is_hidden(real: &Path) -> bool {
     let is_aside =
         |second: Component<'_>| second.as_os_str().to_str().is_some_and(|text| plain(text).ends_with(ASIDE));
     first.is_some_and(|first| {
-        is_named(first, HIDDEN) || (is_named(first, "workspaces") && second.is_some_and(is_aside))
+        is_named(first, HIDDEN) || (is_named(first, layout::WORKSPACES) && second.is_some_and(is_aside))
     })
 }
 
@@ -54,7 +41,7 @@ pub(crate) fn is_granted(real: &Path) -> bool {
 
 /// Whether some file system takes a name for git's own folder.
 pub(crate) fn is_git_name(name: &str) -> bool {
-    is_name(name, ".git") || is_name(name, "git~1")
+    is_name(name, layout::GIT) || is_name(name, "git~1")
 }
 
 fn is_named(component: Component<'_>, name: &str) -> bool {

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use domain::id::MessageId;
+use domain::layout;
 use domain::message;
 use domain::usage::Usage;
 use ports::clock::Clock as _;
@@ -17,7 +18,7 @@ use super::{Context, Tally, summary, system};
 use crate::beneath::Root;
 use crate::clock::SystemClock;
 use crate::redact::redact;
-use crate::session::{Conversation, path_of};
+use crate::session::Conversation;
 use crate::tokens;
 
 /// Room for an answer of which nobody said how long it may be.
@@ -68,7 +69,7 @@ impl Context {
         let system = system::text(&redact(&conversation.system), &self.agent, self.task.as_ref(), &pieces);
         let mut messages = conversation.messages;
         message::leave_unread(&mut messages, self.first_unread);
-        let history = History::of(messages, path_of(&self.session));
+        let history = History::of(messages, layout::session_file(&self.session));
         let request = Request { system, ..request };
         let mut shorter = 0;
         loop {

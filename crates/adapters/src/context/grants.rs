@@ -3,13 +3,14 @@
 
 use domain::context::{self, Access, is_name};
 use domain::label;
+use domain::layout;
 
 use super::piece::{Asker, Piece, names};
 use crate::contexts::{Store, view};
 use crate::redact::redacted;
 
 /// The ending of the file with the grants.
-const ACL: &str = ".acl.yaml";
+const ACL: &str = layout::GRANTS_END;
 
 /// The contexts that the agent may see, by name.
 pub(super) fn contexts(asker: &Asker<'_>) -> Vec<Piece> {

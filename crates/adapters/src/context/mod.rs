@@ -20,6 +20,7 @@ use domain::agent;
 use domain::context::Link;
 use domain::delegation;
 use domain::id::{SessionId, TaskId};
+use domain::layout;
 use domain::lock::workspace::{self, Room};
 use domain::settings::Settings;
 use domain::state::State;
@@ -65,10 +66,10 @@ impl Context {
         let found = state.sessions.get(session);
         let room = found.map_or(Room::Own, |s| workspace::room(state, s));
         let workspace = room.folder(&agent.id);
-        let folders = ["memory", "contexts", "workspaces", workspace.as_str()];
+        let folders = [layout::MEMORY, layout::CONTEXTS, layout::WORKSPACES, workspace.as_str()];
         let beneath = |path: &str| {
             let is_in = |folder: &str| path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'));
-            folders.contains(&path) || is_in("memory") || is_in("contexts") || is_in(&workspace)
+            folders.contains(&path) || is_in(layout::MEMORY) || is_in(layout::CONTEXTS) || is_in(&workspace)
         };
         let files = state.files.iter().filter(|(path, _)| beneath(path));
         let terms = state.terms_of(session);

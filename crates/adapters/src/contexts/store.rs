@@ -8,6 +8,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use domain::context::{Acl, acl_path, is_name, places};
+use domain::layout;
 use rustix::fs::{self, AtFlags, Dir, FileType, FlockOperation, Mode, OFlags, RenameFlags};
 use rustix::io::Errno;
 
@@ -22,7 +23,7 @@ pub const BYTES_MAX: u64 = 1 << 20;
 pub const CONTEXTS_MAX: usize = 256;
 /// So many names of the folder are looked at.
 const NAMES_MAX: usize = 20_000;
-const FOLDER: &str = "contexts";
+const FOLDER: &str = layout::CONTEXTS;
 /// So often a file is opened again because it was replaced in between.
 const OPENS_MAX: usize = 100;
 /// So long a writer waits for its turn.
@@ -135,8 +136,9 @@ impl Store {
             .take(NAMES_MAX)
             .filter_map(|entry| {
                 let name = entry.file_name().to_str().ok()?;
-                let stem =
-                    [".acl.yaml", ".json", ".md"].iter().find_map(|ending| name.strip_suffix(ending))?;
+                let stem = [layout::GRANTS_END, ".json", ".md"]
+                    .iter()
+                    .find_map(|ending| name.strip_suffix(ending))?;
                 is_name(stem).then(|| stem.to_owned())
             })
             .collect();
@@ -225,7 +227,7 @@ impl Store {
     ) -> Result<bool, Unreadable> {
         let failed = |error: std::io::Error| Unreadable(format!("{path} cannot be written: {error}"));
         let folder = self.own_folder()?;
-        let Some(name) = path.strip_prefix("contexts/").filter(|name| !name.contains('/')) else {
+        let Some(name) = layout::inside(path, layout::CONTEXTS).filter(|name| !name.contains('/')) else {
             return Err(Unreadable(format!("{path} is no file of a context")));
         };
         let aside = aside::name_of(mark);

@@ -3,6 +3,7 @@
 use domain::agent;
 use domain::event::Event;
 use domain::id::AgentId;
+use domain::layout;
 
 use super::cabinet::Cabinet;
 
@@ -30,7 +31,7 @@ impl AgentOp {
             Self::Write(spec) => &spec.id,
             Self::Remove(agent) => agent,
         };
-        format!("agents/{id}.agent.yaml")
+        layout::agent_file(id)
     }
 }
 
@@ -47,7 +48,7 @@ fn settle_agent(cabinet: &mut Cabinet, op: &AgentOp) -> std::io::Result<()> {
     let path = op.path();
     match op {
         AgentOp::Write(spec) => {
-            std::fs::create_dir_all(cabinet.home.join("agents"))?;
+            std::fs::create_dir_all(cabinet.home.join(layout::AGENTS))?;
             // One that is there already was printed before a crash, and a person may have edited it since.
             cabinet.rewrite(&path, false, |_, text, _| match text {
                 Some(_) => None,
@@ -56,7 +57,7 @@ fn settle_agent(cabinet: &mut Cabinet, op: &AgentOp) -> std::io::Result<()> {
         }
         AgentOp::Remove(agent) => {
             cabinet.known.remove(&path);
-            let json = format!("agents/{agent}/agent.json");
+            let json = layout::agent_json(agent);
             for path in [path, json] {
                 match std::fs::remove_file(cabinet.home.join(path)) {
                     Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error),

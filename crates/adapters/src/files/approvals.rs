@@ -8,6 +8,7 @@ use domain::approval::{Answer, Outcome, Request};
 use domain::event::{Event, Found};
 use domain::id::{ApprovalId, CallId, SessionId, TaskId, Time};
 use domain::input::Input;
+use domain::layout::{self, Decided};
 use domain::task::Mark;
 use formats::approval::{Decision, close_detail, print_detail, queue_item, read_detail, read_queue};
 use formats::diagnostic::{Diagnostic, Severity};
@@ -16,7 +17,6 @@ use formats::task::TaskFile;
 use super::cabinet::Cabinet;
 use super::places::list;
 use crate::disk;
-use crate::layout::QUEUE;
 
 /// A change to the approval files.
 #[derive(Debug, Clone)]
@@ -56,12 +56,12 @@ impl Approvals {
         for op in ops {
             self.settle_detail(cabinet, op)?;
         }
-        cabinet.rewrite(QUEUE, forced, |cabinet, text, fresh| {
-            let (mut file, diagnostics) = TaskFile::parse(QUEUE, text.unwrap_or_default());
+        cabinet.rewrite(layout::QUEUE, forced, |cabinet, text, fresh| {
+            let (mut file, diagnostics) = TaskFile::parse(layout::QUEUE, text.unwrap_or_default());
             let broken = diagnostics.iter().any(|d| d.severity == Severity::Error);
             let mut repairs = Vec::new();
             if fresh {
-                cabinet.reports.complain(QUEUE, diagnostics);
+                cabinet.reports.complain(layout::QUEUE, diagnostics);
                 repairs = compare_queue(cabinet, &file, broken);
             }
             for op in ops.iter().chain(&repairs) {
@@ -74,7 +74,7 @@ impl Approvals {
     fn settle_detail(&mut self, cabinet: &mut Cabinet, op: &ApprovalOp) -> std::io::Result<()> {
         match op {
             ApprovalOp::Ask(request) => {
-                let path = format!("approvals/pending/{}.approval.md", request.id);
+                let path = layout::approval_file(Decided::Pending, &request.id);
                 if self.closed.contains(&request.id) || cabinet.home.join(&path).exists() {
                     return Ok(());
                 }
@@ -84,16 +84,16 @@ impl Approvals {
             }
             ApprovalOp::Close { id, outcome, at } => {
                 self.closed.insert(id.clone());
-                let pending = format!("approvals/pending/{id}.approval.md");
-                let folder = match outcome {
-                    Outcome::Answered { answer: Answer::Approved, .. } => "approved",
+                let pending = layout::approval_file(Decided::Pending, id);
+                let decided = match outcome {
+                    Outcome::Answered { answer: Answer::Approved, .. } => Decided::Approved,
                     Outcome::Answered { answer: Answer::Rejected { .. }, .. }
                     | Outcome::Expired
-                    | Outcome::Withdrawn { .. } => "rejected",
+                    | Outcome::Withdrawn { .. } => Decided::Rejected,
                 };
                 let Some(found) = disk::read(&cabinet.home.join(&pending))? else { return Ok(()) };
                 let closed = close_detail(&found.text, outcome, *at);
-                let place = format!("approvals/{folder}/{id}.approval.md");
+                let place = layout::approval_file(decided, id);
                 cabinet.rewrite(&place, false, |_, _, _| Some(closed.clone()))?;
                 cabinet.known.remove(&pending);
                 match std::fs::remove_file(cabinet.home.join(&pending)) {
@@ -123,14 +123,16 @@ fn compare_queue(cabinet: &mut Cabinet, file: &TaskFile, broken: bool) -> Vec<Ap
         }
         match read_queue(item) {
             Decision::None => {}
-            Decision::Unclear { line, column, why } => unclear.push(unclear_at(QUEUE, line, column, &why)),
+            Decision::Unclear { line, column, why } => {
+                unclear.push(unclear_at(layout::QUEUE, line, column, &why))
+            }
             Decision::Approved { by } => said.push(match rejected_in_detail(cabinet, &id) {
                 // Both were written while nobody looked, and which was first, nobody knows.
                 Some(no) => no,
-                None => answer(id, Answer::Approved, by, QUEUE),
+                None => answer(id, Answer::Approved, by, layout::QUEUE),
             }),
             Decision::Rejected { by, reason } => {
-                said.push(answer(id, Answer::Rejected { reason }, by, QUEUE))
+                said.push(answer(id, Answer::Rejected { reason }, by, layout::QUEUE))
             }
         }
     }
@@ -140,7 +142,7 @@ fn compare_queue(cabinet: &mut Cabinet, file: &TaskFile, broken: bool) -> Vec<Ap
         }
     }
     if !unclear.is_empty() {
-        cabinet.reports.complain(QUEUE, unclear);
+        cabinet.reports.complain(layout::QUEUE, unclear);
     }
     for input in said {
         cabinet.outbox.say(input);
@@ -150,7 +152,7 @@ fn compare_queue(cabinet: &mut Cabinet, file: &TaskFile, broken: bool) -> Vec<Ap
 
 /// A no that stands in the approval's own file.
 fn rejected_in_detail(cabinet: &Cabinet, id: &ApprovalId) -> Option<Input> {
-    let path = format!("approvals/pending/{id}.approval.md");
+    let path = layout::approval_file(Decided::Pending, id);
     let found = disk::read(&cabinet.home.join(&path)).ok()??;
     match read_detail(&path, &found.text).value?.decision {
         Decision::Rejected { by, reason } => Some(answer(id.clone(), Answer::Rejected { reason }, by, &path)),
@@ -162,8 +164,11 @@ fn rejected_in_detail(cabinet: &Cabinet, id: &ApprovalId) -> Option<Input> {
 pub(super) fn look_at_detail(cabinet: &mut Cabinet, path: &str, found: Option<&disk::Found>) {
     let Some(found) = found else {
         // Deleting the file decides nothing: it is printed again.
-        let id =
-            path.rsplit('/').next().and_then(|name| name.strip_suffix(".approval.md")).map(ApprovalId::new);
+        let id = path
+            .rsplit('/')
+            .next()
+            .and_then(|name| name.strip_suffix(layout::APPROVAL_END))
+            .map(ApprovalId::new);
         if let Some(request) = id.and_then(|id| cabinet.state.approvals.get(&id)).cloned() {
             let text = print_detail(&request);
             let printed = cabinet
@@ -197,10 +202,10 @@ pub(super) fn look_at_detail(cabinet: &mut Cabinet, path: &str, found: Option<&d
 
 /// Numbers of approvals that stand in files are not given again, even if there is no journal.
 pub(super) fn count_approvals(cabinet: &mut Cabinet) {
-    let folders = ["pending", "approved", "rejected"].into_iter();
-    let files =
-        folders.flat_map(|folder| list(&cabinet.home, &format!("approvals/{folder}"), ".approval.md"));
-    let number = |path: String| path.strip_suffix(".approval.md")?.rsplit('-').next()?.parse::<u32>().ok();
+    let folders = Decided::ALL.into_iter().map(Decided::folder);
+    let files = folders.flat_map(|folder| list(&cabinet.home, folder, layout::APPROVAL_END));
+    let number =
+        |path: String| path.strip_suffix(layout::APPROVAL_END)?.rsplit('-').next()?.parse::<u32>().ok();
     if let Some(highest) = files.filter_map(number).max().filter(|n| *n >= cabinet.state.next_approval) {
         cabinet.outbox.say(Input::ApprovalsFound { highest });
     }
@@ -208,7 +213,7 @@ pub(super) fn count_approvals(cabinet: &mut Cabinet) {
 
 /// Questions about budgets that no journal knows are taken back: nobody knows what waits there, and what does asks anew.
 pub(super) fn find_questions(cabinet: &mut Cabinet) {
-    for path in list(&cabinet.home, "approvals/pending", ".approval.md") {
+    for path in list(&cabinet.home, Decided::Pending.folder(), layout::APPROVAL_END) {
         let Ok(Some(found)) = disk::read(&cabinet.home.join(&path)) else { continue };
         let Some(detail) = read_detail(&path, &found.text).value else { continue };
         let request = detail.request;
@@ -221,10 +226,12 @@ pub(super) fn find_questions(cabinet: &mut Cabinet) {
 /// What the files know of a session's approvals, by call; used when there is no journal.
 pub(super) fn approvals_of(home: &Path, session: &SessionId) -> BTreeMap<CallId, (Found, Request)> {
     let mut all = BTreeMap::new();
-    for (folder, found) in
-        [("rejected", Found::Rejected), ("approved", Found::Approved), ("pending", Found::Pending)]
-    {
-        for path in list(home, &format!("approvals/{folder}"), ".approval.md") {
+    for (decided, found) in [
+        (Decided::Rejected, Found::Rejected),
+        (Decided::Approved, Found::Approved),
+        (Decided::Pending, Found::Pending),
+    ] {
+        for path in list(home, decided.folder(), layout::APPROVAL_END) {
             let Ok(Some(file)) = disk::read(&home.join(&path)) else { continue };
             let Some(detail) = read_detail(&path, &file.text).value else { continue };
             if detail.request.session == *session {

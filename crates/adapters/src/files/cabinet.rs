@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use domain::id::Seq;
+use domain::layout;
 use domain::state::State;
 
 use super::looks::Looks;
@@ -69,7 +70,7 @@ impl Cabinet {
     /// A person may have changed the file: its new content goes into the history too, also if nothing followed from
     /// it. Not a file that does not read, and of an inbox only what was taken.
     pub(super) fn notice(&mut self, path: &str) {
-        if path.starts_with("inbox/") || self.reports.is_broken(path) {
+        if layout::is_inside(path, layout::INBOX) || self.reports.is_broken(path) {
             return;
         }
         let who = if self.known.contains_key(path) { Who::Person(None) } else { Who::Synod };

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use domain::id::{Seq, SessionId};
 use domain::input::Input;
+use domain::layout::{self, Decided};
 use ports::printer::Recorded;
 use tokio::sync::{mpsc, oneshot};
 
@@ -35,10 +36,9 @@ use super::watch::Watch;
 use super::{Job, Setup, cycles, ids, owned, relative, stamps, strangers};
 use crate::disk::{self, Stamp};
 use crate::git::undo;
-use crate::layout::QUEUE;
 use crate::lock::Claim;
 use crate::problem::Problem;
-use crate::session::{Conversation, path_of};
+use crate::session::Conversation;
 
 /// How long a start waits for what seems to be gone to be confirmed.
 const SCAN_MAX: Duration = Duration::from_secs(3);
@@ -287,7 +287,7 @@ impl Desk {
         }
         for (session, ops) in todo.sessions {
             let done = self.sessions.settle(&mut self.cabinet, &session, &ops, false);
-            let path = path_of(&session);
+            let path = layout::session_file(&session);
             let whole = done.as_ref().is_ok_and(|whole| *whole);
             self.cabinet.reports.note(&path, done.map(|_| ()));
             if !whole {
@@ -297,7 +297,7 @@ impl Desk {
         }
         if !todo.approvals.is_empty() {
             let done = self.approvals.settle(&mut self.cabinet, &todo.approvals, false);
-            if !self.cabinet.reports.note(QUEUE, done) {
+            if !self.cabinet.reports.note(layout::QUEUE, done) {
                 self.todo.approvals.extend(todo.approvals);
                 held = todo.held.or(Some(reached));
             }
@@ -376,10 +376,10 @@ impl Desk {
         if undo::is_meant(&self.cabinet.home, path, signature) {
             self.forget_printed(path);
         }
-        if path == QUEUE {
+        if path == layout::QUEUE {
             return self.approvals.settle(&mut self.cabinet, &[], forced);
         }
-        if path.starts_with("tasks/") {
+        if layout::is_inside(path, layout::TASKS) {
             return self.tasks.settle(&mut self.cabinet, path, &[], forced);
         }
         if let Some(session) = session_of(path) {
@@ -394,18 +394,20 @@ impl Desk {
             (Some(found), Some(known)) => known.same_content(&found.known),
             (None, _) | (Some(_), None) => false,
         };
-        if unchanged && !forced && !path.starts_with("inbox/") {
+        if unchanged && !forced && !layout::is_inside(path, layout::INBOX) {
             return Ok(());
         }
         match path {
-            "synod.yaml" => owned::look_at_settings(cabinet, path, found.as_ref()),
-            "policy/commands.yaml" => owned::look_at_policy(cabinet, path, found.as_ref()),
-            _ if path.starts_with("agents/") => {
+            layout::SETTINGS => owned::look_at_settings(cabinet, path, found.as_ref()),
+            layout::COMMANDS => owned::look_at_policy(cabinet, path, found.as_ref()),
+            _ if layout::is_inside(path, layout::AGENTS) => {
                 let confirmed = cabinet.looks.is_confirmed(path);
                 owned::look_at_agent(cabinet, path, found.as_ref(), confirmed);
             }
-            _ if path.starts_with("approvals/pending/") => look_at_detail(cabinet, path, found.as_ref()),
-            _ if path.starts_with("inbox/") => self.inboxes.look(cabinet, path, found.as_ref()),
+            _ if layout::is_inside(path, Decided::Pending.folder()) => {
+                look_at_detail(cabinet, path, found.as_ref())
+            }
+            _ if layout::is_inside(path, layout::INBOX) => self.inboxes.look(cabinet, path, found.as_ref()),
             _ => {}
         }
         if !unchanged {
@@ -443,7 +445,7 @@ impl Desk {
         if self.watch.as_mut().is_some_and(|watch| watch.renew(path)) {
             self.look_everywhere();
         }
-        if path.starts_with("agents/") && !is_ours(path) {
+        if layout::is_inside(path, layout::AGENTS) && !is_ours(path) {
             self.cabinet.looks.soon(&format!("{path}/agent.json"));
         }
         self.cabinet.looks.soon(path);

@@ -7,11 +7,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use domain::event::Event;
 use domain::id::{Seq, SessionId};
+use domain::layout;
 use ports::printer::Recorded;
 
 use crate::disk::Stamp;
 use crate::session::Conversation;
-use crate::session::path_of;
 
 /// What stands in the journal and maybe in no file; cheap to clone.
 #[derive(Clone, Default)]
@@ -84,7 +84,7 @@ impl Fresh {
         let is_as_made = told
             .made
             .as_ref()
-            .is_none_or(|made| Stamp::of(&home.join(path_of(session))).as_ref() == Some(made));
+            .is_none_or(|made| Stamp::of(&home.join(layout::session_file(session))).as_ref() == Some(made));
         is_as_made.then(|| told.conversation.clone())
     }
 }
@@ -133,7 +133,7 @@ mod tests {
         let opened =
             Recorded { seq: Seq(1), at: Time(1), event: Event::SessionOpened { head: Box::new(head) } };
         let home = tempfile::tempdir().unwrap();
-        let file = home.path().join(path_of(&session()));
+        let file = home.path().join(layout::session_file(session()));
         std::fs::create_dir(file.parent().unwrap()).unwrap();
         let said = || fresh.get(home.path(), &session()).map(|conversation| conversation.messages.len());
         fresh.note(&[told(0, 7)]);

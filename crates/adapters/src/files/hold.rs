@@ -1,12 +1,13 @@
 //! What keeps a home from beginning: settings that do not read, where no version of them was ever good. Without them
 //! nobody knows who takes what, and everything that begins would fail.
 
+use domain::layout;
 use domain::settings::Settings;
 use formats::diagnostic::{Diagnostic, Severity};
 use tokio::sync::watch;
 
 /// The file of settings.
-pub(super) const SETTINGS: &str = "synod.yaml";
+pub(super) const SETTINGS: &str = layout::SETTINGS;
 
 /// What is wrong with the file that all work waits for, if there is one.
 pub type Held = watch::Receiver<Option<Diagnostic>>;
@@ -41,8 +42,8 @@ impl Hold {
 
     /// Whether a file is left for later: what people want is given to somebody as soon as it is read.
     pub(super) fn puts_off(&mut self, path: &str) -> bool {
-        let depends =
-            !["agents/", "policy/"].iter().any(|folder| path.starts_with(folder)) && path != SETTINGS;
+        let depends = ![layout::AGENTS, layout::POLICY].iter().any(|folder| layout::is_inside(path, folder))
+            && path != SETTINGS;
         let puts_off = depends && self.is_on();
         self.has_put_off |= puts_off;
         puts_off

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
+use domain::layout;
+
 use super::places::is_ours;
 use super::recent::STALE_SAVE;
 
@@ -103,7 +105,8 @@ impl Looks {
 
     /// Whether something seems to be gone, or the rest of a burst of messages is still to be taken.
     pub(super) fn is_doubtful(&self) -> bool {
-        let rest = self.looks.iter().any(|(path, look)| look.forced && path.starts_with("inbox/"));
+        let rest =
+            self.looks.iter().any(|(path, look)| look.forced && layout::is_inside(path, layout::INBOX));
         rest || !self.doubts.is_empty()
     }
 }

@@ -2,10 +2,11 @@
 
 use domain::id::AgentId;
 use domain::input::Input;
+use domain::layout;
 use domain::settings::Settings;
 
 use super::cabinet::Cabinet;
-use super::places::{agent_files, agent_of};
+use super::places::agent_of;
 use crate::disk::Found;
 
 pub(super) fn look_at_settings(cabinet: &mut Cabinet, path: &str, found: Option<&Found>) {
@@ -31,7 +32,9 @@ pub(super) fn look_at_policy(cabinet: &mut Cabinet, path: &str, found: Option<&F
 }
 
 pub(super) fn look_at_agent(cabinet: &mut Cabinet, path: &str, found: Option<&Found>, confirmed: bool) {
-    let Some((id, [first, second])) = agent_of(path).map(|id| (id.clone(), agent_files(&id))) else { return };
+    let Some((id, [first, second])) = agent_of(path).map(|id| (id.clone(), layout::agent_files(&id))) else {
+        return;
+    };
     let is_there = |path: &String| cabinet.home.join(path).exists();
     let (has_first, has_second) = (is_there(&first), is_there(&second));
     match found {
@@ -64,7 +67,7 @@ pub(super) fn look_at_agent(cabinet: &mut Cabinet, path: &str, found: Option<&Fo
 
 /// Agents whose files went away while nobody watched.
 pub(super) fn miss_agents(cabinet: &mut Cabinet) {
-    let has_file = |id: &AgentId| agent_files(id).iter().any(|path| cabinet.home.join(path).exists());
+    let has_file = |id: &AgentId| layout::agent_files(id).iter().any(|path| cabinet.home.join(path).exists());
     let employed = cabinet.state.agents.iter().filter(|(_, agent)| !agent.retired).map(|(id, _)| id);
     let gone: Vec<AgentId> = employed.filter(|id| !has_file(id)).cloned().collect();
     for id in gone {

@@ -4,41 +4,42 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use domain::id::{AgentId, SessionId};
+use domain::layout::{self, Decided};
 use domain::state::State;
-
-use crate::layout::QUEUE;
 
 /// Every file that a person may have changed, in the order in which they build on each other.
 pub(super) fn all_files(home: &Path, state: &State) -> Vec<String> {
-    let mut all = vec!["synod.yaml".to_owned(), "policy/commands.yaml".to_owned()];
-    all.extend(list(home, "agents", ".agent.yaml"));
+    let mut all = vec![layout::SETTINGS.to_owned(), layout::COMMANDS.to_owned()];
+    all.extend(list(home, layout::AGENTS, layout::AGENT_END));
     all.extend(agent_json(home));
-    let mut tasks = list(home, "tasks", ".task.md");
+    let mut tasks = list(home, layout::TASKS, layout::TASK_END);
     let known_files: BTreeSet<String> =
         state.tasks.values().filter(|t| !t.is_ended()).map(|t| t.spec.file.clone()).collect();
     tasks.extend(known_files);
     tasks.sort();
     tasks.dedup();
-    tasks.retain(|path| path != QUEUE);
+    tasks.retain(|path| path != layout::QUEUE);
     all.extend(tasks);
-    all.push(QUEUE.to_owned());
-    let mut pending = list(home, "approvals/pending", ".approval.md");
-    pending.extend(state.approvals.keys().map(|id| format!("approvals/pending/{id}.approval.md")));
+    all.push(layout::QUEUE.to_owned());
+    let mut pending = list(home, Decided::Pending.folder(), layout::APPROVAL_END);
+    pending.extend(state.approvals.keys().map(|id| layout::approval_file(Decided::Pending, id)));
     pending.sort();
     pending.dedup();
     all.extend(pending);
-    all.extend(list(home, "sessions", ".session.yaml"));
-    all.extend(list(home, "inbox", ".jsonl").into_iter().filter(|path| !path.ends_with("-outbox.jsonl")));
+    all.extend(list(home, layout::SESSIONS, layout::SESSION_END));
+    all.extend(
+        list(home, layout::INBOX, layout::LINES_END)
+            .into_iter()
+            .filter(|path| !path.ends_with(layout::OUTBOX_END)),
+    );
     all
 }
 
 fn agent_json(home: &Path) -> Vec<String> {
-    let Ok(entries) = std::fs::read_dir(home.join("agents")) else { return Vec::new() };
+    let Ok(entries) = std::fs::read_dir(home.join(layout::AGENTS)) else { return Vec::new() };
     let folders = entries.flatten().filter_map(|entry| entry.file_name().into_string().ok());
-    let mut found: Vec<String> = folders
-        .map(|folder| format!("agents/{folder}/agent.json"))
-        .filter(|path| home.join(path).is_file())
-        .collect();
+    let mut found: Vec<String> =
+        folders.map(|folder| layout::agent_json(&folder)).filter(|path| home.join(path).is_file()).collect();
     found.sort();
     found
 }
@@ -57,30 +58,28 @@ pub(super) fn list(home: &Path, folder: &str, ending: &str) -> Vec<String> {
 }
 
 pub(super) fn session_of(path: &str) -> Option<SessionId> {
-    let name = path.strip_prefix("sessions/")?.strip_suffix(".session.yaml")?;
-    SessionId::parse(name).ok()
+    SessionId::parse(layout::session_of(path)?).ok()
 }
 
 /// Whether the desk reads the file at this path.
 pub(super) fn is_ours(path: &str) -> bool {
     match path.split_once('/') {
-        None => path == "synod.yaml",
-        Some(("agents", _)) => agent_of(path).is_some(),
-        Some(("tasks", name)) => name.ends_with(".task.md") && !name.contains('/'),
-        Some(("sessions", _)) => session_of(path).is_some(),
-        Some(("approvals", rest)) => rest.starts_with("pending/") && rest.ends_with(".approval.md"),
-        Some(("inbox", name)) => name.ends_with(".jsonl") && !name.ends_with("-outbox.jsonl"),
-        Some(("policy", name)) => name == "commands.yaml",
+        None => path == layout::SETTINGS,
+        Some((layout::AGENTS, _)) => agent_of(path).is_some(),
+        Some((layout::TASKS, name)) => name.ends_with(layout::TASK_END) && !name.contains('/'),
+        Some((layout::SESSIONS, _)) => session_of(path).is_some(),
+        Some((layout::APPROVALS, _)) => {
+            layout::is_inside(path, Decided::Pending.folder()) && path.ends_with(layout::APPROVAL_END)
+        }
+        Some((layout::INBOX, name)) => {
+            name.ends_with(layout::LINES_END) && !name.ends_with(layout::OUTBOX_END)
+        }
+        Some((layout::POLICY, _)) => path == layout::COMMANDS,
         Some(_) => false,
     }
 }
 
 /// The agent that a file at this path defines, by its name.
 pub(super) fn agent_of(path: &str) -> Option<AgentId> {
-    AgentId::parse(formats::agent::named(path)?).ok()
-}
-
-/// The files that may define an agent; the first that is there does.
-pub(super) fn agent_files(id: &AgentId) -> [String; 2] {
-    [format!("agents/{id}.agent.yaml"), format!("agents/{id}/agent.json")]
+    AgentId::parse(layout::agent_of(path)?).ok()
 }

@@ -7,6 +7,7 @@ use domain::event::{Event, Found, FoundCall, Tail};
 use domain::id::{MessageId, SessionId, Time};
 use domain::input::Input;
 use domain::label::Label;
+use domain::layout;
 use domain::lifecycle::Lifecycle;
 use domain::session::{Message, Speaker, Status};
 use domain::state::Requester;
@@ -23,7 +24,7 @@ use super::statuses::{Statuses, due_op};
 use super::ties::Ties;
 use super::turned::Due;
 use crate::disk::{self, Added, Stamp};
-use crate::session::{Conversation, path_of};
+use crate::session::Conversation;
 
 /// Synod's own message numbers never come so far.
 const NUMBER_MAX: u32 = 1_000_000_000;
@@ -119,7 +120,7 @@ impl Sessions {
         ops: &[SessionOp],
         forced: bool,
     ) -> std::io::Result<bool> {
-        let path = path_of(id);
+        let path = layout::session_file(id);
         if !forced && self.append_only(cabinet, id, &path, ops)? {
             if !ops.is_empty() {
                 self.fresh.written(id, cabinet.taken, None);
@@ -213,12 +214,12 @@ impl Sessions {
             if self.cutting.contains(id) {
                 return Vec::new();
             }
-            if cabinet.looks.is_confirmed(&path_of(id)) {
+            if cabinet.looks.is_confirmed(&layout::session_file(id)) {
                 self.cutting.insert(id.clone());
                 let tail = self.tail_of(file, &BTreeMap::new());
                 cabinet.outbox.say(Input::SessionCut { session: id.clone(), next_message: last + 1, tail });
             } else {
-                cabinet.looks.confirm_later(&path_of(id));
+                cabinet.looks.confirm_later(&layout::session_file(id));
             }
             return Vec::new();
         }
@@ -349,7 +350,7 @@ impl Sessions {
         cabinet: &mut Cabinet,
         id: &SessionId,
     ) -> std::io::Result<Option<Conversation>> {
-        let path = path_of(id);
+        let path = layout::session_file(id);
         let found = disk::read(&cabinet.home.join(&path))?;
         let found = found.ok_or_else(|| std::io::Error::new(std::io::ErrorKind::NotFound, path.clone()))?;
         let Some(file) = read_session(&mut cabinet.reports, &path, &found.text) else { return Ok(None) };

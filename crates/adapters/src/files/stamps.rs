@@ -3,9 +3,11 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use domain::layout;
+
 use crate::disk::Stamp;
 
-const FILE: &str = ".synod/files.json";
+const FILE: &str = layout::STAMPS;
 
 /// The stamps of the last good stop. They are good for one start: after a crash there are none, and every file
 /// is looked at.

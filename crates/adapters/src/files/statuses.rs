@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 use domain::id::SessionId;
+use domain::layout;
 use domain::state::State;
 
 use super::cabinet::Cabinet;
@@ -14,7 +15,6 @@ use super::session_op::{SessionOp, carry_out, read_session};
 use super::turned::{Due, Turned};
 use crate::disk::{self, Replaced};
 use crate::git::reason::Who;
-use crate::session::path_of;
 
 /// How long nothing else must come before statuses are told.
 pub(super) const LULL: Duration = Duration::from_millis(20);
@@ -72,7 +72,7 @@ impl Statuses {
             return;
         }
         for (session, due) in self.take() {
-            let path = path_of(&session);
+            let path = layout::session_file(&session);
             match turned(cabinet, session, due) {
                 Ok(Some(turned)) => {
                     self.turning.insert(turned.session.clone());
@@ -101,7 +101,7 @@ impl Statuses {
     pub(super) fn put_turned(&mut self, cabinet: &mut Cabinet, flusher: &Flusher) {
         for Turned { session, due, old, new } in flusher.prepared() {
             self.turning.remove(&session);
-            let path = path_of(&session);
+            let path = layout::session_file(&session);
             match new.put(&old) {
                 Ok(Replaced::Done { known, displaced }) => {
                     cabinet.known.insert(path.clone(), known);
@@ -122,7 +122,7 @@ impl Statuses {
 /// The new version of a session file, beside the old one; `None` if there is nothing to change.
 fn turned(cabinet: &mut Cabinet, session: SessionId, due: Due) -> std::io::Result<Option<Turned>> {
     let Some(op) = due_op(&cabinet.state, &session, due.clone()) else { return Ok(None) };
-    let path = path_of(&session);
+    let path = layout::session_file(&session);
     let place = cabinet.home.join(&path);
     let Some(found) = disk::read(&place)? else { return Ok(None) };
     if !cabinet.known.get(&path).is_some_and(|known| known.same_content(&found.known)) {

@@ -4,6 +4,7 @@
 use domain::agent::PERSON;
 use domain::event::Event;
 use domain::id::{AgentId, TaskId};
+use domain::layout;
 use domain::task::Change;
 use formats::check::SourceFile;
 use formats::task::TaskFile;
@@ -45,7 +46,7 @@ fn note_assignee(cabinet: &Cabinet, id: &TaskId) {
         }
         return;
     };
-    let message = match cabinet.reports.is_broken(&format!("agents/{agent}.agent.yaml")) {
+    let message = match cabinet.reports.is_broken(&layout::agent_file(agent)) {
         true => format!("the file of agent `{agent}` does not read"),
         false => format!("there is no agent `{agent}`"),
     };
@@ -57,7 +58,7 @@ fn note_assignee(cabinet: &Cabinet, id: &TaskId) {
 }
 
 fn note_role(cabinet: &Cabinet, id: &AgentId, role: &str) {
-    for path in [format!("agents/{id}.agent.yaml"), format!("agents/{id}/agent.json")] {
+    for path in layout::agent_files(id) {
         let Ok(Some(found)) = disk::read(&cabinet.home.join(&path)) else { continue };
         let file = SourceFile { path: &path, text: &found.text };
         let builtin = domain::role::builtin();

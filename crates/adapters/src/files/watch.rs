@@ -5,13 +5,15 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::SyncSender;
 
+use domain::layout;
 use notify::{Event, EventKind, RecursiveMode, Watcher};
 
 use super::Job;
 use crate::disk;
 
 /// The folders that people and the outside write to.
-pub(super) const FOLDERS: [&str; 6] = ["agents", "sessions", "tasks", "approvals", "inbox", "policy"];
+pub(super) const FOLDERS: [&str; 6] =
+    [layout::AGENTS, layout::SESSIONS, layout::TASKS, layout::APPROVALS, layout::INBOX, layout::POLICY];
 
 /// What is watched of a home.
 pub(super) struct Watch {

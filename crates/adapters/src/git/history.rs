@@ -10,6 +10,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use domain::id::{Seq, Time};
+use domain::layout;
 use domain::settings::Git;
 use formats::diagnostic::{Diagnostic, Severity};
 use git2::{Signature, Tree};
@@ -20,11 +21,10 @@ use super::read::{self, Found};
 use super::reason::{Reason, Weight, Who};
 use super::{HomeRepo, NOWHERE, Unkept, message};
 use crate::disk::{self, yield_to_others};
-use crate::layout::LOG;
 use crate::problem::Problem;
 
 /// Up to where events are in the history.
-const CURSOR: &str = ".synod/history";
+const CURSOR: &str = layout::HISTORY;
 /// Reasons that are kept in words; of more, only the number and the files.
 const REASONS_MAX: usize = 2_000;
 /// Lines of reasons in one commit.
@@ -404,7 +404,7 @@ struct Group<'a> {
 /// A file goes with the last who changed it, a reason with its own author if that one has a commit.
 fn groups(pending: &Pending) -> Vec<Group<'_>> {
     let mut groups: Vec<Group<'_>> = Vec::new();
-    let is_log = |path: &String| path.starts_with(LOG);
+    let is_log = |path: &String| layout::is_inside(path, layout::LOG);
     let of_reasons = pending.reasons.iter().map(|reason| (&reason.who, reason.files.iter().any(is_log)));
     let of_files = pending.files.iter().map(|(path, touch)| (&touch.who, is_log(path)));
     for (who, is_log) in of_reasons.chain(of_files) {

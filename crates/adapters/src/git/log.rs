@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
+use domain::layout;
 use git2::{Commit, Delta, DiffOptions, Oid, Repository, Sort};
 
 use super::history::{AGENT, TASK};
 use super::{HomeRepo, NOWHERE, Unkept, message};
-use crate::layout::LOG;
 
 /// So many commits are looked at for those that were asked for.
 const COMMITS_MAX: usize = 100_000;
@@ -144,7 +144,7 @@ pub(super) fn find<'r>(kept: &'r HomeRepo, name: &str) -> Result<Commit<'r>, Str
         let mut at = head.map_err(|_| "there is no commit yet".to_owned())?;
         for _ in 0..COMMITS_MAX {
             let touches = files_of(&kept.repo, &at, &kept.prefix).map_err(|e| e.message().to_owned())?;
-            if touches.iter().any(|(path, _)| !path.starts_with(LOG)) {
+            if touches.iter().any(|(path, _)| !layout::is_inside(path, layout::LOG)) {
                 return Ok(at);
             }
             at = at.parent(0).map_err(|_| "no commit has changed the home".to_owned())?;

@@ -4,11 +4,13 @@ use std::fs::{self, File};
 use std::io::Read;
 use std::path::Path;
 
+use domain::layout;
+
 use super::commit::New;
 use crate::disk;
 
 /// Folders that never go into the history.
-const OUTSIDE: [&str; 3] = [".synod", "workspaces", ".git"];
+const OUTSIDE: [&str; 3] = [layout::OWN, layout::WORKSPACES, ".git"];
 /// Endings and names of files that hold keys.
 const KEYS: [&str; 5] = [".key", ".pem", ".p12", "id_rsa", "id_ed25519"];
 

@@ -5,15 +5,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use domain::approval::{Answer, Outcome};
 use domain::event::{Event, Finish, Found, Tail};
 use domain::id::{AgentId, ApprovalId, CallId, Seq, SessionId, TaskId, Time};
+use domain::layout::{self, Decided};
 use domain::session::Message;
 use domain::spawn::Origin;
 use domain::state::{Requester, Stage, State};
 use domain::task::End;
 use domain::tool::{Act, Call, Want};
 use ports::printer::Recorded;
-
-use crate::layout::QUEUE;
-use crate::session::path_of;
 
 /// Who did something.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -122,28 +120,27 @@ impl Reasons {
 
     fn tell(&mut self, state: &State, event: &Event) -> Option<Told> {
         let told = match event {
-            Event::SettingsChanged { .. } => owner("changed the settings", "synod.yaml"),
-            Event::PolicyChanged { .. } => owner("changed the command policy", "policy/commands.yaml"),
+            Event::SettingsChanged { .. } => owner("changed the settings", layout::SETTINGS),
+            Event::PolicyChanged { .. } => owner("changed the command policy", layout::COMMANDS),
             Event::AgentDefined { spec } => {
-                let files =
-                    vec![format!("agents/{}.agent.yaml", spec.id), format!("agents/{}/agent.json", spec.id)];
+                let files = layout::agent_files(&spec.id).to_vec();
                 let known = state.agents.get(&spec.id).is_some_and(|agent| !agent.retired);
                 let did = if known { "changed" } else { "defined" };
                 Told { files, ..owner(&format!("{did} the agent {}", spec.id), "") }
             }
             Event::AgentRetired { agent } => {
-                let files = vec![format!("agents/{agent}.agent.yaml"), format!("agents/{agent}/agent.json")];
+                let files = layout::agent_files(agent).to_vec();
                 Told { files, ..owner(&format!("removed the agent {agent}"), "") }
             }
             Event::AgentSpawned { spec, .. } => {
                 let who = spec.spawned_by.as_ref().map_or(Who::Synod, maker);
                 let text = format!("{} spawned the agent {}", name_of(&who), spec.id);
-                Told::new(who, Weight::Change, text, &format!("agents/{}.agent.yaml", spec.id))
+                Told::new(who, Weight::Change, text, &layout::agent_file(&spec.id))
             }
             Event::AgentTerminated { agent, by, .. } => {
                 let who = speaker(by);
                 let text = format!("{} terminated the agent {agent}", name_of(&who));
-                Told::new(who, Weight::Change, text, &format!("agents/{agent}.agent.yaml"))
+                Told::new(who, Weight::Change, text, &layout::agent_file(agent))
             }
             Event::LineTaken { source, line } => Told {
                 lines: Some(*line),
@@ -167,8 +164,8 @@ impl Reasons {
                     request.agent,
                     act_words(&request.act, Tense::Wish)
                 );
-                let mut told = Told::new(agent(&request.agent), Weight::Ask, text, QUEUE);
-                told.files.push(format!("approvals/pending/{}.approval.md", request.id));
+                let mut told = Told::new(agent(&request.agent), Weight::Ask, text, layout::QUEUE);
+                told.files.push(layout::approval_file(Decided::Pending, &request.id));
                 Told { task: request.task.clone(), ..told }
             }
             Event::ApprovalEnded { approval, outcome } => self.tell_outcome(approval, outcome),
@@ -187,25 +184,25 @@ impl Reasons {
             .and_then(|(session, call, ..)| self.calls.get_mut(&(session.clone(), call.clone())));
         let what =
             known.as_ref().map_or_else(|| approval.to_string(), |known| act_words(&known.act, Tense::Wish));
-        let (who, text, folder) = match outcome {
+        let (who, text, decided) = match outcome {
             Outcome::Answered { answer: Answer::Approved, by, .. } => {
                 if let Some(known) = known {
                     known.approved_by = Some(by.clone());
                 }
-                (person(by), format!("{by} approved: {what}"), "approved")
+                (person(by), format!("{by} approved: {what}"), Decided::Approved)
             }
             Outcome::Answered { answer: Answer::Rejected { reason }, by, .. } => {
                 let why = if reason.is_empty() { String::new() } else { format!(" ({reason})") };
-                (person(by), format!("{by} rejected: {what}{why}"), "rejected")
+                (person(by), format!("{by} rejected: {what}{why}"), Decided::Rejected)
             }
-            Outcome::Expired => (Who::Synod, format!("nobody decided in time: {what}"), "rejected"),
+            Outcome::Expired => (Who::Synod, format!("nobody decided in time: {what}"), Decided::Rejected),
             Outcome::Withdrawn { reason } => {
-                (Who::Synod, format!("withdrawn ({reason}): {what}"), "rejected")
+                (Who::Synod, format!("withdrawn ({reason}): {what}"), Decided::Rejected)
             }
         };
-        let mut told = Told::new(who, Weight::Change, text, QUEUE);
-        told.files.push(format!("approvals/pending/{approval}.approval.md"));
-        told.files.push(format!("approvals/{folder}/{approval}.approval.md"));
+        let mut told = Told::new(who, Weight::Change, text, layout::QUEUE);
+        told.files.push(layout::approval_file(Decided::Pending, approval));
+        told.files.push(layout::approval_file(decided, approval));
         let (agent, task) = asked.map(|(_, _, agent, task)| (agent, task)).unzip();
         Told { agent: agent.map(|agent| agent.to_string()), task: task.flatten(), ..told }
     }
@@ -220,7 +217,7 @@ impl Reasons {
     ) -> Option<Told> {
         let whose = agent_of(state, session);
         let known = message.call.clone().and_then(|call| self.calls.remove(&(session.clone(), call)));
-        let mut told = Told::new(whose.clone(), Weight::Step, String::new(), &path_of(session));
+        let mut told = Told::new(whose.clone(), Weight::Step, String::new(), &layout::session_file(session));
         told.task = task_of(state, session);
         let Some(known) = known else { return Some(told) };
         let name = name_of(&whose);
@@ -244,13 +241,17 @@ impl Reasons {
     fn tell_session(&mut self, state: &State, event: &Event) -> Option<Told> {
         let (session, who, weight, text) = match event {
             Event::SessionOpened { head } => {
-                let told =
-                    Told::new(agent(&head.agent), Weight::Step, String::new(), &path_of(&head.session));
+                let told = Told::new(
+                    agent(&head.agent),
+                    Weight::Step,
+                    String::new(),
+                    &layout::session_file(&head.session),
+                );
                 return Some(Told { task: head.task.clone(), ..told });
             }
             Event::SessionAdopted { head, .. } => {
                 let text = format!("found the session {}", head.session);
-                let told = Told::new(Who::Synod, Weight::Step, text, &path_of(&head.session));
+                let told = Told::new(Who::Synod, Weight::Step, text, &layout::session_file(&head.session));
                 return Some(Told { task: head.task.clone(), ..told });
             }
             Event::SessionCut { session, tail, .. } => {
@@ -280,7 +281,7 @@ impl Reasons {
             }
             _ => return None,
         };
-        let mut told = Told::new(who, weight, text, &path_of(session));
+        let mut told = Told::new(who, weight, text, &layout::session_file(session));
         told.task = task_of(state, session);
         if let (Event::Moved { task: Some(task), .. }, Some(known)) = (event, &told.task)
             && task == known
@@ -405,8 +406,8 @@ fn written(act: &Act, wrote: &[String]) -> BTreeSet<String> {
         }
         // Its grants too if it was made; else they are a person's.
         Act::ContextPut { .. } => wrote.iter().cloned().collect(),
-        Act::SlackSend { .. } => BTreeSet::from(["inbox/slack-outbox.jsonl".to_owned()]),
-        Act::EmailSend { .. } => BTreeSet::from(["inbox/email-outbox.jsonl".to_owned()]),
+        Act::SlackSend { .. } => BTreeSet::from([layout::SLACK_OUTBOX.to_owned()]),
+        Act::EmailSend { .. } => BTreeSet::from([layout::EMAIL_OUTBOX.to_owned()]),
         _ => BTreeSet::new(),
     }
 }

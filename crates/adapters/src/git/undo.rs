@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use domain::layout;
 use git2::{Commit, MergeFileInput, MergeOptions, Oid, Tree};
 
 use super::commit::{self, Change, New, Words};
@@ -11,12 +12,11 @@ use super::read::{self, Found};
 use super::reason::Who;
 use super::{HomeRepo, Unkept, history, log, message};
 use crate::disk::{self, Flush, Replaced};
-use crate::layout::LOG;
 
 /// How often a file that a person saves meanwhile is merged anew.
 const TRIES_MAX: usize = 8;
 /// Tells the desk that these files say what a person means, however fresh what they take back is.
-const MEANT: &str = ".synod/meant.json";
+const MEANT: &str = layout::MEANT;
 /// How long that counts.
 const MEANT_FOR: std::time::Duration = std::time::Duration::from_secs(60);
 /// The trailer that names what was undone.
@@ -140,7 +140,8 @@ fn plan(home: &Path, kept: &HomeRepo, undone: &Commit<'_>) -> Result<Vec<Step>, 
         let conflict = conflict.map_err(failed)?;
         let sides = [conflict.our, conflict.their, conflict.ancestor];
         let path = sides.into_iter().flatten().map(|entry| message::shown(&entry.path)).next();
-        conflicts.extend(path.filter(|path| !path.starts_with(&format!("{}{LOG}", kept.prefix))));
+        conflicts
+            .extend(path.filter(|path| !layout::is_inside(path, &format!("{}{}", kept.prefix, layout::LOG))));
     }
     if !conflicts.is_empty() {
         return Err(Refused::Conflict(conflicts));
@@ -155,7 +156,7 @@ fn plan(home: &Path, kept: &HomeRepo, undone: &Commit<'_>) -> Result<Vec<Step>, 
             ));
         };
         // What was signed stays signed: a log that takes lines back is none.
-        if inside.starts_with(LOG) {
+        if layout::is_inside(inside, layout::LOG) {
             continue;
         }
         let new = after.get(path.as_bytes()).copied();

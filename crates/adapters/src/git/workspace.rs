@@ -19,6 +19,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use domain::agent;
 use domain::id::AgentId;
+use domain::layout;
 use domain::lock::workspace::Room;
 use domain::review::Review;
 use git2::build::CheckoutBuilder;
@@ -196,7 +197,7 @@ impl Workspaces {
 
     /// Where the file of an agent may be, relative to the home and in full.
     fn files(&self, agent: &AgentId) -> [(String, PathBuf); 2] {
-        let paths = [format!("agents/{agent}.agent.yaml"), format!("agents/{agent}/agent.json")];
+        let paths = layout::agent_files(agent);
         paths.map(|path| (path.clone(), self.home.join(path)))
     }
 
@@ -254,7 +255,7 @@ fn ensure(
 
 /// Makes the folder of a workspace, if it is not there.
 fn make_folders(home: &Path, name: &str) -> Result<(), String> {
-    for folder in [home.join("workspaces"), home.join(name)] {
+    for folder in [home.join(layout::WORKSPACES), home.join(name)] {
         fs::create_dir(&folder).or_else(exists).map_err(|error| format!("{name} cannot be used: {error}"))?;
         if !fs::symlink_metadata(&folder).is_ok_and(|metadata| metadata.is_dir()) {
             return Err(format!("{name} is a link or a file; a workspace is a folder of its own"));
@@ -405,7 +406,7 @@ impl Worktree<'_> {
     fn named(&self) -> Result<PathBuf, String> {
         let place = self.home.join(self.repo);
         let real = place.canonicalize().map_err(|error| self.wrong(&format!("cannot be opened: {error}")))?;
-        if self.home.starts_with(&real) || real.starts_with(self.home.join("workspaces")) {
+        if self.home.starts_with(&real) || real.starts_with(self.home.join(layout::WORKSPACES)) {
             return Err(self.wrong("is the home or a workspace; give it a repository outside"));
         }
         Ok(real)

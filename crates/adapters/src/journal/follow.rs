@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::Duration;
 
+use domain::layout;
 use notify::event::ModifyKind;
 use notify::{Config, Event, EventKind, PollWatcher, RecursiveMode, Watcher};
 
@@ -24,7 +25,7 @@ impl Changes {
     /// Watches from now on, also a journal that is only to be made. What is read after this and not seen is told.
     pub fn of(home: &Path) -> std::io::Result<Self> {
         let (sender, wakes) = sync_channel(1);
-        let folder = home.join(".synod");
+        let folder = home.join(layout::OWN);
         let watched = |watcher: Box<dyn Watcher + Send>| {
             let mut watcher = watcher;
             watcher.watch(home, RecursiveMode::NonRecursive).map(|()| watcher)

@@ -18,6 +18,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use crate::beneath::Root;
 use crate::redact::redact;
 use crate::until::Until;
+use domain::layout;
 use meaning::Piece;
 use store::{Broken, Store};
 
@@ -56,8 +57,8 @@ impl Scope {
     pub(crate) fn of(path: &str) -> Option<Self> {
         let mut parts = path.split('/');
         let folder = match parts.next()? {
-            "memory" => "memory".to_owned(),
-            "workspaces" => format!("workspaces/{}", parts.next()?),
+            layout::MEMORY => layout::MEMORY.to_owned(),
+            layout::WORKSPACES => layout::workspace(parts.next()?),
             _ => return None,
         };
         let beneath = if path == folder { String::new() } else { path.to_owned() };
@@ -229,7 +230,7 @@ fn said(broken: Broken) -> String {
 }
 
 fn path(root: &Root) -> PathBuf {
-    root.path().join(".synod/search.db")
+    root.path().join(layout::SEARCH)
 }
 
 /// The open store. One whose file was deleted or replaced is opened anew.

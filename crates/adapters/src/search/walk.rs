@@ -7,6 +7,7 @@ use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use domain::layout;
 use rustix::fs::{self, Dir, FileType, Mode, OFlags};
 
 use crate::beneath::{Root, stat_in};
@@ -16,7 +17,7 @@ use crate::until::Until;
 /// Larger files are not searched.
 pub(crate) const FILE_BYTES_MAX: u64 = 1 << 20;
 /// Folders that hold nothing a person wrote.
-pub(crate) const SKIPPED: [&str; 4] = [".git", ".synod", "target", "node_modules"];
+pub(crate) const SKIPPED: [&str; 4] = [".git", layout::OWN, "target", "node_modules"];
 
 const FILES_MAX: usize = 50_000;
 const DEPTH_MAX: usize = 32;
@@ -213,7 +214,7 @@ fn joined(path: &str, name: &str) -> String {
 
 /// Files that a write in progress leaves for a moment, and grants, which are no content.
 fn is_ours(name: &str) -> bool {
-    name.starts_with(".synod-write-") || name.ends_with(".acl.yaml")
+    name.starts_with(".synod-write-") || name.ends_with(layout::GRANTS_END)
 }
 
 #[expect(clippy::useless_conversion, reason = "the types differ between systems")]

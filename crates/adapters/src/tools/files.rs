@@ -8,6 +8,7 @@ use std::os::fd::OwnedFd;
 use std::os::unix::fs::FileExt as _;
 
 use domain::id::Ticket;
+use domain::layout;
 use rustix::fs::{self, AtFlags, Dir, FileType, Mode};
 use rustix::io::Errno;
 
@@ -181,7 +182,7 @@ pub(super) fn list_directory(root: &Root, path: &str, bytes_max: u64) -> Found {
     for entry in Dir::read_from(&found.fd).map_err(failed)? {
         let entry = entry.map_err(failed)?;
         let name = entry.file_name().to_string_lossy();
-        if matches!(name.as_ref(), "." | "..") || (is_home && name == ".synod") {
+        if matches!(name.as_ref(), "." | "..") || (is_home && name == layout::OWN) {
             continue;
         }
         names.push(name.into_owned());

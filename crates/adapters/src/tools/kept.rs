@@ -4,6 +4,7 @@
 use std::os::fd::OwnedFd;
 
 use domain::id::Ticket;
+use domain::layout;
 use rustix::fs::{self, AtFlags, Dir};
 
 use super::fences::Pass;
@@ -11,7 +12,7 @@ use super::files;
 use crate::beneath::{Root, stat_in};
 
 /// Where it stands, relative to the home. No tool of an agent writes there unasked, and nobody commits it.
-const FOLDER: &str = "artifacts/output";
+const FOLDER: &str = layout::OUTPUT;
 /// So many outputs are kept.
 const FILES_MAX: usize = 1_000;
 /// So much of them is kept, all together.

@@ -24,6 +24,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use async_trait::async_trait;
 use domain::context::Asker;
 use domain::id::AgentId;
+use domain::layout;
 use domain::lock::Grant;
 use domain::lock::workspace::{Hold, Room};
 use domain::review::Review;
@@ -440,7 +441,7 @@ fn placed(outcome: Outcome, order: Order) -> Outcome {
         Act::WriteFile { path, .. } | Act::CreateDirectory { path } => outcome.writing(path),
         // Even a commit answers with the names of files.
         Act::GitCommit { .. } | Act::GitDiff { .. } | Act::GitUpdate { .. } => {
-            outcome.reading(format!("workspaces/{}", order.agent))
+            outcome.reading(layout::workspace(&order.agent))
         }
         _ => outcome,
     }
@@ -468,7 +469,7 @@ fn shown(found: files::Found) -> Outcome {
 
 /// Whether an act begins in the agent's workspace, which must be what it should be before anything is put into it.
 fn uses_workspace(order: &Order) -> bool {
-    let own = format!("workspaces/{}/", order.agent);
+    let own = layout::workspace(&order.agent);
     match &order.act {
         Act::ExecuteCommand { .. } => order.room() == Room::Own,
         // Whoever reads before it writes finds its checkout, too.
@@ -478,7 +479,7 @@ fn uses_workspace(order: &Order) -> bool {
         | Act::ListDirectory { path }
         | Act::SearchFiles { path: Some(path), .. } => {
             let parts: Vec<&str> = path.split('/').filter(|part| !matches!(*part, "" | ".")).collect();
-            parts.join("/").starts_with(&own)
+            layout::is_inside(&parts.join("/"), &own)
         }
         _ => false,
     }

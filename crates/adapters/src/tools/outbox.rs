@@ -5,6 +5,7 @@ use std::fs::File;
 use std::io::{Read, Write};
 
 use domain::id::{Seq, Time};
+use domain::layout;
 use rustix::fs::{self, FileType, Mode, OFlags};
 use serde_json::{Map, Value};
 
@@ -21,7 +22,7 @@ pub(super) fn post(
     at: Time,
     said: &[(&str, &str)],
 ) -> Result<(), String> {
-    let folder = root.make_own_folder("inbox").map_err(|e| e.to_string())?;
+    let folder = root.make_own_folder(layout::INBOX).map_err(|e| e.to_string())?;
     let failed = |e: std::io::Error| format!("inbox/{name} cannot be written: {e}");
     let flags = OFlags::RDWR
         | OFlags::CREATE

@@ -3,6 +3,7 @@
 
 use domain::agent::Workspace;
 use domain::id::AgentId;
+use domain::layout;
 use domain::tool::{Act, Part, Permit, Seen};
 
 use crate::beneath::{PathRefused, Root};
@@ -31,7 +32,7 @@ pub(super) fn command(root: &Root, agent: &AgentId, act: &Act) -> Result<String,
 }
 
 fn workspace(root: &Root, agent: &AgentId) -> Result<(String, Workspace), String> {
-    let places = [format!("agents/{agent}.agent.yaml"), format!("agents/{agent}/agent.json")];
+    let places = layout::agent_files(agent);
     for path in &places {
         let text = match text(root, path) {
             Ok(text) => text,
@@ -65,8 +66,7 @@ pub(super) fn look(root: &Root, sandbox: &Sandbox, agent: &AgentId, act: &Act) -
 /// What is seen of a file that a person is asked to let an agent write; `None` in the agent's own workspace, where
 /// nobody is asked. Blocks.
 pub(super) fn look_at_file(root: &Root, agent: &AgentId, path: &str) -> Option<Seen> {
-    let own = format!("workspaces/{agent}/");
-    if path.trim_start_matches("./").starts_with(&own) {
+    if layout::is_inside(path.trim_start_matches("./"), &layout::workspace(agent)) {
         return None;
     }
     let digest = match text(root, path) {

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use domain::id::AgentId;
+use domain::layout;
 use domain::lock::workspace::Room;
 use domain::review::{Check, Finding, Review};
 use domain::tool::{Act, Seen};
@@ -49,7 +50,7 @@ pub(super) async fn submit(toolbox: &Toolbox, order: &Order) -> Outcome {
         }
         Err(why) => Outcome::failed(why),
     };
-    outcome.reading(format!("workspaces/{}", order.agent))
+    outcome.reading(layout::workspace(&order.agent))
 }
 
 /// Carries out a call that is about a review.
@@ -143,7 +144,7 @@ async fn checkout(
 
 async fn merge(toolbox: &Toolbox, order: &Order, review: Review) -> Outcome {
     let (workspaces, agent) = (Arc::clone(&toolbox.workspaces), order.agent.clone());
-    let (merging, author) = (Arc::clone(&toolbox.reviews.merging), format!("workspaces/{}", review.author));
+    let (merging, author) = (Arc::clone(&toolbox.reviews.merging), layout::workspace(&review.author));
     let pass = toolbox.fences.pass(&order.lock);
     let work = move || {
         // The lock guards no data that a panic could leave half changed.

@@ -3,6 +3,7 @@
 use std::io::Read;
 
 use domain::id::{AgentId, SessionId};
+use domain::layout;
 use domain::session::Status;
 use formats::session::{MessageItem, SessionFile};
 use rustix::fs::Dir;
@@ -67,7 +68,7 @@ pub(super) fn list_sessions(root: &Root, which: &Which, bytes_max: u64, until: &
 }
 
 fn newest_first(root: &Root, agent: Option<&AgentId>) -> Result<Vec<String>, String> {
-    let folder = match root.folder("sessions") {
+    let folder = match root.folder(layout::SESSIONS) {
         Ok(found) => found.fd,
         Err(PathRefused::Absent { .. }) => return Ok(Vec::new()),
         Err(refused) => return Err(refused.to_string()),
@@ -77,7 +78,7 @@ fn newest_first(root: &Root, agent: Option<&AgentId>) -> Result<Vec<String>, Str
     let mut names: Vec<(i64, String)> = dir
         .flatten()
         .filter_map(|entry| entry.file_name().to_str().ok().map(str::to_owned))
-        .filter(|name| name.ends_with(".session.yaml") && name.starts_with(&prefix))
+        .filter(|name| name.ends_with(layout::SESSION_END) && name.starts_with(&prefix))
         .take(FILES_MAX)
         .filter_map(|name| Some((stat_in(&folder, &name).ok()??.st_mtime, name)))
         .collect();
@@ -111,7 +112,7 @@ fn line(session: &SessionFile) -> String {
 /// The last messages of a session, oldest first, and the place they stand in.
 pub(super) fn read_session(root: &Root, session: &SessionId, last: Option<u32>, bytes_max: u64) -> Found {
     SessionId::parse(session.as_str()).map_err(|e| e.to_string())?;
-    let path = format!("sessions/{session}.session.yaml");
+    let path = layout::session_file(session);
     let (file, size) = root.file(&path).map_err(|refused| match refused {
         PathRefused::Absent { .. } => format!("there is no session {session}; list_sessions shows them"),
         other => other.to_string(),

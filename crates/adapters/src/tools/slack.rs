@@ -3,12 +3,13 @@
 use std::io::{Read, Seek, SeekFrom};
 
 use domain::id::{Seq, Time};
+use domain::layout;
 
 use super::files::Answer;
 use super::{outbox, text};
 use crate::beneath::{PathRefused, Root};
 
-pub(super) const MESSAGES: &str = "inbox/slack-messages.jsonl";
+pub(super) const MESSAGES: &str = layout::SLACK_MESSAGES;
 /// In `inbox/`.
 const OUTBOX: &str = "slack-outbox.jsonl";
 const MESSAGES_DEFAULT: u32 = 20;

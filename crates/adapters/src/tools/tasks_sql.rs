@@ -6,6 +6,7 @@ use std::io::Read;
 use std::path::Path;
 
 use domain::id::TaskId;
+use domain::layout;
 use formats::task::{TaskFile, TaskItem};
 use rusqlite::hooks::{AuthAction, AuthContext, Authorization};
 use rusqlite::limits::Limit;
@@ -205,7 +206,7 @@ fn fill(db: &mut Connection, root: &Root) -> Result<(), QueryError> {
 
 fn task_files(root: &Root) -> Result<Vec<String>, QueryError> {
     let failed = |reason: String| QueryError::Files { reason };
-    let folder = match root.folder("tasks") {
+    let folder = match root.folder(layout::TASKS) {
         Ok(found) => found.fd,
         Err(PathRefused::Absent { .. }) => return Ok(Vec::new()),
         Err(refused) => return Err(failed(refused.to_string())),
@@ -215,8 +216,8 @@ fn task_files(root: &Root) -> Result<Vec<String>, QueryError> {
         let entry = entry.map_err(|e| failed(e.to_string()))?;
         let name = entry.file_name().to_string_lossy();
         // Approvals are written like tasks and are none.
-        if name.ends_with(".task.md") && name != "approvals.task.md" {
-            paths.push(format!("tasks/{name}"));
+        if name.ends_with(layout::TASK_END) && name != "approvals.task.md" {
+            paths.push(layout::task_file(&name));
         }
     }
     paths.sort_unstable();

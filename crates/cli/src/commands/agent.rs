@@ -7,6 +7,7 @@ use domain::delegation::Member;
 use domain::gate::{self, Asker, Ruling, Verdict};
 use domain::id::{AgentId, ReviewId, SessionId, TaskId};
 use domain::label::Label;
+use domain::layout;
 use domain::role::{Permission, Role};
 use domain::settings::Settings;
 use domain::tool::{self, Act};
@@ -132,7 +133,7 @@ fn cases(agent: &Spec, role: Option<&Role>, above: &[Member<'_>], policy: &Polic
 fn samples(tool: &str, agent: &AgentId, policy: &Policy) -> Vec<(String, Act)> {
     let anything = |act: Act| vec![(String::new(), act)];
     let path = || "memory/notes.md".to_owned();
-    let own = format!("workspaces/{agent}");
+    let own = layout::workspace(agent);
     let other = "elsewhere in the home".to_owned();
     let control = "what people control by, as agents/".to_owned();
     let write = |path: String| Act::WriteFile { path, content: String::new() };

@@ -5,6 +5,7 @@ use std::path::Path;
 use adapters::disk::{self, Flush, Replaced};
 use domain::budget::{Cap, Node, Payer, Window, nodes};
 use domain::id::{AgentId, Time};
+use domain::layout;
 use domain::settings::Settings;
 use domain::state::{Halt, State};
 use domain::usage::money;
@@ -207,7 +208,7 @@ pub fn set(home: &Path, wanted: &Wanted<'_>, out: &Out) -> anyhow::Result<Exit> 
     };
     let _turn = turn(home).map_err(kept)?;
     // Behind a link it is changed where it is.
-    let path = std::fs::canonicalize(home.join("synod.yaml")).map_err(kept)?;
+    let path = std::fs::canonicalize(home.join(layout::SETTINGS)).map_err(kept)?;
     for _ in 0..TRIES_MAX {
         let Some(found) = disk::read(&path).map_err(kept)? else { continue };
         let new = with(&found.text, wanted)?;
@@ -225,7 +226,7 @@ pub fn set(home: &Path, wanted: &Wanted<'_>, out: &Out) -> anyhow::Result<Exit> 
 
 /// Keeps other commands from changing the settings meanwhile; people with editors are found out by what they saved.
 fn turn(home: &Path) -> std::io::Result<std::fs::File> {
-    let folder = home.join(".synod");
+    let folder = home.join(layout::OWN);
     std::fs::create_dir_all(&folder)?;
     let folder = std::fs::File::open(folder)?;
     folder.lock()?;
@@ -235,7 +236,7 @@ fn turn(home: &Path) -> std::io::Result<std::fs::File> {
 /// What `synod.yaml` says with the wanted budget.
 fn with(text: &str, wanted: &Wanted<'_>) -> anyhow::Result<String> {
     let refuse = |why: String| fail(Exit::Failed, why, "nothing was changed; `synod check` says more");
-    let (document, found) = Document::parse("synod.yaml", text);
+    let (document, found) = Document::parse(layout::SETTINGS, text);
     let place = || found.first().map_or_else(String::new, |d| format!(": {}", view::team::place(d)));
     let mut document = document.ok_or_else(|| refuse(format!("synod.yaml does not read{}", place())))?;
     for (unit, value) in [("tokens", wanted.tokens), ("money", wanted.money)] {
@@ -251,7 +252,7 @@ fn with(text: &str, wanted: &Wanted<'_>) -> anyhow::Result<String> {
         };
         changed.map_err(|refused| refuse(refused.to_string()))?;
     }
-    let read = formats::settings::read("synod.yaml", document.text());
+    let read = formats::settings::read(layout::SETTINGS, document.text());
     if read.value.is_none() {
         let why = read.diagnostics.first().map_or_else(String::new, |d| d.message.clone());
         return Err(fail(Exit::Usage, why, "nothing was changed"));

@@ -7,6 +7,7 @@ use adapters::contexts::{Store, Text};
 use adapters::git::workspace::look::{self, Trouble};
 use adapters::sandbox::places::place;
 use domain::context::{acl_path, places};
+use domain::layout;
 use formats::check::{FileKind, SourceFile};
 use formats::{Diagnostic, Severity, render};
 use serde_json::{Value, json};
@@ -16,7 +17,7 @@ use crate::out::Out;
 use crate::view::files::{self, Unreadable};
 use crate::view::text::count;
 
-const SETTINGS: &str = "synod.yaml";
+const SETTINGS: &str = layout::SETTINGS;
 
 /// What the check found.
 pub struct Found {

@@ -10,6 +10,7 @@ use domain::approval::{Answer, Request};
 use domain::event::Event;
 use domain::id::ApprovalId;
 use domain::input::Input;
+use domain::layout::{self, Decided};
 use domain::state::State;
 use engine::Handle;
 use formats::inbox;
@@ -23,8 +24,8 @@ use crate::home::person;
 use crate::out::Out;
 use crate::wire;
 
-const INBOX: &str = "inbox/slack-messages.jsonl";
-const OUTBOX: &str = "inbox/slack-outbox.jsonl";
+const INBOX: &str = layout::SLACK_MESSAGES;
+const OUTBOX: &str = layout::SLACK_OUTBOX;
 const QUESTION: &str = "Is there enough disk space for the nightly backup?";
 
 pub fn run(given: Option<&Path>, yes: bool, git: init::Git, out: &Out) -> anyhow::Result<Exit> {
@@ -139,7 +140,7 @@ async fn consider(
     if out.json {
         return Ok(());
     }
-    let file = home.join(format!("approvals/pending/{}.approval.md", request.id));
+    let file = home.join(layout::approval_file(Decided::Pending, &request.id));
     out.line(out.bold(&format!("               → decide: {}", act_words(&request.act))));
     out.line(format!("                 edit {} (Decision: APPROVED)", file.display()));
     out.line(format!("                 or: synod approve {} --home {}", request.id, home.display()));
@@ -221,10 +222,10 @@ fn conclude(home: &Path, ending: &Ending, out: &Out) {
     let at = home.display();
     for (file, what) in [
         ("tasks/inbox.task.md", "the work, as a tree"),
-        ("tasks/approvals.task.md", "what was asked and decided"),
+        (layout::QUEUE, "what was asked and decided"),
         ("sessions/", "what each agent read, said and did"),
         ("agents/executor-001.agent.yaml", "an agent"),
-        ("policy/commands.yaml", "what may run without asking"),
+        (layout::COMMANDS, "what may run without asking"),
     ] {
         out.line(format!("  {at}/{file:<32} {what}"));
     }

@@ -12,6 +12,7 @@ use adapters::sandbox::Sandbox;
 use adapters::sandbox::offer::{Layer, Offer};
 use adapters::sandbox::places::place;
 use domain::id::{AgentId, Time};
+use domain::layout;
 use domain::settings::{KeySource, Provider};
 use ports::clock::Clock;
 use serde_json::{Value, json};
@@ -208,7 +209,7 @@ fn clock() -> Finding {
 fn of_home(home: &Path) -> Vec<Finding> {
     let who = if wire::is_running(home) { "a daemon runs in it" } else { "no daemon runs in it" };
     let mut findings = vec![good("home", format!("{}: {who}", home.display()))];
-    let journal = home.join(".synod/journal.db");
+    let journal = home.join(layout::JOURNAL);
     findings.push(match journal.exists().then(|| Sqlite::open_read_only(&journal)) {
         None => good("journal", "none yet; it is made with the first start"),
         Some(Ok(_)) => good("journal", "can be read"),

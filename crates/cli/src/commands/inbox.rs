@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use domain::evidence::Evidence;
+use domain::layout::{self, Decided};
 use domain::tool::Act;
 use formats::approval::raise;
 use serde_json::{Value, json};
@@ -315,7 +316,7 @@ pub fn json(waiting: &Waiting) -> Value {
         "expires": d.expires.map(formats::time::print),
         "waits_ms": view::now().ms_since(d.created),
         "unclear": waiting.unclear,
-        "file": format!("approvals/pending/{}.approval.md", d.id),
+        "file": layout::approval_file(Decided::Pending, &d.id),
         "queue": QUEUE_PATH,
     })
 }

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use adapters::disk::{self, Flush};
+use domain::layout;
 use serde_json::json;
 
 use super::templates::{REPO, Template};
@@ -10,10 +11,11 @@ use crate::failure::{Exit, Failure, fail};
 use crate::out::Out;
 
 /// A folder is a home once it has this, so it is made last.
-const LAST: &str = "synod.yaml";
+const LAST: &str = layout::SETTINGS;
 
 /// Folders that people look for, even while they are empty.
-const FOLDERS: [&str; 5] = ["tasks", "sessions", "inbox", "approvals/pending", "workspaces"];
+const FOLDERS: [&str; 5] =
+    [layout::TASKS, layout::SESSIONS, layout::INBOX, "approvals/pending", layout::WORKSPACES];
 
 /// Whether a new home becomes a git repository.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -32,7 +34,7 @@ impl Git {
 }
 
 pub fn run(dir: &Path, template: Template, git: Git, out: &Out) -> anyhow::Result<Exit> {
-    if dir.join("synod.yaml").exists() {
+    if dir.join(layout::SETTINGS).exists() {
         let message = format!("{} is a home already", dir.display());
         return Err(fail(Exit::Failed, message, "go on with `synod up` in it, or choose another folder"));
     }
@@ -58,7 +60,7 @@ pub fn run(dir: &Path, template: Template, git: Git, out: &Out) -> anyhow::Resul
 
 /// Makes a home, or goes on with the one that is there.
 pub fn make_or_keep(dir: &Path, git: Git, out: &Out) -> anyhow::Result<()> {
-    if !dir.join("synod.yaml").exists() {
+    if !dir.join(layout::SETTINGS).exists() {
         let made = make(dir, Template::Team).map_err(|error| unmade(dir, error))?;
         begin_history(dir, &made, git, out);
     }

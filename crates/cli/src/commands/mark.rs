@@ -7,6 +7,7 @@ use adapters::lock::HomeLock;
 use domain::approval::Answer;
 use domain::id::{AgentId, ApprovalId, SessionId, TaskId};
 use domain::input::Input;
+use domain::layout;
 use domain::message::Urgency;
 use domain::spawn::Order;
 use domain::task::{Mark, Priority, Spec};
@@ -135,7 +136,7 @@ pub fn say(home: &Path, to: &str, text: &str, priority: &str, out: &Out) -> anyh
         return Err(fail(Exit::Usage, format!("{priority} is no priority"), help));
     };
     let to = session_of(to);
-    let file = home.join(format!("sessions/{to}.session.yaml"));
+    let file = home.join(layout::session_file(to));
     let (session, agent) = if file.is_file() {
         let agent = to.rsplit_once('-').map_or(to, |(agent, _)| agent);
         (Some(to.to_owned()), agent.to_owned())
@@ -258,7 +259,7 @@ pub fn add_task(home: &Path, add: TaskCommand, out: &Out) -> anyhow::Result<Exit
         ));
     }
     if file.contains('/')
-        || !file.ends_with(".task.md")
+        || !file.ends_with(layout::TASK_END)
         || file == "approvals.task.md"
         || file.starts_with('.')
     {
@@ -267,7 +268,7 @@ pub fn add_task(home: &Path, add: TaskCommand, out: &Out) -> anyhow::Result<Exit
     if let Some(to) = &to {
         team::read(home).check(home, to)?;
     }
-    let mut spec = Spec::new(TaskId::new(""), format!("tasks/{file}"), title.trim());
+    let mut spec = Spec::new(TaskId::new(""), layout::task_file(&file), title.trim());
     spec.text = text;
     spec.tag = tag;
     spec.approval_required = approval_required;

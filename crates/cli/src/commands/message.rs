@@ -9,6 +9,7 @@ use adapters::journal::follow::Changes;
 use domain::delegation::TOOL;
 use domain::event::Event;
 use domain::id::{AgentId, CallId, MessageId, Seq, SessionId, Time};
+use domain::layout;
 use domain::lifecycle::Lifecycle;
 use domain::message::{CHANNEL_SIGN, Channel, Envelope, Kind};
 use domain::session::{Head, Message, Speaker, Status};
@@ -288,7 +289,7 @@ fn told(head: &Head, item: &MessageItem, (from, channel, envelope): (String, Str
 
 /// What the journal knows of the moves of all conversations, the newest so many.
 fn moves(home: &Path, filter: &MessageFilter) -> anyhow::Result<Vec<Letter>> {
-    let path = home.join(".synod/journal.db");
+    let path = home.join(layout::JOURNAL);
     let mut newest = VecDeque::new();
     if !path.exists() {
         return Ok(Vec::new());
@@ -327,7 +328,7 @@ pub fn list(home: &Path, filter: &MessageFilter, out: &Out) -> anyhow::Result<Ex
     // One file at a time, and never more messages than are shown.
     let mut newest: BTreeMap<(Option<Time>, String, usize), Letter> = BTreeMap::new();
     let mut broken = Vec::new();
-    for path in files::list(home, "sessions", ".session.yaml") {
+    for path in files::list(home, layout::SESSIONS, layout::SESSION_END) {
         let Ok((file, _)) = sessions::read(home, &path) else {
             broken.push(path);
             continue;
@@ -373,7 +374,7 @@ fn check(home: &Path, filter: &MessageFilter) -> anyhow::Result<()> {
     let agents: Vec<AgentId> = view::agents(home).into_iter().map(|agent| agent.id).collect();
     // One that is over may have said something.
     let has_spoken = || {
-        let all = files::list(home, "sessions", ".session.yaml");
+        let all = files::list(home, layout::SESSIONS, layout::SESSION_END);
         all.iter()
             .any(|path| sessions::session_of(path).rsplit_once('-').is_some_and(|(own, _)| own == agent))
     };
@@ -403,7 +404,7 @@ pub fn tail(home: &Path, filter: &MessageFilter, all: bool, out: &Out) -> anyhow
         return Ok(Exit::Ok);
     }
     check(home, filter)?;
-    let path = home.join(".synod/journal.db");
+    let path = home.join(layout::JOURNAL);
     let mut changes = Changes::of(home)?;
     let mut follower = Follower { home, filter, talks: BTreeMap::new(), after: None, shown: 0 };
     loop {
@@ -474,7 +475,7 @@ fn talk_of<'a>(
     talks: &'a mut BTreeMap<SessionId, Talk>,
 ) -> Option<&'a mut Talk> {
     if !talks.contains_key(session) {
-        let (file, _) = sessions::read(home, &format!("sessions/{session}.session.yaml")).ok()?;
+        let (file, _) = sessions::read(home, &layout::session_file(session)).ok()?;
         let mut talk = Talk::new(file.head().clone());
         let before = file.messages().iter().take_while(|item| until.is_none() || item.id.as_ref() != until);
         before.for_each(|item| _ = talk.next(item));

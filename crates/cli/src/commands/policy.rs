@@ -4,6 +4,7 @@ use std::path::Path;
 
 use domain::gate::{self, Asker};
 use domain::label::Label;
+use domain::layout;
 use domain::tool;
 use policy::command::script::Word;
 use policy::command::{self, Judgement, Place};
@@ -51,7 +52,7 @@ fn quoted(words: &[String]) -> String {
 
 /// The home's policy. A file that cannot be read may hold a denial, so nothing is said without it.
 fn policy_of(home: &Path) -> anyhow::Result<Policy> {
-    const PATH: &str = "policy/commands.yaml";
+    const PATH: &str = layout::COMMANDS;
     if !home.join(PATH).exists() {
         return Ok(Policy::default());
     }

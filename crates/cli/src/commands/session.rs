@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::path::Path;
 
+use domain::layout;
 use domain::session::Speaker;
 use formats::session::{MessageItem, SessionFile};
 use serde_json::{Value, json};
@@ -102,8 +103,8 @@ pub fn show(home: &Path, id: &str, out: &Out) -> anyhow::Result<Exit> {
 
 /// The file of a session. Only files that are there are named, so that no id leads out of the folder.
 fn find(home: &Path, id: &str) -> anyhow::Result<String> {
-    let paths = files::list(home, "sessions", ".session.yaml");
-    let name = |path: &'_ str| path["sessions/".len()..path.len() - ".session.yaml".len()].to_owned();
+    let paths = files::list(home, layout::SESSIONS, layout::SESSION_END);
+    let name = |path: &'_ str| path["sessions/".len()..path.len() - layout::SESSION_END.len()].to_owned();
     if let Some(path) = paths.iter().find(|path| name(path) == id) {
         return Ok(path.clone());
     }

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use adapters::tools::tasks_sql::{self, QueryError};
 use domain::id::TaskId;
+use domain::layout;
 use serde_json::{Value, json};
 
 use super::status::row;
@@ -122,9 +123,9 @@ pub fn show(home: &Path, id: &str, out: &Out) -> anyhow::Result<Exit> {
 
 /// The conversation about a task: the one its file names, else the newest.
 fn session_path(home: &Path, overview: &Overview, task: &Task) -> Option<String> {
-    let named = task.property("session").map(|id| format!("sessions/{id}.session.yaml"));
+    let named = task.property("session").map(layout::session_file);
     if let Some(named) =
-        named.filter(|path| view::files::list(home, "sessions", ".session.yaml").contains(path))
+        named.filter(|path| view::files::list(home, layout::SESSIONS, layout::SESSION_END).contains(path))
     {
         return Some(named);
     }

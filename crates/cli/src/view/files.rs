@@ -6,6 +6,7 @@ use std::io::{self, Read};
 use std::path::Path;
 
 use adapters::disk::{FILE_BYTES_MAX, is_passing};
+use domain::layout::{self, Decided};
 
 /// Why a file has no text.
 #[derive(Debug)]
@@ -81,31 +82,36 @@ pub fn list(home: &Path, folder: &str, ending: &str) -> Vec<String> {
 
 /// The files of agents, of both kinds.
 pub fn agents(home: &Path) -> Vec<String> {
-    let mut found = list(home, "agents", ".agent.yaml");
-    let folders = list(home, "agents", "").into_iter().map(|folder| format!("{folder}/agent.json"));
+    let mut found = list(home, layout::AGENTS, layout::AGENT_END);
+    let folders = list(home, layout::AGENTS, "").into_iter().map(|folder| format!("{folder}/agent.json"));
     found.extend(folders.filter(|path| home.join(path).exists()));
     found
 }
 
 /// Task files; the queue of approvals is among them.
 pub fn tasks(home: &Path) -> Vec<String> {
-    list(home, "tasks", ".task.md")
+    list(home, layout::TASKS, layout::TASK_END)
 }
 
 /// Every file that Synod reads and people write or may edit.
 pub fn all(home: &Path) -> Vec<String> {
-    let single = ["synod.yaml", "run_mode.yaml", ".project/run_mode.yaml", "policy/commands.yaml"];
+    let single = [layout::SETTINGS, layout::RUN_MODE, layout::PROJECT_RUN_MODE, layout::COMMANDS];
     let exists = |path: &&str| home.join(path).symlink_metadata().is_ok();
     let mut found: Vec<String> = single.into_iter().filter(exists).map(str::to_owned).collect();
     found.extend(agents(home));
     found.extend(tasks(home));
-    found.extend(list(home, "sessions", ".session.yaml"));
-    for folder in ["approvals/pending", "approvals/approved", "approvals/rejected"] {
-        found.extend(list(home, folder, ".approval.md"));
+    found.extend(list(home, layout::SESSIONS, layout::SESSION_END));
+    for folder in Decided::ALL.map(Decided::folder) {
+        found.extend(list(home, folder, layout::APPROVAL_END));
     }
-    found.extend(list(home, "inbox", ".jsonl").into_iter().filter(|path| !path.ends_with("-outbox.jsonl")));
-    let grants = list(home, "contexts", ".acl.yaml");
-    let texts = grants.iter().flat_map(|path| [".md", ".json"].map(|end| path.replace(".acl.yaml", end)));
+    found.extend(
+        list(home, layout::INBOX, layout::LINES_END)
+            .into_iter()
+            .filter(|path| !path.ends_with(layout::OUTBOX_END)),
+    );
+    let grants = list(home, layout::CONTEXTS, layout::GRANTS_END);
+    let texts =
+        grants.iter().flat_map(|path| [".md", ".json"].map(|end| path.replace(layout::GRANTS_END, end)));
     found.extend(texts.filter(|path| home.join(path).exists()));
     found.extend(grants);
     let settings = super::settings(home);

@@ -5,6 +5,7 @@ use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
 
 use domain::id::Time;
+use domain::layout;
 use domain::session::{Head, Status};
 use formats::session::{SessionFile, torn_tail};
 
@@ -31,14 +32,14 @@ pub struct Session {
 /// The session of a file, if that is what is named; else the name as it is.
 pub fn session_of(name: &str) -> &str {
     let inside = name.strip_prefix("./").unwrap_or(name).strip_prefix("sessions/");
-    inside.and_then(|file| file.strip_suffix(".session.yaml")).unwrap_or(name)
+    inside.and_then(|file| file.strip_suffix(layout::SESSION_END)).unwrap_or(name)
 }
 
 /// The sessions whose heads can be read, sorted by file, and the files of the others.
 pub fn list(home: &Path) -> (Vec<Session>, Vec<String>) {
     let mut found = Vec::new();
     let mut broken = Vec::new();
-    for path in files::list(home, "sessions", ".session.yaml") {
+    for path in files::list(home, layout::SESSIONS, layout::SESSION_END) {
         match read_head(home, &path) {
             Some(session) => found.push(session),
             None => broken.push(path),

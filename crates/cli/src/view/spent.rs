@@ -5,6 +5,7 @@ use std::path::Path;
 
 use adapters::journal::Sqlite;
 use domain::id::{AgentId, SessionId};
+use domain::layout;
 use domain::state::State;
 use domain::usage::{ByModel, Spent};
 use engine::Engine;
@@ -53,7 +54,7 @@ impl Spending {
 
 /// What the journal says; without one, what the list says that was spent.
 pub fn known(home: &Path) -> State {
-    let path = home.join(".synod/journal.db");
+    let path = home.join(layout::JOURNAL);
     let journal = path.exists().then(|| Sqlite::open_read_only(&path).ok()).flatten();
     let engine = journal.and_then(|journal| Engine::open(Box::new(journal)).ok());
     let mut state = engine.map_or_else(State::new, |engine| engine.state().clone());

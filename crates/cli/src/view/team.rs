@@ -8,6 +8,7 @@ use std::path::Path;
 use domain::agent;
 use domain::event::Event;
 use domain::id::AgentId;
+use domain::layout;
 use domain::settings::Settings;
 use domain::state::State;
 use formats::diagnostic::Severity;
@@ -18,8 +19,8 @@ use super::{files, spent, text};
 use crate::failure::{Exit, fail};
 use crate::out::Out;
 
-const SETTINGS: &str = "synod.yaml";
-const POLICY: &str = "policy/commands.yaml";
+const SETTINGS: &str = layout::SETTINGS;
+const POLICY: &str = layout::COMMANDS;
 
 /// Who there is.
 #[derive(Debug, Default)]

@@ -2,6 +2,7 @@
 
 use domain::approval::Request;
 use domain::id::{AgentId, TaskId};
+use domain::layout;
 use domain::task::{Mark, Priority, Spec};
 
 use super::{Decision, show, visible};
@@ -9,7 +10,7 @@ use crate::task::TaskItem;
 use crate::time;
 
 /// The file that the queue is.
-pub const QUEUE_PATH: &str = "tasks/approvals.task.md";
+pub const QUEUE_PATH: &str = layout::QUEUE;
 
 /// The item of an approval, for [`crate::task::TaskFile::add`].
 pub fn queue_item(r: &Request) -> (Spec, Vec<(String, String)>) {

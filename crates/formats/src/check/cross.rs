@@ -7,6 +7,7 @@ use domain::agent::{Spec, Workspace};
 use domain::budget::Budgets;
 use domain::context::{Grant, Grantee, Hidden};
 use domain::id::{AgentId, TaskId};
+use domain::layout;
 use domain::review;
 use domain::session::Status;
 use domain::settings::{Embeddings, Provider, Settings};
@@ -169,7 +170,7 @@ fn check_workspace(
         notes.error_with(at, format!("`{repo}` is the home itself, which no agent works in"), help);
         return;
     }
-    if !repo.starts_with('/') && parts.first() == Some(&"workspaces") {
+    if !repo.starts_with('/') && parts.first() == Some(&layout::WORKSPACES) {
         notes.error_with(at, format!("`{repo}` is the workspace of an agent; two never share one"), help);
         return;
     }
@@ -368,7 +369,7 @@ fn sessions(home: &Home, files: &[SourceFile<'_>], notes: &mut [Notes<'_>], know
     for (index, session) in &home.sessions {
         let (file, notes) = (&files[*index], &mut notes[*index]);
         let head = session.head();
-        let (name, id) = (stem(file.path, ".session.yaml"), head.session.as_str());
+        let (name, id) = (stem(file.path, layout::SESSION_END), head.session.as_str());
         // An agent may be gone; that counts only where somebody could still wait for its answer.
         let is_over = matches!(session.status(), Status::Completed | Status::Error);
         let stranger = !is_over && !known.agents.contains(head.agent.as_str()) && !known.agents_open;
@@ -397,9 +398,10 @@ fn acls(home: &Home, files: &[SourceFile<'_>], notes: &mut [Notes<'_>], known: &
         let (file, notes) = (&files[*index], &mut notes[*index]);
         let root = tree(file);
         let nodes = root.as_ref().and_then(|r| r.get("grants")).map(Node::items).unwrap_or_default();
-        let is_text = files.iter().any(|f| f.path == format!("contexts/{}.md", stem(file.path, ".acl.yaml")));
+        let is_text =
+            files.iter().any(|f| f.path == format!("contexts/{}.md", stem(file.path, layout::GRANTS_END)));
         let content =
-            files.iter().find(|f| f.path == format!("contexts/{}.json", stem(file.path, ".acl.yaml")));
+            files.iter().find(|f| f.path == format!("contexts/{}.json", stem(file.path, layout::GRANTS_END)));
         let content: Option<Value> = content.and_then(|f| serde_json::from_str(f.text).ok());
         for (grant, node) in acl.grants.iter().zip(nodes) {
             match &grant.to {

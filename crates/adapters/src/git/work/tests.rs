@@ -60,13 +60,13 @@ fn who_is_held_up_in_its_workspace_holds_up_nobody_else() {
                 inside.send(()).unwrap();
                 may_go.recv().map_err(|error| error.to_string())
             };
-            begin(&workspaces, &one, &hold("one", "task-001"), &Until::ms(60_000), held).unwrap();
+            begin(workspaces, &one, &hold("one", "task-001"), &Until::ms(60_000), held).unwrap();
         });
         is_inside.recv_timeout(LONG).unwrap();
         // The first checkout, a change of work, and a review of the work of who is held up.
         scope.spawn(move || {
             for work in ["task-002", "task-003"] {
-                let done = begin(&workspaces, &two, &hold("two", work), &Until::ms(60_000), || Ok(()));
+                let done = begin(workspaces, &two, &hold("two", work), &Until::ms(60_000), || Ok(()));
                 through.send(done).unwrap();
             }
             let review = workspaces.for_review(&two, &AgentId::new("one"));
