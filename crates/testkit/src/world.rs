@@ -3,6 +3,8 @@
 //! gives it effects and events and gets inputs back.
 
 mod bonds;
+mod broken;
+mod choice;
 mod craft;
 mod crowd;
 mod held;
@@ -24,7 +26,8 @@ use domain::tool::{Act, Call, Want};
 use domain::usage::Usage;
 use ports::clock::Clock as _;
 
-pub use ledger::{Broken, Ledger};
+pub use broken::Broken;
+pub use ledger::Ledger;
 use ledger::{OF_TRY, name_try};
 use outside::{Outside, Played};
 

@@ -16,7 +16,7 @@ use domain::task::End;
 use domain::tool::{self, Act, Want};
 use policy::glob;
 
-use super::ledger::Broken;
+use super::broken::Broken;
 
 /// Everything that was seen of these things.
 #[derive(Debug, Default)]

@@ -7,7 +7,7 @@ use domain::review::{Check, Review, Stage};
 use domain::state::{Session, State};
 use domain::tool::Act;
 
-use super::crowd::{TAG, anybody, pick, somebody};
+use super::choice::{TAG, anybody, pick, somebody};
 use super::outside::CONTEXTS;
 use super::team::{number, word};
 use crate::rng::Rng;

@@ -19,21 +19,17 @@ use domain::tool::{Act, Call, Want};
 use domain::usage::Price;
 use policy::{CommandRule, CommandVerdict, Nature, Policy};
 
+use super::choice::{AGENTS, TAG, agent_id, anybody, pick, somebody};
 use super::craft;
 use super::outside::CONTEXTS;
 use super::post::WORDS;
 use super::team::{number, word};
 use crate::rng::Rng;
 
-/// Agents of the team.
-const AGENTS: u64 = 50;
 /// Requests that people and the world outside make.
 pub(super) const REQUESTS: u32 = 200;
 /// A provider's account is asked so often a minute, at least.
 const REQUESTS_PER_MINUTE: u64 = 60;
-/// Everything agents ask each other for has a tag of this kind.
-pub(super) const TAG: &str = "work:part";
-
 /// Kinds of acts before those of `craft`.
 const FIRST_CRAFT: u64 = 29;
 
@@ -423,25 +419,4 @@ fn elsewhere(rng: &mut Rng, state: &State, task: &TaskId) -> Option<TaskId> {
 /// A conversation that is not over.
 fn some_session(rng: &mut Rng, state: &State) -> Option<SessionId> {
     pick(rng, state.agents.values().flat_map(|agent| &agent.sessions)).cloned()
-}
-
-pub(super) fn pick<T>(rng: &mut Rng, from: impl Iterator<Item = T>) -> Option<T> {
-    let mut all: Vec<T> = from.collect();
-    let at = usize::try_from(rng.below(all.len() as u64)).ok()?;
-    (at < all.len()).then(|| all.swap_remove(at))
-}
-
-pub(super) fn somebody(rng: &mut Rng) -> AgentId {
-    agent_id(rng.below(AGENTS))
-}
-
-/// An agent, now and then one that was spawned, also if it is over.
-pub(super) fn anybody(rng: &mut Rng, state: &State) -> AgentId {
-    let made = state.agents.values().filter(|agent| agent.spec.spawned_by.is_some());
-    let made = if rng.chance(1, 4) { pick(rng, made) } else { None };
-    made.map_or_else(|| somebody(rng), |agent| agent.spec.id.clone())
-}
-
-fn agent_id(n: u64) -> AgentId {
-    AgentId::new(format!("agent-{n}"))
 }

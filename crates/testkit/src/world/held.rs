@@ -12,7 +12,7 @@ use domain::state::{Session, Stage, State, Step};
 use domain::tool::Act;
 use serde_json::Value;
 
-use super::ledger::Broken;
+use super::broken::Broken;
 
 /// An event is durable: what it takes must be there to be taken.
 pub(super) fn saw(before: &State, event: &Event) -> Result<(), Broken> {

@@ -16,12 +16,9 @@ use domain::waits::{Node, would_stand_still};
 use policy::Nature;
 
 use super::bonds::Bonds;
+use super::broken::Broken;
 use super::held;
 use super::post::Post;
-
-/// An invariant that does not hold.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Broken(pub String);
 
 /// Everything that was seen.
 #[derive(Debug, Default)]

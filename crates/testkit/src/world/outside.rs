@@ -12,7 +12,7 @@ use domain::review::{Check, Finding, Place, Review, of_call};
 use domain::state::State;
 use domain::tool::{Act, Call, Want};
 
-use super::crowd::somebody;
+use super::choice::somebody;
 use crate::rng::Rng;
 
 /// The names of shared contexts; people grant nothing in the last one.

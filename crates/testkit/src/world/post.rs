@@ -9,7 +9,7 @@ use domain::session::Message;
 use domain::state::State;
 use domain::tool::{Act, Want};
 
-use super::ledger::Broken;
+use super::broken::Broken;
 
 /// How words begin of which there are no others.
 pub(super) const WORDS: &str = "say ";
