@@ -5,10 +5,11 @@ use domain::id::AgentId;
 
 use crate::diagnostic::{Diagnostic, Notes, Read};
 use crate::document::{Document, Refused, Value};
+use crate::modeline::modeline;
 use crate::scalar::{self, Around};
 use crate::shape::{Shape, TEXTS, may, must};
+use crate::time;
 use crate::yaml::{self, Node, Style};
-use crate::{schema, time};
 
 /// All that a file with grants may say.
 pub(crate) const SHAPE: Shape = Shape::Record(&[
@@ -88,7 +89,7 @@ impl From<Refused> for Unchanged {
 
 /// A whole file with these grants.
 pub fn print(acl: &Acl) -> String {
-    let mut text = schema::modeline("acl", 1);
+    let mut text = modeline("acl", 1);
     if let Some(owner) = &acl.owner {
         text.push_str(&format!("owner: {owner}\n"));
     }

@@ -11,6 +11,7 @@ mod edit;
 mod expect;
 mod place;
 mod print;
+mod splice;
 
 use std::fmt;
 
@@ -18,7 +19,7 @@ use crate::diagnostic::{Diagnostic, Notes};
 use crate::json;
 use crate::yaml::{self, Node};
 
-use edit::Splice;
+use splice::Splice;
 
 /// A file's text and what it says.
 #[derive(Debug, Clone, PartialEq)]

@@ -15,6 +15,7 @@ mod json;
 pub mod labels;
 mod lines;
 pub mod memory;
+pub mod modeline;
 pub mod policy;
 pub mod run_mode;
 mod scalar;

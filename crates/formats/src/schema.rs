@@ -35,8 +35,3 @@ pub(crate) fn shape(kind: &str) -> Option<Shape> {
         _ => None,
     }
 }
-
-/// The first line of a YAML file that Synod makes, `depth` folders below the home: editors find the schema by it.
-pub fn modeline(kind: &str, depth: usize) -> String {
-    format!("# yaml-language-server: $schema={}schemas/{kind}.json\n", "../".repeat(depth))
-}

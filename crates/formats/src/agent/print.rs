@@ -2,13 +2,13 @@
 
 use domain::agent::{Concurrency, Delegation, Model, Permissions, Spec, Workspace, bounds};
 
+use crate::modeline::modeline;
 use crate::scalar::{self, Around};
-use crate::schema;
 use crate::yaml::Style;
 
 /// A whole file that says what `spec` says.
 pub fn print(spec: &Spec) -> String {
-    let mut text = schema::modeline("agent", 1);
+    let mut text = modeline("agent", 1);
     let mut line = |key: &str, value: String| text.push_str(&format!("{key}:{value}\n"));
     line("id", format!(" {}", spec.id));
     if let Some(name) = &spec.name {

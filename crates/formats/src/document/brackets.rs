@@ -3,8 +3,8 @@
 
 use std::ops::Range;
 
-use super::edit::Splice;
 use super::place::{Places, Slot, in_brackets};
+use super::splice::Splice;
 use crate::lines;
 use crate::yaml::{Kind, Node};
 

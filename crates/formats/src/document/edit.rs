@@ -6,17 +6,11 @@ use super::brackets::Brackets;
 use super::expect::{is_same, node_of};
 use super::place::{On, Places, Slot, is_absent};
 use super::print::{self, ListLook, Steps};
+use super::splice::Splice;
 use super::{Refused, Scalar, Value, shown};
 use crate::lines;
 use crate::scalar::{self, Around};
 use crate::yaml::{Entry, Kind, Node, Style};
-
-/// The bytes at a place become others.
-#[derive(Debug)]
-pub(super) struct Splice {
-    pub(super) at: Range<usize>,
-    pub(super) with: String,
-}
 
 impl Places<'_> {
     /// Changes or adds the value at a path.

@@ -5,14 +5,15 @@ use domain::id::Time;
 use domain::message::{BROADCAST, Envelope};
 use domain::session::{Head, Message, Status};
 
-use crate::{scalar, schema, time};
+use crate::modeline::modeline;
+use crate::{scalar, time};
 
 /// The column of the dash of a message.
 pub(super) const INDENT: usize = 2;
 
 /// A whole new session file without messages; what [`print_message`] gives can be appended to it.
 pub fn print_head(head: &Head, updated: Time, status: Status) -> String {
-    let mut out = schema::modeline("session", 1);
+    let mut out = modeline("session", 1);
     let mut put = |key: &str, printed: String| out.push_str(&format!("{key}:{printed}\n"));
     put("session_id", scalar::print(head.session.as_str(), 0));
     put("agent_id", scalar::print(head.agent.as_str(), 0));
