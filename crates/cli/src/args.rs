@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
 
-use crate::commands::templates::Template;
+use crate::templates::Template;
 
 /// Runs a team of AI agents out of one folder.
 ///

@@ -5,6 +5,7 @@ mod commands;
 mod failure;
 mod home;
 mod out;
+mod templates;
 mod view;
 mod wire;
 

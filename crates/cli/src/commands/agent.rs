@@ -14,12 +14,11 @@ use domain::tool::{self, Act};
 use policy::Policy;
 use serde_json::{Value, json};
 
-use super::status::state;
 use crate::failure::Exit;
 use crate::out::Out;
-use crate::view::activity::Overview;
+use crate::view::activity::{Overview, state};
 use crate::view::tasks::Task;
-use crate::view::{self, spent, text};
+use crate::view::{self, spent, team, text};
 
 /// So many commands of the policy are shown to people.
 const COMMANDS_MAX: usize = 20;
@@ -54,7 +53,7 @@ pub fn list(home: &Path, out: &Out) -> anyhow::Result<Exit> {
     let is_spawned = overview.team.agents.iter().any(|agent| agent.spawned_by.is_some());
     let rows = overview.team.agents.iter().map(|agent| {
         let mut row = vec![agent.id.to_string(), text::line(&agent.role)];
-        row.extend(is_spawned.then(|| spawned_by(agent)));
+        row.extend(is_spawned.then(|| team::spawned_by(agent)));
         row.extend([
             text::line(&agent.model.primary),
             state(overview.activity(&agent.id).state).to_owned(),
@@ -71,14 +70,6 @@ pub fn list(home: &Path, out: &Out) -> anyhow::Result<Exit> {
         out.line(if number == 0 { out.dim(line) } else { line.clone() });
     }
     Ok(Exit::Ok)
-}
-
-/// Who made an agent, for a column; its parent, of those through whose hands the wish came.
-pub fn spawned_by(agent: &Spec) -> String {
-    match &agent.spawned_by {
-        Some(origin) => text::line(&origin.parent().map_or_else(|| origin.to_string(), ToString::to_string)),
-        None => "-".to_owned(),
-    }
 }
 
 pub fn show(home: &Path, id: &str, why: bool, out: &Out) -> anyhow::Result<Exit> {

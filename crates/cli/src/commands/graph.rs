@@ -35,7 +35,7 @@ struct Drawn {
 
 pub fn run(home: &Path, format: GraphFormat, out: &Out) -> anyhow::Result<Exit> {
     let overview = Overview::read(home);
-    let graph = Graph::of(&overview, waits::beside(&overview, out));
+    let graph = Graph::of(&overview, overview.waits_told(out));
     match (out.json, format) {
         (true, _) | (false, GraphFormat::Json) => {
             let nodes = graph.boxes.iter().map(|b| {

@@ -6,9 +6,9 @@ use adapters::disk::{self, Flush};
 use domain::layout;
 use serde_json::json;
 
-use super::templates::{REPO, Template};
 use crate::failure::{Exit, Failure, fail};
 use crate::out::Out;
+use crate::templates::{REPO, Template};
 
 /// A folder is a home once it has this, so it is made last.
 const LAST: &str = layout::SETTINGS;

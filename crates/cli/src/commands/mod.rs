@@ -26,7 +26,6 @@ mod session;
 mod status;
 mod story;
 mod task;
-pub mod templates;
 mod trust;
 mod undo;
 mod up;

@@ -2,7 +2,6 @@
 
 use std::path::Path;
 
-use domain::lifecycle::Lifecycle;
 use domain::task::Mark;
 use formats::check::FileKind;
 use formats::{Diagnostic, Severity};
@@ -11,7 +10,7 @@ use serde_json::{Value, json};
 use super::{check, inbox};
 use crate::failure::Exit;
 use crate::out::Out;
-use crate::view::activity::{Daemon, Overview};
+use crate::view::activity::{Daemon, Overview, state};
 use crate::view::spent;
 use crate::view::tasks::Task;
 use crate::view::team;
@@ -167,7 +166,7 @@ fn agents(overview: &Overview, out: &Out) {
         let doing = Some(activity.doing.join(", ")).filter(|doing| !doing.is_empty());
         let (task, why) = (activity.task, doing.or(activity.why));
         let mut row = vec![format!("  {}", agent.id), text::line(&agent.role)];
-        row.extend(is_spawned.then(|| super::agent::spawned_by(agent)));
+        row.extend(is_spawned.then(|| team::spawned_by(agent)));
         row.extend([text::line(&agent.model.primary), state(activity.state).to_owned()]);
         // Without a task, what it does or waits for stands alone.
         let (last, why) = match task {
@@ -191,14 +190,6 @@ fn tell_spent(overview: &Overview, out: &Out) {
     if !total.is_nothing() {
         out.line("");
         out.line(format!("Models: {}.", spent::line(&total)));
-    }
-}
-
-/// A session that is over leaves its agent idle.
-pub fn state(state: Lifecycle) -> &'static str {
-    match state {
-        Lifecycle::Complete => Lifecycle::Idle.as_str(),
-        Lifecycle::Idle | Lifecycle::Working | Lifecycle::Blocked | Lifecycle::Waiting => state.as_str(),
     }
 }
 

@@ -14,13 +14,11 @@ use web::client::{self, ClientError};
 
 use super::sessions::Session;
 use super::spent::Spending;
-use super::tasks::{Around, Task, Tasks};
+use super::tasks::{Around, INTERRUPTED, Task, Tasks};
 use super::team::Team;
 use super::{Waiting, waits};
+use crate::out::Out;
 use crate::wire;
-
-/// What is told of work that stood in the middle when whoever did it ended.
-pub const INTERRUPTED: &str = "was interrupted, goes on with the next start";
 
 /// Everything that commands about several things look at, read once.
 pub struct Overview {
@@ -109,6 +107,14 @@ impl Overview {
                 _ => web::server::waits(self.known()),
             }
         })
+    }
+
+    /// The same, and says so if the daemon did not answer: it is not asked again.
+    pub fn waits_told(&self, out: &Out) -> &Waits {
+        if let Daemon::Mute(why) = &self.daemon {
+            waits::tell_mute(why, out);
+        }
+        self.waits()
     }
 
     /// In words what a session waits for, but for what files tell.
@@ -231,5 +237,13 @@ fn ask(home: &Path) -> Daemon {
         Err(ClientError::Unreachable { .. } | ClientError::Silent { .. } | ClientError::Ended) => {
             Daemon::Absent
         }
+    }
+}
+
+/// The state of an agent, in a word. A session that is over leaves its agent idle.
+pub fn state(state: Lifecycle) -> &'static str {
+    match state {
+        Lifecycle::Complete => Lifecycle::Idle.as_str(),
+        Lifecycle::Idle | Lifecycle::Working | Lifecycle::Blocked | Lifecycle::Waiting => state.as_str(),
     }
 }

@@ -16,9 +16,11 @@ use formats::did_you_mean;
 use formats::task::TaskFile;
 use serde_json::{Value, json};
 
-use super::activity::INTERRUPTED;
 use super::team::Team;
 use super::{QUEUE_PATH, Waiting, files};
+
+/// What is told of work that stood in the middle when whoever did it ended.
+pub const INTERRUPTED: &str = "was interrupted, goes on with the next start";
 
 /// So many tasks that wait for each other are looked at closely.
 const CYCLES_MAX: usize = 100;

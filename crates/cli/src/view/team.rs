@@ -165,3 +165,11 @@ fn value<T>(home: &Path, path: &str, read: impl Fn(&str, &str) -> Read<T>) -> Re
 pub fn place(d: &Diagnostic) -> String {
     text::line(&format!("{}:{}:{}: {}", d.path, d.line, d.column, d.message))
 }
+
+/// Who made an agent, for a column; its parent, of those through whose hands the wish came.
+pub fn spawned_by(agent: &agent::Spec) -> String {
+    match &agent.spawned_by {
+        Some(origin) => text::line(&origin.parent().map_or_else(|| origin.to_string(), ToString::to_string)),
+        None => "-".to_owned(),
+    }
+}

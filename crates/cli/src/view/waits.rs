@@ -6,7 +6,6 @@ use std::path::Path;
 use domain::waits::{Node, Wait, Why};
 use web::api::{Request, Response, Waits};
 
-use super::activity::{Daemon, Overview};
 use super::{spent, text};
 use crate::out::Out;
 use crate::wire;
@@ -21,14 +20,6 @@ pub fn read(home: &Path, out: &Out) -> Waits {
     };
     tell_mute(&why, out);
     web::server::waits(&spent::known(home))
-}
-
-/// The same for who has asked the daemon already: one that did not answer is not waited for again.
-pub fn beside<'a>(overview: &'a Overview, out: &Out) -> &'a Waits {
-    if let Daemon::Mute(why) = &overview.daemon {
-        tell_mute(why, out);
-    }
-    overview.waits()
 }
 
 /// In words what each conversation waits for, but for what files tell. One walk: many may wait.
@@ -84,7 +75,8 @@ pub fn told<T: AsRef<str>>(why: Why, name: &str, behind: impl Fn(Why) -> Option<
     }
 }
 
-fn tell_mute(why: &str, out: &Out) {
+/// Says that the daemon did not answer.
+pub fn tell_mute(why: &str, out: &Out) {
     out.say(format!(
         "the daemon does not say who waits ({}); this is as the journal has it",
         text::line(why)
