@@ -136,13 +136,10 @@ impl LocalHands {
         let model = agent.model.fallback.as_ref().filter(|_| falls_back).unwrap_or(&agent.model.primary);
         let terms = state.terms_of(&session);
         let role = terms.role(&agent.role);
-        let chain =
-            state.sessions.get(&session).map(|s| delegation::chain(state, s).all()).unwrap_or_default();
-        let mut above = delegation::members(state, &chain);
-        // What was taken from the agent since the session began is not offered to it either.
-        above.push(delegation::member(state, &agent.id));
         let label = Label::owner();
-        let asker = Asker { spec: agent, role, approval_required: false, label: &label, above: &above };
+        // What was taken from the agent since the session began is not offered to it either.
+        let now = state.sessions.get(&session).and_then(|session| state.rights_now(session));
+        let asker = Asker { now, ..Asker::at_rest(agent, role, &label) };
         let names: Vec<&'static str> =
             tool::ALL.iter().filter(|f| may_use(&asker, f.name, f.needs).is_ok()).map(|f| f.name).collect();
         // What its tool would not give it is not told to it either.

@@ -16,7 +16,6 @@ use std::path::Path;
 
 use domain::agent;
 use domain::approval::Request;
-use domain::delegation::Member;
 use domain::id::{AgentId, Time};
 use domain::label::{Integrity, Label, Readers};
 use domain::layout::{self, Decided};
@@ -46,17 +45,6 @@ pub fn roles(settings: &Settings) -> BTreeMap<String, Role> {
     let mut roles = role::builtin();
     roles.extend(settings.roles.clone());
     roles
-}
-
-/// Those by whose rights a spawned agent is bound.
-pub fn makers<'a>(
-    agents: &'a [agent::Spec],
-    roles: &'a BTreeMap<String, Role>,
-    agent: &agent::Spec,
-) -> Vec<Member<'a>> {
-    let spec_of = |id: &AgentId| agents.iter().find(|spec| spec.id == *id);
-    let makers = domain::spawn::makers(&agent.id, spec_of).into_iter();
-    makers.map(|id| Member { id, known: spec_of(id).map(|spec| (spec, roles.get(&spec.role))) }).collect()
 }
 
 /// The approvals in `approvals/pending/`, sorted by their files.

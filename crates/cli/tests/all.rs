@@ -73,6 +73,8 @@ mod queues;
 mod race;
 #[path = "all/reload.rs"]
 mod reload;
+#[path = "all/rights.rs"]
+mod rights;
 #[path = "all/route.rs"]
 mod route;
 #[path = "all/sandbox.rs"]

@@ -142,6 +142,9 @@ pub struct Permissions {
     pub tools: Tools,
     /// Whether and how it hands work on.
     pub delegation: Delegation,
+    /// Whom it may spawn.
+    #[serde(skip_serializing_if = "Spawn::is_default")]
+    pub spawn: Spawn,
     /// How much at once.
     pub concurrency: Concurrency,
     /// `false` beats every grant.
@@ -161,7 +164,7 @@ pub struct Tools {
 }
 
 /// Handing work on.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Delegation {
     /// Whether at all.
@@ -170,17 +173,31 @@ pub struct Delegation {
     pub allowed_targets: Option<Vec<String>>,
     /// Which tags; absent: all.
     pub allowed_tags: Option<Vec<String>>,
-    /// How often one piece of work may be handed on.
-    pub max_delegation_depth: u32,
+    /// How often one piece of work may be handed on; absent: `limits.default_delegation_depth`.
+    pub max_delegation_depth: Option<u32>,
 }
 
-impl Default for Delegation {
-    fn default() -> Self {
-        Self {
-            can_delegate: false,
-            allowed_targets: None,
-            allowed_tags: None,
-            max_delegation_depth: bounds::DELEGATION_DEPTH.2,
+/// Spawning other agents. It takes the permission `spawn_agents` of the role as well.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Spawn {
+    /// The roles of agents that it may spawn, as patterns; absent: [`SPAWNED_ROLES`].
+    pub roles: Option<Vec<String>>,
+}
+
+/// The roles of agents that an agent may spawn unless its file says otherwise, as far as the home has them.
+pub const SPAWNED_ROLES: [&str; 4] = ["planner", "coder", "reviewer", "tester"];
+
+impl Spawn {
+    fn is_default(&self) -> bool {
+        self.roles.is_none()
+    }
+
+    /// The patterns that count.
+    pub fn patterns(&self) -> Vec<&str> {
+        match &self.roles {
+            Some(roles) => roles.iter().map(String::as_str).collect(),
+            None => SPAWNED_ROLES.to_vec(),
         }
     }
 }

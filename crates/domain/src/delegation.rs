@@ -5,14 +5,12 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::agent;
 use crate::apply::{RESULT_BYTES_MAX, cut};
 use crate::context::{Link, Pass};
 use crate::event::Event;
 use crate::id::{AgentId, CallId, DelegationId, SessionId, TaskId, Time};
-use crate::role::Role;
 use crate::settings::WhenFull;
-use crate::spawn;
+use crate::spawn::Origin;
 use crate::state::{Agent, Requester, Session, State, TASK_DEPTH_MAX, Task};
 use crate::task::End;
 use policy::glob;
@@ -23,8 +21,6 @@ pub const TOOL: &str = "delegate";
 pub const CHAIN: &str = "chain";
 /// The property of a task that was made for such work otherwise than by a delegation, and by nobody who has a task.
 pub const ON_BEHALF: &str = "on_behalf_of";
-/// The property with those who asked for the same beside the chain.
-pub const BESIDE: &str = "beside";
 /// What stands between two agents of a chain.
 const THEN: &str = " → ";
 
@@ -54,6 +50,9 @@ pub struct Delegation {
     pub call: CallId,
     /// When it was handed on.
     pub created: Time,
+    /// Whether the call waits for the result. If not, the caller has its answer already and hears no more of it.
+    #[serde(default = "yes", skip_serializing_if = "Clone::clone")]
+    pub callback: bool,
     /// When it is too late by the clock.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deadline: Option<Time>,
@@ -77,6 +76,10 @@ pub struct Delegation {
     pub error: Option<String>,
 }
 
+fn yes() -> bool {
+    true
+}
+
 impl Delegation {
     /// How often the work was handed on.
     pub fn depth(&self) -> usize {
@@ -90,10 +93,6 @@ impl Delegation {
 pub struct Hands {
     /// One after the other, from the first to the last.
     pub chain: Vec<AgentId>,
-    /// Through whose hands came what others asked for at the same time. They bind like the chain, but nothing went
-    /// from one of these to the next.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub beside: Vec<AgentId>,
     /// Whether a task for which it is demands a person's yes for every effect.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub approval_required: bool,
@@ -105,68 +104,42 @@ impl Hands {
         *self == Self::default()
     }
 
-    /// All of them, the last of the chain last.
-    pub fn all(&self) -> Vec<AgentId> {
-        self.beside.iter().chain(&self.chain).cloned().collect()
-    }
-
-    /// The same work is asked for along another way: the longer one counts for the depth, both for everything else.
-    pub fn join(&mut self, other: &Self) {
-        let mut other = other.clone();
-        let approval_required = self.approval_required || other.approval_required;
+    /// A second request comes in while the first goes on: the longer chain counts, and an approval that either of them
+    /// requires is required.
+    pub fn add(&mut self, other: &Self) {
+        self.approval_required |= other.approval_required;
         if other.chain.len() > self.chain.len() {
-            std::mem::swap(self, &mut other);
-        }
-        self.approval_required = approval_required;
-        for id in other.all() {
-            if !self.chain.contains(&id) && !self.beside.contains(&id) {
-                self.beside.push(id);
-            }
+            self.chain.clone_from(&other.chain);
         }
     }
 
     /// It is in the hands of `agent` now.
     fn reach(&mut self, agent: &AgentId) {
-        self.beside.retain(|id| id != agent);
         if self.chain.last() != Some(agent) {
             self.chain.push(agent.clone());
         }
     }
 
-    /// The chain as it stands in files, and those beside it; nothing where there is nobody.
-    pub fn words(&self) -> (Option<String>, Option<String>) {
-        let beside = self.beside.iter().map(AgentId::as_str).collect::<Vec<_>>().join(", ");
-        let chain = (!self.chain.is_empty()).then(|| shown(&self.chain));
-        (chain, Some(beside).filter(|beside| !beside.is_empty()))
+    /// The chain as it stands in files; `None` if it is empty.
+    pub fn words(&self) -> Option<String> {
+        (!self.chain.is_empty()).then(|| shown(&self.chain))
     }
 
     /// What such words say.
-    pub fn of_words(chain: Option<&str>, beside: Option<&str>) -> Self {
+    pub fn of_words(chain: Option<&str>) -> Self {
         let chain = chain.into_iter().flat_map(read).filter(|id| !id.is_empty());
-        let beside = beside.unwrap_or_default().split(',').map(str::trim).filter(|id| !id.is_empty());
-        Self {
-            chain: chain.map(AgentId::new).collect(),
-            beside: beside.map(AgentId::new).collect(),
-            approval_required: false,
-        }
+        Self { chain: chain.map(AgentId::new).collect(), approval_required: false }
     }
 
     /// What the file of a delegated task says of it.
     pub(crate) fn write(&self, properties: &mut BTreeMap<String, String>) {
         properties.insert(CHAIN.to_owned(), shown(&self.chain));
-        self.write_beside(properties);
-    }
-
-    fn write_beside(&self, properties: &mut BTreeMap<String, String>) {
-        if let (_, Some(beside)) = self.words() {
-            properties.insert(BESIDE.to_owned(), beside);
-        }
     }
 
     /// What the file of a task says of it, if anything.
     fn read(properties: &BTreeMap<String, String>) -> Option<Self> {
         let chain = properties.get(CHAIN).or_else(|| properties.get(ON_BEHALF))?;
-        Some(Self::of_words(Some(chain), properties.get(BESIDE).map(String::as_str)))
+        Some(Self::of_words(Some(chain)))
     }
 }
 
@@ -301,8 +274,6 @@ impl Delegations {
 pub struct Request<'a> {
     /// Whose hands the work went through so far; the last one asks.
     pub chain: &'a [AgentId],
-    /// Who else is bound to it: `Hands::beside`.
-    pub beside: &'a [AgentId],
     /// Who shall do it.
     pub target: &'a AgentId,
     /// The kind of work.
@@ -381,6 +352,24 @@ pub enum Rejected {
         /// Through whose hands, the target last.
         chain: Vec<AgentId>,
     },
+    /// Too many tasks are under way in the home.
+    #[error("Global task limit reached ({active}/{most}): limits.max_total_tasks; ask later")]
+    TotalTasks {
+        /// Tasks that are under way.
+        active: usize,
+        /// The setting.
+        most: u32,
+    },
+    /// Too many agents work in the home, and the target does not work yet.
+    #[error(
+        "Global agent limit reached ({active}/{most}): limits.max_total_agents; ask later, or ask an agent that works already"
+    )]
+    TotalAgents {
+        /// Agents that have work under way.
+        active: usize,
+        /// The setting.
+        most: u32,
+    },
     /// No slot, and no place to wait for one.
     #[error(
         "Target agent has no capacity: {target} works on {busy} and {pending} wait ({limit}); ask later or ask somebody else"
@@ -407,6 +396,8 @@ impl Rejected {
             Self::SourceTag { .. } => "delegation: allowed_tags",
             Self::Depth { .. } => "delegation: max_delegation_depth",
             Self::Cycle { .. } => "delegation: no circle",
+            Self::TotalTasks { .. } => "limits.max_total_tasks",
+            Self::TotalAgents { .. } => "limits.max_total_agents",
             Self::Full { .. } => "delegation: capacity of the target",
         }
     }
@@ -426,42 +417,41 @@ pub(crate) fn check_tag(tag: &str) -> Result<(), String> {
 
 /// The eight checks, in their order: who may, to whom, which work (twice), how deep, no circle, room, provider.
 pub fn check(state: &State, request: &Request<'_>) -> Verdict {
-    let Request { chain, beside, target, tag, provider } = *request;
+    let Request { chain, target, tag, provider } = *request;
     let spec_of = |id: &AgentId| state.employed(id).map(|agent| &agent.spec);
     let Some(source) = chain.last().and_then(spec_of).filter(|s| s.permissions.delegation.can_delegate)
     else {
         return Verdict::Reject(Rejected::Source(chain.last().unwrap_or(target).clone()));
     };
-    // Who was spawned may hand on to whom its makers may, whatever its own lists say.
-    let makers = spawn::above(state, &source.id);
-    let bound =
-        || [source].into_iter().chain(makers.iter().filter_map(|id| Some(&state.agents.get(id)?.spec)));
-    let lists =
-        || bound().filter_map(|spec| Some((spec, spec.permissions.delegation.allowed_targets.as_ref()?)));
-    let unlisted =
-        lists().find(|(_, list)| !list.is_empty() && !list.iter().any(|name| name == target.as_str()));
-    let Some(agent) = state.employed(target).filter(|_| unlisted.is_none()) else {
-        let able = state.agents.values().filter(|a| !a.retired).map(|a| a.spec.id.to_string());
-        let allowed = unlisted.map_or_else(|| able.take(20).collect(), |(_, list)| list.clone());
-        let source_agent = unlisted.map_or(source, |(spec, _)| spec).id.clone();
+    let rules = &source.permissions.delegation;
+    let found = state.employed(target);
+    // The owner consented to its work when they let the source spawn it.
+    let is_own = found.is_some_and(|agent| is_maker(&source.id, agent));
+    let targets = rules.allowed_targets.as_ref().filter(|list| !list.is_empty());
+    let is_listed = is_own || targets.is_none_or(|list| list.iter().any(|name| name == target.as_str()));
+    let Some(agent) = found.filter(|_| is_listed) else {
+        let able = || state.agents.values().filter(|a| !a.retired).map(|a| a.spec.id.to_string());
+        let allowed = targets.map_or_else(|| able().take(20).collect(), Clone::clone);
+        let source_agent = source.id.clone();
         return Verdict::Reject(Rejected::Target { target: target.clone(), source_agent, allowed });
     };
-    if !agent.spec.responsibilities.iter().any(|pattern| glob(pattern, tag)) {
-        let able = agent.spec.responsibilities.clone();
-        return Verdict::Reject(Rejected::TargetTag { target: target.clone(), tag: tag.to_owned(), able });
+    let able = &agent.spec.responsibilities;
+    let takes_all = is_own && able.is_empty();
+    if !takes_all && !able.iter().any(|pattern| glob(pattern, tag)) {
+        let (target, tag, able) = (target.clone(), tag.to_owned(), able.clone());
+        return Verdict::Reject(Rejected::TargetTag { target, tag, able });
     }
-    let lists =
-        || bound().filter_map(|spec| Some((spec, spec.permissions.delegation.allowed_tags.as_ref()?)));
-    let unlisted = |list: &[String]| !list.is_empty() && !list.iter().any(|pattern| glob(pattern, tag));
-    if let Some((spec, allowed)) = lists().find(|(_, list)| unlisted(list)) {
-        let (tag, source_agent, allowed) = (tag.to_owned(), spec.id.clone(), allowed.clone());
+    let tags = rules.allowed_tags.as_ref().filter(|list| !list.is_empty());
+    if let Some(allowed) = tags.filter(|list| !list.iter().any(|pattern| glob(pattern, tag))) {
+        let (tag, source_agent, allowed) = (tag.to_owned(), source.id.clone(), allowed.clone());
         return Verdict::Reject(Rejected::SourceTag { tag, source_agent, allowed });
     }
     let depth = chain.len().saturating_sub(1);
-    // Who is asked may not hand on further than who asks could have.
-    let all = chain.iter().chain(beside).chain(makers.iter().copied());
-    let depth_max = all.filter_map(|id| state.agents.get(id));
-    let depth_max = depth_max.map(|a| a.spec.permissions.delegation.max_delegation_depth).min().unwrap_or(0);
+    // No agent of the chain lets work go deeper than its own file says.
+    let usual = state.settings.limits.default_delegation_depth;
+    let members = chain.iter().filter_map(|id| state.agents.get(id));
+    let depths = members.map(|a| a.spec.permissions.delegation.max_delegation_depth.unwrap_or(usual));
+    let depth_max = depths.min().unwrap_or(0);
     if depth >= depth_max as usize {
         return Verdict::Reject(Rejected::Depth { depth, depth_max, chain: chain.to_vec() });
     }
@@ -469,11 +459,12 @@ pub fn check(state: &State, request: &Request<'_>) -> Verdict {
         let chain = chain.iter().chain([target]).cloned().collect();
         return Verdict::Reject(Rejected::Cycle { chain });
     }
-    if beside.contains(target) {
-        let chain = vec![target.clone(), source.id.clone(), target.clone()];
-        return Verdict::Reject(Rejected::Cycle { chain });
-    }
     room(state, agent, provider)
+}
+
+/// Whether `id` spawned this agent.
+fn is_maker(id: &AgentId, agent: &Agent) -> bool {
+    agent.spec.spawned_by.as_ref().and_then(Origin::parent) == Some(id)
 }
 
 fn room(state: &State, agent: &Agent, provider: Option<&str>) -> Verdict {
@@ -491,11 +482,34 @@ fn room(state: &State, agent: &Agent, provider: Option<&str>) -> Verdict {
         }
         WhenFull::Queue | WhenFull::Reject => {}
     }
+    if let Some(rejected) = over_total(state, &agent.spec.id) {
+        return Verdict::Reject(rejected);
+    }
     match provider {
         Some(reason) => Verdict::BackOff { reason: reason.to_owned() },
         None if is_free => Verdict::Start,
         None => Verdict::Queue,
     }
+}
+
+/// The limit of the whole home that work for `target` would pass.
+fn over_total(state: &State, target: &AgentId) -> Option<Rejected> {
+    let limits = &state.settings.limits;
+    let is_under_way = |id: &SessionId| state.sessions.get(id).is_some_and(|session| !session.rests());
+    let mut tasks = 0;
+    let mut agents = 0;
+    let mut works = false;
+    for (id, agent) in &state.agents {
+        let here = agent.sessions.iter().filter(|id| is_under_way(id)).count();
+        tasks += here;
+        agents += usize::from(here > 0);
+        works |= here > 0 && id == target;
+    }
+    if tasks >= limits.max_total_tasks as usize {
+        return Some(Rejected::TotalTasks { active: tasks, most: limits.max_total_tasks });
+    }
+    let is_over = !works && agents >= limits.max_total_agents as usize;
+    is_over.then_some(Rejected::TotalAgents { active: agents, most: limits.max_total_agents })
 }
 
 /// Whose hands the work of a conversation went through, its own agent last.
@@ -536,14 +550,11 @@ fn of_task<'a>(state: &'a State, mut task: Option<&'a Task>) -> Hands {
 pub(crate) fn bind(session: &Session, properties: &mut BTreeMap<String, String>) {
     if session.task.is_none() && !session.hands.chain.is_empty() {
         properties.insert(ON_BEHALF.to_owned(), shown(&session.hands.chain));
-        session.hands.write_beside(properties);
     }
 }
 
 /// Those through whose hands the work of a conversation went, with the contexts that went along, as long as it is under
-/// way; nobody if none did. What was made for delegated work by `create_task` gets nothing along. Those who asked for the
-/// same beside the chain stand before it: nothing went along to them from anybody here, so each needs a grant of its own,
-/// whoever asked first.
+/// way; nobody if none did. What was made for delegated work by `create_task` gets nothing along.
 pub fn line(state: &State, id: &SessionId) -> Vec<Link> {
     let mut at = under_way(state, id).filter(|own| !own.contexts.is_empty());
     let Some(own) = at else { return Vec::new() };
@@ -557,9 +568,6 @@ pub fn line(state: &State, id: &SessionId) -> Vec<Link> {
         links.push(link(agent, passed));
         at = here.and_then(|delegation| under_way(state, &delegation.session));
     }
-    let bound = state.sessions.get(id).map(|session| above(state, session).all()).unwrap_or_default();
-    let beside = bound.iter().filter(|agent| !own.chain.contains(agent));
-    links.extend(beside.map(|agent| link(agent, Vec::new())));
     links.reverse();
     links
 }
@@ -587,32 +595,4 @@ pub fn shown(chain: &[AgentId]) -> String {
 
 fn list(words: &[String]) -> String {
     if words.is_empty() { "none".to_owned() } else { words.join(", ") }
-}
-
-/// One through whose hands work went: who acts on it may do no more than this one.
-#[derive(Debug, Clone, Copy)]
-pub struct Member<'a> {
-    /// Who.
-    pub id: &'a AgentId,
-    /// What is known of it; who is not known may do nothing.
-    pub known: Option<(&'a agent::Spec, Option<&'a Role>)>,
-}
-
-/// The members of a conversation's chain, but for its own agent; and all who spawned one of them or this agent, each
-/// once.
-pub fn members<'a>(state: &'a State, chain: &'a [AgentId]) -> Vec<Member<'a>> {
-    let Some((own, above)) = chain.split_last() else { return Vec::new() };
-    let mut ids: Vec<&AgentId> = above.iter().collect();
-    for id in chain {
-        let new = spawn::above(state, id).into_iter().filter(|maker| *maker != own);
-        let new: Vec<&AgentId> = new.filter(|maker| !ids.contains(maker)).collect();
-        ids.extend(new);
-    }
-    ids.into_iter().map(|id| member(state, id)).collect()
-}
-
-/// An agent as a member of a chain, as its file is now.
-pub fn member<'a>(state: &'a State, id: &'a AgentId) -> Member<'a> {
-    let known = state.agents.get(id).map(|agent| (&agent.spec, state.role(&agent.spec.role)));
-    Member { id, known }
 }

@@ -3,7 +3,7 @@
 
 use crate::agent;
 use crate::context;
-use crate::delegation::{self, Member};
+use crate::delegation;
 use crate::evidence::Evidence;
 use crate::id::LockName;
 use crate::label::{Integrity, Label, Readers};
@@ -58,9 +58,20 @@ pub struct Asker<'a> {
     pub approval_required: bool,
     /// The worst of what was read in the conversation.
     pub label: &'a Label,
-    /// Through whose hands the work came to it: it may do no more than each of them.
-    pub above: &'a [Member<'a>],
+    /// What its file and its role say now, where that differs from what they said when the conversation began: what was
+    /// taken from the agent since is taken from the conversation too.
+    pub now: Option<Rights<'a>>,
 }
+
+impl<'a> Asker<'a> {
+    /// An agent as its file is now, that has read nothing and works on nothing.
+    pub fn at_rest(spec: &'a agent::Spec, role: Option<&'a Role>, label: &'a Label) -> Self {
+        Self { spec, role, approval_required: false, label, now: None }
+    }
+}
+
+/// What an agent may do: its file, and its role if there is such a role.
+pub type Rights<'a> = (&'a agent::Spec, Option<&'a Role>);
 
 /// How files end by which people say who may see a shared context.
 const GRANTS_END: &str = ".acl.yaml";
@@ -306,23 +317,10 @@ pub fn asks_nobody(tool: &str) -> String {
     format!("tool {tool} asks nobody")
 }
 
-/// Whether the agent has the tool at all, and everybody through whose hands its work came: who is asked may do no more
-/// than who asks, so rights only get fewer along a chain.
+/// Whether the agent has the tool at all. That is what its own file and role say, whoever asked it to work.
 pub fn may_use(asker: &Asker<'_>, name: &str, needs: Option<Permission>) -> Result<(), (String, String)> {
     has_tool(asker.spec, asker.role, name, needs)?;
-    for member in asker.above {
-        let known = member.known.ok_or_else(|| {
-            let rule = format!("{} does not exist", member.id);
-            (rule.clone(), rule)
-        });
-        let narrowed = known.and_then(|(spec, role)| has_tool(spec, role, name, needs));
-        narrowed.map_err(|(rule, why)| {
-            let advice =
-                format!("{why}. The work was handed on by {}, who cannot hand on what it has not", member.id);
-            (format!("chain: {rule}"), advice)
-        })?;
-    }
-    Ok(())
+    asker.now.map_or(Ok(()), |(spec, role)| has_tool(spec, role, name, needs))
 }
 
 /// Deny wins, then the list that is given, then the role.
@@ -374,10 +372,10 @@ fn has_tool(
         None if listed => (spec.capabilities.iter().any(|c| c == name), "capabilities"),
         None => (role.tools.iter().any(|p| glob(p, name)), "the role's tools"),
     };
-    // Moving work about is open to all whose lists do not say otherwise in so many words.
-    let moves_work = COORDINATION_TOOLS.contains(&name) || name == delegation::TOOL;
-    let coordination = moves_work && tools.allow.is_none();
-    if granted || coordination {
+    // Moving work about is open to all whose lists do not say otherwise in so many words, and `can_delegate` says it in
+    // so many words.
+    let coordination = COORDINATION_TOOLS.contains(&name) && tools.allow.is_none();
+    if granted || coordination || name == delegation::TOOL {
         return Ok(());
     }
     Err((

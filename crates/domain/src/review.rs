@@ -67,7 +67,7 @@ impl Check {
 /// Whether an agent may look at the work of others: it may answer, and make all the checks that must pass.
 pub fn may_look(spec: &Spec, role: Option<&Role>, checks: &BTreeSet<Check>) -> Result<(), String> {
     let label = Label::owner();
-    let asker = Asker { spec, role, approval_required: false, label: &label, above: &[] };
+    let asker = Asker::at_rest(spec, role, &label);
     let may =
         |tool: &str, needs: Permission| gate::may_use(&asker, tool, Some(needs)).map_err(|(_, why)| why);
     may(ANSWER, Permission::ApproveWork)?;

@@ -74,7 +74,9 @@ pub fn builtin() -> BTreeMap<String, Role> {
             "coordinator",
             &[ReadFiles, ExecuteTools, SpawnAgents, ApproveWork],
             &[
+                "read_file",
                 "search_files",
+                "list_directory",
                 "list_sessions",
                 "read_session",
                 "slack_read",

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::agent::bounds;
 use crate::budget::{Budgets, Rate};
 use crate::id::AgentId;
 use crate::role::{self, Role};
@@ -368,6 +369,15 @@ pub struct Limits {
     /// Spawned agents that may be there at once.
     #[serde(skip_serializing_if = "is_default_spawned")]
     pub spawned_max: u32,
+    /// Agents that may have work under way at once when work is delegated.
+    #[serde(skip_serializing_if = "is_default_total_agents")]
+    pub max_total_agents: u32,
+    /// Tasks that may be under way at once when work is delegated.
+    #[serde(skip_serializing_if = "is_default_total_tasks")]
+    pub max_total_tasks: u32,
+    /// `max_delegation_depth` of an agent whose file does not say it.
+    #[serde(skip_serializing_if = "is_default_delegation_depth")]
+    pub default_delegation_depth: u32,
     /// `lock_lease_ms`, `lock_wait_ms`, `lock_queue_max`.
     #[serde(skip_serializing_if = "LockLimits::is_default")]
     pub locks: LockLimits,
@@ -414,6 +424,23 @@ impl WhenFull {
     }
 }
 
+/// What `limits.max_total_agents` is unless it is set.
+const TOTAL_AGENTS_MAX: u32 = 20;
+/// What `limits.max_total_tasks` is unless it is set.
+const TOTAL_TASKS_MAX: u32 = 100;
+
+fn is_default_total_agents(most: &u32) -> bool {
+    *most == TOTAL_AGENTS_MAX
+}
+
+fn is_default_total_tasks(most: &u32) -> bool {
+    *most == TOTAL_TASKS_MAX
+}
+
+fn is_default_delegation_depth(depth: &u32) -> bool {
+    *depth == bounds::DELEGATION_DEPTH.2
+}
+
 /// What `limits.spawn_depth_max` is unless it is set.
 const SPAWN_DEPTH_MAX: u32 = 3;
 /// What `limits.spawned_max` is unless it is set.
@@ -452,6 +479,9 @@ impl Default for Limits {
             output_bytes_max: 32_768,
             delegation_when_full: WhenFull::Queue,
             delegation_retry: false,
+            max_total_agents: TOTAL_AGENTS_MAX,
+            max_total_tasks: TOTAL_TASKS_MAX,
+            default_delegation_depth: bounds::DELEGATION_DEPTH.2,
             spawn_depth_max: SPAWN_DEPTH_MAX,
             spawned_max: SPAWNED_MAX,
             locks: LockLimits::default(),

@@ -1,15 +1,15 @@
-//! Agents that are made while the team works: who made them, whose rights bound them, and what must be so before one
-//! is made or ended. Nothing here makes anything; `decide/spawn.rs` does.
+//! Agents that are made while the team works: who made them, and what must be so before one is made or ended. A spawned
+//! agent has the rights of its role. Nothing here makes anything; `decide/spawn.rs` does.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::agent;
 use crate::delegation;
 use crate::id::AgentId;
 use crate::role;
 use crate::state::{Agent, State};
+use policy::glob;
 
 /// The tool by which an agent makes another.
 pub const SPAWN: &str = "spawn_agent";
@@ -26,9 +26,10 @@ const PERSON: &str = "person:";
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(into = "String", from = "String")]
 pub enum Origin {
-    /// A person: the agent has what its role has.
+    /// A person.
     Person(String),
-    /// Through whose hands the wish came; the last one is its parent. The agent has no more rights than each of them.
+    /// The chain of the work for which it was made; the last one is its parent. They pay for it, and do not bound its
+    /// rights.
     Agents(Vec<AgentId>),
 }
 
@@ -79,14 +80,14 @@ impl From<Origin> for String {
 
 impl From<String> for Origin {
     fn from(text: String) -> Self {
-        // What cannot be read names somebody unknown, and who is bound by somebody unknown may do nothing.
         Self::parse(&text).unwrap_or_else(|_| Self::Agents(vec![AgentId::new(text)]))
     }
 }
 
-/// All agents whose rights bound `id` because they made it, or made one of those: each once, the nearest first.
-/// `spec_of` knows the agents that there are.
-pub fn makers<'a>(id: &AgentId, spec_of: impl Fn(&AgentId) -> Option<&'a agent::Spec>) -> Vec<&'a AgentId> {
+/// All agents that made `id`, or made one of those: each once, the nearest first. What `id` spends is spent from their
+/// budgets too.
+pub fn above<'a>(state: &'a State, id: &AgentId) -> Vec<&'a AgentId> {
+    let spec_of = |id: &AgentId| state.agents.get(id).map(|agent| &agent.spec);
     let mut found: Vec<&AgentId> = Vec::new();
     let mut next = 0;
     let mut at = spec_of(id);
@@ -101,11 +102,6 @@ pub fn makers<'a>(id: &AgentId, spec_of: impl Fn(&AgentId) -> Option<&'a agent::
         at = spec_of(maker);
         next += 1;
     }
-}
-
-/// The same of a home.
-pub fn above<'a>(state: &'a State, id: &AgentId) -> Vec<&'a AgentId> {
-    makers(id, |id| state.agents.get(id).map(|agent| &agent.spec))
 }
 
 /// How many agents stand above `id`, each of which spawned the next.
@@ -160,6 +156,16 @@ pub enum Rejected {
         role: String,
         /// Those that there are.
         known: Vec<String>,
+    },
+    /// Not in `permissions.spawn.roles` of the agent that asks.
+    #[error("permissions.spawn.roles of {parent} has no {role}: {parent} may spawn {}", list(.allowed))]
+    Role {
+        /// The agent that asks.
+        parent: AgentId,
+        /// The role that it wants.
+        role: String,
+        /// The patterns that it may spawn.
+        allowed: Vec<String>,
     },
     /// Spawned by one that was spawned by one that was spawned…
     #[error(
@@ -228,6 +234,7 @@ impl Rejected {
     pub fn rule(&self) -> &'static str {
         match self {
             Self::NoRole { .. } => "spawn: the role exists",
+            Self::Role { .. } => "permissions.spawn.roles",
             Self::TooDeep { .. } => "limits.spawn_depth_max",
             Self::TooMany { .. } => "limits.spawned_max",
             Self::NoModel { .. } => "spawn: a model is known",
@@ -247,6 +254,13 @@ pub fn check_new(state: &State, order: &Order, origin: &Origin) -> Result<(), Re
         let own = state.settings.roles.keys().chain(role::BUILTIN.keys()).cloned();
         let known: std::collections::BTreeSet<String> = own.collect();
         return Err(Rejected::NoRole { role: order.role.clone(), known: known.into_iter().collect() });
+    }
+    if let Some(parent) = origin.parent().and_then(|id| state.agents.get(id)).map(|agent| &agent.spec) {
+        let allowed = parent.permissions.spawn.patterns();
+        if !allowed.iter().any(|pattern| glob(pattern, &order.role)) {
+            let allowed = allowed.into_iter().map(str::to_owned).collect();
+            return Err(Rejected::Role { parent: parent.id.clone(), role: order.role.clone(), allowed });
+        }
     }
     let is_name = |name: &String| {
         !name.trim().is_empty()
@@ -277,6 +291,10 @@ pub fn check_new(state: &State, order: &Order, origin: &Origin) -> Result<(), Re
         return Err(Rejected::TooMany { most: limits.spawned_max });
     }
     Ok(())
+}
+
+fn list(words: &[String]) -> String {
+    if words.is_empty() { "nobody".to_owned() } else { words.join(", ") }
 }
 
 /// Whether an agent may be ended, by a person or by an agent that is named.

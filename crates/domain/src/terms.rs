@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::agent;
+use crate::gate::Rights;
 use crate::id::SessionId;
 use crate::settings::{Limits, Settings};
 use crate::state::{Session, State};
@@ -12,6 +13,14 @@ impl State {
     pub fn spec_of(&self, session: &Session) -> Option<&agent::Spec> {
         let agent = self.agents.get(&session.agent)?;
         Some(agent.past.get(&session.version).unwrap_or(&agent.spec))
+    }
+
+    /// What a session's agent may do now, if that is not what it could when the session began.
+    pub fn rights_now(&self, session: &Session) -> Option<Rights<'_>> {
+        let now = &self.agents.get(&session.agent)?.spec;
+        let then = self.spec_of(session)?;
+        let role = self.role(&now.role);
+        (then != now || self.terms(session).role(&then.role) != role).then_some((now, role))
     }
 
     /// The settings that a session goes by: what work keeps is as it was when the session began.

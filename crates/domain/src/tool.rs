@@ -363,6 +363,12 @@ pub enum Act {
         tag: String,
         /// What is to be done.
         task: String,
+        /// What the other needs for it, as data.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        payload: Option<serde_json::Value>,
+        /// Whether the call waits for the result; absent: it does.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        callback: Option<bool>,
         /// How long it may take by the clock.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         deadline_ms: Option<u64>,

@@ -2,7 +2,7 @@
 
 mod print;
 
-use domain::agent::{Concurrency, Delegation, Model, Permissions, Spec, Tools, Workspace, bounds};
+use domain::agent::{Concurrency, Delegation, Model, Permissions, Spawn, Spec, Tools, Workspace, bounds};
 use domain::id::AgentId;
 use domain::layout;
 use domain::spawn::Origin;
@@ -56,9 +56,22 @@ const PERMISSIONS: Shape = Shape::Record(&[
             may("can_delegate", Shape::Bool, "whether it hands work on"),
             may("allowed_targets", TEXTS, "to whom; anybody if left out"),
             may("allowed_tags", TEXTS, "which tags; all if left out"),
-            may("max_delegation_depth", bound(bounds::DELEGATION_DEPTH), "how often work is handed on (3)"),
+            may(
+                "max_delegation_depth",
+                bound(bounds::DELEGATION_DEPTH),
+                "how often work is handed on (limits.default_delegation_depth)",
+            ),
         ]),
         "handing work on",
+    ),
+    may(
+        "spawn",
+        Shape::Record(&[may(
+            "roles",
+            TEXTS,
+            "roles of agents that it may spawn, as patterns (planner, coder, reviewer, tester)",
+        )]),
+        "spawning agents; its role needs spawn_agents as well",
     ),
     may(
         "concurrency",
@@ -113,7 +126,7 @@ pub(crate) const SHAPE: Shape = Shape::Record(&[
         ]),
         "where it works",
     ),
-    may("spawned_by", Shape::Text, "who made it while the team worked; it has no more rights than they have"),
+    may("spawned_by", Shape::Text, "who made it while the team worked; they pay for it"),
     may("metadata", Shape::Map(&Shape::Any), "free words of the owner"),
 ]);
 
@@ -261,7 +274,7 @@ fn permissions_of(node: &Node) -> Permissions {
     let tools = node.get("tools");
     let delegation = node.get("delegation");
     let concurrency = node.get("concurrency");
-    let (d, c) = (Delegation::default(), Concurrency::default());
+    let c = Concurrency::default();
     let flag = |n: Option<&Node>, key: &str| n.and_then(|n| n.get(key)).and_then(Node::bool);
     Permissions {
         tools: Tools {
@@ -271,13 +284,12 @@ fn permissions_of(node: &Node) -> Permissions {
         delegation: Delegation {
             can_delegate: flag(delegation, "can_delegate")
                 .or_else(|| flag(Some(node), "can_delegate"))
-                .unwrap_or(d.can_delegate),
+                .unwrap_or_default(),
             allowed_targets: delegation.and_then(|n| n.get_texts("allowed_targets")),
             allowed_tags: delegation.and_then(|n| n.get_texts("allowed_tags")),
-            max_delegation_depth: delegation
-                .and_then(|n| n.get_int("max_delegation_depth"))
-                .unwrap_or(d.max_delegation_depth),
+            max_delegation_depth: delegation.and_then(|n| n.get_int("max_delegation_depth")),
         },
+        spawn: Spawn { roles: node.get("spawn").and_then(|n| n.get_texts("roles")) },
         concurrency: Concurrency {
             max_parallel_tasks: concurrency
                 .and_then(|n| n.get_int("max_parallel_tasks"))

@@ -8,7 +8,7 @@ mod tail;
 
 use std::ops::Range;
 
-use domain::delegation::{BESIDE, ON_BEHALF};
+use domain::delegation::ON_BEHALF;
 use domain::id::{CallId, MessageId, Time};
 use domain::label::Label;
 use domain::message::Envelope;
@@ -131,7 +131,6 @@ const MESSAGE: Shape = Shape::Record(&[
     may("approved", Shape::Bool, "of a response: whether the work is good"),
     may("issues", Shape::List(&Shape::Text), "of a response: what is wrong with the work"),
     may(ON_BEHALF, Shape::Text, "through whose hands the work came for which it was sent; written by Synod"),
-    may(BESIDE, Shape::Text, "who else asked for the same; written by Synod"),
     may("approval_required", Shape::Bool, "whether a yes is demanded for what is done because of it"),
     may("content", Shape::Text, "what is said"),
     may("tool_calls", Shape::List(&CALL), "tools that are asked for"),

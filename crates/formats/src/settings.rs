@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use domain::agent::bounds;
 use domain::budget::{Budgets, Cap, Rate, Share};
 use domain::id::AgentId;
 use domain::plan;
@@ -64,6 +65,13 @@ const BUDGETS: Shape = Shape::Record(&[
     ),
 ]);
 
+/// What an alias stands for.
+const MODEL: Shape = Shape::Record(&[
+    must("provider", Shape::Text, "a name of `providers`"),
+    must("model", Shape::Text, "the model's name there"),
+    may("context_tokens", Shape::Int(0, INT_MAX), "tokens that its window holds; 0 or left out: 128000"),
+]);
+
 const SCRIPTED: &[Key] = &[
     must("kind", Shape::Word(&["scripted"]), "answers from rules in a file: no key, no network"),
     must("script", Shape::Text, "the file with the rules, relative to the home"),
@@ -118,19 +126,7 @@ pub(crate) const SHAPE: Shape = Shape::Record(&[
         )),
         "ways to reach models, by name",
     ),
-    may(
-        "models",
-        Shape::Map(&Shape::Record(&[
-            must("provider", Shape::Text, "a name of `providers`"),
-            must("model", Shape::Text, "the model's name there"),
-            may(
-                "context_tokens",
-                Shape::Int(0, INT_MAX),
-                "tokens that its window holds; 0 or left out: 128000",
-            ),
-        ])),
-        "model aliases",
-    ),
+    may("models", Shape::Map(&MODEL), "model aliases"),
     may(
         "prices",
         Shape::Map(&Shape::Record(&[
@@ -167,6 +163,13 @@ pub(crate) const SHAPE: Shape = Shape::Record(&[
                 "agents that may stand above a spawned one, each spawned by the next (3)",
             ),
             may("spawned_max", COUNT, "spawned agents that may be there at once (50)"),
+            may("max_total_agents", COUNT, "agents with work under way; no other is delegated to (20)"),
+            may("max_total_tasks", COUNT, "tasks under way; none is delegated beyond that (100)"),
+            may(
+                "default_delegation_depth",
+                Shape::Int(bounds::DELEGATION_DEPTH.0 as u64, bounds::DELEGATION_DEPTH.1 as u64),
+                "`max_delegation_depth` of agents that do not say it (3)",
+            ),
             may(
                 "delegation_retry",
                 Shape::Bool,
@@ -336,12 +339,7 @@ fn settings(root: &Node) -> Option<Settings> {
     }
     let mut models = BTreeMap::new();
     for entry in entries("models") {
-        let model = ModelRef {
-            provider: entry.value.get_text("provider")?,
-            model: entry.value.get_text("model")?,
-            context_tokens: entry.value.get("context_tokens").and_then(Node::int).filter(|n| *n > 0),
-        };
-        models.insert(entry.key.clone(), model);
+        models.insert(entry.key.clone(), model(&entry.value)?);
     }
     let roles = entries("roles").iter().map(|e| (e.key.clone(), role(&e.value))).collect();
     let on_expiry = root.get("approvals").and_then(|a| a.get("on_expiry")).and_then(Node::text);
@@ -368,6 +366,14 @@ fn settings(root: &Node) -> Option<Settings> {
         },
         sandbox: Sandbox { read: root.get("sandbox").and_then(|s| s.get_texts("read")).unwrap_or_default() },
         audit: root.get("audit").map(audit).unwrap_or_default(),
+    })
+}
+
+fn model(node: &Node) -> Option<ModelRef> {
+    Some(ModelRef {
+        provider: node.get_text("provider")?,
+        model: node.get_text("model")?,
+        context_tokens: node.get("context_tokens").and_then(Node::int).filter(|n| *n > 0),
     })
 }
 
@@ -543,6 +549,11 @@ fn limits(node: &Node) -> Limits {
         output_bytes_max: long("output_bytes_max").unwrap_or(default.output_bytes_max),
         spawn_depth_max: node.get_int("spawn_depth_max").unwrap_or(default.spawn_depth_max),
         spawned_max: node.get_int("spawned_max").unwrap_or(default.spawned_max),
+        max_total_agents: node.get_int("max_total_agents").unwrap_or(default.max_total_agents),
+        max_total_tasks: node.get_int("max_total_tasks").unwrap_or(default.max_total_tasks),
+        default_delegation_depth: node
+            .get_int("default_delegation_depth")
+            .unwrap_or(default.default_delegation_depth),
         delegation_retry: node.get("delegation_retry").and_then(Node::bool).unwrap_or_default(),
         delegation_when_full: match node.get("delegation_when_full").and_then(Node::text) {
             Some("reject") => WhenFull::Reject,

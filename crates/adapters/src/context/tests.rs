@@ -174,9 +174,8 @@ async fn a_context_that_went_along_with_the_work_is_told_as_far_as_who_asked_see
     stage.write("contexts/plan.json", r#"{"name": "Ada", "card": "4111"}"#);
     stage.write("contexts/plan.acl.yaml", "grants:\n  - {agent: boss-1, redact: [card]}\n");
     let pass = domain::context::Pass {
-        context: "plan".to_owned(),
         access: domain::context::Access::ReadWrite,
-        redact: Vec::new(),
+        ..domain::context::Pass::to_read("plan")
     };
     stage.line = ["boss-1", "coder-1"]
         .map(|agent| domain::context::Link {

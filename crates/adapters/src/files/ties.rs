@@ -70,7 +70,7 @@ impl Ties {
                 // As when it is heard: who is at rest and owes nobody an answer begins anew.
                 match at_rest && requests.is_empty() {
                     true => hands = theirs,
-                    false => hands.join(&theirs),
+                    false => hands.add(&theirs),
                 }
                 requests.extend(request.filter(|request| is_open(&agent, &request)));
             }

@@ -295,13 +295,15 @@ pub(super) const TABLE: [Described; 33] = [
     },
     Described {
         name: "delegate",
-        description: "Hand a piece of work to another agent and wait for what comes of it: its result, or why there is none. The other works with at most your rights and the time you have left. For work that you need not wait for, use create_task.",
+        description: "Hand a piece of work to another agent and wait for what comes of it: its result, or why there is none. The other works with its own rights and within the time you have left. The result ends with the chain of agents that the work went through.",
         schema: r#"{
             "type": "object",
             "properties": {
                 "to": {"type": "string", "pattern": "^[a-z][a-z0-9-]{0,62}$", "description": "Id of the agent"},
                 "tag": {"type": "string", "minLength": 1, "maxLength": 200, "description": "The kind of work, one that the other is responsible for, such as ops:check"},
                 "task": {"type": "string", "minLength": 1, "maxLength": 20000, "description": "What is to be done, with all that the other must know"},
+                "payload": {"description": "Data that the other needs for it, as any JSON value"},
+                "callback": {"type": "boolean", "description": "false: do not wait; you get the id at once and hear no more of it. true if you do not say"},
                 "deadline_ms": {"type": "integer", "minimum": 1, "maximum": 2592000000, "description": "Give it up after so many milliseconds"},
                 "contexts": {
                     "type": "array", "maxItems": 32,
@@ -311,7 +313,8 @@ pub(super) const TABLE: [Described; 33] = [
                         "properties": {
                             "context": {"type": "string", "pattern": "^[A-Za-z0-9][A-Za-z0-9_-]{0,62}$", "description": "Its name"},
                             "access": {"enum": ["read", "read_write"], "description": "read if you do not say"},
-                            "redact": {"type": "array", "maxItems": 100, "items": {"type": "string", "minLength": 1, "maxLength": 200}, "description": "Fields that it does not see, such as customer.email"}
+                            "redact": {"type": "array", "maxItems": 100, "items": {"type": "string", "minLength": 1, "maxLength": 200}, "description": "Fields that it does not see, such as customer.email"},
+                            "expires_ms": {"type": "integer", "minimum": 1, "maximum": 2592000000, "description": "It is seen no longer after so many milliseconds"}
                         },
                         "required": ["context"],
                         "additionalProperties": false
@@ -324,7 +327,7 @@ pub(super) const TABLE: [Described; 33] = [
     },
     Described {
         name: "spawn_agent",
-        description: "Make a new agent of a role. It has at most your rights and your model, and ends with you. It begins when you give it work: delegate, create_task or send_message. Answers with its id.",
+        description: "Make a new agent of a role. It has the rights of its role and your model, and ends with you. It begins when you give it work: delegate, create_task or send_message. Answers with its id.",
         schema: r#"{
             "type": "object",
             "properties": {

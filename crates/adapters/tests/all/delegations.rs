@@ -82,6 +82,7 @@ fn story() -> Vec<Recorded> {
                 session: SessionId::new("planner-001-3f9a2c"),
                 call: CallId::new("c-1"),
                 created: Time(number),
+                callback: true,
                 deadline: None,
                 contexts: Vec::new(),
                 work_ms_max: 60_000,

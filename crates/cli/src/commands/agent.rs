@@ -3,7 +3,6 @@
 use std::path::Path;
 
 use domain::agent::Spec;
-use domain::delegation::Member;
 use domain::gate::{self, Asker, Ruling, Verdict};
 use domain::id::{AgentId, ReviewId, SessionId, TaskId};
 use domain::label::Label;
@@ -82,7 +81,7 @@ pub fn show(home: &Path, id: &str, why: bool, out: &Out) -> anyhow::Result<Exit>
     view::team::tell_settings(unread.as_deref(), out);
     let roles = view::roles(&settings);
     let role = roles.get(&agent.role);
-    let cases = cases(agent, role, &view::makers(&overview.team.agents, &roles, agent), &policy);
+    let cases = cases(agent, role, &policy);
     if out.json {
         out.value(json(&overview, agent, role, &cases));
         return Ok(Exit::Ok);
@@ -102,9 +101,9 @@ struct Case {
 }
 
 /// Asks the gate itself, with an act of each kind that it tells apart.
-fn cases(agent: &Spec, role: Option<&Role>, above: &[Member<'_>], policy: &Policy) -> Vec<Case> {
+fn cases(agent: &Spec, role: Option<&Role>, policy: &Policy) -> Vec<Case> {
     let label = Label::owner();
-    let asker = Asker { spec: agent, role, approval_required: false, label: &label, above };
+    let asker = Asker::at_rest(agent, role, &label);
     let mut cases = Vec::new();
     for facts in tool::ALL {
         let samples = samples(facts.name, &agent.id, policy).into_iter();
@@ -221,6 +220,8 @@ fn of_team(tool: &str, agent: &AgentId) -> Option<Act> {
             to: agent.clone(),
             tag: "a:tag".to_owned(),
             task: "a word".to_owned(),
+            payload: None,
+            callback: None,
             deadline_ms: None,
             contexts: Vec::new(),
         },

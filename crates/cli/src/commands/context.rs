@@ -203,10 +203,9 @@ fn seen_by(home: &Path, agent: &Spec, name: &str, acl: &Acl, content: &Text) -> 
         fail(Exit::Denied, denied.rule(id, name), help)
     })?;
     let settings = home_view::settings(home);
-    let (agents, roles) = (home_view::agents(home), home_view::roles(&settings));
-    let (role, above) = (roles.get(&agent.role), home_view::makers(&agents, &roles, agent));
-    let asker =
-        gate::Asker { spec: agent, role, approval_required: false, label: &Label::owner(), above: &above };
+    let roles = home_view::roles(&settings);
+    let (role, label) = (roles.get(&agent.role), Label::owner());
+    let asker = gate::Asker::at_rest(agent, role, &label);
     let needs = tool::facts(TOOL_GET).and_then(|facts| facts.needs);
     gate::may_use(&asker, TOOL_GET, needs).map_err(|(rule, why)| fail(Exit::Denied, rule, why))?;
     if !settings.trust.may_see(id, path) {

@@ -71,8 +71,8 @@ fn may_run(home: &Path, agent: &str) -> anyhow::Result<Result<(), (String, Strin
         return Err(fail(Exit::Failed, format!("there is no agent {agent}"), help));
     };
     let roles = view::roles(&view::settings(home));
-    let (role, above) = (roles.get(&spec.role), view::makers(&agents, &roles, spec));
-    let asker = Asker { spec, role, approval_required: false, label: &Label::owner(), above: &above };
+    let (role, label) = (roles.get(&spec.role), Label::owner());
+    let asker = Asker::at_rest(spec, role, &label);
     Ok(gate::may_use(&asker, TOOL, tool::facts(TOOL).and_then(|facts| facts.needs)))
 }
 

@@ -358,7 +358,7 @@ fn who_did_it_is_named_when_a_person_gave_it_to_somebody_else() {
     team.write(TASKS, team.read(TASKS).replace("@worker-2", "@worker-3"));
     assert_eq!(team.pump(), 0);
     let said = team.talk("worker-1").last().unwrap().content.clone();
-    assert_eq!(said, "worker-1 heard: worker-3 has done task-002: 92 % full");
+    assert_eq!(said, "worker-1 heard: worker-3 has done task-002: 92 % full\nchain: worker-1 → worker-2");
     let shown = team.fine(&["delegation", "show", "delegation-0001"]);
     assert!(shown.contains("  to:         worker-2\n  given to:   worker-3\n"), "{shown}");
     let shown = team.fine(&["delegation", "show", "delegation-0001", "--json"]);
@@ -367,7 +367,7 @@ fn who_did_it_is_named_when_a_person_gave_it_to_somebody_else() {
 }
 
 #[test]
-fn a_message_does_not_lead_out_of_a_chain() {
+fn a_message_carries_the_chain_along_and_not_the_rights() {
     let team = chain(4, "    text: nothing\n");
     team.write(
         "agents/worker-1.agent.yaml",
@@ -381,18 +381,17 @@ fn a_message_does_not_lead_out_of_a_chain() {
          - {agent: worker-1, calls: [{tool: delegate, arguments: {to: worker-2, tag: \"ops:look\", task: Look}}]}\n\
          - {agent: worker-2, tool_result: send_message, text: \"{last}\"}\n\
          - {agent: worker-2, calls: [{tool: send_message, arguments: {to: worker-3, content: please run it, wait_ms: 20000}}]}\n\
-         - {agent: worker-3, tool_result: delegate, text: \"I may not\"}\n\
+         - {agent: worker-3, tool_result: delegate, text: \"it ran\"}\n\
          - {agent: worker-3, tool_result: execute_command, calls: [{tool: delegate, arguments: {to: worker-4, tag: \"ops:look\", task: Run it}}]}\n\
          - {agent: worker-3, calls: [{tool: execute_command, arguments: {command: ls}}]}\n\
-         - {agent: worker-4, tool_result: execute_command, text: \"neither may I\"}\n\
+         - {agent: worker-4, tool_result: execute_command, text: \"it ran\"}\n\
          - {agent: worker-4, calls: [{tool: execute_command, arguments: {command: ls}}]}\n",
     );
     team.fine(&["task", "add", "Is the disk fine?"]);
     assert_eq!(team.pump(), 0);
     for agent in ["worker-3", "worker-4"] {
-        let refused = "denied by the rule: chain: permissions.tools.deny of worker-1 has execute_command";
         let talk = team.talk(agent);
-        assert!(talk.iter().any(|message| message.content.starts_with(refused)), "{agent}: {talk:?}");
+        assert!(talk.iter().all(|message| !message.content.contains("denied")), "{agent}: {talk:?}");
     }
     let shown = team.fine(&["delegation", "show", "delegation-0002"]);
     let tree = "worker-1\n  └ worker-2  task-002  success  delegation-0001\n    └ worker-3\n      └ worker-4  task-003  success  delegation-0002  ←\n";

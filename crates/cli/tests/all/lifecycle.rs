@@ -23,6 +23,7 @@ type: boss
 model: m
 permissions:
   delegation: {can_delegate: true}
+  spawn: {roles: [boss, executor]}
   concurrency: {task_timeout_ms: 600000}
 ";
 
@@ -78,7 +79,7 @@ fn an_agent_spawns_another_gives_it_work_and_its_file_says_who_made_it() {
 }
 
 #[test]
-fn a_spawned_agent_may_do_no_more_than_its_parent_also_when_its_file_is_edited() {
+fn a_spawned_agent_has_the_rights_of_its_role_and_not_those_of_its_maker() {
     let team = team(
         r#"rules:
   - {agent: boss-1, turn: 1, calls: [{tool: spawn_agent, arguments: {role: executor}}]}
@@ -92,15 +93,20 @@ fn a_spawned_agent_may_do_no_more_than_its_parent_also_when_its_file_is_edited()
     let child = children(&team).remove(0);
     team.fine(&["message", "send", &child, &format!("write {child}")]);
     team.to_the_end();
-    assert_eq!(team.read(&format!("workspaces/{child}/a.txt")), "x", "both may write");
+    assert_eq!(team.read(&format!("workspaces/{child}/a.txt")), "x");
     std::fs::remove_file(team.at(&format!("workspaces/{child}/a.txt"))).unwrap();
-    // The parent loses it, and the child's file says that nobody made it.
     team.edit("agents/boss-1.agent.yaml", "permissions:\n", "permissions:\n  tools: {deny: [write_file]}\n");
-    team.edit(&format!("agents/{child}.agent.yaml"), "spawned_by: boss-1\n", "");
+    team.fine(&["message", "send", &child, &format!("write {child}")]);
+    team.to_the_end();
+    assert_eq!(team.read(&format!("workspaces/{child}/a.txt")), "x", "its maker may not write any more");
+    std::fs::remove_file(team.at(&format!("workspaces/{child}/a.txt"))).unwrap();
+    let file = format!("agents/{child}.agent.yaml");
+    let denied = team.read(&file).replace("permissions:\n", "permissions:\n  tools: {deny: [write_file]}\n");
+    team.write(&file, denied);
     team.fine(&["message", "send", &child, &format!("write {child}")]);
     team.to_the_end();
     let said = team.talk(&child).last().unwrap().content.clone();
-    assert!(said.contains("chain: permissions.tools.deny of boss-1 has write_file"), "{said}");
+    assert!(said.contains(&format!("permissions.tools.deny of {child} has write_file")), "{said}");
     assert_eq!(team.read(&format!("workspaces/{child}/a.txt")), "");
 }
 
@@ -126,7 +132,7 @@ fn terminating_ends_work_under_way_tells_who_waits_and_takes_the_file_away() {
     until_so("its file is gone", || children(&team).is_empty());
     until_so("who asked says what it heard", || team.mark(TASKS, "task-001") == Some(Mark::Done));
     let expected = format!(
-        "It says: {child} no longer does, because it was cancelled, task-002: {child} was terminated by person:tess: enough"
+        "It says: {child} no longer does, because it was cancelled, task-002: {child} was terminated by person:tess: enough\nchain: boss-1 → {child}"
     );
     until_so("its last words stand there", || {
         team.talk("boss-1").last().is_some_and(|message| message.content == expected)

@@ -31,6 +31,8 @@ const WRITE: &str = "{path: workspaces/ME/a.txt, content: x}";
 fn cells() -> Vec<Cell> {
     vec![
         ("coordinator-1", "read", "search_files", "{query: needle}", Done("a needle lies here")),
+        ("coordinator-1", "read", "read_file", "{path: memory/notes.md}", Done("a needle lies here")),
+        ("coordinator-1", "read", "list_directory", "{path: memory}", Done("notes.md")),
         ("coordinator-1", "write", "write_file", WRITE, Refused("role coordinator lacks write_files")),
         ("coordinator-1", "execute, limited", "slack_send", "{channel: '#ops', text: all is well}", Asked),
         (
@@ -47,7 +49,13 @@ fn cells() -> Vec<Cell> {
             "{}",
             Refused("the role's tools of coordinator-1 lacks run_tests"),
         ),
-        ("coordinator-1", "spawn", "spawn_agent", "{role: planner}", Done(" is there, a planner")),
+        (
+            "coordinator-1",
+            "spawn",
+            "spawn_agent",
+            "{role: planner}",
+            Done(" is there, with the rights of the role planner"),
+        ),
         ("planner-1", "read", "read_file", "{path: memory/notes.md}", Done("a needle lies here")),
         ("planner-1", "write", "write_file", WRITE, Refused("role planner lacks write_files")),
         ("planner-1", "execute", "run_tests", "{}", Refused("role planner lacks execute_tools")),

@@ -15,6 +15,9 @@ impl State {
         match event {
             Event::Delegated { .. } => {
                 self.deadlines.extend(deadline);
+                if !delegation.callback {
+                    return;
+                }
                 let step = Step::Delegated { delegation: delegation.id };
                 self.step(&delegation.session, delegation.call.as_str(), step);
             }
@@ -27,6 +30,7 @@ impl State {
                 // The time that the other worked is time of whoever asked, as if it had done the work itself; what others did
                 // beside each other counts once.
                 if let Some(asker) = self.sessions.get_mut(&delegation.session)
+                    && delegation.callback
                     && asker.lifecycle == Lifecycle::Blocked
                 {
                     asker.worked_ms = asker.worked_ms.max(delegation.worked_before_ms + worked);

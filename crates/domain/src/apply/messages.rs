@@ -162,9 +162,8 @@ impl State {
         }
     }
 
-    /// Whose rights bind what is done because of these words. Who is at rest and owes nobody an answer begins anew with
-    /// them; who is at work is bound by all whose words it acts on. What it asked for itself and what Synod tells it
-    /// belongs to what it was at before.
+    /// Sets on whose behalf the conversation acts on these words. A conversation at rest that owes nobody an answer
+    /// begins anew with them; one at work adds them. Answers to its own questions and notices of Synod change nothing.
     fn act_for(&mut self, id: &SessionId, message: &Message) {
         let nobody = Hands::default();
         let hands = match &message.envelope {
@@ -181,7 +180,7 @@ impl State {
         let Some(session) = self.sessions.get_mut(id) else { return };
         match begins {
             true => session.hands = hands.clone(),
-            false => session.hands.join(hands),
+            false => session.hands.add(hands),
         }
     }
 

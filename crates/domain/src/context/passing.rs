@@ -18,6 +18,25 @@ pub struct Pass {
     /// Fields that the other does not see, beside those that are hidden anyway.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub redact: Vec<String>,
+    /// After how many milliseconds it is no longer seen, if it ends before the work does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires_ms: Option<u64>,
+    /// When that is; known since the work was handed on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires: Option<Time>,
+}
+
+impl Pass {
+    /// All of a context, to read, as long as the work lasts.
+    pub fn to_read(context: impl Into<String>) -> Self {
+        let context = context.into();
+        Self { context, access: Access::Read, redact: Vec::new(), expires_ms: None, expires: None }
+    }
+
+    /// As it goes along with work that is handed on now.
+    pub(crate) fn begun(&self, at: Time) -> Self {
+        Self { expires: self.expires_ms.map(|ms| at.plus_ms(ms)), ..self.clone() }
+    }
 }
 
 impl std::fmt::Display for Pass {
@@ -25,6 +44,9 @@ impl std::fmt::Display for Pass {
         write!(f, "{} ({}", self.context, self.access.as_str())?;
         if !self.redact.is_empty() {
             write!(f, " without {}", self.redact.join(", "))?;
+        }
+        if let Some(ms) = self.expires_ms {
+            write!(f, " for {ms} ms")?;
         }
         f.write_str(")")
     }
@@ -49,8 +71,12 @@ impl Link {
     }
 
     /// What goes along of a context; of several words about one, all narrow it.
-    fn pass(&self, name: &str) -> Option<Granted> {
+    fn pass(&self, name: &str, now: Time) -> Option<Granted> {
+        let is_over = |pass: &Pass| pass.expires.is_some_and(|expires| expires <= now);
         let passes = self.passed.iter().filter(|pass| pass.context == name);
+        if passes.clone().any(is_over) {
+            return None;
+        }
         let granted =
             |pass: &Pass| Granted { access: pass.access, redact: pass.redact.iter().cloned().collect() };
         passes.map(granted).reduce(Granted::narrowed)
@@ -77,7 +103,7 @@ impl Acl {
     /// What the last of a line has of a context because it went along with the work, and only because of that.
     pub fn passed(&self, name: &str, line: &[Link], now: Time) -> Result<Granted, Denied> {
         let Some((last, above)) = line.split_last() else { return Err(Denied::NoGrant) };
-        let Some(pass) = last.pass(name) else { return Err(Denied::NoGrant) };
+        let Some(pass) = last.pass(name, now) else { return Err(Denied::NoGrant) };
         match self.least(name, above, now)? {
             Some(_) if last.role.is_none() => Err(Denied::Closed),
             Some(least) => Ok(least.narrowed(pass)),
@@ -90,7 +116,8 @@ impl Acl {
         let mut least: Option<Granted> = None;
         for link in line {
             let own = link.role.as_deref().and_then(|role| self.own(&link.agent, role, now).ok());
-            let passed = link.role.as_ref().and_then(|_| Some(least.clone()?.narrowed(link.pass(name)?)));
+            let passed =
+                link.role.as_ref().and_then(|_| Some(least.clone()?.narrowed(link.pass(name, now)?)));
             let has = match (own, passed) {
                 (Some(own), Some(passed)) => own.joined(passed),
                 (Some(has), None) | (None, Some(has)) => has,
@@ -128,7 +155,7 @@ mod tests {
         let grant = (access(), fields(), proptest::option::weighted(0.2, Just(Time(5))))
             .prop_map(move |(access, redact, expires)| Grant { to: to.clone(), access, redact, expires });
         let pass = (prop_oneof![4 => Just("plan"), 1 => Just("other")], access(), fields())
-            .prop_map(|(context, access, redact)| Pass { context: context.to_owned(), access, redact });
+            .prop_map(|(context, access, redact)| Pass { access, redact, ..Pass::to_read(context) });
         (
             proptest::bool::weighted(0.9),
             proptest::option::weighted(0.6, grant),
@@ -165,7 +192,7 @@ mod tests {
             for below in 0..line.len() {
                 let Ok(passed) = acl.passed("plan", &line[..=below], now) else { continue };
                 prop_assert!(below > 0 && line[below].role.is_some());
-                let named = line[below].pass("plan");
+                let named = line[below].pass("plan", now);
                 prop_assert!(named.is_some_and(|named| has_at_most(&passed, &named)));
                 for above in 0..below {
                     let theirs = seen(above, Access::Read);
@@ -186,7 +213,7 @@ mod tests {
             redact: Vec::new(),
             expires: None,
         };
-        let pass = Pass { context: "plan".to_owned(), access: Access::Read, redact: Vec::new() };
+        let pass = Pass::to_read("plan");
         let link = |agent: &str, passed: &[&Pass]| Link {
             agent: AgentId::new(agent),
             role: Some("coder".to_owned()),
@@ -197,6 +224,10 @@ mod tests {
         let read = Granted { access: Access::Read, redact: Default::default() };
         assert_eq!(acl.passed("plan", &line, Time(0)), Ok(read));
         assert_eq!(acl.passed("other", &line, Time(0)), Err(Denied::NoGrant));
+        let mut short = line.clone();
+        short[2].passed[0].expires = Some(Time(5));
+        assert!(acl.passed("plan", &short, Time(4)).is_ok());
+        assert_eq!(acl.passed("plan", &short, Time(5)), Err(Denied::NoGrant), "it expired");
         // Who has it by itself cannot pass it to others for one who may not see it.
         let acl = Acl { owner: None, grants: vec![grant("b")] };
         assert_eq!(acl.passed("plan", &line, Time(0)), Err(Denied::Above(AgentId::new("a"))));

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use crate::delegation;
 use crate::event::Finish;
 use crate::id::{AgentId, CallId, SessionId, TaskId, Time};
 use crate::kernel::draft::Draft;
@@ -134,20 +135,26 @@ fn delegated(
     }
     // A person may have given the work to somebody else meanwhile.
     let doer = task.spec.assignee.as_ref().unwrap_or(&delegation.target);
-    let (finish, text) = outcome_of_delegation(doer, &task.spec.id, end, text);
+    let (finish, text) = outcome_of_delegation(doer, &task.spec.id, end, text, &delegation.chain);
     let label = label_of_result(state, task);
     Some((finish, Message { label, ..result(at, &delegation.call, text) }))
 }
 
 /// What came of delegated work, for its caller.
-pub(super) fn outcome_of_delegation(doer: &AgentId, task: &TaskId, end: End, text: &str) -> (Finish, String) {
+pub(super) fn outcome_of_delegation(
+    doer: &AgentId,
+    task: &TaskId,
+    end: End,
+    text: &str,
+    chain: &[AgentId],
+) -> (Finish, String) {
     let (finish, word) = match end {
         End::Done => (Finish::Done, "has done"),
         End::Failed => (Finish::Failed, "could not do"),
         End::Cancelled => (Finish::Failed, "no longer does, because it was cancelled,"),
     };
     let said = if text.is_empty() { "nothing was said about it" } else { text };
-    (finish, format!("{doer} {word} {task}: {said}"))
+    (finish, format!("{doer} {word} {task}: {said}\nchain: {}", delegation::shown(chain)))
 }
 
 fn reviewed(

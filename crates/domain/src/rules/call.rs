@@ -101,13 +101,8 @@ fn judge(state: &State, session: &Session, pending: &Pending, act: &Act, agent: 
     let role = state.terms(session).role(&spec.role);
     let hands = delegation::chain(state, session);
     let approval_required = hands.approval_required;
-    let all = hands.all();
-    let mut above = delegation::members(state, &all);
-    if spec != &agent.spec || role != state.role(&spec.role) {
-        // It goes on as it began, but what was taken from the agent since is taken from it too.
-        above.push(delegation::member(state, &session.agent));
-    }
-    let asker = Asker { spec, role, approval_required, label: &session.label, above: &above };
+    let asker =
+        Asker { spec, role, approval_required, label: &session.label, now: state.rights_now(session) };
     (rule(state, &asker, session, &pending.call, act), hands)
 }
 
@@ -145,7 +140,7 @@ fn carry_out(d: &mut Draft<'_>, id: &SessionId, (call, index): (&Call, usize), a
         },
         Act::CreatePlan { tasks } => outcome(plan::create(d, id, tasks)),
         Act::ApproveWork { approved, issues } => review::perform(d, id, *approved, issues),
-        Act::SpawnAgent { .. } => spawn::perform(d, id, index, act, &hands.all()),
+        Act::SpawnAgent { .. } => spawn::perform(d, id, index, act, &hands.chain),
         Act::TerminateAgent { .. } => spawn::perform_end(d, id, act),
         Act::CreateTask { .. } => outcome(tasks::create(d, id, act)),
         Act::UpdateTask { .. } => outcome(tasks::update(d, id, act)),

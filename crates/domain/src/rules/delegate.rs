@@ -27,7 +27,12 @@ pub(super) fn perform(d: &mut Draft<'_>, id: &SessionId, call: &Call, hands: &Ha
                 add(d, spec, id);
             }
             let mut reason = format!("waits for {}", delegation.id);
+            let told = told_at_once(&delegation);
             d.emit(Event::Delegated { delegation: Box::new(delegation) });
+            if let Some(told) = told {
+                let message = result(d.at, &call.id, told);
+                return d.finish_call(id, Finish::Done, message);
+            }
             if let Some(why) = backs_off {
                 reason.push_str(&format!("; Backoff and retry: {why}"));
             }
@@ -38,6 +43,13 @@ pub(super) fn perform(d: &mut Draft<'_>, id: &SessionId, call: &Call, hands: &Ha
             d.finish_call(id, finish, message);
         }
     }
+}
+
+/// What the caller of a delegation hears that it does not wait for.
+fn told_at_once(delegation: &Delegation) -> Option<String> {
+    let Delegation { id, task, target, chain, callback, .. } = delegation;
+    let chain = delegation::shown(chain);
+    (!callback).then(|| format!("{id}: {target} has {task}, and you hear no more of it\nchain: {chain}"))
 }
 
 /// What a delegation makes: its task, unless the files have it already, and why it begins later than at once.
@@ -55,20 +67,31 @@ fn make(
     hands: &Hands,
 ) -> Result<Made, Outcome> {
     let failed = |text: String| (Finish::Failed, text);
-    let Want::Act(Act::Delegate { to, tag, task: text, deadline_ms, contexts }) = &call.want else {
+    let Want::Act(Act::Delegate { to, tag, task: text, payload, callback, deadline_ms, contexts }) =
+        &call.want
+    else {
         return Err(failed("not a delegate".to_owned()));
     };
     if text.trim().is_empty() {
         return Err(failed("the task is empty; say what is to be done".to_owned()));
     }
     delegation::check_tag(tag).map_err(failed)?;
-    let Hands { chain, beside, approval_required: _ } = hands;
+    let chain = &hands.chain;
     let chain_on: Vec<AgentId> = chain.iter().chain([to]).cloned().collect();
     let on = Hands { chain: chain_on.clone(), ..hands.clone() };
-    if let Some((rule, why)) = impassable(state, &on.all(), contexts) {
+    if let Some((rule, why)) = impassable(state, &on.chain, contexts) {
         return Err((Finish::Refused { rule }, why));
     }
-    let spec = spec_of(state, (id, session), to, tag, text, &on);
+    let callback = callback.unwrap_or(true);
+    let text = &match payload {
+        Some(payload) => format!("{text}\n\npayload: {payload}"),
+        None => text.clone(),
+    };
+    let mut spec = spec_of(state, (id, session), to, tag, text, &on);
+    if !callback {
+        // Nobody waits for it, so it is no part of what the caller must bring to an end.
+        spec.parent = None;
+    }
     let made = already_made(state, id, session, &spec).and_then(|made| state.tasks.get(made));
     let mut backs_off = None;
     if made.is_none() {
@@ -79,7 +102,7 @@ fn make(
             budget::short_of(state, at, agent, run, expects)
         });
         let provider = short.as_ref().map(|short| short.reason.as_str());
-        match delegation::check(state, &Request { chain, beside, target: to, tag, provider }) {
+        match delegation::check(state, &Request { chain, target: to, tag, provider }) {
             Verdict::Start | Verdict::Queue => {}
             Verdict::BackOff { reason } => backs_off = Some(reason),
             Verdict::Reject(rejected) => {
@@ -96,7 +119,7 @@ fn make(
     // Found in the files, without a journal: the other agent went on, and may have come to an end.
     if let Some((made, end)) = made.and_then(|task| Some((task, task.end()?))) {
         let doer = made.spec.assignee.as_ref().unwrap_or(to);
-        return Err(outcome_of_delegation(doer, &made.spec.id, end, &made.result));
+        return Err(outcome_of_delegation(doer, &made.spec.id, end, &made.result, &on.chain));
     }
     let task = made.map_or_else(|| spec.id.clone(), |made| made.spec.id.clone());
     let own = session.task.as_ref();
@@ -116,7 +139,8 @@ fn make(
         call: call.id.clone(),
         created: at,
         deadline: [above, asked].into_iter().flatten().min(),
-        contexts: contexts.clone(),
+        callback,
+        contexts: contexts.iter().map(|pass| pass.begun(at)).collect(),
         work_ms_max,
         worked_before_ms,
         status: if has_begun { Status::Running } else { Status::Pending },

@@ -226,8 +226,8 @@ fn judge(state: &State, agent: &AgentId, act: &Act, seen: Option<&Seen>) -> gate
     let spec = state.agents.get(agent).map(|a| a.spec.clone());
     let spec = spec.unwrap_or_else(|| crate::agent::Spec::new(agent.clone(), "", ""));
     let role = state.role(&spec.role);
-    let asker = Asker { spec: &spec, role, approval_required: false, label: &Label::owner(), above: &[] };
-    gate::judge(&asker, &state.policy, act, seen)
+    let label = Label::owner();
+    gate::judge(&Asker::at_rest(&spec, role, &label), &state.policy, act, seen)
 }
 
 /// A person cut messages off a session: what was under way no longer counts.

@@ -359,7 +359,7 @@ fn may_review(state: &State, session: &Session, spec: &crate::agent::Spec) -> Re
     review::may_look(spec, state.role(&spec.role), &state.settings.review.checks)
 }
 
-/// The reviewer's task. It is no work on behalf of the author, so the author's rights do not narrow it.
+/// The reviewer's task. It begins a chain of its own: a review is not work that the author handed on.
 fn spec_of(
     state: &State,
     (id, session): (&SessionId, &Session),
@@ -381,7 +381,7 @@ fn spec_of(
     spec.priority = own.and_then(|own| own.spec.priority);
     spec.properties.insert("requested_by".to_owned(), id.to_string());
     spec.properties.extend(written::write(review));
-    if !delegation::members(state, &delegation::chain(state, session).all()).is_empty() {
+    if delegation::chain(state, session).chain.len() > 1 {
         spec.properties.insert(delegation::CHAIN.to_owned(), review.reviewer.to_string());
     }
     if session.label.counts() {

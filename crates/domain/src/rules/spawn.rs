@@ -59,7 +59,7 @@ pub(super) fn perform(
     };
     let told = |id: &AgentId| {
         format!(
-            "{id} is there, a {role} with at most your rights; give it work with delegate, create_task or send_message, and end it with terminate_agent"
+            "{id} is there, with the rights of the role {role}; give it work with delegate, create_task or send_message, and end it with terminate_agent"
         )
     };
     if let Some(made) = spawn::there(d).find(|agent| !agent.retired && is_it(&agent.spec)) {
@@ -82,7 +82,8 @@ fn refuse(rejected: &Rejected) -> Outcome {
     (Finish::Refused { rule: rejected.rule().to_owned() }, rejected.to_string())
 }
 
-/// The new agent. What the gate does not bound by itself is no more than its parent has.
+/// The new agent. It has the tools of its role; how much it does at once, to whom it delegates and whom it may spawn is as
+/// its parent's file says.
 fn spec_of(
     state: &State,
     at: Time,
@@ -112,7 +113,6 @@ fn spec_of(
     }
     spec.responsibilities.clone_from(&order.responsibilities);
     if let Some(parent) = parent {
-        // Its own list of tools is its role's; the gate leaves of it what its parent has.
         spec.permissions = Permissions { tools: Tools::default(), ..parent.permissions.clone() };
         spec.priority = parent.priority;
         spec.workspace = parent.workspace.as_ref().map(|own| Workspace { branch: None, ..own.clone() });

@@ -407,7 +407,15 @@ fn delegated_work_backs_off_at_a_limit_and_goes_on_by_itself() {
     let (to, tag, task) = (AgentId::new("executor-001"), "ops:look".to_owned(), "look".to_owned());
     let events = home.wants(
         "planner-001",
-        &[domain::tool::Act::Delegate { to, tag, task, deadline_ms: None, contexts: Vec::new() }],
+        &[domain::tool::Act::Delegate {
+            to,
+            tag,
+            task,
+            payload: None,
+            callback: None,
+            deadline_ms: None,
+            contexts: Vec::new(),
+        }],
     );
     let blocked = events.iter().find_map(|event| match event {
         Event::Moved { to: Lifecycle::Blocked, reason, .. } => Some(reason.clone()),

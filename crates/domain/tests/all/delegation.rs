@@ -1,7 +1,7 @@
-//! Handing work on: who may, to whom, how deep; what comes back; and that rights only get fewer on the way.
+//! Handing work on: who may, to whom, how deep; what comes back; and that each agent keeps its own rights on the way.
 
 use domain::agent;
-use domain::context::{Access, Pass};
+use domain::context::Pass;
 use domain::delegation::{Request, Status, Verdict, check};
 use domain::event::Event;
 use domain::id::{AgentId, DelegationId, TaskId};
@@ -12,7 +12,7 @@ use domain::state::State;
 use domain::task::{End, Mark};
 use domain::tool::Act;
 
-use crate::home::{Home, create, line, read, run, tell, update};
+use crate::home::{Home, create, line, run, tell, update};
 
 pub fn delegate(to: &str, text: &str) -> Act {
     delegate_with(to, "ops:check", text, None)
@@ -20,7 +20,8 @@ pub fn delegate(to: &str, text: &str) -> Act {
 
 pub fn delegate_with(to: &str, tag: &str, text: &str, deadline_ms: Option<u64>) -> Act {
     let (tag, task) = (tag.to_owned(), text.to_owned());
-    Act::Delegate { to: AgentId::new(to), tag, task, deadline_ms, contexts: Vec::new() }
+    let (to, contexts) = (AgentId::new(to), Vec::new());
+    Act::Delegate { to, tag, task, payload: None, callback: None, deadline_ms, contexts }
 }
 
 pub fn able(spec: &mut agent::Spec) {
@@ -140,7 +141,7 @@ fn bounds() -> Vec<Row> {
     vec![
         (
             "too deep, by the least of the chain",
-            |home| change(home, "executor-003", |s| s.permissions.delegation.max_delegation_depth = 1),
+            |home| change(home, "executor-003", |s| s.permissions.delegation.max_delegation_depth = Some(1)),
             &["executor-003", "executor-001"],
             "executor-002",
             "ops:check",
@@ -192,6 +193,57 @@ fn bounds() -> Vec<Row> {
             ),
         ),
         (
+            "the tasks of the home",
+            |home| {
+                home.task("busy", "executor-003");
+                let mut settings = home.state.settings.clone();
+                settings.limits.max_total_tasks = 1;
+                home.give(Input::SettingsRead(Box::new(settings)));
+            },
+            &["executor-001"],
+            "executor-002",
+            "ops:check",
+            Err("Global task limit reached (1/1): limits.max_total_tasks"),
+        ),
+        (
+            "the agents of the home",
+            |home| {
+                home.task("busy", "executor-003");
+                let mut settings = home.state.settings.clone();
+                settings.limits.max_total_agents = 1;
+                home.give(Input::SettingsRead(Box::new(settings)));
+            },
+            &["executor-001"],
+            "executor-002",
+            "ops:check",
+            Err("Global agent limit reached (1/1): limits.max_total_agents"),
+        ),
+        (
+            "an agent that works already",
+            |home| {
+                home.task("busy", "executor-002");
+                let mut settings = home.state.settings.clone();
+                settings.limits.max_total_agents = 1;
+                home.give(Input::SettingsRead(Box::new(settings)));
+            },
+            &["executor-001"],
+            "executor-002",
+            "ops:check",
+            Ok(Verdict::Start),
+        ),
+        (
+            "too deep, by the setting",
+            |home| {
+                let mut settings = home.state.settings.clone();
+                settings.limits.default_delegation_depth = 1;
+                home.give(Input::SettingsRead(Box::new(settings)));
+            },
+            &["executor-003", "executor-001"],
+            "executor-002",
+            "ops:check",
+            Err("Max delegation depth exceeded: the work was handed on 1 times and 1 is the most"),
+        ),
+        (
             "the first check that fails answers",
             |home| change(home, "executor-001", |s| s.permissions.delegation.can_delegate = false),
             &["executor-002", "executor-001"],
@@ -209,7 +261,7 @@ fn each_row_of_the_decision_matrix() {
         prepare(&mut home);
         let chain: Vec<AgentId> = chain.iter().map(|id| AgentId::new(*id)).collect();
         let target = AgentId::new(target);
-        let request = Request { chain: &chain, target: &target, tag, beside: &[], provider: None };
+        let request = Request { chain: &chain, target: &target, tag, provider: None };
         match (check(&home.state, &request), expected) {
             (Verdict::Reject(rejected), Err(words)) => {
                 assert!(rejected.to_string().starts_with(words), "{name}: {rejected}");
@@ -223,13 +275,7 @@ fn each_row_of_the_decision_matrix() {
 fn a_provider_without_budget_is_waited_for_after_all_other_checks() {
     let home = team();
     let (chain, target) = (vec![AgentId::new("executor-001")], AgentId::new("executor-002"));
-    let request = Request {
-        chain: &chain,
-        target: &target,
-        tag: "ops:check",
-        beside: &[],
-        provider: Some("no tokens"),
-    };
+    let request = Request { chain: &chain, target: &target, tag: "ops:check", provider: Some("no tokens") };
     assert_eq!(check(&home.state, &request), Verdict::BackOff { reason: "no tokens".to_owned() });
     let other = Request { tag: "code:write", ..request };
     assert!(matches!(check(&home.state, &other), Verdict::Reject(_)));
@@ -332,28 +378,29 @@ fn what_was_delegated_and_what_was_made_beside_it_are_told_apart() {
 }
 
 #[test]
-fn a_delegated_task_has_at_most_the_rights_of_all_through_whose_hands_it_came() {
+fn an_agent_does_delegated_work_with_its_own_rights_and_not_with_those_of_its_caller() {
     let mut home = team();
     home.task("is the disk fine?", "retriever-001");
-    home.wants("retriever-001", &[delegate("executor-001", "look")]);
-    home.wants("executor-001", &[run("df -h"), read("memory/a.md")]);
+    home.wants("retriever-001", &[run("df -h"), delegate("executor-001", "look")]);
     assert_eq!(
-        home.results("executor-001"),
-        ["denied by the rule: chain: role retriever lacks execute_tools\n\
-          retriever-001 is a retriever, which has no permission execute_tools; ask an agent that has it. \
-          The work was handed on by retriever-001, who cannot hand on what it has not"]
+        home.results("retriever-001"),
+        ["denied by the rule: role retriever lacks execute_tools\n\
+          retriever-001 is a retriever, which has no permission execute_tools; ask an agent that has it"]
     );
-    assert_eq!(home.calls_to_tools("executor-001").len(), 1, "what both may is done");
-}
-
-#[test]
-fn a_task_made_for_delegated_work_is_bound_by_the_same_chain() {
-    let mut home = team();
-    home.task("is the disk fine?", "retriever-001");
-    home.wants("retriever-001", &[delegate("executor-001", "look")]);
-    home.wants("executor-001", &[create("run it for me", "executor-002", &[])]);
+    home.wants("executor-001", &[run("df -h"), create("run it for me", "executor-002", &[])]);
+    assert_eq!(home.calls_to_tools("executor-001").len(), 1);
     home.wants("executor-002", &[run("df -h")]);
-    assert!(home.results("executor-002")[0].contains("chain: role retriever lacks execute_tools"));
+    assert_eq!(home.calls_to_tools("executor-002").len(), 1, "also what was made for delegated work");
+    home.tool_ends("executor-001", true, "92 %");
+    change(&mut home, "executor-001", |spec| {
+        spec.permissions.tools.deny = vec!["execute_command".to_owned()]
+    });
+    home.wants("executor-001", &[run("df -h")]);
+    let denied = "denied by the rule: permissions.tools.deny of executor-001 has execute_command";
+    assert!(
+        home.results("executor-001").last().unwrap().starts_with(denied),
+        "what is taken from an agent is taken from a conversation that goes on"
+    );
 }
 
 #[test]
@@ -613,9 +660,13 @@ fn gone_along(home: &Home, task: &str) -> Vec<String> {
 }
 
 pub fn with_context(to: &str, context: &str) -> Act {
-    let pass = Pass { context: context.to_owned(), access: Access::Read, redact: Vec::new() };
-    let (tag, task) = ("ops:check".to_owned(), "look".to_owned());
-    Act::Delegate { to: AgentId::new(to), tag, task, deadline_ms: Some(9_000), contexts: vec![pass] }
+    match delegate_with(to, "ops:check", "look", Some(9_000)) {
+        Act::Delegate { to, tag, task, payload, callback, deadline_ms, .. } => {
+            let contexts = vec![Pass::to_read(context)];
+            Act::Delegate { to, tag, task, payload, callback, deadline_ms, contexts }
+        }
+        other => other,
+    }
 }
 
 #[test]
@@ -720,6 +771,51 @@ fn what_is_made_for_delegated_work_gets_nothing_along_and_each_hand_names_anew()
     home.wants("executor-002", &[create("look", "retriever-001", &[]), delegate("executor-003", "look")]);
     assert_eq!(gone_along(&home, "task-003"), Vec::<String>::new());
     assert_eq!(gone_along(&home, "task-004"), Vec::<String>::new());
+}
+
+#[test]
+fn a_payload_goes_along_and_a_call_without_callback_does_not_wait() {
+    let mut home = team();
+    home.task("is the disk fine?", "executor-001");
+    let contexts = vec![Pass { expires_ms: Some(500), ..Pass::to_read("plan") }];
+    let act = Act::Delegate {
+        to: AgentId::new("executor-002"),
+        tag: "ops:check".to_owned(),
+        task: "look".to_owned(),
+        payload: Some(serde_json::json!({"disk": ["sda", 1]})),
+        callback: Some(false),
+        deadline_ms: None,
+        contexts,
+    };
+    let at = home.at;
+    home.wants("executor-001", &[act]);
+    assert_eq!(
+        home.told("executor-001"),
+        [
+            "delegation-0001: executor-002 has task-002, and you hear no more of it\nchain: executor-001 → executor-002"
+        ]
+    );
+    assert_eq!(home.heard("executor-002")[0].lines().last(), Some(r#"payload: {"disk":["sda",1]}"#));
+    let record = &home.state.delegations.by_id[&first()];
+    assert_eq!((record.callback, record.contexts[0].expires), (false, Some(at.plus_ms(500))));
+    home.says("executor-001", "under way");
+    assert_eq!(home.end(&id("task-001")), Some(End::Done), "it does not wait");
+    home.says("executor-002", "92 % full");
+    assert_eq!(home.state.delegations.by_id[&first()].status, Status::Success);
+    assert_eq!(home.heard("executor-001").len(), 1, "it is told nothing more");
+    assert!(home.state.is_idle());
+}
+
+#[test]
+fn a_result_names_the_chain() {
+    let mut home = team();
+    home.task("is the disk fine?", "executor-001");
+    home.wants("executor-001", &[delegate("executor-002", "look")]);
+    home.says("executor-002", "92 % full");
+    assert_eq!(
+        home.told("executor-001"),
+        ["executor-002 has done task-002: 92 % full\nchain: executor-001 → executor-002"]
+    );
 }
 
 #[test]

@@ -261,8 +261,17 @@ impl Home {
         self.events.iter().filter_map(said).collect()
     }
 
-    /// The results of an agent's tool calls so far.
+    /// The results of an agent's tool calls so far, but for the chain that ends the result of delegated work.
     pub fn results(&self, agent: &str) -> Vec<String> {
+        let without_chain = |text: String| match text.rsplit_once("\nchain: ") {
+            Some((text, _)) => text.to_owned(),
+            None => text,
+        };
+        self.told(agent).into_iter().map(without_chain).collect()
+    }
+
+    /// The results of an agent's tool calls so far.
+    pub fn told(&self, agent: &str) -> Vec<String> {
         let result = |event: &Event| match event {
             Event::CallFinished { session, message, .. }
                 if self.state.sessions[session].agent.as_str() == agent =>

@@ -277,6 +277,8 @@ fn delegated_work_that_needs_a_lock_of_who_asked_is_told_so() {
             to: AgentId::new("coder-002"),
             tag: "code:part".to_owned(),
             task: "a part".to_owned(),
+            payload: None,
+            callback: None,
             deadline_ms: None,
             contexts: Vec::new(),
         }],

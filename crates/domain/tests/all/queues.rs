@@ -40,7 +40,15 @@ fn with_letter(home: &mut Home, agent: &str, letter: char) -> TaskId {
 
 fn delegate(task: &str) -> Act {
     let (to, tag) = (AgentId::new("executor-001"), "ops:look".to_owned());
-    Act::Delegate { to, tag, task: task.to_owned(), deadline_ms: None, contexts: Vec::new() }
+    Act::Delegate {
+        to,
+        tag,
+        task: task.to_owned(),
+        payload: None,
+        callback: None,
+        deadline_ms: None,
+        contexts: Vec::new(),
+    }
 }
 
 #[test]

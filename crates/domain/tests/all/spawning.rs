@@ -45,6 +45,7 @@ fn settle(settings: &mut Settings) {
 fn able(spec: &mut agent::Spec) {
     spec.responsibilities = vec!["ops:*".to_owned()];
     spec.permissions.delegation.can_delegate = true;
+    spec.permissions.spawn.roles = Some(vec!["boss".to_owned(), "executor".to_owned()]);
     spec.permissions.concurrency.task_timeout_ms = 600_000;
 }
 
@@ -105,7 +106,8 @@ fn an_agent_makes_another_that_works_for_it() {
     let hex = child.strip_prefix("executor-").unwrap();
     assert!(hex.len() == 8 && hex.bytes().all(|b| b.is_ascii_hexdigit()), "{child}");
     assert!(
-        last(&home, "boss-001").starts_with(&format!("{child} is there, a executor")),
+        last(&home, "boss-001")
+            .starts_with(&format!("{child} is there, with the rights of the role executor")),
         "{}",
         last(&home, "boss-001")
     );
@@ -161,35 +163,73 @@ fn depth_and_number_of_spawned_agents_are_bounded() {
     assert_ne!(third, fourth, "an id is given once");
 }
 
+fn write(agent: &str) -> Act {
+    Act::WriteFile { path: format!("workspaces/{agent}/a"), content: "x".to_owned() }
+}
+
 #[test]
-fn a_spawned_agent_loses_what_its_parent_loses_whatever_its_file_says() {
-    let write =
-        |agent: &str| Act::WriteFile { path: format!("workspaces/{agent}/a"), content: "x".to_owned() };
-    let mut home = at_work();
-    let child = spawned(&mut home, "boss-001", "boss");
-    home.task("Go on", &child);
-    let grandchild = spawned(&mut home, &child, "executor");
-    home.task("Write", &grandchild);
-    home.wants(&grandchild, &[write(&grandchild)]);
-    assert_eq!(home.calls_to_tools(&grandchild).len(), 1, "its role and all above it have it");
-    home.tool_ends(&grandchild, true, "written");
-    // The file of the grandchild gives it everything, and says that nobody made it.
-    let mut spec = home.state.agents[&AgentId::new(grandchild.as_str())].spec.clone();
-    spec.permissions.tools.allow = Some(vec!["*".to_owned()]);
-    (spec.spawned_by, spec.role) = (None, "boss".to_owned());
+fn a_coordinator_that_may_not_write_spawns_a_coder_that_writes() {
+    let mut home = Home::with(
+        &["coordinator-001"],
+        |_| {},
+        |spec| {
+            spec.permissions.delegation.can_delegate = true;
+            // The list names other agents; what it spawned it may delegate to anyway, by any tag.
+            spec.permissions.delegation.allowed_targets = Some(vec!["planner-001".to_owned()]);
+        },
+    );
+    home.task("Fix the login", "coordinator-001");
+    home.wants("coordinator-001", &[write("coordinator-001")]);
+    let denied = "denied by the rule: role coordinator lacks write_files";
+    assert!(last(&home, "coordinator-001").starts_with(denied));
+    let (role, goal) = ("coder".to_owned(), "Fix the login".to_owned());
+    home.wants(
+        "coordinator-001",
+        &[Act::SpawnAgent { role, name: None, goal, responsibilities: Vec::new() }],
+    );
+    let coder = made(&home);
+    home.wants("coordinator-001", &[delegate(&coder, "Fix it")]);
+    let commit = Act::GitCommit { message: "fix the login".to_owned(), paths: Vec::new() };
+    for act in [write(&coder), commit] {
+        home.wants(&coder, &[act]);
+        assert_eq!(home.calls_to_tools(&coder).len(), 1, "nobody is asked: {:?}", home.results(&coder));
+        home.tool_ends(&coder, true, "done");
+    }
+    home.says(&coder, "fixed");
+    assert!(last(&home, "coordinator-001").starts_with(&format!("{coder} has done task-002: fixed")));
+}
+
+#[test]
+fn an_agent_spawns_only_the_roles_that_its_file_lists() {
+    let mut home = Home::with(&["coordinator-001"], settle, |_| {});
+    home.task("Mind the disk", "coordinator-001");
+    for (role, is_spawned) in [("planner", true), ("coder", true), ("reviewer", true), ("boss", false)] {
+        home.wants("coordinator-001", &[spawn(role)]);
+        let told = last(&home, "coordinator-001");
+        assert_eq!(told.contains("is there, with the rights of the role"), is_spawned, "{told}");
+    }
+    assert_eq!(
+        last(&home, "coordinator-001"),
+        "permissions.spawn.roles of coordinator-001 has no boss: \
+         coordinator-001 may spawn planner, coder, reviewer, tester"
+    );
+    let mut spec = home.state.agents[&AgentId::new("coordinator-001")].spec.clone();
+    spec.permissions.spawn.roles = Some(Vec::new());
     home.give(Input::AgentRead(Box::new(spec)));
+    home.wants("coordinator-001", &[spawn("coder")]);
+    assert!(last(&home, "coordinator-001").ends_with("coordinator-001 may spawn nobody"));
+}
+
+#[test]
+fn a_spawned_agent_keeps_the_rights_of_its_role_when_its_maker_loses_its_own() {
+    let mut home = at_work();
+    let child = spawned(&mut home, "boss-001", "executor");
+    home.task("Write", &child);
     let mut boss = home.state.agents[&AgentId::new("boss-001")].spec.clone();
     boss.permissions.tools.deny = vec!["write_file".to_owned()];
-    boss.permissions.delegation.allowed_targets = Some(vec![grandchild.clone()]);
     home.give(Input::AgentRead(Box::new(boss)));
-    home.wants(&grandchild, &[write(&grandchild), delegate("executor-001", "Write it")]);
-    let results = home.results(&grandchild);
-    assert!(
-        results[1]
-            .starts_with("denied by the rule: chain: permissions.tools.deny of boss-001 has write_file"),
-        "{results:?}"
-    );
-    assert!(results[2].contains("not one of those that boss-001 may delegate to"), "{results:?}");
+    home.wants(&child, &[write(&child)]);
+    assert_eq!(home.calls_to_tools(&child).len(), 1);
 }
 
 #[test]

@@ -368,7 +368,10 @@ fn boss_who_knows() -> (Home, String) {
             settings.roles.insert("boss".to_owned(), role);
             settings.trust.secret = secret;
         },
-        |spec| spec.responsibilities = vec!["ops:*".to_owned()],
+        |spec| {
+            spec.responsibilities = vec!["ops:*".to_owned()];
+            spec.permissions.spawn.roles = Some(vec!["executor".to_owned()]);
+        },
     );
     home.task("Mind the pay", "boss-001");
     let spawn = Act::SpawnAgent {

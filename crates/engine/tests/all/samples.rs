@@ -310,6 +310,7 @@ fn delegations() -> Vec<Event> {
         session: session(),
         call: call_id(),
         created: Time(1_700_000_000_000),
+        callback: true,
         deadline: None,
         contexts: Vec::new(),
         work_ms_max: 60_000,
@@ -326,7 +327,7 @@ fn delegations() -> Vec<Event> {
         status: Status::Running,
         ..first.clone()
     };
-    let pass = |name: &str, access, redact| Pass { context: name.to_owned(), access, redact };
+    let pass = |name: &str, access, redact| Pass { access, redact, ..Pass::to_read(name) };
     let third = Delegation {
         id: DelegationId::new("delegation-0003"),
         contexts: vec![
@@ -557,7 +558,7 @@ fn message(speaker: Speaker, from: &str, content: &str) -> Message {
 }
 
 fn ties() -> Vec<Event> {
-    let hands = Hands { chain: vec![me()], beside: Vec::new(), approval_required: true };
+    let hands = Hands { chain: vec![me()], approval_required: true };
     let name = "coder-001-abc123/m-0004.1".to_owned();
     let requests = vec![Question { name, kind: Kind::Request }];
     let cause = Some(SessionId::new("coder-001-abc123"));
@@ -588,8 +589,7 @@ fn messages() -> Vec<Event> {
     let envelope = Envelope { channel: Some("ops".to_owned()), ..Envelope::default() };
     let on_channel = Message { envelope: Some(Box::new(envelope)), ..said.clone() };
     let coder = AgentId::new("coder-001");
-    let beside = vec![AgentId::new("planner-001")];
-    let hands = Hands { chain: vec![me(), coder], beside, approval_required: false };
+    let hands = Hands { chain: vec![me(), coder], approval_required: false };
     let envelope = Envelope { hands, ..Envelope::default() };
     let for_a_chain =
         Message { envelope: Some(Box::new(envelope)), ..message(Speaker::User, "agent:coder-001", "look") };
@@ -689,6 +689,8 @@ fn handing_on() -> Act {
         to,
         tag: "ops:check".to_owned(),
         task: "look".to_owned(),
+        payload: None,
+        callback: None,
         deadline_ms: Some(5_000),
         contexts: Vec::new(),
     }

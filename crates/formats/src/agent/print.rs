@@ -64,7 +64,8 @@ fn model(model: &Model) -> String {
 
 /// One line for each part that is not as it is anyway.
 fn permissions(permissions: &Permissions) -> Vec<String> {
-    let Permissions { tools, delegation, concurrency, can_access_context, max_tokens_per_call } = permissions;
+    let Permissions { tools, delegation, spawn, concurrency, can_access_context, max_tokens_per_call } =
+        permissions;
     let mut lines = Vec::new();
     let mut part = |key: &str, entries: Vec<String>| {
         if !entries.is_empty() {
@@ -77,17 +78,14 @@ fn permissions(permissions: &Permissions) -> Vec<String> {
         entries.push(format!("deny: {}", list(&tools.deny)));
     }
     part("tools", entries);
-    let usual = Delegation::default();
-    let mut entries = Vec::new();
-    if delegation.can_delegate != usual.can_delegate {
-        entries.push(format!("can_delegate: {}", delegation.can_delegate));
-    }
-    entries.extend(delegation.allowed_targets.iter().map(|all| format!("allowed_targets: {}", list(all))));
-    entries.extend(delegation.allowed_tags.iter().map(|all| format!("allowed_tags: {}", list(all))));
-    if delegation.max_delegation_depth != usual.max_delegation_depth {
-        entries.push(format!("max_delegation_depth: {}", delegation.max_delegation_depth));
-    }
+    let Delegation { can_delegate, allowed_targets, allowed_tags, max_delegation_depth } = delegation;
+    let mut entries: Vec<String> =
+        can_delegate.then(|| "can_delegate: true".to_owned()).into_iter().collect();
+    entries.extend(allowed_targets.iter().map(|all| format!("allowed_targets: {}", list(all))));
+    entries.extend(allowed_tags.iter().map(|all| format!("allowed_tags: {}", list(all))));
+    entries.extend(max_delegation_depth.map(|depth| format!("max_delegation_depth: {depth}")));
     part("delegation", entries);
+    part("spawn", spawn.roles.iter().map(|roles| format!("roles: {}", list(roles))).collect());
     let usual = Concurrency::default();
     let mut entries = Vec::new();
     if concurrency.max_parallel_tasks != usual.max_parallel_tasks {

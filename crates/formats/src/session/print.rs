@@ -1,6 +1,6 @@
 //! New heads and messages as text.
 
-use domain::delegation::{BESIDE, ON_BEHALF};
+use domain::delegation::ON_BEHALF;
 use domain::id::Time;
 use domain::message::{BROADCAST, Envelope};
 use domain::session::{Head, Message, Status};
@@ -116,9 +116,7 @@ fn envelope_keys(envelope: &Envelope) -> Vec<(&'static str, Written)> {
     keys.extend(awaited.then_some(("awaited", Written::Flag(true))));
     keys.extend(approved.map(|approved| ("approved", Written::Flag(approved))));
     keys.extend((!issues.is_empty()).then(|| ("issues", Written::List(issues.clone()))));
-    let (chain, beside) = hands.words();
-    keys.extend(chain.map(|chain| (ON_BEHALF, Written::Text(chain))));
-    keys.extend(beside.map(|beside| (BESIDE, Written::Text(beside))));
+    keys.extend(hands.words().map(|chain| (ON_BEHALF, Written::Text(chain))));
     keys.extend(hands.approval_required.then_some(("approval_required", Written::Flag(true))));
     keys
 }

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::ops::Range;
 
-use domain::delegation::{BESIDE, Hands, ON_BEHALF};
+use domain::delegation::{Hands, ON_BEHALF};
 use domain::id::{AgentId, CallId, MessageId, SessionId, TaskId};
 use domain::label::Label;
 use domain::message::{self, Envelope, Urgency};
@@ -77,7 +77,7 @@ fn envelope(node: &Node) -> Option<Box<Envelope>> {
     let words = |key: &str| node.get(key).and_then(Node::text);
     let hands = Hands {
         approval_required: is("approval_required").unwrap_or_default(),
-        ..Hands::of_words(words(ON_BEHALF), words(BESIDE))
+        ..Hands::of_words(words(ON_BEHALF))
     };
     Some(Box::new(Envelope {
         kind,

@@ -25,6 +25,7 @@ fn a_spawned_agent_has_a_file_that_a_person_would_write() {
     made.system_prompt = "You are coder-1a2b3c4d.\nYour goal:\nFix the login.\n".to_owned();
     made.responsibilities = vec!["code:*".to_owned()];
     made.permissions.delegation.can_delegate = true;
+    made.permissions.spawn.roles = Some(vec!["coder".to_owned()]);
     made.workspace = Some(Workspace { repo: Some("../service".to_owned()), ..Workspace::default() });
     assert_eq!(back(&made), made);
     let text = print(&made);
@@ -44,6 +45,7 @@ system_prompt: |
 responsibilities: ['code:*']
 permissions:
   delegation: {can_delegate: true}
+  spawn: {roles: [coder]}
 workspace: {repo: '../service'}
 "
     );

@@ -69,15 +69,17 @@ fn a_yes_to_words_that_were_changed_decides_nothing() {
 #[test]
 fn who_decides_about_work_that_is_handed_on_sees_which_contexts_go_along() {
     let pass = |name: &str, access, redact: &[&str]| Pass {
-        context: name.to_owned(),
         access,
         redact: redact.iter().map(|path| (*path).to_owned()).collect(),
+        ..Pass::to_read(name)
     };
     let text = print_detail(&request(
         Act::Delegate {
             to: AgentId::new("coder-001"),
             tag: "ops:look".to_owned(),
             task: "Look closely".to_owned(),
+            payload: None,
+            callback: None,
             deadline_ms: None,
             contexts: vec![
                 pass("customers", Access::Read, &["rows.card"]),

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use ::policy::{CommandRule, CommandVerdict, Nature};
-use domain::agent::{Concurrency, Delegation, Model, Permissions, Spec, Tools, Workspace};
+use domain::agent::{Concurrency, Delegation, Model, Permissions, Spawn, Spec, Tools, Workspace};
 use domain::budget::{Budgets, Cap, Rate, Share};
 use domain::id::{AgentId, Time};
 use domain::mode::{Member, Mode, RunMode};
@@ -57,8 +57,9 @@ fn an_agent_in_yaml_is_read_whole() {
                 can_delegate: true,
                 allowed_targets: Some(strings(&["planner-001"])),
                 allowed_tags: Some(strings(&["ops:*"])),
-                max_delegation_depth: 3,
+                max_delegation_depth: Some(3),
             },
+            spawn: Spawn::default(),
             concurrency: Concurrency {
                 max_parallel_tasks: 5,
                 max_pending_queue: 20,

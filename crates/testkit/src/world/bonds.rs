@@ -1,6 +1,6 @@
 //! What binds agents to each other, written down from the events alone: who made whom, who may do what, who looked at whose
-//! work. Nobody may do more than those who made it, nothing of an agent that is over goes on, and only what somebody else
-//! approved is merged.
+//! work. Nobody does what its own file and role do not allow, nothing of an agent that is over goes on, and only what
+//! somebody else approved is merged.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -179,7 +179,7 @@ impl Bonds {
         }
     }
 
-    /// What is done could be done by all who made who does it; and they pay for it.
+    /// An agent does what its own file and role allow; and those who made it pay for it.
     fn saw_act(&self, before: &State, event: &Event) -> Result<(), Broken> {
         match event {
             Event::CallCleared { session, call, .. } => self.check_rights(before, session, call),
@@ -218,10 +218,9 @@ impl Bonds {
         if matches!(act, Act::Check { .. }) {
             return Ok(());
         }
-        let makers = self.makers.get(&asker.agent).into_iter().flatten();
-        match makers.chain([&asker.agent]).find(|id| !may(before, id, act.tool())) {
-            Some(id) => Err(Broken(format!("{} uses {}, which {id} may not", asker.agent, act.tool()))),
-            None => Ok(()),
+        match may(before, &asker.agent, act.tool()) {
+            true => Ok(()),
+            false => Err(Broken(format!("{} uses {}, which it may not", asker.agent, act.tool()))),
         }
     }
 
@@ -291,13 +290,12 @@ fn may(state: &State, id: &AgentId, name: &str) -> bool {
     let permissions = &agent.spec.permissions;
     let needs = tool::facts(name).and_then(|facts| facts.needs);
     let fits = |patterns: &[String]| patterns.iter().any(|pattern| glob(pattern, name));
-    let moves_work = COORDINATION_TOOLS.contains(&name) || name == "delegate";
     !fits(&permissions.tools.deny)
         && needs.is_none_or(|needed| role.permissions.contains(&needed))
-        && (name != "delegate" || permissions.delegation.can_delegate)
         && (!name.starts_with("context_") || permissions.can_access_context != Some(false))
         && match &permissions.tools.allow {
+            _ if name == "delegate" => permissions.delegation.can_delegate,
             Some(allow) => fits(allow),
-            None => moves_work || fits(&role.tools),
+            None => COORDINATION_TOOLS.contains(&name) || fits(&role.tools),
         }
 }

@@ -125,7 +125,7 @@ fn passed(rng: &mut Rng) -> Vec<Pass> {
     while rng.chance(1, 4) {
         let access = if rng.chance(1, 2) { Access::Read } else { Access::ReadWrite };
         let context = rng.pick(&CONTEXTS).map(|name| (*name).to_owned()).unwrap_or_default();
-        passed.push(Pass { context, access, redact: Vec::new() });
+        passed.push(Pass { access, ..Pass::to_read(context) });
     }
     passed
 }
@@ -149,7 +149,7 @@ pub(super) fn member(rng: &mut Rng, n: u64) -> agent::Spec {
     spec.permissions.concurrency.task_timeout_ms = 5_000 + rng.below(120_000);
     spec.permissions.concurrency.queue_timeout_ms = rng.chance(1, 3).then(|| 1_000 + rng.below(100_000));
     spec.permissions.delegation.can_delegate = rng.chance(4, 5);
-    spec.permissions.delegation.max_delegation_depth = 1 + number(rng, 6);
+    spec.permissions.delegation.max_delegation_depth = rng.chance(5, 6).then(|| 1 + number(rng, 6));
     if rng.chance(1, 10) {
         spec.permissions.tools.deny = vec!["send_message".to_owned()];
     }
@@ -229,6 +229,8 @@ fn want(rng: &mut Rng, state: &State, session: &Session, sent: &mut u32) -> Want
             to: anybody(rng, state),
             tag: TAG.to_owned(),
             task: words,
+            payload: rng.chance(1, 4).then(|| serde_json::json!({"n": rng.below(10)})),
+            callback: rng.chance(1, 5).then_some(false),
             deadline_ms: rng.chance(1, 3).then(|| 500 + rng.below(60_000)),
             contexts: passed(rng),
         },

@@ -25,7 +25,9 @@ pub(super) fn saw(before: &State, event: &Event) -> Result<(), Broken> {
             }
             let asked = &delegation.chain[..delegation.chain.len().saturating_sub(1)];
             let known = asked.iter().filter_map(|id| before.agents.get(id));
-            let most = known.map(|a| a.spec.permissions.delegation.max_delegation_depth).min();
+            let usual = before.settings.limits.default_delegation_depth;
+            let most =
+                known.map(|a| a.spec.permissions.delegation.max_delegation_depth.unwrap_or(usual)).min();
             if asked.len() > most.unwrap_or(0) as usize {
                 return Err(Broken(format!("{} is handed on deeper than {most:?}", delegation.id)));
             }
@@ -151,7 +153,7 @@ pub(super) fn check(state: &State) -> Result<(), Broken> {
         }
         let waits = state.sessions.get(&delegation.session).and_then(|s| s.pending(&delegation.call));
         let waits = waits.is_some_and(|p| p.step == Step::Delegated { delegation: id.clone() });
-        if !delegation.status.is_over() && !waits {
+        if delegation.callback && !delegation.status.is_over() && !waits {
             return Err(Broken(format!("nobody waits for {id} any more, and it goes on")));
         }
     }
