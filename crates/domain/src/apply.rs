@@ -460,7 +460,11 @@ impl State {
                     .iter()
                     .map(|found| Pending {
                         call: found.call.clone(),
-                        step: if found.found == Found::Finished { Step::Finished } else { Step::New },
+                        step: if found.found == Found::Finished {
+                            Step::Finished { ok: true }
+                        } else {
+                            Step::New
+                        },
                     })
                     .collect();
                 session.stage = Stage::Acting { said: said.clone(), calls };
@@ -664,7 +668,7 @@ impl State {
             session.next_message = session.next_message.max(number_in(message.id.as_str()).saturating_add(1));
             session.label.join(&message.label);
             if let Some(call) = &message.call {
-                take_step(session, call.as_str(), Step::Finished);
+                take_step(session, call.as_str(), Step::Finished { ok: *finish == Finish::Done });
             }
             session.expects = session.expects.saturating_add(expected(message));
         });

@@ -24,7 +24,7 @@ use crate::role::Role;
 use crate::session::Status;
 use crate::settings::Settings;
 use crate::task::{self, Mark, Priority};
-use crate::tool::{Call, Permit};
+use crate::tool::{self, Act, Call, Permit, Want};
 use crate::usage::{ByModel, Spent};
 use policy::{Nature, Policy};
 
@@ -487,11 +487,6 @@ pub struct Pending {
 pub enum Step {
     /// The gate has not seen it.
     New,
-    /// A person is asked.
-    Asking {
-        /// Where.
-        approval: ApprovalId,
-    },
     /// A person said yes; the gate looks once more before it runs.
     Approved {
         /// Which approval said so.
@@ -513,30 +508,10 @@ pub enum Step {
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         approved: bool,
     },
-    /// Another agent is at it.
-    Delegated {
-        /// What was handed on.
-        delegation: DelegationId,
-    },
-    /// Another agent looks at the work.
-    Reviewing {
-        /// In this review.
-        review: ReviewId,
-    },
-    /// It waits for another agent's answer.
-    Awaiting {
-        /// To this request.
-        correlation: String,
-        /// So long.
-        due: Time,
-    },
-    /// It waits for the lock of what it changes, or for one that it asked for.
-    Locking {
-        /// Which.
-        name: LockName,
-        /// The approval that a person gave for it before.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        approved: Option<(ApprovalId, Permit)>,
+    /// It waits, and holds back the calls behind it.
+    Waiting {
+        /// For this.
+        on: On,
     },
     /// It has waited and has its lock; the gate looks once more before it runs.
     Locked {
@@ -545,10 +520,64 @@ pub enum Step {
         approved: Option<(ApprovalId, Permit)>,
     },
     /// There is a result.
-    Finished,
+    Finished {
+        /// Whether it was carried out and worked.
+        ok: bool,
+    },
+}
+
+/// What a call can wait for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum On {
+    /// A person's decision.
+    Approval {
+        /// Its id.
+        approval: ApprovalId,
+    },
+    /// Work that was handed on.
+    Delegation {
+        /// Its id.
+        delegation: DelegationId,
+    },
+    /// A review of the caller's work.
+    Review {
+        /// Its id.
+        review: ReviewId,
+    },
+    /// Another agent's answer.
+    Answer {
+        /// The request that it answers.
+        correlation: String,
+        /// When the call gives up.
+        due: Time,
+    },
+    /// A lock.
+    Lock {
+        /// Its name.
+        name: LockName,
+        /// The approval that a person gave for the call before.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        approved: Option<(ApprovalId, Permit)>,
+    },
+}
+
+impl On {
+    /// Whether other agents, and not people, decide when the call goes on.
+    pub fn is_agents(&self) -> bool {
+        match self {
+            Self::Approval { .. } => false,
+            Self::Delegation { .. } | Self::Review { .. } | Self::Answer { .. } | Self::Lock { .. } => true,
+        }
+    }
 }
 
 impl Step {
+    /// Whether there is a result.
+    pub fn is_finished(&self) -> bool {
+        matches!(self, Self::Finished { .. })
+    }
+
     /// The approval that a person gave, and what it showed, if the call may run by it.
     pub(crate) fn approval(&self) -> Option<(&ApprovalId, Permit)> {
         match self {
@@ -556,16 +585,78 @@ impl Step {
                 Some((approval, *permit))
             }
             Self::New
-            | Self::Asking { .. }
             | Self::Running { .. }
-            | Self::Delegated { .. }
-            | Self::Reviewing { .. }
-            | Self::Awaiting { .. }
-            | Self::Locking { .. }
+            | Self::Waiting { .. }
             | Self::Locked { approved: None }
-            | Self::Finished => None,
+            | Self::Finished { .. } => None,
         }
     }
+}
+
+impl Pending {
+    /// Whether the call changes nothing, so that its neighbours of the same kind may run at the same time.
+    pub(crate) fn only_reads(&self) -> bool {
+        match &self.call.want {
+            Want::Act(act) => {
+                tool::facts(act.tool()).is_some_and(|facts| facts.nature == Nature::Read && !facts.inside)
+            }
+            Want::Invalid { .. } => true,
+        }
+    }
+
+    /// How the call may be under way beside its neighbours: while it reads, or while others work for it.
+    fn together(&self) -> Option<Together> {
+        match (&self.step, &self.call.want) {
+            (Step::Waiting { on: On::Delegation { .. } }, _) => Some(Together::Delegates),
+            (Step::Waiting { .. }, _) => None,
+            (_, Want::Act(Act::Delegate { .. })) => Some(Together::Delegates),
+            (_, _) => self.only_reads().then_some(Together::Reads),
+        }
+    }
+
+    /// Whether the call is Synod's own look at evidence.
+    fn is_check(&self) -> bool {
+        matches!(self.call.want, Want::Act(Act::Check { .. }))
+    }
+}
+
+/// The call of an answer that goes on next, if one can. Calls take effect in the order given: a call that changes
+/// something starts when all before it have ended, and a call that waits holds back those behind it. Neighbours that only
+/// read may run at once, and neighbours that delegate are handed on together.
+pub(crate) fn next_call(calls: &[Pending]) -> Option<usize> {
+    let mut before: Option<Together> = None;
+    for (index, pending) in calls.iter().enumerate() {
+        let kind = pending.together();
+        match &pending.step {
+            Step::Finished { .. } => {}
+            Step::Running { .. } | Step::Waiting { .. } => match (kind, before) {
+                (Some(kind), None) => before = Some(kind),
+                (Some(kind), Some(same)) if kind == same => {}
+                (Some(_) | None, _) => return None,
+            },
+            Step::New | Step::Approved { .. } | Step::Locked { .. } => {
+                return (before.is_none() || before == kind).then_some(index);
+            }
+        }
+    }
+    None
+}
+
+/// Calls that may be under way at the same time as their neighbours of the same kind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Together {
+    Reads,
+    Delegates,
+}
+
+/// The call of an answer that did not work out, and because of which the one at `index` is not run: it would change something
+/// on a wrong premise.
+pub(crate) fn spoiled_by(calls: &[Pending], index: usize) -> Option<&Pending> {
+    let own = calls.get(index)?;
+    if own.only_reads() || own.is_check() {
+        return None;
+    }
+    calls[..index].iter().find(|before| before.step == Step::Finished { ok: false })
 }
 
 impl State {
@@ -756,16 +847,12 @@ impl Session {
     /// Whether nothing but other agents is in its way.
     pub fn waits_for_agents(&self) -> bool {
         let Stage::Acting { calls, .. } = &self.stage else { return false };
-        let any = |is: fn(&Step) -> bool| calls.iter().any(|pending| is(&pending.step));
-        any(|step| {
-            matches!(
-                step,
-                Step::Delegated { .. }
-                    | Step::Awaiting { .. }
-                    | Step::Reviewing { .. }
-                    | Step::Locking { .. }
-            )
-        }) && !any(|step| matches!(step, Step::Asking { .. }))
+        let waits = |pending: &Pending| match &pending.step {
+            Step::Waiting { on } => Some(on.is_agents()),
+            _ => None,
+        };
+        let mut waits = calls.iter().filter_map(waits).peekable();
+        waits.peek().is_some() && waits.all(|is_agents| is_agents)
     }
 
     /// Whether a person is asked, or could help.
@@ -776,8 +863,7 @@ impl Session {
     /// The call that waits for the answer to a request.
     pub fn awaiting(&self, correlation: &str) -> Option<&CallId> {
         let Stage::Acting { calls, .. } = &self.stage else { return None };
-        let waits =
-            |p: &&Pending| matches!(&p.step, Step::Awaiting { correlation: c, .. } if c == correlation);
+        let waits = |p: &&Pending| matches!(&p.step, Step::Waiting { on: On::Answer { correlation: c, .. } } if c == correlation);
         calls.iter().find(waits).map(|p| &p.call.id)
     }
 
@@ -803,10 +889,7 @@ impl Session {
         match &self.stage {
             Stage::Concluding { .. } => true,
             Stage::Acting { calls, .. } => {
-                calls
-                    .iter()
-                    .any(|p| matches!(p.step, Step::New | Step::Approved { .. } | Step::Locked { .. }))
-                    || calls.iter().all(|p| p.step == Step::Finished)
+                next_call(calls).is_some() || calls.iter().all(|pending| pending.step.is_finished())
             }
             Stage::Resting | Stage::Thinking { .. } | Stage::Retrying { .. } | Stage::Over => false,
         }

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::id::{AgentId, ApprovalId, LockName, SessionId, TaskId, Time};
 use crate::lifecycle::Lifecycle;
-use crate::state::{Requester, Session, Stage, State, Step, Task};
+use crate::state::{On, Requester, Session, Stage, State, Step, Task};
 use crate::task;
 
 /// One who waits, or what is waited for.
@@ -158,23 +158,27 @@ fn add_session(state: &State, id: &SessionId, session: &Session, found: &mut Vec
 /// What a call waits for.
 fn of_call(state: &State, session: &Session, step: &Step) -> Vec<(Node, Why)> {
     match step {
-        Step::Asking { approval } => vec![(Node::Approval(approval.clone()), Why::Approval)],
-        Step::Delegated { delegation } => {
+        Step::Waiting { on: On::Approval { approval } } => {
+            vec![(Node::Approval(approval.clone()), Why::Approval)]
+        }
+        Step::Waiting { on: On::Delegation { delegation } } => {
             let task = state.delegations.by_id.get(delegation).map(|delegation| &delegation.task);
             task.map(|task| (Node::Task(task.clone()), Why::Delegation)).into_iter().collect()
         }
-        Step::Reviewing { review } => {
+        Step::Waiting { on: On::Review { review } } => {
             let task = state.reviews.by_id.get(review).map(|review| &review.task);
             task.map(|task| (Node::Task(task.clone()), Why::Delegation)).into_iter().collect()
         }
-        Step::Awaiting { correlation, .. } => {
+        Step::Waiting { on: On::Answer { correlation, .. } } => {
             let asked = session.asked.get(correlation).into_iter().flat_map(|asked| asked.values());
             asked.map(|id| (Node::Session(id.clone()), Why::Answer)).collect()
         }
-        Step::Locking { name, .. } => vec![(Node::Lock(name.clone()), Why::Lock)],
-        Step::New | Step::Approved { .. } | Step::Locked { .. } | Step::Running { .. } | Step::Finished => {
-            Vec::new()
-        }
+        Step::Waiting { on: On::Lock { name, .. } } => vec![(Node::Lock(name.clone()), Why::Lock)],
+        Step::New
+        | Step::Approved { .. }
+        | Step::Locked { .. }
+        | Step::Running { .. }
+        | Step::Finished { .. } => Vec::new(),
     }
 }
 
@@ -277,7 +281,7 @@ fn of_session(state: &State, id: &SessionId) -> Vec<Node> {
             let mut found = Vec::new();
             for pending in calls {
                 match &pending.step {
-                    Step::Locking { name, .. } => found.extend(for_lock(state, id, name)),
+                    Step::Waiting { on: On::Lock { name, .. } } => found.extend(for_lock(state, id, name)),
                     step => found.extend(of_call(state, session, step).into_iter().map(|(to, _)| to)),
                 }
             }

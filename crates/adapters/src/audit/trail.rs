@@ -77,7 +77,7 @@ impl Trail {
                 trail.tasks.insert(id.clone(), task.clone());
             }
             if let Stage::Acting { calls, .. } = &session.stage {
-                let open = calls.iter().filter(|pending| pending.step != Step::Finished).map(|pending| {
+                let open = calls.iter().filter(|pending| !pending.step.is_finished()).map(|pending| {
                     let step = if pending.step == Step::New { Gone::New } else { Gone::Judged };
                     (pending.call.id.clone(), Known::of(&pending.call, step))
                 });

@@ -3,7 +3,7 @@
 use crate::apply::number_in;
 use crate::approval::{Answer, Outcome, Request};
 use crate::id::{ApprovalId, Time};
-use crate::state::{Deadline, State, Step};
+use crate::state::{Deadline, On, State, Step};
 use crate::tool::Act;
 
 impl State {
@@ -14,7 +14,11 @@ impl State {
         if let Some(expires) = request.expires {
             self.deadlines.insert((expires, Deadline::Approval(request.id.clone())));
         }
-        self.step(&request.session, request.call.as_str(), Step::Asking { approval: request.id.clone() });
+        self.step(
+            &request.session,
+            request.call.as_str(),
+            Step::Waiting { on: On::Approval { approval: request.id.clone() } },
+        );
         if let Act::RaiseBudget { budget, .. } = &request.act {
             self.ledger.asked(&self.settings, at, budget, &request.id);
         }

@@ -3,7 +3,7 @@
 use crate::event::Event;
 use crate::id::Time;
 use crate::lifecycle::Lifecycle;
-use crate::state::{Deadline, State, Step};
+use crate::state::{Deadline, On, State, Step};
 
 impl State {
     pub(super) fn hand_on(&mut self, at: Time, event: &Event) {
@@ -18,7 +18,7 @@ impl State {
                 if !delegation.callback {
                     return;
                 }
-                let step = Step::Delegated { delegation: delegation.id };
+                let step = Step::Waiting { on: On::Delegation { delegation: delegation.id } };
                 self.step(&delegation.session, delegation.call.as_str(), step);
             }
             Event::TaskEnded { .. } => {

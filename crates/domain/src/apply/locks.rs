@@ -5,7 +5,7 @@ use crate::event::Event;
 use crate::id::{CallId, LockName, SessionId, Time};
 use crate::lock::workspace::is_workspace;
 use crate::lock::{Freed, Lock, Locks, NEVER, Waiter};
-use crate::state::{Deadline, State, Step};
+use crate::state::{Deadline, On, State, Step};
 
 impl State {
     pub(super) fn change_locks(&mut self, at: Time, event: &Event) {
@@ -44,13 +44,13 @@ impl State {
     fn step_to_lock(&mut self, session: &SessionId, call: &CallId, name: &LockName) {
         let step = self.sessions.get(session).and_then(|s| s.pending(call)).map(|pending| &pending.step);
         let approved = step.and_then(Step::approval).map(|(approval, permit)| (approval.clone(), permit));
-        self.step(session, call.as_str(), Step::Locking { name: name.clone(), approved });
+        self.step(session, call.as_str(), Step::Waiting { on: On::Lock { name: name.clone(), approved } });
     }
 
     /// A call that has waited goes to the gate once more; `lock` itself has its result in an event of its own.
     fn step_with_lock(&mut self, session: &SessionId, call: &CallId, kept: bool) {
         let step = self.sessions.get(session).and_then(|s| s.pending(call)).map(|pending| &pending.step);
-        if let Some(Step::Locking { approved, .. }) = step
+        if let Some(Step::Waiting { on: On::Lock { approved, .. } }) = step
             && !kept
         {
             let approved = approved.clone();

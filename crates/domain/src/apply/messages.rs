@@ -9,7 +9,7 @@ use crate::id::{AgentId, CallId, SessionId, Time};
 use crate::lifecycle::Lifecycle;
 use crate::message::{self, Kind, Question, Urgency, urgency};
 use crate::session::Message;
-use crate::state::{Deadline, Session, Stage, State, Step};
+use crate::state::{Deadline, On, Session, Stage, State, Step};
 use crate::task::Priority;
 
 /// Who tells agents what became of tasks, and what the rules did.
@@ -202,7 +202,11 @@ impl State {
     /// A call stands still for an answer.
     pub(super) fn await_answer(&mut self, id: &SessionId, call: &CallId, correlation: &str, due: Time) {
         self.deadlines.insert((due, Deadline::Answer(id.clone(), call.clone())));
-        self.step(id, call.as_str(), Step::Awaiting { correlation: correlation.to_owned(), due });
+        self.step(
+            id,
+            call.as_str(),
+            Step::Waiting { on: On::Answer { correlation: correlation.to_owned(), due } },
+        );
     }
 
     /// A response was delivered to `asker`: nothing more is owed for that request.
@@ -269,7 +273,7 @@ impl State {
     pub(super) fn forget_wait(&mut self, id: &SessionId, call: Option<&CallId>) {
         let pending = call.and_then(|call| self.sessions.get(id)?.pending(call));
         if let Some(pending) = pending
-            && let Step::Awaiting { due, .. } = pending.step
+            && let Step::Waiting { on: On::Answer { due, .. } } = pending.step
         {
             self.deadlines.remove(&(due, Deadline::Answer(id.clone(), pending.call.id.clone())));
         }

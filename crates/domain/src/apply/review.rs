@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use crate::event::Event;
 use crate::id::TaskId;
 use crate::review::{Move, Review, Stage, written};
-use crate::state::{State, Step};
+use crate::state::{On, State, Step};
 use crate::task::Spec;
 
 impl State {
@@ -34,7 +34,7 @@ impl State {
 
     fn ask_review(&mut self, review: &Review) {
         self.reviews.enter(review.clone());
-        let step = Step::Reviewing { review: review.id.clone() };
+        let step = Step::Waiting { on: On::Review { review: review.id.clone() } };
         self.step(&review.session, review.call.as_str(), step);
     }
 

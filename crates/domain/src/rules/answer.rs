@@ -12,7 +12,7 @@ use crate::rules::say::{result, said};
 use crate::rules::talk::root;
 use crate::rules::tree::label_of_result;
 use crate::session::{Message, Speaker};
-use crate::state::{Session, State, Step, Task};
+use crate::state::{On, Session, State, Step, Task};
 use crate::task::End;
 
 /// What a conversation says to another.
@@ -130,7 +130,7 @@ fn delegated(
 ) -> Option<(Finish, Message)> {
     let delegation = state.delegations.of_task(&task.spec.id).filter(|d| d.session == *asker)?;
     let pending = state.sessions.get(asker)?.pending(&delegation.call)?;
-    if pending.step != (Step::Delegated { delegation: delegation.id.clone() }) {
+    if pending.step != (Step::Waiting { on: On::Delegation { delegation: delegation.id.clone() } }) {
         return None;
     }
     // A person may have given the work to somebody else meanwhile.
@@ -166,7 +166,7 @@ fn reviewed(
 ) -> Option<(Finish, Message)> {
     let review = state.reviews.of_task(&task.spec.id).filter(|review| review.session == *asker)?;
     let pending = state.sessions.get(asker)?.pending(&review.call)?;
-    if pending.step != (Step::Reviewing { review: review.id.clone() }) {
+    if pending.step != (Step::Waiting { on: On::Review { review: review.id.clone() } }) {
         return None;
     }
     let (finish, text) = match end {

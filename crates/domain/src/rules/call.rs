@@ -12,7 +12,7 @@ use crate::rules::moves::{move_to, settle};
 use crate::rules::say::result;
 use crate::rules::tasks::outcome;
 use crate::rules::{budget, delegate, locks, plan, review, send, spawn, tasks};
-use crate::state::{Agent, Pending, Requester, Session, Stage, State, Step, TASK_DEPTH_MAX};
+use crate::state::{Agent, Pending, Requester, Session, Stage, State, Step, TASK_DEPTH_MAX, spoiled_by};
 use crate::tool::{self, Act, Call, Permit, Want};
 use policy::Risk;
 
@@ -22,6 +22,16 @@ pub(super) fn advance(d: &mut Draft<'_>, id: &SessionId, index: usize) {
     let Some(session) = d.sessions.get(id) else { return };
     let Stage::Acting { said, calls } = &session.stage else { return };
     let (pending, said) = (calls[index].clone(), said.clone());
+    if let Some(failed) = spoiled_by(calls, index) {
+        let text = format!(
+            "not run: {} before it in this answer did not work out, and what comes behind it changes something; \
+             look at that result first",
+            failed.call.want.tool()
+        );
+        let message = result(d.at, &pending.call.id, text);
+        d.finish_call(id, Finish::Dropped, message);
+        return settle(d, id);
+    }
     let judged =
         known(d, session, &pending, index).map(|(act, agent)| judge(d, session, &pending, act, agent));
     let (ruling, hands) = match judged {

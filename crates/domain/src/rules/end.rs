@@ -9,7 +9,7 @@ use crate::plan::{hold_of, is_hold};
 use crate::rules::moves::complete;
 use crate::rules::say::{SYNOD, result, unknown_text};
 use crate::rules::tree::{all_below, is_within, label_of_result, waited};
-use crate::state::{Pending, Session, Stage, State, Step, Task};
+use crate::state::{On, Pending, Session, Stage, State, Step, Task};
 use crate::task::{Change, End};
 use policy::Nature;
 
@@ -157,7 +157,7 @@ fn works_for_others(state: &State, id: &SessionId, session: &Session) -> bool {
 fn drop_calls(d: &mut Draft<'_>, id: &SessionId, reason: &str) {
     withdraw(d, id, reason);
     let Some(Stage::Acting { calls, .. }) = d.sessions.get(id).map(|session| &session.stage) else { return };
-    let open: Vec<Pending> = calls.iter().filter(|p| p.step != Step::Finished).cloned().collect();
+    let open: Vec<Pending> = calls.iter().filter(|p| !p.step.is_finished()).cloned().collect();
     for Pending { call, step } in open {
         let (finish, text) = match step {
             Step::Running { nature: Nature::Once, .. } => (Finish::Unknown, unknown_text(&call.want)),
@@ -172,7 +172,7 @@ fn drop_calls(d: &mut Draft<'_>, id: &SessionId, reason: &str) {
 pub(super) fn withdraw(d: &mut Draft<'_>, id: &SessionId, reason: &str) {
     let Some(Stage::Acting { calls, .. }) = d.sessions.get(id).map(|session| &session.stage) else { return };
     let asked = calls.iter().filter_map(|pending| match &pending.step {
-        Step::Asking { approval } => Some(approval.clone()),
+        Step::Waiting { on: On::Approval { approval } } => Some(approval.clone()),
         _ => None,
     });
     for approval in asked.collect::<Vec<_>>() {

@@ -12,7 +12,7 @@ use crate::rules::moves::settle;
 use crate::rules::say::{notification, result};
 use crate::rules::talk::root;
 use crate::session::Message;
-use crate::state::{Pending, Session, Stage, State, Step};
+use crate::state::{On, Pending, Session, Stage, State, Step};
 use crate::tool::{Call, Want};
 use crate::waits::{self, Cycle, Node};
 
@@ -199,7 +199,9 @@ pub(super) fn hand_over(d: &mut Draft<'_>, name: &LockName, waiter: &Waiter) {
 /// A call has waited long enough.
 pub(super) fn time_out(d: &mut Draft<'_>, session: &SessionId, call: &CallId) {
     let pending = d.sessions.get(session).and_then(|s| s.pending(call));
-    let Some(Step::Locking { name, .. }) = pending.map(|pending| &pending.step) else { return };
+    let Some(Step::Waiting { on: On::Lock { name, .. } }) = pending.map(|pending| &pending.step) else {
+        return;
+    };
     let text = format!("time-out: {}; nothing was done", held_by(d, d.at, name));
     finish(d, session, call, Finish::Failed, (text, Label::owner()));
 }

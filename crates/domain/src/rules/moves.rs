@@ -1,10 +1,10 @@
 //! Moving a conversation through its lifecycle, and blocking it when only others can bring it on.
 
 use crate::event::Event;
-use crate::id::{ApprovalId, SessionId};
+use crate::id::SessionId;
 use crate::kernel::draft::Draft;
 use crate::lifecycle::Lifecycle;
-use crate::state::{Stage, Step};
+use crate::state::{On, Stage, Step, next_call};
 
 /// Brings a conversation to `to`, by way of what lies between.
 pub(super) fn move_to(d: &mut Draft<'_>, id: &SessionId, to: Lifecycle, reason: &str) {
@@ -40,10 +40,8 @@ pub(super) fn settle(d: &mut Draft<'_>, id: &SessionId) {
 pub(super) fn settle_for(d: &mut Draft<'_>, id: &SessionId, reason: Option<String>) {
     let Some(session) = d.sessions.get(id) else { return };
     let Stage::Acting { calls, .. } = &session.stage else { return };
-    let is_busy = |step: &Step| {
-        matches!(step, Step::New | Step::Approved { .. } | Step::Locked { .. } | Step::Running { .. })
-    };
-    if calls.iter().any(|pending| is_busy(&pending.step)) {
+    let runs = calls.iter().any(|pending| matches!(pending.step, Step::Running { .. }));
+    if runs || next_call(calls).is_some() {
         return;
     }
     let reason = reason.or_else(|| calls.iter().find_map(|pending| waits_for(&pending.step)));
@@ -54,18 +52,12 @@ pub(super) fn settle_for(d: &mut Draft<'_>, id: &SessionId, reason: Option<Strin
 
 /// What a call waits for, in words.
 fn waits_for(step: &Step) -> Option<String> {
-    match step {
-        Step::Asking { approval } => Some(for_person(approval)),
-        Step::Delegated { delegation } => Some(format!("waits for {delegation}")),
-        Step::Reviewing { review } => Some(format!("waits for {review}")),
-        Step::Awaiting { correlation, .. } => Some(format!("waits for the answer to {correlation}")),
-        Step::Locking { name, .. } => Some(format!("waits for the lock {name}")),
-        Step::New | Step::Approved { .. } | Step::Locked { .. } | Step::Running { .. } | Step::Finished => {
-            None
-        }
-    }
-}
-
-fn for_person(approval: &ApprovalId) -> String {
-    format!("waits for a person to decide {approval}")
+    let Step::Waiting { on } = step else { return None };
+    Some(match on {
+        On::Approval { approval } => format!("waits for a person to decide {approval}"),
+        On::Delegation { delegation } => format!("waits for {delegation}"),
+        On::Review { review } => format!("waits for {review}"),
+        On::Answer { correlation, .. } => format!("waits for the answer to {correlation}"),
+        On::Lock { name, .. } => format!("waits for the lock {name}"),
+    })
 }

@@ -13,7 +13,7 @@ use crate::rules::answer::{hand_over, write};
 use crate::rules::say::{result, said};
 use crate::rules::talk::{check_turns, conversation_with, no_agent, root, tell_agent};
 use crate::session::Message;
-use crate::state::{Agent, Session, State, Step};
+use crate::state::{Agent, On, Session, State, Step};
 use crate::tool::{Act, Call};
 use crate::waits::{self, Node};
 
@@ -251,7 +251,9 @@ fn respond(d: &mut Draft<'_>, id: &SessionId, letter: &Letter<'_>) -> Result<Str
 /// Nobody answered in time.
 pub(super) fn time_out(d: &mut Draft<'_>, id: &SessionId, call: &CallId) {
     let Some(session) = d.sessions.get(id) else { return };
-    let Some(Step::Awaiting { correlation, .. }) = session.pending(call).map(|pending| &pending.step) else {
+    let Some(Step::Waiting { on: On::Answer { correlation, .. } }) =
+        session.pending(call).map(|pending| &pending.step)
+    else {
         return;
     };
     let asked = session.asked.get(correlation).into_iter().flat_map(|asked| asked.keys());

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::id::{SessionId, TaskId};
 use crate::label::Label;
-use crate::state::{Session, Stage, State, Step, TASK_DEPTH_MAX, Task};
+use crate::state::{On, Session, Stage, State, Step, TASK_DEPTH_MAX, Task};
 
 /// All parts of a task and their parts, deepest first.
 pub(super) fn all_below(state: &State, id: &TaskId) -> Vec<TaskId> {
@@ -61,16 +61,13 @@ pub(super) fn waited<'a>(state: &'a State, session: &'a Session) -> impl Iterato
         _ => &[],
     };
     calls.iter().filter_map(|pending| match &pending.step {
-        Step::Delegated { delegation } => state.delegations.by_id.get(delegation).map(|d| &d.task),
-        Step::Reviewing { review } => state.reviews.by_id.get(review).map(|review| &review.task),
-        Step::New
-        | Step::Asking { .. }
-        | Step::Approved { .. }
-        | Step::Running { .. }
-        | Step::Awaiting { .. }
-        | Step::Locking { .. }
-        | Step::Locked { .. }
-        | Step::Finished => None,
+        Step::Waiting { on: On::Delegation { delegation } } => {
+            state.delegations.by_id.get(delegation).map(|d| &d.task)
+        }
+        Step::Waiting { on: On::Review { review } } => {
+            state.reviews.by_id.get(review).map(|review| &review.task)
+        }
+        _ => None,
     })
 }
 

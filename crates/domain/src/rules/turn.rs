@@ -15,7 +15,7 @@ use crate::rules::next::next_turn;
 use crate::rules::say::{SYNOD, result, said};
 use crate::rules::{budget, review};
 use crate::session::{Message, Speaker};
-use crate::state::{Pending, Session, Stage, State, Step};
+use crate::state::{Pending, Session, Stage, State, Step, next_call};
 use crate::tool::Call;
 use crate::usage::{self, Usage};
 
@@ -49,15 +49,11 @@ pub(super) fn attend(d: &mut Draft<'_>, id: &SessionId) {
             let said = said.clone();
             conclude(d, id, &said);
         }
-        Stage::Acting { calls, .. } => {
-            let is_next =
-                |p: &Pending| matches!(p.step, Step::New | Step::Approved { .. } | Step::Locked { .. });
-            match (calls.iter().position(is_next), session.proving.clone()) {
-                (Some(index), _) => advance(d, id, index),
-                (None, Some(proving)) => proven(d, id, &proving),
-                (None, None) => next_turn(d, id),
-            }
-        }
+        Stage::Acting { calls, .. } => match (next_call(calls), session.proving.clone()) {
+            (Some(index), _) => advance(d, id, index),
+            (None, Some(proving)) => proven(d, id, &proving),
+            (None, None) => next_turn(d, id),
+        },
         Stage::Resting | Stage::Thinking { .. } | Stage::Retrying { .. } | Stage::Over => {}
     }
 }

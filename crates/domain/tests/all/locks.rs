@@ -487,7 +487,7 @@ proptest! {
                 prop_assert!(session.lifecycle != Lifecycle::Complete, "{} of one that has ended", name);
                 for waiter in &lock.queue {
                     let waits = home.state.sessions[&waiter.session].pending(&waiter.call).map(|p| &p.step);
-                    prop_assert!(matches!(waits, Some(domain::state::Step::Locking { .. })), "{:?}", waits);
+                    prop_assert!(matches!(waits, Some(domain::state::Step::Waiting { on: domain::state::On::Lock { .. } })), "{:?}", waits);
                 }
             }
             let running = home.calls_to_tools(TEAM[0]).into_iter().chain(home.calls_to_tools(TEAM[1]));

@@ -10,6 +10,7 @@ mod approvals;
 mod behalf;
 mod budgets;
 mod bus;
+mod calls;
 mod chance;
 mod delegating;
 mod delegation;

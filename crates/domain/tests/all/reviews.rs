@@ -7,7 +7,7 @@ use domain::id::{AgentId, ReviewId, TaskId};
 use domain::input::Input;
 use domain::review::{Check, Finding, Place, Review, Stage, of_call};
 use domain::role::{Permission, Role};
-use domain::state::{State, Step};
+use domain::state::{On, State, Step};
 use domain::task::{End, Mark};
 use domain::tool::Act;
 
@@ -100,7 +100,7 @@ fn work_is_sent_back_once_then_approved_and_merged_once() {
     let (_, coder) = home.session_of("coder-001");
     assert_eq!(
         coder.pending(&home.review().call).unwrap().step,
-        Step::Reviewing { review: home.review().id.clone() }
+        Step::Waiting { on: On::Review { review: home.review().id.clone() } }
     );
     let brief = home.heard("reviewer-001").remove(0);
     assert!(brief.contains("round 1 of 3") && brief.contains("commit c1 on agent/coder-001"), "{brief}");

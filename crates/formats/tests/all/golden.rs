@@ -350,6 +350,7 @@ fn every_section_of_the_settings_is_read_whole() {
             spawn_depth_max: 2,
             spawned_max: 8,
             locks: domain::settings::LockLimits { lease_ms: 90_000, wait_ms: 5_000, queue_max: 4 },
+            ..Limits::default()
         },
         routing: domain::settings::Routing {
             keywords: false,

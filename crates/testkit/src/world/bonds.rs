@@ -11,7 +11,7 @@ use domain::plan;
 use domain::review::{Check, Move, Review, Stage};
 use domain::role::COORDINATION_TOOLS;
 use domain::spawn::Origin;
-use domain::state::{State, Step, TaskStage};
+use domain::state::{On, State, Step, TaskStage};
 use domain::task::End;
 use domain::tool::{self, Act, Want};
 use policy::glob;
@@ -257,7 +257,9 @@ impl Bonds {
                 return Err(Broken(format!("{id} is asked, and nobody looks at it any more")));
             }
             let waits = state.sessions.get(&review.session).and_then(|s| s.pending(&review.call));
-            if waits.is_none_or(|pending| pending.step != Step::Reviewing { review: id.clone() }) {
+            if waits
+                .is_none_or(|pending| pending.step != Step::Waiting { on: On::Review { review: id.clone() } })
+            {
                 return Err(Broken(format!("{id} is looked at, and nobody waits for it")));
             }
         }

@@ -8,7 +8,7 @@ use domain::event::Event;
 use domain::id::{AgentId, ApprovalId, SessionId, Time};
 use domain::lifecycle::Lifecycle;
 use domain::settings::{Provider, Settings};
-use domain::state::{Session, Stage, State, Step};
+use domain::state::{On, Session, Stage, State, Step};
 use domain::tool::Act;
 use serde_json::Value;
 
@@ -152,7 +152,8 @@ pub(super) fn check(state: &State) -> Result<(), Broken> {
             return Err(Broken(format!("{id} is {:?}, and its task has ended", delegation.status)));
         }
         let waits = state.sessions.get(&delegation.session).and_then(|s| s.pending(&delegation.call));
-        let waits = waits.is_some_and(|p| p.step == Step::Delegated { delegation: id.clone() });
+        let waits =
+            waits.is_some_and(|p| p.step == Step::Waiting { on: On::Delegation { delegation: id.clone() } });
         if delegation.callback && !delegation.status.is_over() && !waits {
             return Err(Broken(format!("nobody waits for {id} any more, and it goes on")));
         }
@@ -175,7 +176,7 @@ fn check_session(state: &State, id: &SessionId, session: &Session) -> Result<(),
         if state.ledger.held(id, call).is_some() && !matches!(pending.step, Step::Running { .. }) {
             return Err(Broken(format!("{call} of {id} has a reservation and does not run")));
         }
-        if let Step::Delegated { delegation } = &pending.step
+        if let Step::Waiting { on: On::Delegation { delegation } } = &pending.step
             && state.delegations.by_id.get(delegation).is_none_or(|d| d.status.is_over())
         {
             return Err(Broken(format!("{call} of {id} waits for {delegation}, which is over")));

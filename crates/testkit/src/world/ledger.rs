@@ -9,7 +9,7 @@ use domain::lifecycle::Lifecycle;
 use domain::lock::Holder;
 use domain::lock::workspace::WORKSPACE;
 use domain::review::Review;
-use domain::state::{Requester, Session, Stage, State, Step};
+use domain::state::{On, Requester, Session, Stage, State, Step};
 use domain::task::Change;
 use domain::tool::Want;
 use domain::waits::{Node, would_stand_still};
@@ -139,7 +139,11 @@ impl Ledger {
                 let ticket = match pending.map(|p| &p.step) {
                     Some(Step::Running { ticket, .. }) => Some(*ticket),
                     // The words of another agent, with the name of its own try.
-                    Some(Step::Delegated { .. } | Step::Awaiting { .. } | Step::Reviewing { .. }) => {
+                    Some(
+                        Step::Waiting { on: On::Delegation { .. } }
+                        | Step::Waiting { on: On::Answer { .. } }
+                        | Step::Waiting { on: On::Review { .. } },
+                    ) => {
                         return self.took(before, event);
                     }
                     _ => None,
@@ -481,15 +485,15 @@ fn has_room(state: &State, session: &Session) -> bool {
 /// How many calls of the current turn have no result, and how many of those wait for a person or another agent.
 fn open_calls(session: &Session) -> (usize, usize) {
     let Stage::Acting { calls, .. } = &session.stage else { return (0, 0) };
-    let open = calls.iter().filter(|p| p.step != Step::Finished).count();
+    let open = calls.iter().filter(|p| !p.step.is_finished()).count();
     let waits = |step: &Step| {
         matches!(
             step,
-            Step::Asking { .. }
-                | Step::Delegated { .. }
-                | Step::Reviewing { .. }
-                | Step::Awaiting { .. }
-                | Step::Locking { .. }
+            Step::Waiting { on: On::Approval { .. } }
+                | Step::Waiting { on: On::Delegation { .. } }
+                | Step::Waiting { on: On::Review { .. } }
+                | Step::Waiting { on: On::Answer { .. } }
+                | Step::Waiting { on: On::Lock { .. } }
         )
     };
     let waiting = calls.iter().filter(|p| waits(&p.step)).count();
@@ -509,7 +513,9 @@ fn check_locks(state: &State) -> Result<(), Broken> {
         }
         for waiter in &lock.queue {
             let pending = state.sessions.get(&waiter.session).and_then(|s| s.pending(&waiter.call));
-            if !pending.is_some_and(|p| matches!(&p.step, Step::Locking { name: of, .. } if of == name)) {
+            if !pending.is_some_and(
+                |p| matches!(&p.step, Step::Waiting { on: On::Lock { name: of, .. } } if of == name),
+            ) {
                 return Err(Broken(format!(
                     "{} is in the queue of {name} and does not wait",
                     waiter.session
@@ -527,7 +533,7 @@ fn waits_for_delegated(state: &State, id: &SessionId) -> bool {
     };
     let is_open = |id: &TaskId| state.tasks.get(id).is_some_and(|task| !task.is_ended());
     calls.iter().any(|pending| match &pending.step {
-        Step::Delegated { delegation } => {
+        Step::Waiting { on: On::Delegation { delegation } } => {
             state.delegations.by_id.get(delegation).is_some_and(|known| is_open(&known.task))
         }
         _ => false,
@@ -568,7 +574,8 @@ fn check_workspace(state: &State, name: &LockName, holder: &Holder) -> Result<()
 fn check_approvals(state: &State) -> Result<(), Broken> {
     for (id, request) in state.approvals.iter().filter(|(_, request)| !request.is_about_budget()) {
         let pending = state.sessions.get(&request.session).and_then(|s| s.pending(&request.call));
-        let asks = pending.is_some_and(|p| p.step == Step::Asking { approval: id.clone() });
+        let asks =
+            pending.is_some_and(|p| p.step == Step::Waiting { on: On::Approval { approval: id.clone() } });
         if !asks {
             return Err(Broken(format!("{id} waits, but its call {} does not", request.call)));
         }

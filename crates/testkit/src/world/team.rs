@@ -186,11 +186,7 @@ pub(super) fn meddle(rng: &mut Rng, state: &State) -> Input {
 fn cut_results(rng: &mut Rng, said: &str, calls: &[Pending]) -> Tail {
     let found = |pending: &Pending| FoundCall {
         call: pending.call.clone(),
-        found: if pending.step == Step::Finished && rng.chance(1, 2) {
-            Found::Finished
-        } else {
-            Found::Nothing
-        },
+        found: if pending.step.is_finished() && rng.chance(1, 2) { Found::Finished } else { Found::Nothing },
     };
     Tail::Calls { said: said.to_owned(), calls: calls.iter().map(found).collect() }
 }
