@@ -5,6 +5,10 @@ use std::fmt::Display;
 
 /// The settings of the home.
 pub const SETTINGS: &str = "synod.yaml";
+/// Settings in the form of another program, for a home without `synod.yaml`.
+pub const EVE: &str = "eve.json";
+/// The files of settings; the first that is there counts.
+pub const SETTINGS_FILES: [&str; 2] = [SETTINGS, EVE];
 /// How the agents of the home work together.
 pub const RUN_MODE: &str = "run_mode.yaml";
 /// Another folder for `run_mode.yaml`.
@@ -234,7 +238,7 @@ pub fn kind(path: &str) -> Kind {
     let (top, rest) = path.split_once('/').unwrap_or((path, ""));
     let is_flat = !rest.contains('/');
     match top {
-        SETTINGS => Kind::Settings,
+        SETTINGS | EVE => Kind::Settings,
         RUN_MODE => Kind::RunMode,
         PROJECT => fits(path == PROJECT || path == PROJECT_RUN_MODE, Kind::RunMode),
         POLICY => fits(path == POLICY || path == COMMANDS, Kind::Policy),
@@ -279,8 +283,9 @@ pub enum Writer {
 }
 
 /// Who may change each folder and file at the top of a home.
-pub const TOP: [(&str, Writer); 17] = [
+pub const TOP: [(&str, Writer); 18] = [
     (SETTINGS, Writer::People),
+    (EVE, Writer::People),
     (RUN_MODE, Writer::People),
     (PROJECT, Writer::People),
     (POLICY, Writer::People),

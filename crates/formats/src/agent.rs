@@ -133,9 +133,16 @@ pub(crate) const SHAPE: Shape = Shape::Record(&[
 /// Reads an agent's file; a path that ends in `.json` is read as JSON, any other as YAML.
 pub fn read(path: &str, text: &str) -> Read<Spec> {
     let mut notes = Notes::new(path, text);
+    let is_json = path.ends_with(".json");
+    if is_json {
+        notes.keep_unknown();
+    }
     let value = document::tree(path, text, &mut notes).and_then(|root| {
         SHAPE.check(&root, &mut notes);
-        check_role(&root, &mut notes);
+        // Files that were written for another program name no role of Synod.
+        if !is_json || root.get("type").is_some() || root.get("role").is_some() {
+            check_role(&root, &mut notes);
+        }
         check_origin(&root, &mut notes);
         check_channels(&root, &mut notes);
         check_id(&root, &mut notes);
@@ -230,6 +237,11 @@ fn spec(root: &Node) -> Option<Spec> {
         .get("metadata")
         .map(|m| m.entries().iter().map(|e| (e.key.clone(), word(&e.value))).collect())
         .unwrap_or_default();
+    let Shape::Record(known) = SHAPE else { return None };
+    let unknown = root.entries().iter().filter(|entry| known.iter().all(|key| key.name != entry.key));
+    for entry in unknown {
+        metadata.entry(entry.key.clone()).or_insert_with(|| word(&entry.value));
+    }
     if let Some(version) = root.get_text("version") {
         metadata.entry("version".to_owned()).or_insert(version);
     }

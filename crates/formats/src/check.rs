@@ -29,7 +29,7 @@ pub struct SourceFile<'a> {
 /// What kind of file a path names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileKind {
-    /// `synod.yaml`
+    /// `synod.yaml`, or `eve.json` where there is none
     Settings,
     /// `run_mode.yaml`
     RunMode,
@@ -55,7 +55,7 @@ pub enum FileKind {
 pub fn kind(path: &str) -> Option<FileKind> {
     let beneath = |folder: &str, end: &str| layout::is_inside(path, folder) && path.ends_with(end);
     match path {
-        layout::SETTINGS => Some(FileKind::Settings),
+        layout::SETTINGS | layout::EVE => Some(FileKind::Settings),
         layout::RUN_MODE | layout::PROJECT_RUN_MODE => Some(FileKind::RunMode),
         layout::COMMANDS => Some(FileKind::Policy),
         _ if beneath(layout::AGENTS, layout::AGENT_END) || beneath(layout::AGENTS, "/agent.json") => {
@@ -77,6 +77,8 @@ pub fn kind(path: &str) -> Option<FileKind> {
 #[derive(Default)]
 struct Home {
     settings: Option<(usize, Settings)>,
+    /// There is a `synod.yaml`.
+    is_settled: bool,
     /// The settings cannot be read, so an unknown role may be theirs.
     broken_settings: bool,
     agents: Vec<(usize, Spec)>,
@@ -95,6 +97,7 @@ pub fn check(files: &[SourceFile<'_>]) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     let mut notes: Vec<Notes<'_>> = files.iter().map(|f| Notes::new(f.path, f.text)).collect();
     let scripts = script_paths(files);
+    home.is_settled = files.iter().any(|f| f.path == layout::SETTINGS);
     for (index, file) in files.iter().enumerate() {
         match kind(file.path).or(scripts.contains(file.path).then_some(FileKind::Script)) {
             Some(kind) => found.extend(read(&mut home, &mut notes[index], index, file, kind)),
@@ -144,7 +147,8 @@ pub fn at(
 }
 
 fn script_paths(files: &[SourceFile<'_>]) -> BTreeSet<String> {
-    let settings = files.iter().find(|f| kind(f.path) == Some(FileKind::Settings));
+    let named = |name: &&str| files.iter().find(|f| f.path == *name);
+    let settings = layout::SETTINGS_FILES.iter().find_map(named);
     let settings = settings.and_then(|f| settings::read(f.path, f.text).value).unwrap_or_default();
     settings.scripts().map(str::to_owned).collect()
 }
@@ -161,6 +165,10 @@ fn read(
     match kind {
         FileKind::Settings => {
             let read = settings::read(path, text);
+            if path == layout::EVE && home.is_settled {
+                notes.warning(0..0, "synod.yaml counts, and this file does not", None);
+                return read.diagnostics;
+            }
             home.broken_settings = read.value.is_none();
             home.settings = read.value.map(|s| (index, s));
             read.diagnostics

@@ -51,11 +51,12 @@ pub(crate) struct Notes<'a> {
     line_starts: Option<Vec<usize>>,
     list: Vec<Diagnostic>,
     failed: bool,
+    keeps_unknown: bool,
 }
 
 impl<'a> Notes<'a> {
     pub(crate) fn new(path: &'a str, text: &'a str) -> Self {
-        Self { path, text, line_starts: None, list: Vec::new(), failed: false }
+        Self { path, text, line_starts: None, list: Vec::new(), failed: false, keeps_unknown: false }
     }
 
     pub(crate) fn error(&mut self, span: Range<usize>, message: impl Into<String>) {
@@ -73,6 +74,17 @@ impl<'a> Notes<'a> {
 
     pub(crate) fn warning(&mut self, span: Range<usize>, message: impl Into<String>, help: Option<String>) {
         self.push(Severity::Warning, span, message.into(), help);
+    }
+
+    /// An unknown key is kept with a warning: another program may read the file as well.
+    pub(crate) fn keep_unknown(&mut self) {
+        self.keeps_unknown = true;
+    }
+
+    /// A key that nobody knows.
+    pub(crate) fn unknown_key(&mut self, span: Range<usize>, message: String, help: Option<String>) {
+        let severity = if self.keeps_unknown { Severity::Warning } else { Severity::Error };
+        self.push(severity, span, message, help);
     }
 
     /// Whether an error was found.

@@ -1,6 +1,7 @@
-//! JSON into the same tree as YAML. `serde_json` says whether the text is JSON at all; this walk only adds
-//! the positions, so it may assume a valid text and never has to explain one.
+//! JSON into the same tree as YAML, with lines that are comments (`// …`). `serde_json` says whether the text is JSON at
+//! all; this walk only adds the positions, so it may assume a valid text and never has to explain one.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 
 use crate::diagnostic::Notes;
@@ -12,6 +13,7 @@ pub(crate) fn parse(text: &str, notes: &mut Notes<'_>) -> Option<Node> {
         notes.error(0..0, format!("the file has {} bytes, at most {TEXT_BYTES_MAX} are read", text.len()));
         return None;
     }
+    let text = &*without_comments(text);
     let body = text.strip_prefix('\u{feff}').unwrap_or(text);
     let shift = text.len() - body.len();
     if let Err(error) = serde_json::from_str::<serde::de::IgnoredAny>(body) {
@@ -25,6 +27,18 @@ pub(crate) fn parse(text: &str, notes: &mut Notes<'_>) -> Option<Node> {
     }
     let mut walk = Walk { text, at: shift, line: 1, notes };
     walk.value(0)
+}
+
+/// The text with blanks in place of comments, so that every other byte stays where it is. No text of JSON goes over the end
+/// of a line, so a line that begins with `//` is a comment.
+fn without_comments(text: &str) -> Cow<'_, str> {
+    let is_comment = |line: &str| line.trim_start().starts_with("//");
+    if !text.lines().any(is_comment) {
+        return Cow::Borrowed(text);
+    }
+    let blank = |line: &str| line.bytes().map(|b| if b == b'\n' { '\n' } else { ' ' }).collect::<String>();
+    let lines = text.split_inclusive('\n');
+    Cow::Owned(lines.map(|line| if is_comment(line) { blank(line) } else { line.to_owned() }).collect())
 }
 
 struct Walk<'t, 'n, 'a> {

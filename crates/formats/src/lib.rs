@@ -10,6 +10,7 @@ pub mod approval;
 pub mod check;
 pub mod diagnostic;
 pub mod document;
+pub mod eve;
 pub mod inbox;
 mod json;
 pub mod labels;

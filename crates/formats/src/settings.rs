@@ -15,11 +15,12 @@ use domain::settings::{
 use domain::usage::Price;
 
 use crate::diagnostic::{Notes, Read};
+use crate::eve;
 use crate::shape::{INT_MAX, Key, Shape, TEXTS, may, must};
 use crate::time;
 use crate::yaml::{self, Node};
 
-const COUNT: Shape = Shape::Int(1, u32::MAX as u64);
+pub(crate) const COUNT: Shape = Shape::Int(1, u32::MAX as u64);
 const AMOUNT: Shape = Shape::Int(1, INT_MAX);
 const PERMISSIONS: Shape = Shape::List(&Shape::Word(&[
     "read_files",
@@ -66,7 +67,7 @@ const BUDGETS: Shape = Shape::Record(&[
 ]);
 
 /// What an alias stands for.
-const MODEL: Shape = Shape::Record(&[
+pub(crate) const MODEL: Shape = Shape::Record(&[
     must("provider", Shape::Text, "a name of `providers`"),
     must("model", Shape::Text, "the model's name there"),
     may("context_tokens", Shape::Int(0, INT_MAX), "tokens that its window holds; 0 or left out: 128000"),
@@ -316,8 +317,11 @@ pub(crate) const SHAPE: Shape = Shape::Record(&[
     ),
 ]);
 
-/// Reads `synod.yaml`.
+/// Reads `synod.yaml`, or `eve.json`.
 pub fn read(path: &str, source: &str) -> Read<Settings> {
+    if path == domain::layout::EVE {
+        return eve::read(path, source);
+    }
     let mut notes = Notes::new(path, source);
     let value = yaml::parse(source, &mut notes).and_then(|root| {
         if root.is_null() {
@@ -369,7 +373,7 @@ fn settings(root: &Node) -> Option<Settings> {
     })
 }
 
-fn model(node: &Node) -> Option<ModelRef> {
+pub(crate) fn model(node: &Node) -> Option<ModelRef> {
     Some(ModelRef {
         provider: node.get_text("provider")?,
         model: node.get_text("model")?,

@@ -118,7 +118,7 @@ impl Shape {
                     let help = suggest(&entry.key, keys.iter().map(|k| k.name));
                     let known = || format!("known keys: {}", names(keys));
                     let message = format!("unknown key `{}`", entry.key);
-                    notes.error_with(entry.key_span.clone(), message, help.or_else(|| Some(known())));
+                    notes.unknown_key(entry.key_span.clone(), message, help.or_else(|| Some(known())));
                 }
             }
         }

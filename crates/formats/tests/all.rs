@@ -13,6 +13,8 @@ mod corpus;
 mod document_laws;
 #[path = "all/documents.rs"]
 mod documents;
+#[path = "all/eve.rs"]
+mod eve;
 #[path = "all/golden.rs"]
 mod golden;
 #[path = "all/grants.rs"]

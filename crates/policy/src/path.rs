@@ -79,7 +79,7 @@ pub const CONTROL: [&str; 7] = ["approvals", "policy", "agents", "log", ".synod"
 /// file systems that make such.
 pub const CONTROL_ANYWHERE: [&str; 2] = [".git", "git~1"];
 /// Single files likewise.
-pub const CONTROL_FILES: [&str; 3] = ["tasks/approvals.task.md", "synod.yaml", "run_mode.yaml"];
+pub const CONTROL_FILES: [&str; 4] = ["tasks/approvals.task.md", "synod.yaml", "eve.json", "run_mode.yaml"];
 
 /// Whether a path is a folder or lies in it, as the least careful file system compares them.
 pub fn beneath(path: &str, folder: &str) -> bool {

@@ -398,7 +398,7 @@ impl Desk {
             return Ok(());
         }
         match path {
-            layout::SETTINGS => owned::look_at_settings(cabinet, path, found.as_ref()),
+            layout::SETTINGS | layout::EVE => owned::look_at_settings(cabinet, path, found.as_ref()),
             layout::COMMANDS => owned::look_at_policy(cabinet, path, found.as_ref()),
             _ if layout::is_inside(path, layout::AGENTS) => {
                 let confirmed = cabinet.looks.is_confirmed(path);

@@ -6,9 +6,6 @@ use domain::settings::Settings;
 use formats::diagnostic::{Diagnostic, Severity};
 use tokio::sync::watch;
 
-/// The file of settings.
-pub(super) const SETTINGS: &str = layout::SETTINGS;
-
 /// What is wrong with the file that all work waits for, if there is one.
 pub type Held = watch::Receiver<Option<Diagnostic>>;
 
@@ -43,7 +40,7 @@ impl Hold {
     /// Whether a file is left for later: what people want is given to somebody as soon as it is read.
     pub(super) fn puts_off(&mut self, path: &str) -> bool {
         let depends = ![layout::AGENTS, layout::POLICY].iter().any(|folder| layout::is_inside(path, folder))
-            && path != SETTINGS;
+            && !layout::SETTINGS_FILES.contains(&path);
         let puts_off = depends && self.is_on();
         self.has_put_off |= puts_off;
         puts_off

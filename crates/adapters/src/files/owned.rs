@@ -10,6 +10,11 @@ use super::places::agent_of;
 use crate::disk::Found;
 
 pub(super) fn look_at_settings(cabinet: &mut Cabinet, path: &str, found: Option<&Found>) {
+    // Of two files of settings the first counts, whichever was saved last.
+    let is_second = path == layout::EVE;
+    if is_second && (found.is_none() || cabinet.home.join(layout::SETTINGS).exists()) {
+        return;
+    }
     let Some(found) = found else { return cabinet.reports.hold.note(&[]) };
     // A save that truncates, or a full disk, leaves nothing for a moment: that is no wish.
     if says_nothing(&found.text) && cabinet.state.settings != Settings::default() {

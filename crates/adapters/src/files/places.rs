@@ -9,7 +9,8 @@ use domain::state::State;
 
 /// Every file that a person may have changed, in the order in which they build on each other.
 pub(super) fn all_files(home: &Path, state: &State) -> Vec<String> {
-    let mut all = vec![layout::SETTINGS.to_owned(), layout::COMMANDS.to_owned()];
+    let mut all: Vec<String> = layout::SETTINGS_FILES.map(str::to_owned).to_vec();
+    all.push(layout::COMMANDS.to_owned());
     all.extend(list(home, layout::AGENTS, layout::AGENT_END));
     all.extend(agent_json(home));
     let mut tasks = list(home, layout::TASKS, layout::TASK_END);
@@ -64,7 +65,7 @@ pub(super) fn session_of(path: &str) -> Option<SessionId> {
 /// Whether the desk reads the file at this path.
 pub(super) fn is_ours(path: &str) -> bool {
     match path.split_once('/') {
-        None => path == layout::SETTINGS,
+        None => layout::SETTINGS_FILES.contains(&path),
         Some((layout::AGENTS, _)) => agent_of(path).is_some(),
         Some((layout::TASKS, name)) => name.ends_with(layout::TASK_END) && !name.contains('/'),
         Some((layout::SESSIONS, _)) => session_of(path).is_some(),

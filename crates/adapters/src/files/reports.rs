@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use formats::diagnostic::{Diagnostic, Read, Severity};
 use tokio::sync::mpsc;
 
-use super::hold::{Hold, SETTINGS};
+use super::hold::Hold;
 use crate::problem::{Problem, of_file};
 
 /// All problems that are known, and the way to people.
@@ -30,7 +30,7 @@ impl Reports {
 
     /// Reports what is wrong with a file, once.
     pub(super) fn complain(&mut self, path: &str, diagnostics: Vec<Diagnostic>) {
-        if path == SETTINGS {
+        if domain::layout::SETTINGS_FILES.contains(&path) {
             self.hold.note(&diagnostics);
         }
         if diagnostics.is_empty() {

@@ -95,7 +95,8 @@ pub fn tasks(home: &Path) -> Vec<String> {
 
 /// Every file that Synod reads and people write or may edit.
 pub fn all(home: &Path) -> Vec<String> {
-    let single = [layout::SETTINGS, layout::RUN_MODE, layout::PROJECT_RUN_MODE, layout::COMMANDS];
+    let single =
+        [layout::SETTINGS, layout::EVE, layout::RUN_MODE, layout::PROJECT_RUN_MODE, layout::COMMANDS];
     let exists = |path: &&str| home.join(path).symlink_metadata().is_ok();
     let mut found: Vec<String> = single.into_iter().filter(exists).map(str::to_owned).collect();
     found.extend(agents(home));

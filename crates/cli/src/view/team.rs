@@ -19,7 +19,6 @@ use super::{files, spent, text};
 use crate::failure::{Exit, fail};
 use crate::out::Out;
 
-const SETTINGS: &str = layout::SETTINGS;
 const POLICY: &str = layout::COMMANDS;
 
 /// Who there is.
@@ -127,12 +126,12 @@ pub fn read(home: &Path) -> Team {
 
 /// The settings, and why `synod.yaml` does not read if that is so: then they are what it said last.
 pub fn settings(home: &Path) -> (Settings, Option<String>) {
-    match value(home, SETTINGS, formats::settings::read) {
+    let [first, second] = layout::SETTINGS_FILES;
+    let is_there = |path: &str| home.join(path).symlink_metadata().is_ok();
+    let path = if !is_there(first) && is_there(second) { second } else { first };
+    match value(home, path, formats::settings::read) {
         Ok(settings) => (settings, None),
-        Err(why) => {
-            let is_there = home.join(SETTINGS).symlink_metadata().is_ok();
-            (spent::known(home).settings, is_there.then_some(why))
-        }
+        Err(why) => (spent::known(home).settings, is_there(path).then_some(why)),
     }
 }
 
@@ -140,7 +139,7 @@ pub fn settings(home: &Path) -> (Settings, Option<String>) {
 pub fn tell_settings(unread: Option<&str>, out: &Out) {
     if let Some(why) = unread {
         out.say(format!(
-            "{SETTINGS} does not read: {why}; what it said last holds (`synod check` shows more)"
+            "synod.yaml does not read: {why}; what it said last holds (`synod check` shows more)"
         ));
     }
 }

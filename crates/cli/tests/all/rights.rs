@@ -96,3 +96,19 @@ fn a_coordinator_spawns_a_coder_that_writes_and_commits() {
     let log = git(&team.at("../service"), &["log", "--format=%s", &format!("agent/{coder}")]);
     assert!(log.starts_with("greet people"), "{log}");
 }
+
+#[test]
+fn a_home_of_eve_works_without_synod_yaml() {
+    let team = Team::nothing();
+    let eve = r#"{"eve": {"fallback": true}, "agents": {"global_limits": {"max_total_tasks": 7}},
+        "models": {"sonnet": {"provider": "anthropic", "model": "claude-sonnet-4-20250514"}}}"#;
+    team.write("eve.json", eve);
+    let agent = "// the first one\n{\"id\": \"eve\", \"model\": {\"primary\": \"sonnet\"}, \"icon\": \"hat\",\n \"permissions\": {\"tools\": {\"allow\": [\"jobs_*\"]}, \"can_delegate\": true}}\n";
+    team.write("agents/eve/agent.json", agent);
+    let check = team.fine(&["check"]);
+    assert!(check.contains("agents/eve/agent.json:2:53") && check.contains("unknown key `icon`"), "{check}");
+    let shown = team.fine(&["agent", "show", "eve", "--why"]);
+    assert!(shown.contains("claude-sonnet-4-20250514 of anthropic"), "{shown}");
+    let delegate = shown.lines().find(|line| line.contains("delegate")).unwrap_or_default();
+    assert!(delegate.contains("allow"), "{shown}");
+}

@@ -306,8 +306,12 @@ fn check_settings(settings: &Settings, file: &SourceFile<'_>, notes: &mut Notes<
         known.agent(agent.as_str(), span(root.as_ref(), &["budgets", "agents", agent.as_str()]), notes);
     }
     for (key, agent) in [("planner", &settings.routing.planner), ("fallback", &settings.routing.fallback)] {
-        if let Some(agent) = agent {
+        let Some(agent) = agent else { continue };
+        if file.path != domain::layout::EVE {
             known.agent(agent.as_str(), span(root.as_ref(), &["routing", key]), notes);
+        } else if !known.agents.contains(agent.as_str()) && !known.agents_open {
+            let help = Some(format!("write agents/{agent}.agent.yaml"));
+            notes.warning(span(root.as_ref(), &["eve", key]), format!("there is no agent `{agent}`"), help);
         }
     }
 }

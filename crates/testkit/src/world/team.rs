@@ -5,7 +5,7 @@ use domain::event::{Found, FoundCall, Tail};
 use domain::id::{AgentId, CallId, SessionId, TaskId};
 use domain::input::Input;
 use domain::settings::{Limits, Settings};
-use domain::state::{Pending, Stage, State, Step};
+use domain::state::{Pending, Stage, State};
 use domain::task::{Priority, Spec};
 use domain::tool::{Act, Call, Want};
 use policy::{CommandRule, CommandVerdict, Nature, Policy};
