@@ -247,7 +247,7 @@ impl Trail {
     fn delegated(&mut self, line: Line, delegation: &Delegation) -> Line {
         let line = self.about(line, &delegation.session, &delegation.call);
         self.step(&delegation.session, &delegation.call, Gone::Judged);
-        let rule = gate::asks_nobody(&line.action);
+        let rule = by_tools(&line.action);
         let mut note = format!("{}: {}", delegation.id, delegation::shown(&delegation.chain));
         if !delegation.contexts.is_empty() {
             let contexts: Vec<String> = delegation.contexts.iter().map(ToString::to_string).collect();
@@ -351,7 +351,7 @@ impl Trail {
                 // Tasks and messages are carried out in the step that lets them through: one event tells both.
                 match step {
                     Gone::New => {
-                        let rule = gate::asks_nobody(&ended.action);
+                        let rule = by_tools(&ended.action);
                         vec![by(line(Kind::Gate, "allow"), &rule), ended]
                     }
                     Gone::Judged | Gone::TurnedDown => vec![ended],
@@ -561,4 +561,9 @@ fn found(new: &dyn Fn(Kind, &str) -> Line, spent: &Spent) -> Line {
 fn not_begun(new: &dyn Fn(Kind, &str) -> Line, task: &TaskId, parked: &Parked) -> Line {
     let (rule, note) = (brief(&parked.limit, TEXT_BYTES_MAX), brief(&parked.reason, TEXT_BYTES_MAX));
     Line { rule, note, task: task.to_string(), ..new(Kind::Model, "parked") }
+}
+
+/// The inspector and the rule by which a call is allowed that asks nobody.
+fn by_tools(action: &str) -> String {
+    format!("{}: {}", gate::Inspector::Tools, gate::asks_nobody(action))
 }

@@ -319,7 +319,7 @@ fn tools(cases: &[Case], why: bool, out: &Out) {
     for (number, line) in lines.iter().enumerate() {
         out.line(if number == 0 { out.dim(line) } else { line.clone() });
         if let Some(case) = number.checked_sub(1).map(|i| shown[i]).filter(|_| why) {
-            out.line(out.dim(&format!("      by: {}", text::line(&case.ruling.rule))));
+            out.line(out.dim(&format!("      by: {}", text::line(&case.ruling.named_rule()))));
         }
     }
     if hidden > 0 {
@@ -339,6 +339,7 @@ fn json(overview: &Overview, agent: &Spec, role: Option<&Role>, cases: &[Case]) 
             "tool": case.tool,
             "when": case.when,
             "verdict": word(&case.ruling.verdict),
+            "inspector": case.ruling.inspector.as_str(),
             "rule": case.ruling.rule,
             "risk": risk,
             "factors": factors,

@@ -4,7 +4,7 @@ use super::*;
 use crate::id::AgentId;
 use crate::role::builtin;
 use crate::tool::ALL;
-use policy::CommandRule;
+use policy::{CommandRule, CommandVerdict};
 
 fn spec(role: &str) -> agent::Spec {
     agent::Spec::new(AgentId::new(format!("{}-001", role.replace('_', "-"))), role, "m")
@@ -373,4 +373,42 @@ fn what_is_synods_own_is_denied_whatever_the_file_of_an_agent_says() {
             (Verdict::Deny { advice }, format!("{} is Synod's own", act.tool()))
         );
     }
+}
+
+/// One act for each inspector that looks at files alone, the verdict and the rule.
+#[test]
+fn a_ruling_names_the_inspector_and_its_rule() {
+    let policy = Policy::default();
+    let mut stripped = spec("executor");
+    stripped.permissions.tools.deny = vec!["read_file".to_owned()];
+    let write = |path: &str| Act::WriteFile { path: path.to_owned(), content: String::new() };
+    let command = |command: &str| Act::ExecuteCommand { command: command.to_owned() };
+    let executor = spec("executor");
+    let table = [
+        (&spec("planner"), write("a"), "permission: role planner lacks write_files"),
+        (&stripped, Act::read_file("a"), "tools: permissions.tools.deny of executor-001 has read_file"),
+        (&spec("coder"), sample("lint"), "tools: the role's tools of coder-001 lacks lint"),
+        (&executor, write("policy/commands.yaml"), "reach: control file policy"),
+        (&executor, write("memory/a.md"), "reach: write_file outside the workspace asks"),
+        (&executor, Act::read_file("memory/a.md"), "tools: tool read_file asks nobody"),
+    ];
+    for (spec, act, named) in table {
+        assert_eq!(judge_as(spec, &policy, &act).named_rule(), named);
+    }
+    assert_eq!(judge_as(&executor, &policy, &command("make")).inspector, Inspector::Command);
+}
+
+#[test]
+fn a_denial_wins_and_of_several_that_ask_all_factors_and_the_highest_risk_count() {
+    let (roles, policy, spec) = (builtin(), Policy::default(), spec("executor"));
+    let label = Label::outside("inbox/a.jsonl:1");
+    let asker = Asker { approval_required: true, ..Asker::at_rest(&spec, roles.get("executor"), &label) };
+    let write = |path: &str| Act::WriteFile { path: path.to_owned(), content: String::new() };
+    let ruling = judge(&asker, &policy, &write("memory/a.md"), None);
+    let Verdict::Ask { risk, factors } = &ruling.verdict else { panic!("{ruling:?}") };
+    assert_eq!((*risk, factors.len()), (Risk::High, 3), "{factors:?}");
+    assert_eq!(ruling.named_rule(), "reach: write_file outside the workspace asks", "the first that asks");
+    let own = judge(&asker, &policy, &write("workspaces/executor-001/a"), None);
+    assert_eq!(own.inspector, Inspector::Labels);
+    assert_eq!(word(&judge(&asker, &policy, &write("agents/a.agent.yaml"), None)), "deny");
 }

@@ -4,7 +4,7 @@ use crate::approval::Request;
 use crate::delegation::{self, Hands};
 use crate::event::{Event, Finish};
 use crate::evidence::Evidence;
-use crate::gate::{self, Asker, Ruling, Verdict};
+use crate::gate::{self, Verdict};
 use crate::id::{ApprovalId, SessionId, Time};
 use crate::kernel::draft::Draft;
 use crate::lifecycle::Lifecycle;
@@ -12,7 +12,7 @@ use crate::rules::moves::{move_to, settle};
 use crate::rules::say::result;
 use crate::rules::tasks::outcome;
 use crate::rules::{budget, delegate, locks, plan, review, send, spawn, tasks};
-use crate::state::{Agent, Pending, Requester, Session, Stage, State, Step, TASK_DEPTH_MAX, spoiled_by};
+use crate::state::{Requester, Session, Stage, State, Step, TASK_DEPTH_MAX, spoiled_by};
 use crate::tool::{self, Act, Call, Permit, Want};
 use policy::Risk;
 
@@ -32,23 +32,23 @@ pub(super) fn advance(d: &mut Draft<'_>, id: &SessionId, index: usize) {
         d.finish_call(id, Finish::Dropped, message);
         return settle(d, id);
     }
-    let judged =
-        known(d, session, &pending, index).map(|(act, agent)| judge(d, session, &pending, act, agent));
-    let (ruling, hands) = match judged {
-        Ok(judged) => judged,
-        Err((rule, text)) => return refuse(d, id, &pending.call, rule, text),
+    let ruling = gate::judge_call(d, session, &pending, index);
+    let hands = delegation::chain(d, session);
+    let act = match (&pending.call.want, ruling.refusal()) {
+        (Want::Act(act), None) => act,
+        (_, refusal) => {
+            return refuse(d, id, &pending.call, ruling.named_rule(), refusal.unwrap_or_default());
+        }
     };
-    let Want::Act(act) = &pending.call.want else { return };
+    let rule = ruling.named_rule();
     let approved_by = pending.step.approval();
     let accepts = matches!(act, Act::Check { evidence: Evidence::Approval, .. });
     let is_inside = accepts || tool::facts(act.tool()).is_some_and(|f| f.inside);
     match (ruling.verdict, approved_by) {
-        (Verdict::Deny { advice }, _) => {
-            let text = format!("denied by the rule: {}\n{advice}", ruling.rule);
-            refuse(d, id, &pending.call, ruling.rule, text);
-        }
+        // It was refused above.
+        (Verdict::Deny { .. }, _) => {}
         (Verdict::Ask { risk, factors }, None) => {
-            let factors = factors.into_iter().chain([format!("rule: {}", ruling.rule)]).collect();
+            let factors = factors.into_iter().chain([format!("rule: {rule}")]).collect();
             let blank = request(d, d.at, id, &pending.call, act, ruling.permit);
             let request = Request { why: said, risk, factors, ..blank };
             d.emit(Event::CallAsked { request: Box::new(request) });
@@ -63,7 +63,7 @@ pub(super) fn advance(d: &mut Draft<'_>, id: &SessionId, index: usize) {
                 return;
             }
             let (rule, permit) = match approved_by {
-                None => (ruling.rule, ruling.permit),
+                None => (rule, ruling.permit),
                 // What the person saw, and no more than the policy still gives.
                 Some((approval, shown)) => (format!("approved in {approval}"), shown.both(ruling.permit)),
             };
@@ -93,48 +93,16 @@ fn reserve(d: &mut Draft<'_>, id: &SessionId, call: &Call, act: &Act) -> bool {
             reserved.into_iter().for_each(|event| d.emit(event));
             true
         }
-        // Others of this turn are under way: it cannot stand still for this one.
-        Err(short) if runs => {
-            refuse(d, id, call, short.limit, format!("not carried out: {}", short.reason));
-            false
-        }
         Err(short) => {
-            budget::park(d, id, short, expects);
+            match gate::budget::judge(&short, runs) {
+                Some(denied) => {
+                    refuse(d, id, call, denied.named_rule(), denied.refusal().unwrap_or_default())
+                }
+                None => budget::park(d, id, short, expects),
+            }
             false
         }
     }
-}
-
-/// What the gate says of a call, and through whose hands its work came.
-fn judge(state: &State, session: &Session, pending: &Pending, act: &Act, agent: &Agent) -> (Ruling, Hands) {
-    let spec = state.spec_of(session).unwrap_or(&agent.spec);
-    let role = state.terms(session).role(&spec.role);
-    let hands = delegation::chain(state, session);
-    let approval_required = hands.approval_required;
-    let asker =
-        Asker { spec, role, approval_required, label: &session.label, now: state.rights_now(session) };
-    (rule(state, &asker, session, &pending.call, act), hands)
-}
-
-/// What a call asks for and who asks, or the rule that refuses it before anybody judges it, with words for the agent.
-fn known<'a>(
-    state: &'a State,
-    session: &Session,
-    pending: &'a Pending,
-    index: usize,
-) -> Result<(&'a Act, &'a Agent), (String, String)> {
-    let act = match &pending.call.want {
-        Want::Act(act) => act,
-        Want::Invalid { tool, error } => return Err((format!("schema of {tool}"), error.clone())),
-    };
-    if let Some((rule, text)) = over_limit(state, session, pending, index) {
-        return Err((rule.to_owned(), text));
-    }
-    let agent = state.agents.get(&session.agent).ok_or_else(|| {
-        let text = format!("refused: there is no agent {} any more", session.agent);
-        ("the agent is gone".to_owned(), text)
-    })?;
-    Ok((act, agent))
 }
 
 /// Does what the domain itself can do.
@@ -164,43 +132,6 @@ fn carry_out(d: &mut Draft<'_>, id: &SessionId, (call, index): (&Call, usize), a
         let message = result(d.at, &call.id, text);
         d.finish_call(id, finish, message);
     }
-}
-
-/// What the gate says of an act.
-fn rule(state: &State, asker: &Asker<'_>, session: &Session, call: &Call, act: &Act) -> Ruling {
-    match act {
-        Act::Check { task, evidence, .. } => {
-            let by = state.tasks.get(task).map(|t| &t.by);
-            gate::judge_evidence(asker, &state.policy, evidence, by)
-        }
-        act => {
-            let ruling = gate::judge(asker, &state.policy, act, call.seen.as_ref());
-            review::narrow(state, session, act, ruling)
-        }
-    }
-}
-
-/// A limit that refuses the call before anybody judges it.
-fn over_limit(
-    state: &State,
-    session: &Session,
-    pending: &Pending,
-    index: usize,
-) -> Option<(&'static str, String)> {
-    let limits = &state.terms(session).limits;
-    if index >= limits.calls_max as usize {
-        let text = format!("refused by limits.calls_max: at most {} calls in one turn", limits.calls_max);
-        return Some(("limits.calls_max", text));
-    }
-    let again = session.repeated.as_ref().filter(|(last, _)| pending.call.is_act(last));
-    let is_over = again.is_some_and(|(_, times)| *times >= limits.same_call_max);
-    (pending.step == Step::New && is_over).then(|| {
-        let text = format!(
-            "refused by limits.same_call_max: this exact call was made {} times in a row; do something else or say what is in the way",
-            limits.same_call_max
-        );
-        ("limits.same_call_max", text)
-    })
 }
 
 /// What a person is asked about a call, but for why and how bad it is.

@@ -1,6 +1,7 @@
 //! Locks: asking for one, giving it back, handing it on, and what becomes of who waits too long.
 
 use crate::event::{Event, Finish};
+use crate::gate::{self, Ruling};
 use crate::id::{CallId, LockName, SessionId, Time};
 use crate::kernel::draft::Draft;
 use crate::label::Label;
@@ -14,10 +15,7 @@ use crate::rules::talk::root;
 use crate::session::Message;
 use crate::state::{On, Pending, Session, Stage, State, Step};
 use crate::tool::{Call, Want};
-use crate::waits::{self, Cycle, Node};
-
-/// The rule by which a call that cannot have its lock is refused.
-const RULE: &str = "lock";
+use crate::waits;
 
 /// What comes of asking for a lock.
 enum Asked {
@@ -25,7 +23,7 @@ enum Asked {
     /// The call waits.
     Waits(Box<Event>),
     /// It cannot even wait; why, for the caller, and from whose words that is made.
-    Refused(String, Label),
+    Refused(Ruling, Label),
 }
 
 /// Carries out `lock`.
@@ -46,7 +44,10 @@ pub(super) fn take(d: &mut Draft<'_>, id: &SessionId, call: &Call, name: &str, w
             finish(d, id, &call.id, Finish::Done, (text, Label::owner()));
         }
         Asked::Waits(event) => d.emit(*event),
-        Asked::Refused(why, label) => finish(d, id, &call.id, Finish::Failed, (why, label)),
+        Asked::Refused(denied, label) => {
+            let why = denied.refusal().unwrap_or_default();
+            finish(d, id, &call.id, Finish::Failed, (why, label));
+        }
     }
 }
 
@@ -90,9 +91,10 @@ pub(super) fn guard(d: &mut Draft<'_>, id: &SessionId, pending: &Pending) -> boo
                 settle(d, id);
                 return false;
             }
-            Asked::Refused(why, label) => {
-                let refused = Finish::Refused { rule: RULE.to_owned() };
-                finish(d, id, call, refused, (format!("not carried out: {why}"), label));
+            Asked::Refused(denied, label) => {
+                let refused = Finish::Refused { rule: denied.named_rule() };
+                let text = format!("not carried out: {}", denied.refusal().unwrap_or_default());
+                finish(d, id, call, refused, (text, label));
                 settle(d, id);
                 return false;
             }
@@ -113,38 +115,16 @@ fn ask(
     if let Some(fence) = state.locks.free_for(name, id, kept, at) {
         return Asked::Granted(Grant { name: name.clone(), fence });
     }
-    let held = held_by(state, at, name);
-    // Work of the same agent comes one after the other, however long one takes; its tasks are bounded elsewhere.
+    if let Some((denied, label)) = gate::locks::judge(state, at, id, name, wait_ms) {
+        return Asked::Refused(denied, label);
+    }
     let is_bounded = !is_workspace(name);
-    if is_bounded && wait_ms == 0 {
-        return Asked::Refused(held, Label::owner());
-    }
-    let most = state.settings.limits.locks.queue_max as usize;
-    if is_bounded && state.locks.get(name).is_some_and(|lock| lock.queue.len() >= most) {
-        let why = format!("limits.lock_queue_max: {held}, and {most} wait for it already");
-        return Asked::Refused(why, Label::owner());
-    }
-    if let Some(cycle) = waits::would_stand_still(state, id, waits::for_lock(state, id, name)) {
-        let why = format!(
-            "waiting would never end: {cycle}; give back what others wait for with unlock, then ask again"
-        );
-        return Asked::Refused(why, label_of(state, &cycle));
-    }
     let due = match is_bounded {
         true => at.plus_ms(wait_ms.min(crate::message::WAIT_MS_MAX)),
         false => lock::NEVER,
     };
     let (session, call) = (id.clone(), call.clone());
     Asked::Waits(Box::new(Event::LockAwaited { name: name.clone(), session, call, kept, due }))
-}
-
-/// The names of locks are words of those who hold them.
-fn label_of(state: &State, cycle: &Cycle) -> Label {
-    let sessions = cycle.0.iter().filter_map(|node| match node {
-        Node::Session(id) => state.sessions.get(id),
-        _ => None,
-    });
-    sessions.fold(Label::owner(), |label, session| label.joined(&session.label))
 }
 
 fn granted(id: &SessionId, call: &CallId, grant: Grant, kept: bool) -> Event {
@@ -158,18 +138,6 @@ fn granted_text(state: &State, grant: &Grant) -> String {
     )
 }
 
-/// The holder of a lock, in words.
-fn held_by(state: &State, at: Time, name: &LockName) -> String {
-    let Some(lock) = state.locks.get(name) else { return format!("nobody has the lock {name}") };
-    match &lock.holder {
-        Some(Holder { session, since, .. }) => {
-            let agent = state.sessions.get(session).map_or("somebody", |s| s.agent.as_str());
-            format!("the lock {name} is held by {agent} in {session} for {} ms", at.ms_since(*since))
-        }
-        None => format!("the lock {name} goes to who waits for it"),
-    }
-}
-
 /// The hold of a conversation on a lock that it may give back.
 fn own<'a>(state: &'a State, at: Time, id: &SessionId, name: &LockName) -> Result<&'a Holder, String> {
     let holder = state.locks.get(name).and_then(|lock| lock.holder.as_ref());
@@ -178,7 +146,9 @@ fn own<'a>(state: &'a State, at: Time, id: &SessionId, name: &LockName) -> Resul
         Some(holder) if holder.session == *id => {
             format!("the lock {name} is held by a call of yours and is free when that ends")
         }
-        Some(_) | None => format!("{name} is not yours to give back: {}", held_by(state, at, name)),
+        Some(_) | None => {
+            format!("{name} is not yours to give back: {}", gate::locks::held_by(state, at, name))
+        }
     })
 }
 
@@ -202,7 +172,7 @@ pub(super) fn time_out(d: &mut Draft<'_>, session: &SessionId, call: &CallId) {
     let Some(Step::Waiting { on: On::Lock { name, .. } }) = pending.map(|pending| &pending.step) else {
         return;
     };
-    let text = format!("time-out: {}; nothing was done", held_by(d, d.at, name));
+    let text = format!("time-out: {}; nothing was done", gate::locks::held_by(d, d.at, name));
     finish(d, session, call, Finish::Failed, (text, Label::owner()));
 }
 
@@ -282,7 +252,7 @@ pub(super) fn must_not_rest(d: &mut Draft<'_>, id: &SessionId) -> bool {
         return false;
     };
     let text = format!("you wait for who waits for you: {cycle}; give the lock back with unlock first");
-    let label = label_of(d, &cycle);
+    let label = gate::locks::label_of(d, &cycle);
     notify(d, id, text, label);
     true
 }

@@ -5,8 +5,7 @@ use std::fmt::Write as _;
 
 use crate::delegation;
 use crate::event::{Event, Finish};
-use crate::gate::{Ruling, Verdict};
-use crate::id::{AgentId, ReviewId, SessionId};
+use crate::id::{AgentId, SessionId};
 use crate::kernel::draft::Draft;
 use crate::lock::workspace::{self, Room};
 use crate::review::{self, Finding, Move, Place, Review, Stage, written};
@@ -20,107 +19,10 @@ use crate::spawn;
 use crate::state::{Session, State, Step};
 use crate::task::{self, End};
 use crate::tool::{Act, Call, Want};
-use policy::Risk;
-
-/// What the gate says of an act on a review, once it has let the act itself through.
-pub(super) fn narrow(state: &State, session: &Session, act: &Act, ruling: Ruling) -> Ruling {
-    if matches!(ruling.verdict, Verdict::Deny { .. }) {
-        return ruling;
-    }
-    let deny =
-        |rule: String, advice: String| Ruling { verdict: Verdict::Deny { advice }, rule, ..ruling.clone() };
-    if let Some(review) = review::of_session(state, session)
-        && workspace::is_only_own(&session.agent, act)
-    {
-        let folder = Room::Review.folder(&session.agent);
-        return deny(
-            "a review leaves the reviewer's own work alone".to_owned(),
-            format!("your own workspace is for your own tasks; {} is looked at in {folder}/", review.id),
-        );
-    }
-    match act {
-        Act::RequestReview { .. } => {
-            let before = state.reviews.open_of(&session.agent, session.task.as_ref());
-            let waits = |before: &Review| before.stage == Stage::Asked;
-            match before.filter(|before| is_last_round(state, before) && !waits(before)) {
-                Some(before) => {
-                    let most = state.settings.review.max_review_rounds;
-                    let said = format!(
-                        "{} was looked at {} times (review.max_review_rounds: {most}), the last answer: {}",
-                        before.id,
-                        before.round,
-                        outcome_of(before)
-                    );
-                    let verdict = Verdict::Ask { risk: Risk::Medium, factors: vec![said] };
-                    Ruling { verdict, rule: "review.max_review_rounds".to_owned(), ..ruling }
-                }
-                None => ruling,
-            }
-        }
-        Act::ApproveWork { .. } => match session.task.as_ref().and_then(|task| state.reviews.of_task(task)) {
-            // Whom it spawned says what it wants to hear.
-            Some(review)
-                if review.author == session.agent
-                    || spawn::above(state, &session.agent).contains(&&review.author) =>
-            {
-                deny(
-                    "nobody approves their own work".to_owned(),
-                    format!("{} is your own work; somebody else must look at it", review.id),
-                )
-            }
-            Some(_) | None => ruling,
-        },
-        Act::MergeBranch { review: id } => {
-            let Some(review) = state.reviews.by_id.get(id) else {
-                return deny("only approved work is merged".to_owned(), no_review(state, id));
-            };
-            match &review.stage {
-                // Said once more by a model that forgot: the tool finds the merge and makes no second one.
-                Stage::Approved | Stage::Merged { .. } => ruling,
-                Stage::Asked | Stage::Rejected { .. } | Stage::Conflicted { .. } | Stage::Lapsed => deny(
-                    "only approved work is merged".to_owned(),
-                    format!(
-                        "{id} is {}; {} must ask for a review that ends well",
-                        told_of(review),
-                        review.author
-                    ),
-                ),
-            }
-        }
-        _ => ruling,
-    }
-}
 
 /// Whether a person is asked before there is another one.
 fn is_last_round(state: &State, review: &Review) -> bool {
     review.round >= state.settings.review.max_review_rounds
-}
-
-fn outcome_of(review: &Review) -> String {
-    match &review.stage {
-        Stage::Rejected { issues } => format!("rejected: {}", issues.join("; ")),
-        Stage::Conflicted { files } => format!("in conflict: {}", files.join(", ")),
-        stage => stage.as_str().to_owned(),
-    }
-}
-
-/// The same for any agent: what a reviewer found may not be for all of them, and stands where that is looked at.
-fn told_of(review: &Review) -> String {
-    match &review.stage {
-        Stage::Rejected { .. } => format!("rejected ({} says why)", review.task),
-        _ => outcome_of(review),
-    }
-}
-
-fn no_review(state: &State, id: &ReviewId) -> String {
-    let approved = state.reviews.by_id.values().filter(|r| r.stage == Stage::Approved);
-    let names: Vec<String> = approved.map(|r| format!("{} ({})", r.id, r.title)).take(20).collect();
-    match names.is_empty() {
-        true => {
-            format!("there is no review {id}, and no work is approved; its author asks by request_review")
-        }
-        false => format!("there is no review {id}; approved and not merged: {}", names.join(", ")),
-    }
 }
 
 /// Carries out `approve_work`: the answer to the review that this conversation is about.

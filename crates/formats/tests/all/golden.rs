@@ -349,6 +349,9 @@ fn every_section_of_the_settings_is_read_whole() {
             delegation_retry: true,
             spawn_depth_max: 2,
             spawned_max: 8,
+            max_total_agents: 5,
+            max_total_tasks: 50,
+            default_delegation_depth: 2,
             locks: domain::settings::LockLimits { lease_ms: 90_000, wait_ms: 5_000, queue_max: 4 },
             ..Limits::default()
         },
