@@ -357,13 +357,13 @@ fn an_agent_is_shown_with_what_the_gate_says_to_each_tool_and_why() {
     let why = home.run(&["agent", "show", "executor-001", "--why"]).stdout;
     assert!(
         why.contains(
-            "  execute_command   allow  df -h\n      by: policy/commands.yaml has \"df -h\": allow\n"
+            "  execute_command   allow  df -h\n      by: command policy: policy/commands.yaml has \"df -h\": allow\n"
         ),
         "{why}"
     );
     assert!(
         why.contains(
-            "  slack_send        deny\n      by: the role's tools of executor-001 lacks slack_send\n"
+            "  slack_send        deny\n      by: tools: the role's tools of executor-001 lacks slack_send\n"
         ),
         "{why}"
     );
@@ -371,6 +371,7 @@ fn an_agent_is_shown_with_what_the_gate_says_to_each_tool_and_why() {
     assert_eq!(value["permissions"], json!(["read_files"]));
     let command = value["tools"].as_array().unwrap().iter().find(|t| t["tool"] == "execute_command").unwrap();
     assert_eq!(command["rule"], "role retriever lacks execute_tools");
+    assert_eq!(command["inspector"], "permission");
 }
 
 #[test]

@@ -150,7 +150,7 @@ fn answer(ways: &[(&str, &str, &str)], request: &Request) -> Reply {
 }
 
 /// Whether worker-2, to whom the context is granted, is told of it at once, and whether its tool gives it the same.
-fn told_and_given(ways: &'static [(&str, &str, &str)], permissions: &str) -> (bool, bool) {
+fn told_and_given(ways: &'static [(&str, &str, &str)], whose: usize, permissions: &str) -> (bool, bool) {
     let puppet = Arc::new(Puppet::answering(|request| Ok(answer(ways, request))));
     let provider = Provider::start(puppet.clone());
     let team = Team::nothing();
@@ -163,7 +163,7 @@ fn told_and_given(ways: &'static [(&str, &str, &str)], permissions: &str) -> (bo
         ),
     );
     for number in 1..=3 {
-        let more = if number == 1 { permissions } else { "" };
+        let more = if number == whose { permissions } else { "" };
         team.write(
             &format!("agents/worker-{number}.agent.yaml"),
             format!(
@@ -190,8 +190,13 @@ fn a_granted_context_is_told_exactly_where_its_tool_would_give_it() {
         &[("worker-1", "delegate", "worker-3"), ("worker-3", "send_message", "worker-2")];
     for ways in [delegated, said] {
         for closes in ["  can_access_context: false\n", "  tools: {deny: [\"context_*\"]}\n"] {
-            assert_eq!(told_and_given(ways, closes), (false, false), "{ways:?} {closes}");
+            assert_eq!(told_and_given(ways, 2, closes), (false, false), "{ways:?} {closes}");
+            assert_eq!(
+                told_and_given(ways, 1, closes),
+                (true, true),
+                "its own file counts: {ways:?} {closes}"
+            );
         }
-        assert_eq!(told_and_given(ways, ""), (true, true), "{ways:?}");
+        assert_eq!(told_and_given(ways, 2, ""), (true, true), "{ways:?}");
     }
 }

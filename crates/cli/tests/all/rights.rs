@@ -50,7 +50,7 @@ fn team(rules: &str) -> Team {
 
 /// What the coder does: it writes a file and commits it.
 const CODER: &str = "\
-- {agent: 'coder-*', matches: '*Greet in *', calls: [{tool: write_file, arguments: {path: 'workspaces/{match:2}/greet.txt', content: Hello}}]}
+- {agent: 'coder-*', matches: '*Greet in *; now*', calls: [{tool: write_file, arguments: {path: 'workspaces/{match:2}/greet.txt', content: Hello}}]}
 - {agent: 'coder-*', tool_result: write_file, calls: [{tool: git_commit, arguments: {message: greet people}}]}
 - {agent: 'coder-*', tool_result: git_commit, text: '{last}'}
 ";
@@ -60,10 +60,10 @@ fn a_coordinator_reads_and_has_a_coder_write_and_commit() {
     let team = team(&format!(
         "rules:\n\
          - {{agent: coordinator-1, tool_result: delegate, text: '{{last}}'}}\n\
-         - {{agent: coordinator-1, tool_result: write_file, calls: [{{tool: delegate, arguments: {{to: coder-1, tag: 'code:change', task: Greet in coder-1, payload: {{who: [Ada]}}}}}}]}}\n\
+         - {{agent: coordinator-1, tool_result: write_file, calls: [{{tool: delegate, arguments: {{to: coder-1, tag: 'code:change', task: 'Greet in coder-1; now', payload: {{who: [Ada]}}}}}}]}}\n\
          - {{agent: coordinator-1, tool_result: read_file, calls: [{{tool: write_file, arguments: {{path: workspaces/coordinator-1/a.txt, content: x}}}}]}}\n\
          - {{agent: coordinator-1, calls: [{{tool: read_file, arguments: {{path: memory/notes.md}}}}]}}\n{}",
-        CODER.replace("*Greet in *'", "*Greet in *payload*'")
+        CODER.replace("; now*'", "; now*payload*'")
     ));
     team.fine(&["task", "add", "Greet people"]);
     assert_eq!(team.pump(), 0, "nobody is asked");
@@ -83,7 +83,7 @@ fn a_coordinator_spawns_a_coder_that_writes_and_commits() {
     let team = team(&format!(
         "rules:\n\
          - {{agent: coordinator-1, tool_result: delegate, text: '{{last}}'}}\n\
-         - {{agent: coordinator-1, tool_result: spawn_agent, matches: '* is there, *', calls: [{{tool: delegate, arguments: {{to: '{{match:1}}', tag: 'any:thing', task: 'Greet in {{match:1}}'}}}}]}}\n\
+         - {{agent: coordinator-1, tool_result: spawn_agent, matches: '* is there, *', calls: [{{tool: delegate, arguments: {{to: '{{match:1}}', tag: 'any:thing', task: 'Greet in {{match:1}}; now'}}}}]}}\n\
          - {{agent: coordinator-1, calls: [{{tool: spawn_agent, arguments: {{role: coder}}}}]}}\n{CODER}"
     ));
     team.fine(&["task", "add", "Greet people"]);
@@ -106,7 +106,7 @@ fn a_home_of_eve_works_without_synod_yaml() {
     let agent = "// the first one\n{\"id\": \"eve\", \"model\": {\"primary\": \"sonnet\"}, \"icon\": \"hat\",\n \"permissions\": {\"tools\": {\"allow\": [\"jobs_*\"]}, \"can_delegate\": true}}\n";
     team.write("agents/eve/agent.json", agent);
     let check = team.fine(&["check"]);
-    assert!(check.contains("agents/eve/agent.json:2:53") && check.contains("unknown key `icon`"), "{check}");
+    assert!(check.contains("agents/eve/agent.json:2:47") && check.contains("unknown key `icon`"), "{check}");
     let shown = team.fine(&["agent", "show", "eve", "--why"]);
     assert!(shown.contains("claude-sonnet-4-20250514 of anthropic"), "{shown}");
     let delegate = shown.lines().find(|line| line.contains("delegate")).unwrap_or_default();
