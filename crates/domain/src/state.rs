@@ -735,12 +735,11 @@ impl State {
 
     /// The conversation that waits for a task: that of the task it is a part of, else the one that asked for it.
     pub(crate) fn asker_of<'a>(&'a self, task: &'a Task) -> Option<&'a SessionId> {
-        if self.delegations.of_task(&task.spec.id).is_some_and(|delegation| !delegation.callback) {
-            return None;
-        }
         let parent = task.spec.parent.as_ref().and_then(|p| self.tasks.get(p));
+        let is_left_alone = || self.delegations.of_task(&task.spec.id).is_some_and(|d| !d.callback);
         match (parent.and_then(Task::session), &task.by) {
-            (Some(session), _) | (None, Requester::Session { session }) => Some(session),
+            (Some(session), _) => Some(session),
+            (None, Requester::Session { session }) => Some(session).filter(|_| !is_left_alone()),
             (None, Requester::Person { .. } | Requester::Inbox { .. }) => None,
         }
     }

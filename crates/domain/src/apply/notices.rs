@@ -16,7 +16,8 @@ impl State {
         ended_by: Option<&SessionId>,
     ) {
         let Some(task) = self.tasks.get(id) else { return };
-        let delegated = self.delegations.of_task(id).map(|delegation| &delegation.session);
+        let delegated =
+            self.delegations.of_task(id).filter(|d| d.callback).map(|delegation| &delegation.session);
         let caller = delegated.or_else(|| self.reviews.of_task(id).map(|review| &review.session));
         let asker = self.asker_of(task).filter(|asker| Some(*asker) != ended_by && Some(*asker) != caller);
         let open = |id: &&SessionId| self.sessions.get(*id).is_some_and(|s| !s.is_over());

@@ -73,7 +73,8 @@ pub(super) fn waited<'a>(state: &'a State, session: &'a Session) -> impl Iterato
 
 /// Whether `asker` hears of the end of a task with that of others: not if it is the result of one of its calls.
 pub(super) fn is_part_for(state: &State, asker: &SessionId, id: &TaskId) -> bool {
-    let delegated = state.delegations.of_task(id).map(|delegation| &delegation.session);
+    let delegated =
+        state.delegations.of_task(id).filter(|d| d.callback).map(|delegation| &delegation.session);
     delegated.or_else(|| state.reviews.of_task(id).map(|review| &review.session)) != Some(asker)
 }
 
