@@ -10,7 +10,6 @@ pub mod approval;
 pub mod check;
 pub mod diagnostic;
 pub mod document;
-pub mod eve;
 pub mod inbox;
 mod json;
 pub mod labels;

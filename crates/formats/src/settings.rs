@@ -1,5 +1,7 @@
 //! `synod.yaml`: what the owner of the home settled. Every part may be left out, so an empty file is a good one.
 
+mod eve;
+
 use std::collections::BTreeMap;
 
 use domain::agent::bounds;
@@ -15,12 +17,11 @@ use domain::settings::{
 use domain::usage::Price;
 
 use crate::diagnostic::{Notes, Read};
-use crate::eve;
-use crate::shape::{INT_MAX, Key, Shape, TEXTS, may, must};
+
+use crate::shape::{COUNT, INT_MAX, Key, MODEL, Shape, TEXTS, may, must};
 use crate::time;
 use crate::yaml::{self, Node};
 
-pub(crate) const COUNT: Shape = Shape::Int(1, u32::MAX as u64);
 const AMOUNT: Shape = Shape::Int(1, INT_MAX);
 const PERMISSIONS: Shape = Shape::List(&Shape::Word(&[
     "read_files",
@@ -64,13 +65,6 @@ const BUDGETS: Shape = Shape::Record(&[
         ])),
         "single agents, by id",
     ),
-]);
-
-/// What an alias stands for.
-pub(crate) const MODEL: Shape = Shape::Record(&[
-    must("provider", Shape::Text, "a name of `providers`"),
-    must("model", Shape::Text, "the model's name there"),
-    may("context_tokens", Shape::Int(0, INT_MAX), "tokens that its window holds; 0 or left out: 128000"),
 ]);
 
 const SCRIPTED: &[Key] = &[

@@ -62,6 +62,15 @@ pub(crate) const fn may(name: &'static str, shape: Shape, doc: &'static str) -> 
 }
 
 pub(crate) const TEXTS: Shape = Shape::List(&Shape::Text);
+pub(crate) const COUNT: Shape = Shape::Int(1, u32::MAX as u64);
+
+/// What an alias stands for.
+pub(crate) const MODEL: Shape = Shape::Record(&[
+    must("provider", Shape::Text, "a name of `providers`"),
+    must("model", Shape::Text, "the model's name there"),
+    may("context_tokens", Shape::Int(0, INT_MAX), "tokens that its window holds; 0 or left out: 128000"),
+]);
+
 /// JSON numbers are exact up to here.
 pub(crate) const INT_MAX: u64 = (1 << 53) - 1;
 

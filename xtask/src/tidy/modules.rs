@@ -10,9 +10,6 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use super::Finding;
 use super::source::Source;
 
-/// Crates whose cycles are known and still to be untangled. A crate without a cycle must not be in this list.
-const KNOWN: [&str; 1] = ["domain"];
-
 /// A module as the names that lead to it from the root of its crate.
 type Path = Vec<String>;
 
@@ -107,20 +104,7 @@ impl Graph {
 
     /// What is wrong with the graph of the crate `name`.
     pub fn check(&self, name: &str) -> Vec<Placed> {
-        self.check_known(name, &KNOWN)
-    }
-
-    fn check_known(&self, name: &str, known: &[&str]) -> Vec<Placed> {
-        let findings: Vec<Placed> = self.levels().iter().flat_map(|level| level.findings(name)).collect();
-        match (known.contains(&name), findings.is_empty()) {
-            (true, true) => {
-                let what =
-                    format!("the modules of {name} form no cycle; take it off the list of known cycles");
-                vec![("xtask/src/tidy/modules.rs".to_owned(), Finding::new(1, what))]
-            }
-            (true, false) => Vec::new(),
-            (false, _) => findings,
-        }
+        self.levels().iter().flat_map(|level| level.findings(name)).collect()
     }
 
     /// The graph as text: per level, each module and the modules it uses; then whether there is a cycle.
@@ -270,8 +254,8 @@ mod tests {
         found
     }
 
-    fn findings(files: &[(&str, &str)], known: &[&str]) -> Vec<String> {
-        let found = graph(files).check_known("x", known);
+    fn findings(files: &[(&str, &str)]) -> Vec<String> {
+        let found = graph(files).check("x");
         found
             .into_iter()
             .map(|(file, finding)| format!("{file}:{}: {}", finding.line, finding.what))
@@ -288,7 +272,7 @@ mod tests {
             ("d.rs", "use crate::a;"),
         ];
         assert_eq!(
-            findings(&files, &[]),
+            findings(&files),
             [
                 "crates/x/src/a.rs:1: 3 modules of x form a dependency cycle (a b c), such as a -> b -> c -> a; \
               move what they share below both\
@@ -303,7 +287,7 @@ mod tests {
     fn modules_in_one_direction_are_in_order() {
         let files =
             [("a.rs", "use crate::b::B;"), ("b.rs", "use crate::c;"), ("c.rs", "use self::inner::X;")];
-        assert_eq!(findings(&files, &[]), [""; 0]);
+        assert_eq!(findings(&files), [""; 0]);
     }
 
     #[test]
@@ -352,14 +336,6 @@ mod tests {
     fn a_sibling_reached_by_an_imported_parent_counts() {
         let files = [("a/mod.rs", ""), ("a/b.rs", "use crate::a;\nfn f() { a::c::g() }"), ("a/c.rs", "")];
         assert_eq!(edges(&files), ["x::a: b -> c"]);
-    }
-
-    #[test]
-    fn known_cycles_pass_until_they_are_gone() {
-        let files = [("a.rs", "use crate::b;"), ("b.rs", "use crate::a;")];
-        assert_eq!(findings(&files, &["x"]), [""; 0]);
-        let gone = "xtask/src/tidy/modules.rs:1: the modules of x form no cycle; take it off the list of known cycles";
-        assert_eq!(findings(&files[..1], &["x"]), [gone]);
     }
 
     #[test]

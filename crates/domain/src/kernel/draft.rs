@@ -3,11 +3,12 @@
 
 use std::ops::Deref;
 
-use crate::event::{Event, Finish};
-use crate::id::{MessageId, SessionId, Time};
-use crate::label::{Label, Readers};
-use crate::session::Message;
-use crate::state::{Session, State};
+use crate::kernel::event::{Event, Finish};
+use crate::kernel::state::State;
+use crate::topics::session::Message;
+use crate::topics::session::Session;
+use crate::words::id::{MessageId, SessionId, Time};
+use crate::words::label::{Label, Readers};
 
 /// Takes each event, with the state right after it.
 pub(crate) type Record<'a> = &'a mut dyn FnMut(&State, Event);

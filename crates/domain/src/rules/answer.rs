@@ -2,18 +2,20 @@
 
 use std::fmt::Write as _;
 
-use crate::delegation;
-use crate::event::Finish;
-use crate::id::{AgentId, CallId, SessionId, TaskId, Time};
 use crate::kernel::draft::Draft;
-use crate::message::{Envelope, Kind};
-use crate::review::{Move, Review, Stage as ReviewStage, short};
+use crate::kernel::event::Finish;
+use crate::kernel::state::State;
 use crate::rules::say::{result, said};
 use crate::rules::talk::root;
 use crate::rules::tree::label_of_result;
-use crate::session::{Message, Speaker};
-use crate::state::{On, Session, State, Step, Task};
-use crate::task::End;
+use crate::topics::chain;
+use crate::topics::message::{Envelope, Kind};
+use crate::topics::review::{Move, Review, Stage as ReviewStage, short};
+use crate::topics::session::{Message, Speaker};
+use crate::topics::session::{On, Session, Step};
+use crate::topics::task::End;
+use crate::topics::task::Task;
+use crate::words::id::{AgentId, CallId, SessionId, TaskId, Time};
 
 /// What a conversation says to another.
 pub(super) fn write(at: Time, session: &Session, content: &str, envelope: Envelope) -> Message {
@@ -154,7 +156,7 @@ pub(super) fn outcome_of_delegation(
         End::Cancelled => (Finish::Failed, "no longer does, because it was cancelled,"),
     };
     let said = if text.is_empty() { "nothing was said about it" } else { text };
-    (finish, format!("{doer} {word} {task}: {said}\nchain: {}", delegation::shown(chain)))
+    (finish, format!("{doer} {word} {task}: {said}\nchain: {}", chain::shown(chain)))
 }
 
 fn reviewed(

@@ -1,13 +1,13 @@
 //! What becomes of approvals: answered, or expired.
 
-use crate::approval::{Answer, Outcome};
-use crate::event::{Event, Finish};
-use crate::id::ApprovalId;
 use crate::kernel::draft::Draft;
-use crate::refused::Refused;
+use crate::kernel::event::{Event, Finish};
+use crate::kernel::refused::Refused;
 use crate::rules::question;
 use crate::rules::say::result;
-use crate::settings::OnExpiry;
+use crate::topics::approval::{Answer, Outcome};
+use crate::topics::settings::OnExpiry;
+use crate::words::id::ApprovalId;
 
 /// A person decided; the first decision counts.
 pub(super) fn answered(

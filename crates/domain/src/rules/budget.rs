@@ -1,16 +1,19 @@
 //! Before a model is asked: reserve what the call may take on every budget that it counts in, or park.
 
-use crate::agent;
-use crate::budget::{self, ANSWER_TOKENS, Hold, Payer, Short};
-use crate::event::Event;
-use crate::id::{SessionId, TaskId, Time};
 use crate::kernel::draft::Draft;
-use crate::lifecycle::Lifecycle;
+use crate::kernel::event::Event;
+use crate::kernel::state::State;
 use crate::rules::moves::move_to;
-use crate::settings::{CONTEXT_TOKENS, Settings};
-use crate::state::{Agent, Session, State};
-use crate::tool::{Act, Call};
-use crate::usage::Usage;
+use crate::topics::agent;
+use crate::topics::agent::Agent;
+use crate::topics::budget;
+use crate::topics::budget::{ANSWER_TOKENS, Hold, Payer, Short};
+use crate::topics::lifecycle::Lifecycle;
+use crate::topics::session::Session;
+use crate::topics::settings::{CONTEXT_TOKENS, Settings};
+use crate::topics::tool::{Act, Call};
+use crate::words::id::{SessionId, TaskId, Time};
+use crate::words::usage::Usage;
 
 /// A quarantined call asks so often, each time with the text and for a short answer.
 const EXTRACT_ROUNDS: u64 = 3;

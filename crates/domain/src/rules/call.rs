@@ -1,19 +1,24 @@
 //! One call on its way: through the gate, to a person, to its locks and its budget, and out.
 
-use crate::approval::Request;
-use crate::delegation::{self, Hands};
-use crate::event::{Event, Finish};
-use crate::evidence::Evidence;
-use crate::gate::{self, Verdict};
-use crate::id::{ApprovalId, SessionId, Time};
+use crate::kernel::chains;
 use crate::kernel::draft::Draft;
-use crate::lifecycle::Lifecycle;
+use crate::kernel::event::{Event, Finish};
+use crate::kernel::state::State;
+use crate::rules::gate;
+use crate::rules::gate::Verdict;
 use crate::rules::moves::{move_to, settle};
 use crate::rules::say::result;
 use crate::rules::tasks::outcome;
 use crate::rules::{budget, delegate, locks, plan, review, send, spawn, tasks};
-use crate::state::{Requester, Session, Stage, State, Step, TASK_DEPTH_MAX, spoiled_by};
-use crate::tool::{self, Act, Call, Permit, Want};
+use crate::topics::approval::Request;
+use crate::topics::chain::Hands;
+use crate::topics::evidence::Evidence;
+use crate::topics::lifecycle::Lifecycle;
+use crate::topics::session::{Session, Stage, Step, spoiled_by};
+use crate::topics::task::{Requester, TASK_DEPTH_MAX};
+use crate::topics::tool;
+use crate::topics::tool::{Act, Call, Permit, Want};
+use crate::words::id::{ApprovalId, SessionId, Time};
 use policy::Risk;
 
 /// Takes the call at `index` of the current turn as far as it can go now.
@@ -33,7 +38,7 @@ pub(super) fn advance(d: &mut Draft<'_>, id: &SessionId, index: usize) {
         return settle(d, id);
     }
     let ruling = gate::judge_call(d, session, &pending, index);
-    let hands = delegation::chain(d, session);
+    let hands = chains::chain(d, session);
     let act = match (&pending.call.want, ruling.refusal()) {
         (Want::Act(act), None) => act,
         (_, refusal) => {

@@ -2,13 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use crate::id::{DelegationId, SessionId, TaskId};
 use crate::kernel::draft::Draft;
-use crate::refused::Refused;
+use crate::kernel::refused::Refused;
+use crate::kernel::state::State;
 use crate::rules::end::{end_task, stop_session};
 use crate::rules::tree::topmost;
-use crate::state::{Session, State};
-use crate::task::End;
+use crate::topics::session::Session;
+use crate::topics::task::End;
+use crate::words::id::{DelegationId, SessionId, TaskId};
 
 /// A person cancels the work that has this id.
 pub(super) fn cancel(d: &mut Draft<'_>, what: &str, by: &str) -> Result<(), Refused> {

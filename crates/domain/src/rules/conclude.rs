@@ -1,22 +1,24 @@
 //! What follows when a model has answered without asking for anything: the task is done, or the conversation rests.
 
-use crate::event::Event;
-use crate::evidence::ROUNDS_MAX;
-use crate::id::{CallId, SessionId, TaskId};
+use crate::kernel::answers;
 use crate::kernel::draft::Draft;
-use crate::lifecycle::Lifecycle;
-use crate::message;
+use crate::kernel::event::Event;
+use crate::kernel::state::State;
+use crate::kernel::waits;
+use crate::kernel::waits::Node;
 use crate::rules::answer::{answer_all, answer_but};
 use crate::rules::end::{end_task, fail};
 use crate::rules::locks::must_not_rest;
 use crate::rules::moves::{complete, move_to};
 use crate::rules::next::next_turn;
 use crate::rules::say::{SYNOD, said};
-use crate::session::{Message, Speaker};
-use crate::state::{Proving, Session, State};
-use crate::task::End;
-use crate::tool::{Act, Call, Want};
-use crate::waits::{self, Node};
+use crate::topics::evidence::ROUNDS_MAX;
+use crate::topics::lifecycle::Lifecycle;
+use crate::topics::session::{Message, Speaker};
+use crate::topics::session::{Proving, Session};
+use crate::topics::task::End;
+use crate::topics::tool::{Act, Call, Want};
+use crate::words::id::{CallId, SessionId, TaskId};
 
 /// The model has answered without asking for anything.
 pub(super) fn conclude(d: &mut Draft<'_>, id: &SessionId, text: &str) {
@@ -75,7 +77,7 @@ fn open_work(state: &State, id: &SessionId, session: &Session) -> Vec<String> {
         let asked = asked.map(|other| Node::Session(other.clone())).collect();
         waits::would_stand_still(state, id, asked).is_none()
     };
-    let answers = message::owed(session).filter(comes).map(|name| format!("the answer to {name}"));
+    let answers = answers::owed(session).filter(comes).map(|name| format!("the answer to {name}"));
     parts.chain(answers).collect()
 }
 
@@ -90,7 +92,7 @@ fn rest(d: &mut Draft<'_>, id: &SessionId, text: &str, reason: &str) {
 /// Answers all requests that the conversation has read and for which nothing is still to come.
 fn answer_read(d: &mut Draft<'_>, id: &SessionId, text: &str) {
     let Some(session) = d.sessions.get(id) else { return };
-    let later: Vec<String> = message::to_come(d, id, session).into_iter().cloned().collect();
+    let later: Vec<String> = answers::to_come(d, id, session).into_iter().cloned().collect();
     answer_all(d, id, &later, text);
 }
 

@@ -2,19 +2,19 @@
 
 use std::collections::BTreeMap;
 
-use crate::agent;
-use crate::budget::charge::{Raise, Sum};
-use crate::event::Event;
-use crate::id::{AgentId, SessionId, TaskId};
 use crate::kernel::draft::Draft;
-use crate::label::Label;
-use crate::refused::Refused;
+use crate::kernel::event::Event;
+use crate::kernel::refused::Refused;
 use crate::rules::end::end_task;
 use crate::rules::intake::take_left;
 use crate::rules::say::SYNOD;
-use crate::settings::Settings;
-use crate::state::{Task, TaskStage};
-use crate::task::End;
+use crate::topics::agent;
+use crate::topics::budget::charge::{Raise, Sum};
+use crate::topics::settings::Settings;
+use crate::topics::task::End;
+use crate::topics::task::{Task, TaskStage};
+use crate::words::id::{AgentId, SessionId, TaskId};
+use crate::words::label::Label;
 use policy::Policy;
 
 pub(super) fn read_settings(d: &mut Draft<'_>, settings: &Settings) {

@@ -1,21 +1,28 @@
 //! Handing work on: a task for another agent, and a call that waits for what comes of it.
 
-use crate::apply::expected_first;
-use crate::context::{self, Denied, Pass};
-use crate::delegation::{self, Delegation, Hands, Request, Status, Verdict};
-use crate::event::{Event, Finish};
-use crate::id::{AgentId, DelegationId, SessionId, TaskId, Time};
+use crate::kernel::apply::expected_first;
 use crate::kernel::draft::Draft;
+use crate::kernel::event::{Event, Finish};
+use crate::kernel::state::State;
 use crate::rules::answer::outcome_of_delegation;
 use crate::rules::budget;
 use crate::rules::end::end_task;
+use crate::rules::may_delegate;
 use crate::rules::moves::settle_for;
 use crate::rules::say::{SYNOD, result, title_of};
 use crate::rules::tasks::{Outcome, add, already_made, check_room};
 use crate::rules::tree::{fresh_task, is_within};
-use crate::state::{Pending, Session, Stage, State, Step};
-use crate::task::{self, End};
-use crate::tool::{Act, Call, Want};
+use crate::topics::chain;
+use crate::topics::chain::Hands;
+use crate::topics::context;
+use crate::topics::context::{Denied, Pass};
+use crate::topics::delegation;
+use crate::topics::delegation::{Delegation, Request, Status, Verdict};
+use crate::topics::session::{Pending, Session, Stage, Step};
+use crate::topics::task;
+use crate::topics::task::End;
+use crate::topics::tool::{Act, Call, Want};
+use crate::words::id::{AgentId, DelegationId, SessionId, TaskId, Time};
 use policy::Nature;
 
 /// Carries out `delegate`: the call waits from then on, or has its result.
@@ -48,7 +55,7 @@ pub(super) fn perform(d: &mut Draft<'_>, id: &SessionId, call: &Call, hands: &Ha
 /// What the caller of a delegation hears that it does not wait for.
 fn told_at_once(delegation: &Delegation) -> Option<String> {
     let Delegation { id, task, target, chain, callback, .. } = delegation;
-    let chain = delegation::shown(chain);
+    let chain = chain::shown(chain);
     (!callback).then(|| format!("{id}: {target} has {task}, and you hear no more of it\nchain: {chain}"))
 }
 
@@ -102,7 +109,7 @@ fn make(
             budget::short_of(state, at, agent, run, expects)
         });
         let provider = short.as_ref().map(|short| short.reason.as_str());
-        match delegation::check(state, &Request { chain, target: to, tag, provider }) {
+        match may_delegate::check(state, &Request { chain, target: to, tag, provider }) {
             Verdict::Start | Verdict::Queue => {}
             Verdict::BackOff { reason } => backs_off = Some(reason),
             Verdict::Reject(rejected) => {

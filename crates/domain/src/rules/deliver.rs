@@ -2,19 +2,21 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::brief;
-use crate::event::{Event, Finish};
-use crate::id::{AgentId, SessionId, TaskId};
 use crate::kernel::draft::Draft;
-use crate::label::Label;
-use crate::notice::{Notice, Receiver};
-use crate::rules::answer::{self, last_words};
+use crate::kernel::event::{Event, Finish};
+use crate::kernel::state::State;
+use crate::rules::answer;
+use crate::rules::answer::last_words;
+use crate::rules::brief;
 use crate::rules::say::{SYNOD, notification, said};
 use crate::rules::talk::{conversation_with, root, tell_agent};
 use crate::rules::tree::is_part_for;
-use crate::session::Message;
-use crate::state::{State, Task};
-use crate::task::End;
+use crate::topics::notice::{Notice, Receiver};
+use crate::topics::session::Message;
+use crate::topics::task::End;
+use crate::topics::task::Task;
+use crate::words::id::{AgentId, SessionId, TaskId};
+use crate::words::label::Label;
 
 /// Delivers what one receiver is to be told.
 pub(super) fn deliver(d: &mut Draft<'_>, receiver: Receiver, notices: Vec<Notice>) {
@@ -132,9 +134,9 @@ pub(super) fn moved_away(d: &Draft<'_>, part: &Task) -> Option<(SessionId, Messa
 pub(super) fn tell_missed_parents(d: &mut Draft<'_>) {
     let is_missed = |task: &&Task| {
         let session = task.session().and_then(|id| d.sessions.get(id));
-        let waits = |session: &crate::state::Session| {
+        let waits = |session: &crate::topics::session::Session| {
             session.turns_total == 0
-                && session.lifecycle == crate::lifecycle::Lifecycle::Waiting
+                && session.lifecycle == crate::topics::lifecycle::Lifecycle::Waiting
                 && session.rests()
         };
         session.is_some_and(waits) && !task.children.is_empty() && d.open_children(task).next().is_none()

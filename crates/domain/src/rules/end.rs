@@ -1,16 +1,18 @@
 //! Ending tasks and conversations, with all that depends on them. Nobody is told anything here: an ending leaves
 //! notices, and `deliver` brings them to whoever is still there.
 
-use crate::approval::Outcome;
-use crate::event::{Event, Finish};
-use crate::id::{AgentId, SessionId, TaskId};
 use crate::kernel::draft::Draft;
-use crate::plan::{hold_of, is_hold};
+use crate::kernel::event::{Event, Finish};
+use crate::kernel::holds::{hold_of, is_hold};
+use crate::kernel::state::State;
 use crate::rules::moves::complete;
 use crate::rules::say::{SYNOD, result, unknown_text};
 use crate::rules::tree::{all_below, is_within, label_of_result, waited};
-use crate::state::{On, Pending, Session, Stage, State, Step, Task};
-use crate::task::{Change, End};
+use crate::topics::approval::Outcome;
+use crate::topics::session::{On, Pending, Session, Stage, Step};
+use crate::topics::task::Task;
+use crate::topics::task::{Change, End};
+use crate::words::id::{AgentId, SessionId, TaskId};
 use policy::Nature;
 
 /// Ends a task and all that is below it.
@@ -49,7 +51,7 @@ fn close(d: &mut Draft<'_>, id: &TaskId, end: End, result: &str, by: &str) {
 }
 
 /// The origin of a task's result, if its file does not say so yet.
-fn new_origin(state: &State, task: &Task) -> Option<crate::label::Label> {
+fn new_origin(state: &State, task: &Task) -> Option<crate::words::label::Label> {
     let label = label_of_result(state, task);
     let is_new = label.counts() && task.spec.properties.get("label") != Some(&label.to_string());
     is_new.then_some(label)

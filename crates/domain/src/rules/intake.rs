@@ -1,26 +1,27 @@
 //! Work that comes in: inbox lines, tasks in files, messages of people; and beginning it.
 
-use crate::apply::{expected, expected_first};
-use crate::brief;
-use crate::event::Event;
-use crate::id::{AgentId, SessionId, TaskId};
+use crate::kernel::apply::{expected, expected_first};
 use crate::kernel::draft::Draft;
-use crate::lifecycle::Lifecycle;
-use crate::refused::Refused;
-use crate::route::route;
+use crate::kernel::event::Event;
+use crate::kernel::refused::Refused;
+use crate::rules::brief;
 use crate::rules::budget;
 use crate::rules::deliver::moved_away;
 use crate::rules::end::{end_task, stop_session, turn_down};
 use crate::rules::moves::move_to;
 use crate::rules::plan;
+use crate::rules::route::route;
 use crate::rules::say::{SYNOD, said, title_of};
 use crate::rules::send;
 use crate::rules::talk::{head_for, no_agent, tell_agent};
 use crate::rules::tasks::check_room;
 use crate::rules::tree::fresh_task;
-use crate::session::Message;
-use crate::state::{Requester, Task};
-use crate::task::{self, Change, End, Mark};
+use crate::topics::lifecycle::Lifecycle;
+use crate::topics::session::Message;
+use crate::topics::task;
+use crate::topics::task::{Change, End, Mark};
+use crate::topics::task::{Requester, Task};
+use crate::words::id::{AgentId, SessionId, TaskId};
 
 /// The task file for what comes in from outside.
 const INBOX_TASKS: &str = "tasks/inbox.task.md";
@@ -194,7 +195,7 @@ pub(super) fn add_task(d: &mut Draft<'_>, spec: &task::Spec, by: &str) -> Result
     if let Some(agent) = spec.assignee.as_ref().filter(unknown) {
         return Err(Refused::NoAgent(agent.clone()));
     }
-    if let Some(cycle) = crate::waits::would_close(d, &spec) {
+    if let Some(cycle) = crate::kernel::waits::would_close(d, &spec) {
         return Err(Refused::Cycle(cycle));
     }
     let by = Requester::Person { name: by.to_owned() };

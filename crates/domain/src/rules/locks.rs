@@ -1,21 +1,25 @@
 //! Locks: asking for one, giving it back, handing it on, and what becomes of who waits too long.
 
-use crate::event::{Event, Finish};
-use crate::gate::{self, Ruling};
-use crate::id::{CallId, LockName, SessionId, Time};
 use crate::kernel::draft::Draft;
-use crate::label::Label;
-use crate::lifecycle::Lifecycle;
-use crate::lock::workspace::{self, is_workspace};
-use crate::lock::{self, Freed, Grant, Holder, Waiter};
-use crate::refused::Refused;
+use crate::kernel::event::{Event, Finish};
+use crate::kernel::refused::Refused;
+use crate::kernel::state::State;
+use crate::kernel::waits;
+use crate::kernel::workspaces;
+use crate::rules::gate;
+use crate::rules::gate::Ruling;
 use crate::rules::moves::settle;
 use crate::rules::say::{notification, result};
 use crate::rules::talk::root;
-use crate::session::Message;
-use crate::state::{On, Pending, Session, Stage, State, Step};
-use crate::tool::{Call, Want};
-use crate::waits;
+use crate::topics::lifecycle::Lifecycle;
+use crate::topics::lock;
+use crate::topics::lock::workspace::is_workspace;
+use crate::topics::lock::{Freed, Grant, Holder, Waiter};
+use crate::topics::session::Message;
+use crate::topics::session::{On, Pending, Session, Stage, Step};
+use crate::topics::tool::{Call, Want};
+use crate::words::id::{CallId, LockName, SessionId, Time};
+use crate::words::label::Label;
 
 /// What comes of asking for a lock.
 enum Asked {
@@ -80,8 +84,8 @@ pub(super) fn guard(d: &mut Draft<'_>, id: &SessionId, pending: &Pending) -> boo
         let holder = d.locks.get(name).and_then(|lock| lock.holder.as_ref());
         holder.is_some_and(|holder| holder.session == *id)
     };
-    let place = workspace::needed(d, session, act).filter(|name| !holds(name));
-    let thing = lock::of_act(d, &session.agent, act).filter(|_| d.locks.of_call(id, call).is_none());
+    let place = workspaces::needed(d, session, act).filter(|name| !holds(name));
+    let thing = workspaces::of_act(d, &session.agent, act).filter(|_| d.locks.of_call(id, call).is_none());
     let wait_ms = d.settings.limits.locks.wait_ms;
     for (name, kept) in place.map(|name| (name, true)).into_iter().chain(thing.map(|name| (name, false))) {
         match ask(d, d.at, id, call, &name, kept, wait_ms) {
@@ -120,7 +124,7 @@ fn ask(
     }
     let is_bounded = !is_workspace(name);
     let due = match is_bounded {
-        true => at.plus_ms(wait_ms.min(crate::message::WAIT_MS_MAX)),
+        true => at.plus_ms(wait_ms.min(crate::topics::message::WAIT_MS_MAX)),
         false => lock::NEVER,
     };
     let (session, call) = (id.clone(), call.clone());

@@ -6,6 +6,7 @@
 
 mod answer;
 mod approve;
+mod brief;
 mod budget;
 mod call;
 mod cancel;
@@ -14,14 +15,19 @@ mod config;
 mod delegate;
 mod deliver;
 mod end;
+pub mod gate;
 mod intake;
 mod locks;
+pub mod may_delegate;
+mod may_plan;
+mod may_spawn;
 mod moves;
 mod next;
 mod plan;
 mod question;
 mod recover;
 mod review;
+pub mod route;
 mod say;
 mod send;
 mod spawn;
@@ -31,12 +37,13 @@ mod ties;
 mod tree;
 mod turn;
 
-use crate::event::Event;
-use crate::id::Time;
-use crate::input::Input;
 use crate::kernel::draft::Draft;
-use crate::refused::Refused;
-use crate::state::{State, Work};
+use crate::kernel::event::Event;
+use crate::kernel::input::Input;
+use crate::kernel::refused::Refused;
+use crate::kernel::state::State;
+use crate::topics::task::queue::Work;
+use crate::words::id::Time;
 
 /// Emits what follows directly from an input, or refuses it and emits nothing.
 fn decide(d: &mut Draft<'_>, input: &Input) -> Result<(), Refused> {
@@ -128,7 +135,7 @@ pub fn play(
     record: &mut dyn FnMut(&State, Event),
 ) -> Result<usize, Refused> {
     let mut d = Draft::new(state, at, record);
-    let decided = decide(&mut d, &crate::redact::input(input));
+    let decided = decide(&mut d, &crate::kernel::redacted::input(input));
     let own = d.emitted();
     if let Err(refused) = decided {
         debug_assert_eq!(own, 0, "a refusal comes before the first event");

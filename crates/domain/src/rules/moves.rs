@@ -1,10 +1,10 @@
 //! Moving a conversation through its lifecycle, and blocking it when only others can bring it on.
 
-use crate::event::Event;
-use crate::id::SessionId;
 use crate::kernel::draft::Draft;
-use crate::lifecycle::Lifecycle;
-use crate::state::{On, Stage, Step, next_call};
+use crate::kernel::event::Event;
+use crate::topics::lifecycle::Lifecycle;
+use crate::topics::session::{On, Stage, Step, next_call};
+use crate::words::id::SessionId;
 
 /// Brings a conversation to `to`, by way of what lies between.
 pub(super) fn move_to(d: &mut Draft<'_>, id: &SessionId, to: Lifecycle, reason: &str) {

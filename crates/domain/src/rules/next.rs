@@ -1,9 +1,9 @@
 //! The next turn of a conversation.
 
-use crate::id::SessionId;
 use crate::kernel::draft::Draft;
 use crate::rules::budget;
 use crate::rules::end::fail;
+use crate::words::id::SessionId;
 
 /// All results are there: ask the model again, unless it was asked often enough.
 pub(super) fn next_turn(d: &mut Draft<'_>, id: &SessionId) {

@@ -2,16 +2,23 @@
 
 use std::collections::BTreeMap;
 
-use crate::delegation;
-use crate::event::Event;
-use crate::id::{AgentId, SessionId, TaskId};
+use crate::kernel::chains;
 use crate::kernel::draft::Draft;
-use crate::plan::{self, Step};
+use crate::kernel::event::Event;
+use crate::kernel::holds;
+use crate::kernel::state::State;
+use crate::rules::may_plan;
 use crate::rules::say::title_of;
 use crate::rules::talk::check_turns;
 use crate::rules::tasks::{add, check_queue};
-use crate::state::{Requester, Session, State, Task};
-use crate::task::{self, Change};
+use crate::topics::plan;
+use crate::topics::plan::Step;
+use crate::topics::session::Session;
+use crate::topics::task;
+use crate::topics::task::Change;
+use crate::topics::task::{Requester, Task};
+use crate::words::id::{AgentId, SessionId, TaskId};
+use crate::words::layout;
 
 /// Carries out `create_plan`.
 pub(super) fn create(d: &mut Draft<'_>, id: &SessionId, steps: &[Step]) -> Result<String, String> {
@@ -30,7 +37,7 @@ fn make(
     steps: &[Step],
 ) -> Result<(Vec<task::Spec>, String), String> {
     check_turns(state, id, session)?;
-    let who = plan::check(state, steps)
+    let who = may_plan::check(state, steps)
         .map_err(|wrong| format!("no task was made, because the plan is wrong:\n- {}", wrong.join("\n- ")))?;
     let hidden = who.iter().find(|agent| !session.label.readers.include(agent));
     if let Some(agent) = hidden {
@@ -40,7 +47,7 @@ fn make(
         ));
     }
     let name = session.task.as_ref().map_or_else(|| session.agent.to_string(), ToString::to_string);
-    let file = plan::file_of(&name);
+    let file = layout::plan_file(&name);
     let is_made = |task: &Task| {
         task.spec.file == file && matches!(&task.by, Requester::Session { session } if session == id)
     };
@@ -63,13 +70,13 @@ fn make(
     };
     let mut specs = Vec::new();
     let held_by = state.settings.planning.hold.then(&mut fresh);
-    let approval_required = delegation::above(state, session).approval_required;
+    let approval_required = chains::above(state, session).approval_required;
     let blank = |task: TaskId, title: &str| {
         let mut spec = task::Spec::new(task, file.clone(), title_of(title));
         spec.parent.clone_from(&session.task);
         spec.approval_required = approval_required;
         spec.properties.insert("requested_by".to_owned(), id.to_string());
-        delegation::bind(session, &mut spec.properties);
+        chains::bind(session, &mut spec.properties);
         if session.label.counts() {
             spec.properties.insert("label".to_owned(), session.label.to_string());
         }
@@ -115,12 +122,12 @@ pub(super) fn join(d: &mut Draft<'_>, spec: &task::Spec) {
 }
 
 fn joining(state: &State, spec: &task::Spec) -> Vec<Change> {
-    if !plan::is_file(&spec.file) || spec.properties.contains_key(plan::HELD_BY) {
+    if !layout::is_plan(&spec.file) || spec.properties.contains_key(plan::HELD_BY) {
         return Vec::new();
     }
     let there = state.open.in_plan(&spec.file).filter(|id| **id != spec.id);
-    let hold = there.filter_map(|id| state.tasks.get(id)).find(|task| plan::is_hold(state, task));
-    let planned = plan::task_of(&spec.file).and_then(|id| state.tasks.get(&id));
+    let hold = there.filter_map(|id| state.tasks.get(id)).find(|task| holds::is_hold(state, task));
+    let planned = layout::task_of_plan(&spec.file).and_then(|id| state.tasks.get(&id));
     let planned = planned.filter(|task| !task.is_ended()).map(|task| task.spec.id.clone());
     let whole = hold.and_then(|hold| hold.spec.parent.clone()).or(planned);
     let parent = whole.filter(|whole| spec.parent.is_none() && *whole != spec.id);

@@ -1,15 +1,16 @@
 //! A budget that is used up asks a person whether it may be passed once.
 
-use crate::approval::{Answer, Outcome, Request};
-use crate::budget::question::{Due, NOTHING_WAITS, named};
-use crate::budget::{Cap, Node, Window, units_of};
-use crate::event::Event;
-use crate::id::{AgentId, ApprovalId, CallId, SessionId, Time};
-use crate::input::Input;
 use crate::kernel::draft::Draft;
-use crate::label::Label;
-use crate::state::State;
-use crate::tool::{Act, Permit};
+use crate::kernel::event::Event;
+use crate::kernel::input::Input;
+use crate::kernel::state::State;
+use crate::topics::approval::{Answer, Outcome, Request};
+use crate::topics::budget::question::{Due, NOTHING_WAITS, named};
+use crate::topics::budget::{Node, Window, units_of};
+use crate::topics::caps::Cap;
+use crate::topics::tool::{Act, Permit};
+use crate::words::id::{AgentId, ApprovalId, CallId, SessionId, Time};
+use crate::words::label::Label;
 use policy::Risk;
 
 /// Asks the next question, or takes one back that has become idle.

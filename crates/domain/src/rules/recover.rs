@@ -1,25 +1,30 @@
 //! Going on: after a stop, after a crash, from the files alone, and when time is up.
 
-use crate::approval::Request;
-use crate::event::{Event, Finish, Found, Tail};
-use crate::gate::{self, Asker, Verdict};
-use crate::id::{AgentId, SessionId};
 use crate::kernel::draft::Draft;
-use crate::label::Label;
-use crate::lifecycle::Lifecycle;
-use crate::refused::Refused;
+use crate::kernel::event::{Event, Finish, Found, Tail};
+use crate::kernel::refused::Refused;
+use crate::kernel::state::State;
 use crate::rules::answer::last_words;
 use crate::rules::deliver::{answer_missed_calls, tell_missed_parents};
 use crate::rules::end::{fail, give_up, withdraw};
-use crate::rules::intake::{self, take_left};
+use crate::rules::gate;
+use crate::rules::gate::{Asker, Verdict};
+use crate::rules::intake;
+use crate::rules::intake::take_left;
 use crate::rules::moves::{move_to, settle};
 use crate::rules::say::{act_of, result, unknown_text};
 use crate::rules::ties::ask_at_a_loss;
 use crate::rules::turn::unique_ids;
 use crate::rules::{approve, budget, delegate, locks, send};
-use crate::session::{Head, Status};
-use crate::state::{Deadline, Pending, Stage, State, Step};
-use crate::tool::{Act, Call, Seen, Want};
+use crate::topics::approval::Request;
+use crate::topics::deadline::Deadline;
+use crate::topics::lifecycle::Lifecycle;
+use crate::topics::lifecycle::Status;
+use crate::topics::session::Head;
+use crate::topics::session::{Pending, Stage, Step};
+use crate::topics::tool::{Act, Call, Seen, Want};
+use crate::words::id::{AgentId, SessionId};
+use crate::words::label::Label;
 use policy::Nature;
 
 /// A process begins to work: what was under way is taken up, or reported as unknown.
@@ -224,7 +229,7 @@ fn resume(d: &mut Draft<'_>, id: &SessionId, agent: &AgentId, tail: &Tail, appro
 
 fn judge(state: &State, agent: &AgentId, act: &Act, seen: Option<&Seen>) -> gate::Ruling {
     let spec = state.agents.get(agent).map(|a| a.spec.clone());
-    let spec = spec.unwrap_or_else(|| crate::agent::Spec::new(agent.clone(), "", ""));
+    let spec = spec.unwrap_or_else(|| crate::topics::agent::Spec::new(agent.clone(), "", ""));
     let role = state.role(&spec.role);
     let label = Label::owner();
     gate::judge(&Asker::at_rest(&spec, role, &label), &state.policy, act, seen)

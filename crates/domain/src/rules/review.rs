@@ -3,22 +3,28 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-use crate::delegation;
-use crate::event::{Event, Finish};
-use crate::id::{AgentId, SessionId};
+use crate::kernel::chains;
 use crate::kernel::draft::Draft;
-use crate::lock::workspace::{self, Room};
-use crate::review::{self, Finding, Move, Place, Review, Stage, written};
+use crate::kernel::event::{Event, Finish};
+use crate::kernel::lineage;
+use crate::kernel::state::State;
 use crate::rules::answer::verdict_words;
 use crate::rules::end::end_task;
+use crate::rules::gate;
 use crate::rules::say::{result, title_of};
 use crate::rules::talk::no_agent;
 use crate::rules::tasks::{Outcome, add, already_made, check_queue, check_room};
 use crate::rules::tree::{fresh_task, label_of_result};
-use crate::spawn;
-use crate::state::{Session, State, Step};
-use crate::task::{self, End};
-use crate::tool::{Act, Call, Want};
+use crate::topics::chain;
+use crate::topics::lock::workspace;
+use crate::topics::lock::workspace::Room;
+use crate::topics::review;
+use crate::topics::review::{Finding, Move, Place, Review, Stage, written};
+use crate::topics::session::{Session, Step};
+use crate::topics::task;
+use crate::topics::task::End;
+use crate::topics::tool::{Act, Call, Want};
+use crate::words::id::{AgentId, SessionId};
 
 /// Whether a person is asked before there is another one.
 fn is_last_round(state: &State, review: &Review) -> bool {
@@ -235,14 +241,14 @@ fn choose(
         may_review(state, session, &agent.spec)?;
         return Ok(name.clone());
     }
-    let able: Vec<&crate::agent::Spec> = state
+    let able: Vec<&crate::topics::agent::Spec> = state
         .agents
         .values()
         .filter(|agent| !agent.retired && agent.spec.id != session.agent)
         .map(|agent| &agent.spec)
         .filter(|spec| may_review(state, session, spec).is_ok())
         .collect();
-    let rank = |spec: &&&crate::agent::Spec| {
+    let rank = |spec: &&&crate::topics::agent::Spec| {
         (Some(&spec.id) != before, spec.role != "reviewer", spec.priority, spec.id.clone())
     };
     able.iter().min_by_key(rank).map(|spec| spec.id.clone()).ok_or_else(|| {
@@ -251,14 +257,14 @@ fn choose(
     })
 }
 
-fn may_review(state: &State, session: &Session, spec: &crate::agent::Spec) -> Result<(), String> {
+fn may_review(state: &State, session: &Session, spec: &crate::topics::agent::Spec) -> Result<(), String> {
     if !session.label.readers.include(&spec.id) {
         return Err(format!("{} may not see what was read here ({})", spec.id, session.label));
     }
-    if spawn::above(state, &spec.id).contains(&&session.agent) {
+    if lineage::above(state, &spec.id).contains(&&session.agent) {
         return Err(format!("{} was made by {}; somebody else must look at it", spec.id, session.agent));
     }
-    review::may_look(spec, state.role(&spec.role), &state.settings.review.checks)
+    gate::review::may_look(spec, state.role(&spec.role), &state.settings.review.checks)
 }
 
 /// The reviewer's task. It begins a chain of its own: a review is not work that the author handed on.
@@ -276,15 +282,15 @@ fn spec_of(
     // What the author was not told, it cannot tell on.
     let heard = before.filter(|before| may_tell(state, session, before));
     spec.text = brief(state, review, heard, summary);
-    spec.approval_required = delegation::above(state, session).approval_required;
+    spec.approval_required = chains::above(state, session).approval_required;
     spec.assignee = Some(review.reviewer.clone());
     spec.tag = Some(review::TAG.to_owned());
     spec.parent.clone_from(&session.task);
     spec.priority = own.and_then(|own| own.spec.priority);
     spec.properties.insert("requested_by".to_owned(), id.to_string());
     spec.properties.extend(written::write(review));
-    if delegation::chain(state, session).chain.len() > 1 {
-        spec.properties.insert(delegation::CHAIN.to_owned(), review.reviewer.to_string());
+    if chains::chain(state, session).chain.len() > 1 {
+        spec.properties.insert(chain::CHAIN.to_owned(), review.reviewer.to_string());
     }
     if session.label.counts() {
         spec.properties.insert("label".to_owned(), session.label.to_string());
@@ -347,12 +353,12 @@ fn send_back(state: &State, id: &SessionId, review: &Review, files: &[String]) -
     );
     spec.assignee = Some(review.author.clone());
     let about = review.about.as_ref().and_then(|about| state.tasks.get(about));
-    spec.approval_required = delegation::above(state, session).approval_required
+    spec.approval_required = chains::above(state, session).approval_required
         || about.is_some_and(|about| about.spec.approval_required);
     spec.parent.clone_from(&session.task);
     spec.properties.insert("requested_by".to_owned(), id.to_string());
     spec.properties.insert(workspace::CONTINUES.to_owned(), review.id.to_string());
-    delegation::bind(session, &mut spec.properties);
+    chains::bind(session, &mut spec.properties);
     if session.label.counts() {
         spec.properties.insert("label".to_owned(), session.label.to_string());
     }

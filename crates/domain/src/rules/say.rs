@@ -1,11 +1,11 @@
 //! The messages in which Synod speaks, and the results of calls.
 
-use crate::apply::cut;
-use crate::id::{CallId, MessageId, Time};
-use crate::label::Label;
-use crate::message::{Envelope, Kind};
-use crate::session::{Message, Speaker};
-use crate::tool::{Act, Want};
+use crate::topics::message::{Envelope, Kind};
+use crate::topics::session::{Message, Speaker};
+use crate::topics::tool::{Act, Want};
+use crate::words::id::{CallId, MessageId, Time};
+use crate::words::label::Label;
+use crate::words::text::cut;
 
 /// The name under which Synod speaks.
 pub(super) const SYNOD: &str = "synod";

@@ -2,20 +2,24 @@
 
 use std::collections::BTreeSet;
 
-use crate::delegation;
-use crate::event::{Event, Finish};
-use crate::id::{AgentId, CallId, SessionId};
+use crate::kernel::chains;
 use crate::kernel::draft::Draft;
-use crate::label::Label;
-use crate::message::{self, BROADCAST, CHANNEL_SIGN, Envelope, Kind, OPEN_MAX, Urgency};
-use crate::refused::Refused;
+use crate::kernel::event::{Event, Finish};
+use crate::kernel::refused::Refused;
+use crate::kernel::state::State;
+use crate::kernel::waits;
+use crate::kernel::waits::Node;
 use crate::rules::answer::{hand_over, write};
 use crate::rules::say::{result, said};
 use crate::rules::talk::{check_turns, conversation_with, no_agent, root, tell_agent};
-use crate::session::Message;
-use crate::state::{Agent, On, Session, State, Step};
-use crate::tool::{Act, Call};
-use crate::waits::{self, Node};
+use crate::topics::agent::Agent;
+use crate::topics::message;
+use crate::topics::message::{BROADCAST, CHANNEL_SIGN, Envelope, Kind, OPEN_MAX, Urgency};
+use crate::topics::session::Message;
+use crate::topics::session::{On, Session, Step};
+use crate::topics::tool::{Act, Call};
+use crate::words::id::{AgentId, CallId, SessionId};
+use crate::words::label::Label;
 
 /// A conversation with its name.
 type Named<'a> = (&'a SessionId, &'a Session);
@@ -116,7 +120,7 @@ fn letter<'a>(
         issues: issues.clone(),
         awaited: wait_ms.is_some(),
         cause: Some(root(id, session).clone()),
-        hands: delegation::above(state, session),
+        hands: chains::above(state, session),
     };
     Ok(Letter { to, content, reply_to: reply_to.as_deref(), wait_ms: *wait_ms, envelope })
 }
@@ -267,7 +271,7 @@ pub(super) fn time_out(d: &mut Draft<'_>, id: &SessionId, call: &CallId) {
 }
 
 /// What a person says.
-pub(super) fn of_person(at: crate::id::Time, text: &str, priority: Urgency, by: &str) -> Message {
+pub(super) fn of_person(at: crate::words::id::Time, text: &str, priority: Urgency, by: &str) -> Message {
     let message = said(at, &format!("person:{by}"), text.to_owned(), Label::owner());
     let envelope = Envelope { priority, ..Envelope::default() };
     Message { envelope: (!priority.is_normal()).then(|| Box::new(envelope)), ..message }

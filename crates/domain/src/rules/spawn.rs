@@ -4,20 +4,23 @@ use std::collections::BTreeSet;
 
 use sha2::{Digest, Sha256};
 
-use crate::agent::{self, Model, Permissions, Tools, Workspace};
-use crate::event::{Event, Finish};
-use crate::id::{AgentId, SessionId, TaskId, Time};
 use crate::kernel::draft::Draft;
-use crate::refused::Refused;
+use crate::kernel::event::{Event, Finish};
+use crate::kernel::lineage;
+use crate::kernel::refused::Refused;
+use crate::kernel::state::State;
 use crate::rules::end::{end_task, stop_session};
 use crate::rules::intake::take_left;
+use crate::rules::may_spawn;
 use crate::rules::say::{SYNOD, notification, title_of};
 use crate::rules::tasks::Outcome;
 use crate::rules::tree::topmost;
-use crate::spawn::{self, MADE_IN, Order, Origin, Rejected};
-use crate::state::State;
-use crate::task::End;
-use crate::tool::Act;
+use crate::topics::agent;
+use crate::topics::agent::{Model, Permissions, Tools, Workspace};
+use crate::topics::spawn::{MADE_IN, Order, Origin, Rejected};
+use crate::topics::task::End;
+use crate::topics::tool::Act;
+use crate::words::id::{AgentId, SessionId, TaskId, Time};
 
 /// The longest part of an id that comes from the role, so that ids of its sessions are file names too.
 const STEM_BYTES_MAX: usize = 40;
@@ -25,7 +28,7 @@ const STEM_BYTES_MAX: usize = 40;
 /// A person wants a new agent.
 pub(super) fn spawn(d: &mut Draft<'_>, order: &Order, by: &str) -> Result<(), Refused> {
     let origin = Origin::Person(by.to_owned());
-    spawn::check_new(d, order, &origin)?;
+    may_spawn::check_new(d, order, &origin)?;
     let spec = spec_of(d, d.at, order, origin, None)?;
     d.emit(Event::AgentSpawned { spec: Box::new(spec), session: None });
     take_left(d);
@@ -62,10 +65,10 @@ pub(super) fn perform(
             "{id} is there, with the rights of the role {role}; give it work with delegate, create_task or send_message, and end it with terminate_agent"
         )
     };
-    if let Some(made) = spawn::there(d).find(|agent| !agent.retired && is_it(&agent.spec)) {
+    if let Some(made) = lineage::there(d).find(|agent| !agent.retired && is_it(&agent.spec)) {
         return (Finish::Done, told(&made.spec.id));
     }
-    let made = spawn::check_new(d, &order, &origin)
+    let made = may_spawn::check_new(d, &order, &origin)
         .and_then(|()| spec_of(d, d.at, &order, origin.clone(), Some(place)));
     match made {
         Ok(spec) => {
@@ -159,7 +162,7 @@ fn fresh(state: &State, at: Time, role: &str, origin: &Origin) -> AgentId {
 
 /// A person ends an agent.
 pub(super) fn terminate(d: &mut Draft<'_>, agent: &AgentId, reason: &str, by: &str) -> Result<(), Refused> {
-    spawn::check_end(d, agent, None)?;
+    may_spawn::check_end(d, agent, None)?;
     end(d, agent, reason, &format!("person:{by}"));
     Ok(())
 }
@@ -169,7 +172,7 @@ pub(super) fn perform_end(d: &mut Draft<'_>, id: &SessionId, act: &Act) -> Outco
     let (Act::TerminateAgent { agent, reason }, Some(session)) = (act, d.sessions.get(id)) else {
         return (Finish::Failed, "not a terminate_agent".to_owned());
     };
-    if let Err(rejected) = spawn::check_end(d, agent, Some(&session.agent)) {
+    if let Err(rejected) = may_spawn::check_end(d, agent, Some(&session.agent)) {
         return refuse(&rejected);
     }
     let by = format!("agent:{}", session.agent);
@@ -179,7 +182,7 @@ pub(super) fn perform_end(d: &mut Draft<'_>, id: &SessionId, act: &Act) -> Outco
 
 /// Ends an agent and all that it spawned: their tasks with all that is below them, their conversations, and them.
 fn end(d: &mut Draft<'_>, agent: &AgentId, reason: &str, by: &str) {
-    let below: Vec<AgentId> = spawn::below(d, agent).into_iter().cloned().collect();
+    let below: Vec<AgentId> = lineage::below(d, agent).into_iter().cloned().collect();
     let gone: BTreeSet<&AgentId> = below.iter().chain([agent]).collect();
     let why = if reason.trim().is_empty() { String::new() } else { format!(": {}", reason.trim()) };
     let result = |whose: &AgentId| format!("{whose} was terminated by {by}{why}");

@@ -1,11 +1,13 @@
 //! Finding the conversation in which an agent is spoken to, or opening one.
 
-use crate::event::Event;
-use crate::id::{AgentId, SessionId, TaskId, Time};
 use crate::kernel::draft::Draft;
-use crate::message;
-use crate::session::{Head, Message};
-use crate::state::{Agent, Session, State};
+use crate::kernel::event::Event;
+use crate::kernel::state::State;
+use crate::topics::agent::Agent;
+use crate::topics::message;
+use crate::topics::session::Session;
+use crate::topics::session::{Head, Message};
+use crate::words::id::{AgentId, SessionId, TaskId, Time};
 
 /// The open conversation of an agent in which it is spoken to: about the same root task, else one about no task.
 pub(super) fn conversation_with<'a>(

@@ -1,21 +1,25 @@
 //! The tools by which agents make and change tasks.
 
-use crate::delegation;
-use crate::event::{Event, Finish};
-use crate::id::{AgentId, SessionId, TaskId};
+use crate::kernel::chains;
 use crate::kernel::draft::Draft;
-use crate::label::Readers;
-use crate::plan;
-use crate::refused::Refused;
-use crate::route::route;
+use crate::kernel::event::{Event, Finish};
+use crate::kernel::holds;
+use crate::kernel::refused::Refused;
+use crate::kernel::state::State;
+use crate::kernel::waits;
 use crate::rules::end::end_task;
+use crate::rules::route::route;
 use crate::rules::say::title_of;
 use crate::rules::talk::{check_turns, no_agent};
 use crate::rules::tree::{depth, fresh_task, is_within};
-use crate::state::{Requester, Session, State, TASK_DEPTH_MAX, Task};
-use crate::task::{self, Change, End, Mark};
-use crate::tool::Act;
-use crate::waits;
+use crate::topics::delegation;
+use crate::topics::session::Session;
+use crate::topics::task;
+use crate::topics::task::{Change, End, Mark};
+use crate::topics::task::{Requester, TASK_DEPTH_MAX, Task};
+use crate::topics::tool::Act;
+use crate::words::id::{AgentId, SessionId, TaskId};
+use crate::words::label::Readers;
 
 /// How a call ended, and what the agent sees.
 pub(super) type Outcome = (Finish, String);
@@ -96,12 +100,12 @@ fn new_spec(state: &State, id: &SessionId, session: &Session, act: &Act) -> Resu
     spec.tag.clone_from(tag);
     spec.parent = parent;
     spec.depends_on.clone_from(depends_on);
-    spec.approval_required = *approval_required || delegation::above(state, session).approval_required;
+    spec.approval_required = *approval_required || chains::above(state, session).approval_required;
     check_cycle(state, &spec)?;
     spec.properties.insert("requested_by".to_owned(), id.to_string());
-    delegation::bind(session, &mut spec.properties);
+    chains::bind(session, &mut spec.properties);
     if let Some(text) = done_when {
-        crate::evidence::parse(text).map_err(|why| format!("done_when: {why}"))?;
+        crate::topics::evidence::parse(text).map_err(|why| format!("done_when: {why}"))?;
         spec.properties.insert("done_when".to_owned(), text.clone());
     }
     if session.label.counts() {
@@ -126,7 +130,7 @@ pub(super) fn already_made<'a>(
         return None;
     }
     // Two calls may ask for the same: what one of them waits for is not the other's.
-    let is_same = |task: &crate::state::Task| {
+    let is_same = |task: &crate::topics::task::Task| {
         matches!(&task.by, Requester::Session { session } if session == id)
             && state.delegations.of_task(&task.spec.id).is_none()
             && (&task.spec.title, &task.spec.assignee, &task.spec.text, &task.spec.depends_on)
@@ -161,7 +165,7 @@ pub(super) fn update(d: &mut Draft<'_>, id: &SessionId, act: &Act) -> Result<Str
         return Err(format!("{which} has ended already"));
     }
     let only_ends = title.is_none() && assignee.is_none() && priority.is_none() && depends_on.is_none();
-    if plan::is_hold(state, task) && !(only_ends && matches!(status, Some(Mark::Failed | Mark::Cancelled))) {
+    if holds::is_hold(state, task) && !(only_ends && matches!(status, Some(Mark::Failed | Mark::Cancelled))) {
         return Err(format!(
             "{which} is for a person to answer; all you can do is to give the plan up: cancelled"
         ));
@@ -275,7 +279,7 @@ fn waiting_for(state: &State, task: &Task, ids: &[TaskId]) -> Result<Vec<TaskId>
         return Err(format!("{}; query_tasks shows which there are", Refused::NoTask(missing.clone())));
     }
     // Whatever else it waits for, it waits for a person's yes to its plan.
-    let hold = plan::hold_of(task).filter(|hold| task.spec.depends_on.contains(hold) && !ids.contains(hold));
+    let hold = holds::hold_of(task).filter(|hold| task.spec.depends_on.contains(hold) && !ids.contains(hold));
     let ids: Vec<TaskId> = ids.iter().cloned().chain(hold).collect();
     check_cycle(state, &task::Spec { depends_on: ids.clone(), ..task.spec.clone() })?;
     Ok(ids)

@@ -2,15 +2,17 @@
 
 use std::collections::BTreeMap;
 
-use crate::event::Event;
-use crate::id::{SessionId, TaskId};
+use crate::kernel::answers::owed;
 use crate::kernel::draft::Draft;
-use crate::label::Label;
-use crate::lifecycle::Lifecycle;
-use crate::message::{Question, Tie, owed};
+use crate::kernel::event::Event;
+use crate::kernel::state::State;
 use crate::rules::answer::answer_all;
 use crate::rules::say::{SYNOD, said};
-use crate::state::{Session, State};
+use crate::topics::lifecycle::Lifecycle;
+use crate::topics::message::{Question, Tie};
+use crate::topics::session::Session;
+use crate::words::id::{SessionId, TaskId};
+use crate::words::label::Label;
 
 /// Takes over what the files say of conversations that were found in them. An answer that was said and did not arrive
 /// arrives now.

@@ -2,9 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use crate::id::{SessionId, TaskId};
-use crate::label::Label;
-use crate::state::{On, Session, Stage, State, Step, TASK_DEPTH_MAX, Task};
+use crate::kernel::state::State;
+use crate::topics::session::{On, Session, Stage, Step};
+use crate::topics::task::{TASK_DEPTH_MAX, Task};
+use crate::words::id::{SessionId, TaskId};
+use crate::words::label::Label;
 
 /// All parts of a task and their parts, deepest first.
 pub(super) fn all_below(state: &State, id: &TaskId) -> Vec<TaskId> {

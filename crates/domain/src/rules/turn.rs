@@ -1,12 +1,11 @@
 //! The turn machine: ask the model, take each call on its way, collect results, ask again.
 
-use crate::event::{Bill, Event, Finish};
-use crate::id::{CallId, MessageId, SessionId, Ticket};
-use crate::input::Failure;
 use crate::kernel::draft::Draft;
-use crate::label::{self, Label};
-use crate::refused::Refused;
-use crate::review::Finding;
+use crate::kernel::event::{Bill, Event, Finish};
+use crate::kernel::input::Failure;
+use crate::kernel::places;
+use crate::kernel::refused::Refused;
+use crate::kernel::state::State;
 use crate::rules::call::advance;
 use crate::rules::conclude::{conclude, proven};
 use crate::rules::end::fail;
@@ -14,10 +13,14 @@ use crate::rules::moves::settle;
 use crate::rules::next::next_turn;
 use crate::rules::say::{SYNOD, result, said};
 use crate::rules::{budget, review};
-use crate::session::{Message, Speaker};
-use crate::state::{Pending, Session, Stage, State, Step, next_call};
-use crate::tool::Call;
-use crate::usage::{self, Usage};
+use crate::topics::review::Finding;
+use crate::topics::session::{Message, Speaker};
+use crate::topics::session::{Pending, Session, Stage, Step, next_call};
+use crate::topics::settings;
+use crate::topics::tool::Call;
+use crate::words::id::{CallId, MessageId, SessionId, Ticket};
+use crate::words::label::Label;
+use crate::words::usage::Usage;
 
 /// How long to wait before a failed model call is tried again, doubled each time.
 const RETRY_MS: u64 = 500;
@@ -107,7 +110,7 @@ fn usable(state: &State, session: &Session, reply: &Reply<'_>) -> Result<Label, 
     }
     let mut label = session.label.clone().joined(&Label::team());
     for place in reply.read {
-        let of = label::of_place(state, place);
+        let of = places::of_place(state, place);
         if !of.readers.include(&session.agent) {
             return Err(format!("{place} became a secret of others while the model was asked"));
         }
@@ -134,7 +137,7 @@ pub(super) fn spent(
 
 fn bill(state: &State, id: &SessionId, model: &str, usage: Usage) -> Bill {
     let Usage { cache_read, cache_write, reasoning, .. } = usage;
-    let cost = usage::cost(state.terms_of(id), model, &usage);
+    let cost = settings::cost(state.terms_of(id), model, &usage);
     Bill { model: model.to_owned(), cache_read, cache_write, reasoning, cost }
 }
 
@@ -284,7 +287,7 @@ pub(super) fn tool_finished(
         p.call.id == *call && matches!(p.step, Step::Running { ticket: current, .. } if current == ticket)
     };
     let pending = calls.iter().find(running).ok_or_else(stale)?.call.clone();
-    let places = outcome.read.iter().map(|place| label::of_place(d, place));
+    let places = outcome.read.iter().map(|place| places::of_place(d, place));
     let label = places.fold(Label::owner(), |label, of| label.joined(&of));
     let (finish, text, label) = if label.readers.include(&session.agent) {
         let finish = if outcome.ok { Finish::Done } else { Finish::Failed };

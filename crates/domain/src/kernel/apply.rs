@@ -1,0 +1,737 @@
+//! What an event changes. `apply` cannot fail and asks nobody: the same events give the same state, always.
+//! An event about something unknown changes nothing; decide never makes one.
+
+mod approvals;
+mod budget;
+mod delegate;
+mod labels;
+mod locks;
+mod messages;
+mod notices;
+mod queue;
+mod review;
+mod spawn;
+
+use crate::kernel::apply::budget::{drop_parking, named};
+pub(crate) use crate::kernel::apply::budget::{expected, expected_first};
+use crate::kernel::apply::spawn::forget_past;
+use crate::kernel::event::{Event, Finish, Found, Tail};
+use crate::kernel::state::State;
+use crate::topics::deadline::Deadline;
+use crate::topics::lifecycle::Lifecycle;
+use crate::topics::session::{Head, Message};
+use crate::topics::session::{Pending, Proving, Session, Stage, Step};
+use crate::topics::task;
+use crate::topics::task::{Requester, Task, TaskStage};
+use crate::topics::tool::Permit;
+use crate::words::id::{CallId, SessionId, TaskId, Ticket, Time};
+use crate::words::text::RESULT_BYTES_MAX;
+use crate::words::text::cut;
+use crate::words::text::number_in;
+use crate::words::usage::{Spent, Usage};
+use policy::Nature;
+
+/// What is due, and when.
+type Deadlines = std::collections::BTreeSet<(Time, Deadline)>;
+
+/// How long a fallback is asked before the primary model is tried once more.
+const FALLBACK_MS: u64 = 60_000;
+
+impl State {
+    /// Makes the event's change. `at` is when it was decided.
+    pub fn apply(&mut self, at: Time, event: &Event) {
+        self.come_to(at);
+        match event {
+            Event::Started => self.restart_clocks(at),
+            Event::SettingsChanged { settings } => self.settle_anew(settings),
+            Event::PolicyChanged { policy } => self.policy = policy.clone(),
+            Event::AgentDefined { .. }
+            | Event::AgentRetired { .. }
+            | Event::AgentSpawned { .. }
+            | Event::AgentTerminated { .. }
+            | Event::WorkspaceCleaned { .. } => self.change_team(event),
+            Event::DeadlineDropped { due, what } => _ = self.deadlines.remove(&(*due, what.clone())),
+            Event::LineTaken { source, line } => self.take_line(source, *line),
+            Event::TaskAdded { spec, by, in_file } => self.add_task(spec, by, *in_file),
+            Event::TaskEdited { task, change, in_file: _ } => self.edit_task(task, change),
+            Event::TaskStarted { task, session } => {
+                self.start_task(task, session);
+                self.hand_on(at, event);
+            }
+            Event::TaskEnded { task, end, result, by: _, session, found } => {
+                self.hand_on(at, event);
+                let is_news = !found && self.tasks.get(task).is_some_and(|task| !task.is_ended());
+                if is_news {
+                    self.leave_end(task, (*end, result), session.as_ref());
+                }
+                self.end_task(task, *end, result);
+            }
+            Event::Told { receiver } => self.delivered(receiver),
+            Event::TaskVerified { .. } | Event::MessageEdited { .. } | Event::CleaningResumed { .. } => {}
+            Event::TaskReopened { task, by: _ } => {
+                self.hand_on(at, event);
+                self.reopen_task(task);
+            }
+            Event::SessionOpened { head } => self.open_session(head),
+            Event::SessionAdopted { head, lifecycle, failed, next_message, tail, label } => {
+                self.open_session(head);
+                self.label_session(&head.session, label);
+                self.adopt_session(&head.session, *lifecycle, *failed, *next_message, tail);
+            }
+            Event::ApprovalsFound { .. } | Event::IdsFound { .. } | Event::TiesFound { .. } => {
+                self.find(event)
+            }
+            Event::SessionCut { session, next_message, tail } => {
+                self.cut_session(session, *next_message, tail)
+            }
+            Event::SessionReopened { session } => self.reopen_session(session),
+            Event::MessageAdded { session, message, asker, in_file: _ } => {
+                self.hear(session, message, asker.as_ref());
+            }
+            Event::Moved { session, to, failed, reason, task: _ } => {
+                self.move_session(at, session, *to, *failed, reason);
+            }
+            Event::TurnBegun { session, turn } => self.begin_turn(at, session, *turn),
+            Event::TurnFailed { session, due, fallback, .. } => {
+                self.fail_turn(at, session, *due, fallback.is_some())
+            }
+            Event::TurnRetried { session, .. } => self.retry_turn(session),
+            Event::Replied { session, message, tokens_in, tokens_out, spent } => {
+                self.spend(at, (session, ""), Usage::of(*tokens_in, *tokens_out), spent.as_ref());
+                self.expect_after(session, tokens_in.saturating_add(*tokens_out));
+                self.take_reply(session, message);
+                self.renew_locks(at, session);
+            }
+            Event::EvidenceDemanded { session, message } => self.prove(session, message),
+            Event::Summarised { session, message, tokens_in, tokens_out, spent } => {
+                self.spend(at, (session, ""), Usage::of(*tokens_in, *tokens_out), Some(spent));
+                self.take_summary(session, message);
+            }
+            Event::CallCleared { session, call, nature, permit, approval, rule: _ } => {
+                self.clear_call(session, call, *nature, *permit, approval.is_some());
+            }
+            Event::CallRetried { session, call } => self.retry_call(session, call.as_str()),
+            Event::CallAsked { request } => self.ask_person(at, request),
+            Event::CallAwaited { session, call, correlation, due } => {
+                self.await_answer(session, call, correlation, *due);
+            }
+            Event::CallFinished { session, message, wrote, finish } => {
+                let pending =
+                    message.call.as_ref().and_then(|call| self.sessions.get(session)?.pending(call));
+                let approved =
+                    pending.is_some_and(|p| matches!(p.step, Step::Running { approved: true, .. }));
+                self.leave_locks(at, session, message.call.as_ref());
+                self.finish_call(session, message, finish);
+                self.label_wrote(session, message.call.as_ref(), wrote, *finish == Finish::Done, approved);
+            }
+            Event::Spent { session, tokens_in, tokens_out, spent, call } => {
+                self.spend(at, (session, named(call)), Usage::of(*tokens_in, *tokens_out), Some(spent));
+            }
+            Event::Delegated { .. } | Event::DelegationCrashed { .. } => self.hand_on(at, event),
+            Event::ReviewAsked { .. } | Event::ReviewMoved { .. } => self.look_over(event),
+            Event::LockAwaited { .. } | Event::LockGranted { .. } | Event::LockFreed { .. } => {
+                self.change_locks(at, event);
+            }
+            Event::Reserved { .. }
+            | Event::Outgrown { .. }
+            | Event::Unsummarised { .. }
+            | Event::Parked { .. }
+            | Event::Resumed { .. }
+            | Event::TaskParked { .. }
+            | Event::TaskResumed { .. }
+            | Event::BudgetRaised { .. }
+            | Event::UsageFound { .. } => self.meter(at, event),
+            Event::FileTrusted { path, .. } => _ = self.files.remove(path),
+            Event::LabelsFound { labels } => self.label_files(labels),
+            Event::ApprovalEnded { approval, outcome } => self.end_approval(at, approval, outcome),
+        }
+    }
+
+    /// The next event, and its time.
+    fn come_to(&mut self, at: Time) {
+        (self.seq, self.at) = (self.next_seq(), at);
+        if self.ledger.is_ahead_of(at) {
+            self.set_back(at);
+        }
+    }
+
+    fn clear_call(&mut self, id: &SessionId, call: &CallId, nature: Nature, permit: Permit, approved: bool) {
+        let ticket = Ticket { effect: self.seq, attempt: 1 };
+        self.step(id, call.as_str(), Step::Running { ticket, nature, permit, approved });
+        self.label_reach(id, call);
+    }
+
+    /// What was before this journal began: numbers are not given again, and who waited still does.
+    fn find(&mut self, event: &Event) {
+        match event {
+            Event::TiesFound { session, hands, requests, cause } => {
+                self.tie(session, hands, requests, cause.as_ref());
+            }
+            Event::ApprovalsFound { next } => self.next_approval = self.next_approval.max(*next),
+            Event::IdsFound { delegations, reviews } => {
+                self.delegations.found = self.delegations.found.max(*delegations);
+                self.reviews.found = self.reviews.found.max(*reviews);
+            }
+            _ => {}
+        }
+    }
+
+    fn restart_clocks(&mut self, at: Time) {
+        self.restart_waits();
+        self.stop_parked();
+        self.restart_leases(at);
+        // Time during which nothing ran does not count as working time.
+        let working: Vec<SessionId> = self
+            .deadlines
+            .iter()
+            .filter_map(|(_, what)| match what {
+                Deadline::Work(session) => Some(session.clone()),
+                Deadline::Retry(_)
+                | Deadline::Approval(_)
+                | Deadline::Delegation(_)
+                | Deadline::Answer(..)
+                | Deadline::Queue(_)
+                | Deadline::Begin(_)
+                | Deadline::Window(_)
+                | Deadline::Lock(..)
+                | Deadline::Lease(_) => None,
+            })
+            .collect();
+        for id in working {
+            let Some(session) = self.sessions.get_mut(&id) else { continue };
+            stop_clock(session, &id, None, &mut self.deadlines);
+            let agent = self.agents.get(&session.agent);
+            let most = agent.map(|agent| self.delegations.work_ms_max(session.task.as_ref(), agent));
+            start_clock(session, &id, at, most, &mut self.deadlines);
+        }
+    }
+
+    fn take_line(&mut self, source: &str, line: u64) {
+        let taken = self.inbox.entry(source.to_owned()).or_default();
+        *taken = line.max(*taken);
+    }
+
+    fn add_task(&mut self, spec: &task::Spec, by: &Requester, in_file: bool) {
+        if in_file {
+            self.find_review(spec);
+        }
+        self.next_task = self.next_task.max(number_in(spec.id.as_str()).saturating_add(1));
+        if let Requester::Inbox { source } = by
+            && let Some((file, line)) = source.rsplit_once(':')
+            && let Ok(line) = line.parse()
+        {
+            self.take_line(file, line);
+        }
+        let id = spec.id.clone();
+        // Others may have named this task before it was written.
+        let naming = self.dangling.remove(&id).unwrap_or_default();
+        let named = |pick: fn(&Task, &TaskId) -> bool| -> std::collections::BTreeSet<TaskId> {
+            let is_so = |other: &&TaskId| self.tasks.get(*other).is_some_and(|other| pick(other, &id));
+            naming.iter().filter(is_so).cloned().collect()
+        };
+        let children = named(|other, id| other.spec.parent.as_ref() == Some(id));
+        let dependents = named(|other, id| other.spec.depends_on.contains(id));
+        let label = self.label_of_request(spec, by);
+        let task = Task {
+            spec: spec.clone(),
+            by: by.clone(),
+            cause: self.cause_of(by),
+            label,
+            stage: TaskStage::Open,
+            result: String::new(),
+            children,
+            dependents,
+            queued: None,
+        };
+        if let Some(before) = self.tasks.insert(id.clone(), task) {
+            self.open.leave(&before);
+        }
+        self.open_tasks += 1;
+        self.link_task(&id);
+        self.refresh_task(&id);
+    }
+
+    /// Enters the task into the lists of the tasks it names.
+    fn link_task(&mut self, id: &TaskId) {
+        let Some(task) = self.tasks.get(id) else { return };
+        if !task.is_ended() {
+            self.open.enter(task);
+        }
+        let (parent, on) = (task.spec.parent.clone(), task.spec.depends_on.clone());
+        if let Some(parent) = parent {
+            match self.tasks.get_mut(&parent) {
+                Some(parent) => _ = parent.children.insert(id.clone()),
+                None => _ = self.dangling.entry(parent).or_default().insert(id.clone()),
+            }
+        }
+        for on in on {
+            match self.tasks.get_mut(&on) {
+                Some(on) => _ = on.dependents.insert(id.clone()),
+                None => _ = self.dangling.entry(on).or_default().insert(id.clone()),
+            }
+        }
+    }
+
+    fn unlink_task(&mut self, id: &TaskId) {
+        let Some(task) = self.tasks.get(id) else { return };
+        self.open.leave(task);
+        let (parent, on) = (task.spec.parent.clone(), task.spec.depends_on.clone());
+        for named in parent.iter().chain(&on) {
+            if let Some(naming) = self.dangling.get_mut(named) {
+                naming.remove(id);
+                if naming.is_empty() {
+                    self.dangling.remove(named);
+                }
+            }
+        }
+        if let Some(parent) = parent.and_then(|p| self.tasks.get_mut(&p)) {
+            parent.children.remove(id);
+        }
+        for on in on {
+            if let Some(on) = self.tasks.get_mut(&on) {
+                on.dependents.remove(id);
+            }
+        }
+    }
+
+    fn edit_task(&mut self, id: &TaskId, change: &task::Change) {
+        self.unlink_task(id);
+        if let Some(task) = self.tasks.get_mut(id) {
+            change.apply(&mut task.spec);
+            // Who writes a worse label into the file is heard; a better one needs more than that.
+            if let Some(written) = task.spec.label() {
+                task.label.join(&written);
+            }
+        }
+        self.link_task(id);
+        self.refresh_task(id);
+    }
+
+    fn set_stage(&mut self, id: &TaskId, stage: TaskStage) {
+        let Some(task) = self.tasks.get_mut(id) else { return };
+        let was_ended = task.is_ended();
+        task.stage = stage;
+        match (was_ended, task.is_ended()) {
+            (false, true) => self.open.leave(task),
+            (true, false) => self.open.enter(task),
+            (true, true) | (false, false) => {}
+        }
+        self.refresh_task(id);
+    }
+
+    fn end_task(&mut self, id: &TaskId, end: task::End, result: &str) {
+        let Some(task) = self.tasks.get_mut(id) else { return };
+        if !task.is_ended() {
+            self.open_tasks = self.open_tasks.saturating_sub(1);
+        }
+        task.result = cut(result, RESULT_BYTES_MAX).to_owned();
+        if let Some(worker) = task.session().and_then(|id| self.sessions.get(id)) {
+            task.label.join(&worker.label);
+        }
+        let (dependents, worker) = (task.dependents.clone(), task.session().cloned());
+        worker.iter().for_each(|worker| self.leave_workspace(worker));
+        self.end_review(id);
+        self.set_stage(id, TaskStage::Ended { end });
+        for dependent in dependents {
+            self.refresh_task(&dependent);
+        }
+    }
+
+    fn reopen_task(&mut self, id: &TaskId) {
+        let Some(task) = self.tasks.get_mut(id) else { return };
+        if task.is_ended() {
+            self.open_tasks += 1;
+        }
+        task.result.clear();
+        let dependents = task.dependents.clone();
+        self.set_stage(id, TaskStage::Open);
+        for dependent in dependents {
+            self.refresh_task(&dependent);
+        }
+    }
+
+    fn open_session(&mut self, head: &Head) {
+        let session = Session {
+            agent: head.agent.clone(),
+            task: head.task.clone(),
+            version: self.agents.get(&head.agent).map_or(0, |agent| agent.version),
+            edition: self.edition,
+            lifecycle: Lifecycle::Idle,
+            failed: false,
+            stage: Stage::Resting,
+            turns: 0,
+            turns_total: 0,
+            failures: 0,
+            fallback_until: None,
+            summaries: 0,
+            spent: Spent::default(),
+            expects: expected_first(&head.system_prompt),
+            outgrown: 0,
+            parked: None,
+            parked_since: None,
+            next_message: 1,
+            numbered: 0,
+            unread: false,
+            unread_from: 0,
+            unheard: Default::default(),
+            hearing: Default::default(),
+            askers: Default::default(),
+            asked: Default::default(),
+            asked_in: Default::default(),
+            asked_as: Default::default(),
+            requests: Default::default(),
+            cause: None,
+            hands: Default::default(),
+            caused: 0,
+            urgency: Default::default(),
+            repeated: None,
+            proving: None,
+            unproven: 0,
+            label: Default::default(),
+            worked_ms: 0,
+            working_since: None,
+            work_due: None,
+            queued: None,
+        };
+        if let Some(agent) = self.agents.get_mut(&head.agent) {
+            agent.sessions_begun += 1;
+            agent.sessions.insert(head.session.clone());
+        }
+        self.sessions.insert(head.session.clone(), session);
+    }
+
+    fn adopt_session(
+        &mut self,
+        id: &SessionId,
+        lifecycle: Lifecycle,
+        failed: bool,
+        next_message: u32,
+        tail: &Tail,
+    ) {
+        self.claim_spent(id);
+        let Some(session) = self.sessions.get_mut(id) else { return };
+        session.lifecycle = lifecycle;
+        session.failed = failed;
+        session.next_message = next_message;
+        if lifecycle == Lifecycle::Complete {
+            session.stage = Stage::Over;
+            let agent = session.agent.clone();
+            if let Some(agent) = self.agents.get_mut(&agent) {
+                agent.sessions.remove(id);
+            }
+            return;
+        }
+        self.set_tail(id, tail);
+        let task = self.sessions.get(id).and_then(|s| s.task.clone());
+        if let Some(task) = task
+            && self.tasks.get(&task).is_some_and(|t| !t.is_ended())
+        {
+            self.set_stage(&task, TaskStage::Running { session: id.clone() });
+        }
+    }
+
+    fn cut_session(&mut self, id: &SessionId, next_message: u32, tail: &Tail) {
+        let Some(session) = self.sessions.get_mut(id) else { return };
+        (session.numbered, session.next_message) = (session.next_number(), next_message);
+        if session.lifecycle != Lifecycle::Complete {
+            self.set_tail(id, tail);
+        }
+        // Nothing is left that it would answer.
+        if *tail == Tail::Answered {
+            self.forget_askers(id);
+        }
+    }
+
+    fn set_tail(&mut self, id: &SessionId, tail: &Tail) {
+        self.forget_waits(id);
+        self.end_locks(id);
+        let Some(session) = self.sessions.get_mut(id) else { return };
+        drop_retry(session, id, &mut self.deadlines);
+        (session.unread, session.unread_from) = (false, 0);
+        session.turns = 0;
+        session.stage = Stage::Resting;
+        match tail {
+            Tail::Answered => session.forget_unheard(),
+            Tail::Unanswered => {
+                // What the model was asked with is asked anew.
+                session.unread = true;
+                session.unheard.append(&mut session.hearing);
+            }
+            Tail::Calls { said, calls } => {
+                session.forget_unheard();
+                let calls = calls
+                    .iter()
+                    .map(|found| Pending {
+                        call: found.call.clone(),
+                        step: if found.found == Found::Finished {
+                            Step::Finished { ok: true }
+                        } else {
+                            Step::New
+                        },
+                    })
+                    .collect();
+                session.stage = Stage::Acting { said: said.clone(), calls };
+            }
+        }
+        self.refresh_session(id);
+    }
+
+    fn reopen_session(&mut self, id: &SessionId) {
+        let Some(session) = self.sessions.get_mut(id) else { return };
+        session.lifecycle = Lifecycle::Idle;
+        session.failed = false;
+        session.stage = Stage::Resting;
+        session.turns = 0;
+        session.worked_ms = 0;
+        session.edition = self.edition;
+        let agent = session.agent.clone();
+        if let Some(agent) = self.agents.get_mut(&agent) {
+            session.version = agent.version;
+            agent.sessions.insert(id.clone());
+        }
+    }
+
+    fn move_session(&mut self, at: Time, id: &SessionId, to: Lifecycle, failed: bool, reason: &str) {
+        if to == Lifecycle::Working {
+            self.goes_on(id);
+        }
+        // These two leave the calls of the turn behind.
+        if matches!(to, Lifecycle::Waiting | Lifecycle::Complete) {
+            self.forget_waits(id);
+        }
+        if to == Lifecycle::Complete {
+            self.leave_over(id, reason);
+        }
+        let Some(session) = self.sessions.get_mut(id) else { return };
+        if to != Lifecycle::Working {
+            drop_retry(session, id, &mut self.deadlines);
+        }
+        let from = session.lifecycle;
+        let answers = to == Lifecycle::Waiting && matches!(session.stage, Stage::Concluding { .. });
+        session.lifecycle = to;
+        session.failed = failed;
+        if to != Lifecycle::Blocked {
+            drop_parking(session, id, &mut self.deadlines, &mut self.ledger);
+        }
+        let agent_id = session.agent.clone();
+        match to {
+            // Should it be opened again, it waits for nothing that it waited for before.
+            Lifecycle::Complete => {
+                (session.stage, session.proving, session.parked_since) = (Stage::Over, None, None);
+            }
+            // The only stage in which an agent waits.
+            Lifecycle::Waiting => session.stage = Stage::Resting,
+            Lifecycle::Idle | Lifecycle::Working | Lifecycle::Blocked => {}
+        }
+        let mut agent = self.agents.get_mut(&agent_id);
+        match (from == Lifecycle::Working, to == Lifecycle::Working) {
+            (false, true) => {
+                self.busy += 1;
+                if let Some(agent) = &mut agent {
+                    agent.busy += 1;
+                }
+                let most =
+                    agent.as_deref().map(|agent| self.delegations.work_ms_max(session.task.as_ref(), agent));
+                start_clock(session, id, at, most, &mut self.deadlines);
+            }
+            (true, false) => {
+                self.busy = self.busy.saturating_sub(1);
+                if let Some(agent) = &mut agent {
+                    agent.busy = agent.busy.saturating_sub(1);
+                }
+                stop_clock(session, id, Some(at), &mut self.deadlines);
+            }
+            (true, true) | (false, false) => {}
+        }
+        if to == Lifecycle::Complete
+            && let Some(agent) = agent
+        {
+            agent.sessions.remove(id);
+            forget_past(agent, &self.sessions);
+        }
+        // The askers have their answer, unless it is still to come.
+        if answers {
+            self.forget_answered(id);
+        }
+        match to {
+            Lifecycle::Complete => self.end_locks(id),
+            Lifecycle::Waiting => self.leave_workspace(id),
+            Lifecycle::Idle | Lifecycle::Working | Lifecycle::Blocked => {}
+        }
+        self.refresh_session(id);
+        self.refresh_agent(&agent_id);
+    }
+
+    fn begin_turn(&mut self, at: Time, id: &SessionId, turn: u32) {
+        let ticket = Ticket { effect: self.seq, attempt: 1 };
+        self.charge_turn(id);
+        self.change_session(id, |session| {
+            if session.proving.take().is_some_and(|proving| proving.missing) {
+                session.unproven += 1;
+            }
+            session.stage = Stage::Thinking { ticket };
+            session.turns += 1;
+            session.turns_total = turn;
+            session.read_all();
+            session.failures = 0;
+            session.summaries = 0;
+            session.parked_since = None;
+            session.fallback_until = session.fallback_until.filter(|until| at < *until);
+        });
+    }
+
+    fn fail_turn(&mut self, at: Time, id: &SessionId, due: Time, falls_back: bool) {
+        let Some(session) = self.sessions.get_mut(id) else { return };
+        if let Stage::Thinking { ticket } = session.stage {
+            session.stage = Stage::Retrying { ticket, due };
+            session.failures = session.failures.saturating_add(1);
+            if falls_back {
+                session.failures = 0;
+                session.fallback_until = Some(at.plus_ms(FALLBACK_MS));
+            }
+            self.deadlines.insert((due, Deadline::Retry(id.clone())));
+        }
+        self.release_idle(id);
+    }
+
+    fn retry_turn(&mut self, id: &SessionId) {
+        let Some(session) = self.sessions.get_mut(id) else { return };
+        if let Stage::Thinking { ticket } | Stage::Retrying { ticket, .. } = session.stage {
+            if let Stage::Retrying { due, .. } = session.stage {
+                self.deadlines.remove(&(due, Deadline::Retry(id.clone())));
+            }
+            session.stage =
+                Stage::Thinking { ticket: Ticket { effect: ticket.effect, attempt: ticket.attempt + 1 } };
+            session.read_all();
+        }
+    }
+
+    fn take_reply(&mut self, id: &SessionId, message: &Message) {
+        self.change_session(id, |session| {
+            session.hearing.clear();
+            session.unread_from = 0;
+            session.next_message = session.next_message.max(number_in(message.id.as_str()).saturating_add(1));
+            session.label.join(&message.label);
+            session.stage = if message.calls.is_empty() {
+                Stage::Concluding { said: message.content.clone() }
+            } else {
+                let calls = message
+                    .calls
+                    .iter()
+                    .map(|call| Pending { call: call.clone(), step: Step::New })
+                    .collect();
+                Stage::Acting { said: message.content.clone(), calls }
+            };
+        });
+    }
+
+    fn prove(&mut self, id: &SessionId, message: &Message) {
+        if let Some(session) = self.sessions.get_mut(id)
+            && let Stage::Concluding { said } = &session.stage
+        {
+            session.proving = Some(Proving { said: said.clone(), missing: false });
+        }
+        self.take_reply(id, message);
+    }
+
+    fn take_summary(&mut self, id: &SessionId, message: &Message) {
+        let Some(session) = self.sessions.get_mut(id) else { return };
+        session.next_message = session.next_message.max(number_in(message.id.as_str()).saturating_add(1));
+        session.label.join(&message.label);
+        session.summaries = session.summaries.saturating_add(1);
+        // The same turn, asked once more: what still comes of the try before it is late.
+        if let Stage::Thinking { ticket } = &mut session.stage {
+            ticket.attempt += 1;
+            session.read_all();
+        }
+    }
+
+    fn step(&mut self, id: &SessionId, call: &str, step: Step) {
+        self.change_session(id, |session| take_step(session, call, step));
+    }
+
+    fn retry_call(&mut self, id: &SessionId, call: &str) {
+        let Some(session) = self.sessions.get_mut(id) else { return };
+        if let Stage::Acting { calls, .. } = &mut session.stage
+            && let Some(pending) = calls.iter_mut().find(|p| p.call.id.as_str() == call)
+            && let Step::Running { ticket, .. } = &mut pending.step
+        {
+            ticket.attempt += 1;
+        }
+    }
+
+    fn finish_call(&mut self, id: &SessionId, message: &Message, finish: &Finish) {
+        self.forget_wait(id, message.call.as_ref());
+        self.settle_request(id, message);
+        self.release_call(id, message.call.as_ref(), finish);
+        self.change_session(id, |session| {
+            if let Some(proving) = &mut session.proving {
+                proving.missing |= *finish != Finish::Done;
+            }
+            session.next_message = session.next_message.max(number_in(message.id.as_str()).saturating_add(1));
+            session.label.join(&message.label);
+            if let Some(call) = &message.call {
+                take_step(session, call.as_str(), Step::Finished { ok: *finish == Finish::Done });
+            }
+            session.expects = session.expects.saturating_add(expected(message));
+        });
+    }
+
+    fn refresh_session(&mut self, id: &SessionId) {
+        self.change_session(id, |_| {});
+    }
+
+    /// Changes a session and puts it where it belongs: on the agenda, in its agent's queue, or neither. Finds it
+    /// once for both, because finding sessions is most of what applying an event costs.
+    fn change_session(&mut self, id: &SessionId, change: impl FnOnce(&mut Session)) {
+        self.place_session(id, change);
+        self.release_idle(id);
+    }
+}
+
+/// Forgets that a model call is due again, before the stage that says when is left.
+fn drop_retry(session: &Session, id: &SessionId, deadlines: &mut Deadlines) {
+    if let Stage::Retrying { due, .. } = session.stage {
+        deadlines.remove(&(due, Deadline::Retry(id.clone())));
+    }
+}
+
+/// Working time counts from here, and is over when `ms_max` is used up.
+fn start_clock(
+    session: &mut Session,
+    id: &SessionId,
+    at: Time,
+    ms_max: Option<u64>,
+    deadlines: &mut Deadlines,
+) {
+    session.working_since = Some(at);
+    let Some(ms_max) = ms_max else { return };
+    let allowed = ms_max.saturating_sub(session.worked_ms);
+    let due = at.plus_ms(allowed);
+    session.work_due = Some(due);
+    deadlines.insert((due, Deadline::Work(id.clone())));
+}
+
+/// Working time no longer counts. Without `at`, nobody knows when that began.
+fn stop_clock(session: &mut Session, id: &SessionId, at: Option<Time>, deadlines: &mut Deadlines) {
+    if let (Some(at), Some(since)) = (at, session.working_since) {
+        session.worked_ms += at.ms_since(since);
+    }
+    session.working_since = None;
+    if let Some(due) = session.work_due.take() {
+        deadlines.remove(&(due, Deadline::Work(id.clone())));
+    }
+}
+
+/// Takes one of the current turn's calls a step further, and counts how often the same act came in a row.
+fn take_step(session: &mut Session, call: &str, step: Step) {
+    let Stage::Acting { calls, .. } = &mut session.stage else { return };
+    let Some(pending) = calls.iter_mut().find(|p| p.call.id.as_str() == call) else { return };
+    if matches!(pending.step, Step::New) {
+        session.repeated = match session.repeated.take() {
+            Some((last, times)) if pending.call.is_act(&last) => Some((last, times + 1)),
+            _ => Some((pending.call.act(), 1)),
+        };
+    }
+    pending.step = step;
+}

@@ -1,0 +1,389 @@
+//! What events change in the budgets: what is reserved, spent and given back, and who is parked.
+
+use std::collections::BTreeSet;
+
+use crate::kernel::event::{Bill, Event, Finish};
+use crate::kernel::lineage;
+use crate::kernel::state::{Halt, State};
+use crate::topics::budget::charge::{Charge, Raise, Sum};
+use crate::topics::budget::waiters::Waiters;
+use crate::topics::budget::{Hold, Ledger, Payer, Sent, account};
+use crate::topics::caps::Parked;
+use crate::topics::deadline::Deadline;
+use crate::topics::lifecycle::Lifecycle;
+use crate::topics::session::Message;
+use crate::topics::session::{Session, Stage, Step};
+use crate::topics::settings::Settings;
+use crate::topics::task::Requester;
+use crate::topics::task::queue::Work;
+use crate::words::id::{AgentId, CallId, SessionId, Time};
+use crate::words::usage::Usage;
+
+/// What is sent beside the conversation: tools, who the agent is, what files say; put right when a request is built.
+const BESIDE_TOKENS: u64 = 1_500;
+/// Bytes of a token, rather too few.
+const TOKEN_BYTES: u64 = 3;
+/// What a message takes beside its words.
+const MESSAGE_TOKENS: u64 = 8;
+
+/// Tokens that a message adds to the next request.
+pub(crate) fn expected(message: &Message) -> u64 {
+    let calls: usize = message.calls.iter().map(|call| call.arguments.len() + 32).sum();
+    ((message.content.len() + calls) as u64).div_ceil(TOKEN_BYTES) + MESSAGE_TOKENS
+}
+
+/// Tokens that the first request has before anything is said.
+pub(crate) fn expected_first(system_prompt: &str) -> u64 {
+    (system_prompt.len() as u64).div_ceil(TOKEN_BYTES) + BESIDE_TOKENS
+}
+
+/// A session that was parked no longer is; it does not go on by that alone.
+pub(super) fn drop_parking(
+    session: &mut Session,
+    id: &SessionId,
+    deadlines: &mut BTreeSet<(Time, Deadline)>,
+    ledger: &mut Ledger,
+) {
+    let Some(parked) = session.parked.take() else { return };
+    ledger.parked.remove(id);
+    ledger.stop_no_more(&parked.limit, &Work::Session(id.clone()));
+    if let Some(until) = parked.until {
+        deadlines.remove(&(until, Deadline::Window(id.clone())));
+    }
+    if let Some(since) = session.parked_since {
+        ledger.waiters.leave(&parked.limit, &session.agent, since, Work::Session(id.clone()));
+    }
+}
+
+/// The name under which a call's reservation is kept; the turn's own has none.
+pub(super) fn named(call: &Option<CallId>) -> &str {
+    call.as_ref().map_or("", |call| call.as_str())
+}
+
+impl State {
+    /// What is reserved, and who is parked.
+    pub(super) fn meter(&mut self, at: Time, event: &Event) {
+        match event {
+            Event::Reserved { session, call, hold } => self.reserve(at, session, call, hold),
+            Event::Outgrown { session, tokens_in } => {
+                self.change_session(session, |session| session.outgrown = session.outgrown.max(*tokens_in));
+            }
+            Event::Unsummarised { session } => {
+                self.change_session(session, |session| session.summaries = u32::MAX);
+            }
+            Event::Parked { session, parked, expects } => self.park(session, parked, *expects),
+            Event::Resumed { session } => self.unpark(session),
+            Event::TaskParked { task, parked } => self.park_task(task, parked),
+            Event::TaskResumed { task } => self.unpark_task(task),
+            Event::BudgetRaised { budget, cap, .. } => {
+                let woken = self.ledger.raise(&self.settings, at, budget, *cap);
+                self.wake_all(woken);
+            }
+            Event::UsageFound { sums, raised } => self.find_spent(sums, raised),
+            _ => {}
+        }
+    }
+
+    /// The request that a session works for: the topmost task, through whoever asked for it or wrote for it, or the
+    /// conversation in which a person asked.
+    pub(crate) fn run_of(&self, id: &SessionId, task: Option<&crate::words::id::TaskId>) -> String {
+        let (mut session, mut task) = (id, task);
+        for _ in 0..crate::topics::task::TASK_DEPTH_MAX {
+            let above = match task.map(|task| self.root_of(task)) {
+                Some(root) => {
+                    task = Some(root);
+                    self.asked_for_by(root)
+                }
+                None => self.sessions.get(session).and_then(|session| session.cause.as_ref()),
+            };
+            let above = above.filter(|above| *above != session);
+            let Some((id, found)) = above.and_then(|above| self.sessions.get_key_value(above)) else { break };
+            let from_task = task.is_some();
+            (session, task) = (id, found.task.as_ref());
+            // Whom a conversation works for now says nothing of what was asked for in it before.
+            if from_task && task.is_none() {
+                break;
+            }
+        }
+        task.map_or_else(|| session.to_string(), ToString::to_string)
+    }
+
+    /// The conversation for which a topmost task was asked for, if that belongs to another request.
+    fn asked_for_by(&self, root: &crate::words::id::TaskId) -> Option<&SessionId> {
+        let task = self.tasks.get(root)?;
+        let Requester::Session { session } = &task.by else { return None };
+        let asker = self.sessions.get(session)?;
+        match &asker.task {
+            Some(above) => (self.root_of(above) != root).then_some(session),
+            None => Some(task.cause.as_ref().unwrap_or(session)),
+        }
+    }
+
+    /// The conversation for whose request a conversation about no task asks for one.
+    pub(super) fn cause_of(&self, by: &Requester) -> Option<SessionId> {
+        let Requester::Session { session } = by else { return None };
+        self.sessions.get(session).filter(|asker| asker.task.is_none())?.cause.clone()
+    }
+
+    /// A person speaks in a conversation that rests, and all that followed from what was said before has ended: a new
+    /// request begins, whose cost is counted anew.
+    pub(super) fn begin_run(&mut self, id: &SessionId) {
+        let name = format!("budgets.run of {id}");
+        let rests = self.sessions.get(id).is_some_and(|session| session.task.is_none() && session.rests());
+        if !rests || !self.ledger.counts(&name) {
+            return;
+        }
+        let mut open = self.tasks.iter().filter(|(_, task)| !task.is_ended());
+        let mut at_work = self.agents.values().flat_map(|agent| &agent.sessions).filter_map(|other| {
+            let session = self.sessions.get(other)?;
+            (!session.rests()).then_some((other, session))
+        });
+        let goes_on = open.any(|(task, _)| self.run_of_task(task) == id.as_str())
+            || at_work.any(|(other, session)| self.run_of(other, session.task.as_ref()) == id.as_str());
+        if !goes_on {
+            self.ledger.count_anew(&self.settings, self.at, &name);
+        }
+    }
+
+    /// The same for a task, also one that nobody has begun.
+    pub(crate) fn run_of_task(&self, task: &crate::words::id::TaskId) -> String {
+        self.run_of(&SessionId::new(""), Some(task))
+    }
+
+    /// Who pays for a call of this session to a model.
+    pub(crate) fn payer(&self, id: &SessionId, session: &Session, model: &str) -> Payer {
+        self.payer_under(self.terms(session), &session.agent, self.run_of(id, session.task.as_ref()), model)
+    }
+
+    /// The same for an agent's part in a run.
+    pub(crate) fn payer_of(&self, agent: &AgentId, run: String, model: &str) -> Payer {
+        self.payer_under(&self.settings, agent, run, model)
+    }
+
+    fn payer_under(&self, terms: &Settings, agent: &AgentId, run: String, model: &str) -> Payer {
+        let makers = lineage::above(self, agent).into_iter().cloned().collect();
+        Payer { agent: agent.clone(), makers, run, provider: account(terms, model) }
+    }
+
+    /// Takes over new settings; whoever is parked looks whether there is room now.
+    pub(super) fn settle_anew(&mut self, settings: &Settings) {
+        let same = self.settings.budgets == settings.budgets && self.settings.providers == settings.providers;
+        self.keep_terms(settings);
+        self.settings = settings.clone();
+        if same {
+            return;
+        }
+        self.ledger.ask_anew(&self.settings, self.at);
+        self.unpark_all();
+    }
+
+    /// Everybody who is parked looks again.
+    pub(crate) fn unpark_all(&mut self) {
+        let parked = self.ledger.parked.clone();
+        parked.iter().for_each(|id| self.unpark(id));
+        let parked = self.ledger.parked_tasks.clone();
+        parked.iter().for_each(|id| self.unpark_task(id));
+    }
+
+    fn reserve(&mut self, at: Time, id: &SessionId, call: &Option<CallId>, hold: &Hold) {
+        let Some(session) = self.sessions.get_mut(id) else { return };
+        if call.is_none() {
+            session.expects = hold.tokens_in;
+        }
+        self.ledger.reserve(&self.settings, at, id, named(call), hold);
+    }
+
+    /// What an event says that a model took, and who pays for it. To be asked before the event is applied, while what was
+    /// reserved for it is known.
+    pub fn charge(&self, at: Time, event: &Event) -> Option<Charge> {
+        let (session, call, tokens_in, tokens_out, bill) = match event {
+            Event::Replied { session, tokens_in, tokens_out, spent: Some(bill), .. }
+            | Event::Summarised { session, tokens_in, tokens_out, spent: bill, .. } => {
+                (session, "", tokens_in, tokens_out, bill)
+            }
+            Event::Spent { session, tokens_in, tokens_out, spent, call } => {
+                (session, named(call), tokens_in, tokens_out, spent)
+            }
+            _ => return None,
+        };
+        let usage = Usage::of(*tokens_in, *tokens_out);
+        self.charge_of(at, (session, call), usage, bill)
+    }
+
+    fn charge_of(
+        &self,
+        at: Time,
+        (id, call): (&SessionId, &str),
+        usage: Usage,
+        bill: &Bill,
+    ) -> Option<Charge> {
+        let session = self.sessions.get(id)?;
+        let (cache_read, cache_write) = (bill.cache_read, bill.cache_write);
+        let usage = Usage { cache_read, cache_write, reasoning: bill.reasoning, ..usage };
+        let (payer, reserved) = match self.ledger.held(id, call) {
+            Some(held) => (held.hold.payer.clone(), held.at()),
+            None => (self.payer(id, session, &bill.model), self.ledger.time(at)),
+        };
+        let (task, model) = (session.task.clone(), bill.model.clone());
+        Some(Charge { payer, session: id.clone(), task, model, at, reserved, usage, cost: bill.cost })
+    }
+
+    pub(super) fn spend(
+        &mut self,
+        at: Time,
+        (id, call): (&SessionId, &str),
+        usage: Usage,
+        bill: Option<&Bill>,
+    ) {
+        let Some(charge) = bill.and_then(|bill| self.charge_of(at, (id, call), usage, bill)) else { return };
+        self.ledger.book(&self.settings, (id, call), &charge);
+        let Some(session) = self.sessions.get_mut(id) else { return };
+        let took = (charge.usage, charge.cost);
+        self.ledger.list(at, &session.agent, (&charge.model, session.task.as_ref()), id, took);
+        session.spent.add(charge.usage, charge.cost);
+        let by_model = self.spent.entry(session.agent.clone()).or_default();
+        by_model.entry(charge.model).or_default().add(charge.usage, charge.cost);
+    }
+
+    /// Takes over what a list says that was spent before the journal began.
+    fn find_spent(&mut self, sums: &[Sum], raised: &[Raise]) {
+        for sum in sums {
+            self.ledger.book_found(&self.settings, sum);
+            let by_model = self.spent.entry(sum.payer.agent.clone()).or_default();
+            let own = by_model.entry(sum.model.clone()).or_default();
+            *own = own.plus(sum.spent);
+            let own = match self.sessions.get_mut(&sum.session) {
+                Some(session) => &mut session.spent,
+                None => self.ledger.unclaimed.entry(sum.session.clone()).or_default(),
+            };
+            *own = own.plus(sum.spent);
+        }
+        raised.iter().for_each(|raise| self.ledger.raise_found(&self.settings, raise));
+    }
+
+    /// A conversation is known now: what was spent in it is its own.
+    pub(super) fn claim_spent(&mut self, id: &SessionId) {
+        let Some(spent) = self.ledger.unclaimed.remove(id) else { return };
+        if let Some(session) = self.sessions.get_mut(id) {
+            session.spent = session.spent.plus(spent);
+        }
+    }
+
+    /// The provider counted all that went in; the answer goes in with the next request.
+    pub(super) fn expect_after(&mut self, id: &SessionId, tokens: u64) {
+        if let Some(session) = self.sessions.get_mut(id).filter(|_| tokens > 0) {
+            session.expects = tokens.saturating_add(MESSAGE_TOKENS);
+        }
+    }
+
+    fn park(&mut self, id: &SessionId, parked: &Parked, expects: u64) {
+        let seq = self.seq;
+        let Some(session) = self.sessions.get_mut(id) else { return };
+        drop_parking(session, id, &mut self.deadlines, &mut self.ledger);
+        if session.lifecycle != Lifecycle::Blocked {
+            self.ledger.give_back(&self.settings, id, "", Sent::No);
+            return;
+        }
+        let since = *session.parked_since.get_or_insert(seq);
+        session.parked = Some(parked.clone());
+        self.ledger.parked.insert(id.clone());
+        self.ledger.stop(&self.settings, self.at, parked, Work::Session(id.clone()));
+        session.expects = expects;
+        if matches!(session.stage, Stage::Thinking { .. } | Stage::Retrying { .. }) {
+            // The turn is as if it had not begun.
+            session.stage = Stage::Resting;
+            session.unread = true;
+            session.unheard.append(&mut session.hearing);
+            session.turns = session.turns.saturating_sub(1);
+            session.turns_total = session.turns_total.saturating_sub(1);
+            let again = session.turns_total + 1;
+            session.requests.values_mut().for_each(|turn| *turn = again.min(*turn));
+        }
+        // Somebody spoke while it answered: it was not about to conclude, and nobody has its answer yet.
+        if matches!(session.stage, Stage::Concluding { .. }) {
+            session.stage = Stage::Resting;
+        }
+        if let Some(until) = parked.until {
+            self.deadlines.insert((until, Deadline::Window(id.clone())));
+        }
+        if parked.held {
+            self.ledger.waiters.stop(&parked.limit, &session.agent, since, Work::Session(id.clone()));
+        }
+        // It was found too large before it was sent, or what was sent is booked by itself. Given back last: it may be
+        // room for others that wait where this one stops.
+        self.ledger.give_back(&self.settings, id, "", Sent::No);
+        self.refresh_session(id);
+    }
+
+    /// A parked session gets its place in the queue back.
+    pub(super) fn unpark(&mut self, id: &SessionId) {
+        let Some(session) = self.sessions.get_mut(id) else { return };
+        drop_parking(session, id, &mut self.deadlines, &mut self.ledger);
+        self.refresh_session(id);
+    }
+
+    fn wake_all(&mut self, all: Vec<Work>) {
+        for woken in all {
+            match woken {
+                Work::Session(id) => self.unpark(&id),
+                Work::Task(id) => self.unpark_task(&id),
+            }
+        }
+    }
+
+    /// Says once more who is stopped at which budget, from who is parked; who waits for others looks again.
+    pub(super) fn stop_parked(&mut self) {
+        let who = |halt: &Halt<'_>| {
+            let session = halt.session.cloned().map(Work::Session);
+            session.or(halt.task.cloned().map(Work::Task)).map(|who| (halt.parked.clone(), who))
+        };
+        let all = self.parked().filter_map(|halt| who(&halt)).collect();
+        self.ledger.stop_all(&self.settings, self.at, all);
+        self.list_waiters();
+    }
+
+    /// Says once more who waits for others: snapshots may be from before they were listed so.
+    fn list_waiters(&mut self) {
+        let sessions = self.ledger.parked.iter().filter_map(|id| {
+            let session = self.sessions.get(id)?;
+            let parked = session.parked.as_ref().filter(|parked| parked.held)?;
+            Some((&parked.limit, &session.agent, session.parked_since?, Work::Session(id.clone())))
+        });
+        let tasks = self.ledger.parked_tasks.iter().filter_map(|id| {
+            let place = self.tasks.get(id)?.queued.as_ref()?;
+            let parked = place.parked.as_ref().filter(|parked| parked.held)?;
+            Some((&parked.limit, &place.agent, place.rank.since, Work::Task(id.clone())))
+        });
+        let mut waiters = Waiters::default();
+        for (node, agent, since, who) in sessions.chain(tasks) {
+            waiters.stop(node, agent, since, who);
+        }
+        waiters.open_all();
+        self.ledger.waiters = waiters;
+    }
+
+    /// Gives back what is reserved for calls that are no longer under way, and lets those look again who wait for it.
+    pub(super) fn release_idle(&mut self, id: &SessionId) {
+        if !self.ledger.is_holding() {
+            return;
+        }
+        let Some(session) = self.sessions.get(id) else { return };
+        let is_idle = |name: &String| match name.as_str() {
+            "" => !matches!(session.stage, Stage::Thinking { .. }),
+            call => session
+                .pending(&CallId::new(call))
+                .is_none_or(|pending| !matches!(pending.step, Step::Running { .. })),
+        };
+        let idle: Vec<String> = self.ledger.names(id).into_iter().filter(is_idle).collect();
+        for name in idle {
+            self.ledger.give_back(&self.settings, id, &name, Sent::Perhaps);
+        }
+    }
+
+    /// Gives back what is reserved for a call that came to its end by itself: each request that it sent was told.
+    pub(super) fn release_call(&mut self, id: &SessionId, call: Option<&CallId>, finish: &Finish) {
+        if let (Some(call), Finish::Done | Finish::Failed) = (call, finish) {
+            self.ledger.give_back(&self.settings, id, call.as_str(), Sent::No);
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! What events do to the labels of tasks and files. A label only gets worse, unless a person vouches for the bytes.
+
+use crate::kernel::places::folder_for;
+use crate::kernel::state::State;
+use crate::kernel::workspaces;
+use crate::topics::context;
+use crate::topics::session::{Pending, Step};
+use crate::topics::task;
+use crate::topics::task::Requester;
+use crate::topics::tool::{Act, Want};
+use crate::words::id::SessionId;
+use crate::words::label::{FILES_MAX, Label};
+
+impl State {
+    pub(super) fn label_files(&mut self, labels: &std::collections::BTreeMap<String, Label>) {
+        labels.iter().for_each(|(path, label)| self.label_file(path, label));
+    }
+
+    /// What a conversation that was found is made from.
+    pub(super) fn label_session(&mut self, id: &SessionId, label: &Label) {
+        if let Some(session) = self.sessions.get_mut(id) {
+            session.label = label.clone();
+        }
+    }
+
+    /// What a task was made from.
+    pub(super) fn label_of_request(&self, spec: &task::Spec, by: &Requester) -> Label {
+        let mut label = spec.label().unwrap_or_default();
+        match by {
+            Requester::Person { .. } => {}
+            Requester::Inbox { source } => label.join(&Label::outside(source)),
+            Requester::Session { session } => {
+                label.join(&self.sessions.get(session).map_or_else(Label::team, |s| s.label.clone()));
+            }
+        }
+        label
+    }
+
+    /// What a call that begins can change has its label before it changes anything: whether it ends or not.
+    pub(super) fn label_reach(&mut self, id: &SessionId, call: &crate::words::id::CallId) {
+        let Some(session) = self.sessions.get(id).filter(|s| s.label.counts()) else { return };
+        let Some(Pending { call, step: Step::Running { permit, approved, .. } }) = session.pending(call)
+        else {
+            return;
+        };
+        let places = match &call.want {
+            Want::Act(Act::WriteFile { path, .. } | Act::CreateDirectory { path }) if !approved => {
+                vec![path.clone()]
+            }
+            // A yes is for what the agent said, and the rest of the context stays as it was: no better for it.
+            Want::Act(Act::ContextPut { context, .. }) => context::places(context).to_vec(),
+            Want::Act(_) if permit.writes => {
+                vec![workspaces::room(self, session).folder(&session.agent)]
+            }
+            Want::Act(_) | Want::Invalid { .. } => return,
+        };
+        let label = session.label.clone();
+        places.iter().for_each(|place| self.label_file(place, &label));
+    }
+
+    /// What a call changed has the label of its session; what it wrote whole has no other.
+    pub(super) fn label_wrote(
+        &mut self,
+        id: &SessionId,
+        call: Option<&crate::words::id::CallId>,
+        wrote: &[String],
+        is_done: bool,
+        approved: bool,
+    ) {
+        let Some(session) = self.sessions.get(id).filter(|_| !wrote.is_empty()) else { return };
+        let label = session.label.clone();
+        let pending = call.and_then(|call| session.pending(call));
+        let whole = pending.is_some_and(|p| matches!(p.call.want, Want::Act(Act::WriteFile { .. })));
+        // A person saw these very bytes and said yes: that is what makes a label better.
+        let vouched = whole && approved;
+        // Grants hold names and nothing that was read.
+        for place in wrote.iter().filter(|place| !context::is_acl(place)) {
+            if whole && is_done {
+                self.files.remove(place);
+            }
+            if label.counts() && !vouched {
+                self.label_file(place, &label);
+            }
+        }
+    }
+
+    pub(super) fn label_file(&mut self, place: &str, label: &Label) {
+        let place = place.trim_matches('/');
+        let is_full = self.files.len() >= FILES_MAX;
+        match self.files.get_mut(place) {
+            Some(known) => known.join(label),
+            None if !is_full => _ = self.files.insert(place.to_owned(), label.clone()),
+            // Too many to tell apart: the first two parts of the path stand for all beneath.
+            None => {
+                self.files.entry(folder_for(place).to_owned()).or_default().join(label);
+            }
+        }
+    }
+}

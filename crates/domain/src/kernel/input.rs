@@ -1,0 +1,333 @@
+//! What comes from outside: people, files, outcomes, time. `decide` turns inputs into events.
+
+use std::collections::BTreeMap;
+
+use crate::kernel::event::Tail;
+use crate::topics::agent;
+use crate::topics::approval::{Answer, Request};
+use crate::topics::budget::charge::{Raise, Sum};
+use crate::topics::lifecycle::Status;
+use crate::topics::message::{Tie, Urgency};
+use crate::topics::review::Finding;
+use crate::topics::session::Head;
+use crate::topics::settings::Settings;
+use crate::topics::spawn::Order;
+use crate::topics::task;
+use crate::topics::task::Mark;
+use crate::topics::tool::Call;
+use crate::words::id::{AgentId, ApprovalId, CallId, MessageId, SessionId, TaskId, Ticket};
+use crate::words::label::Label;
+use crate::words::usage::Usage;
+use policy::Policy;
+
+/// Something that wants a decision.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Input {
+    /// A process begins to work in this home, with hands to carry things out.
+    Started,
+    /// Take the next step that needs nothing from outside. Given until it yields nothing.
+    Proceed,
+    /// Time has passed.
+    Ticked,
+    /// `synod.yaml` was read.
+    SettingsRead(Box<Settings>),
+    /// `policy/commands.yaml` was read.
+    PolicyRead(Policy),
+    /// An agent's file was read.
+    AgentRead(Box<agent::Spec>),
+    /// An agent's file is gone.
+    AgentGone(AgentId),
+    /// A line of an inbox file was read.
+    LineRead {
+        /// `inbox/slack-messages.jsonl`
+        source: String,
+        /// From 1.
+        line: u64,
+        /// Who wrote it.
+        from: String,
+        /// Where, if the source has channels.
+        channel: Option<String>,
+        /// What.
+        text: String,
+    },
+    /// A task file was read; this is what it says of one task.
+    TaskRead {
+        /// All but the mark; an empty id asks for one.
+        spec: Box<task::Spec>,
+        /// The mark in the file.
+        mark: Mark,
+        /// The `result:` in the file.
+        result: String,
+    },
+    /// A person changed a mark.
+    TaskMarked {
+        /// Which task.
+        task: TaskId,
+        /// The new mark.
+        mark: Mark,
+        /// Why, if they say so.
+        why: String,
+        /// Who.
+        by: String,
+    },
+    /// A person removed a task from its file.
+    TaskGone {
+        /// Which.
+        task: TaskId,
+    },
+    /// A person ends a task, a delegation or a conversation, with all that is below it.
+    CancelWanted {
+        /// Its id.
+        what: String,
+        /// Who.
+        by: String,
+    },
+    /// A person ends all that was made for one request.
+    CancelRunWanted {
+        /// What it began with: the id of a task, or of a conversation.
+        run: String,
+        /// Who.
+        by: String,
+    },
+    /// A person wants a new agent.
+    SpawnWanted {
+        /// What it shall be.
+        order: Box<Order>,
+        /// Who.
+        by: String,
+    },
+    /// A person ends a spawned agent, with all that it does.
+    TerminateWanted {
+        /// Which.
+        agent: AgentId,
+        /// Why.
+        reason: String,
+        /// Who.
+        by: String,
+    },
+    /// A person takes a lock away from who has it.
+    LockFreed {
+        /// Which.
+        name: String,
+        /// Who.
+        by: String,
+    },
+    /// The workspace of an agent that is over was taken away.
+    CleanedUp {
+        /// Whose.
+        agent: AgentId,
+        /// What was kept, in words.
+        kept: Vec<String>,
+    },
+    /// A person adds a task by a command.
+    TaskWanted {
+        /// What; its id is ignored, its file used.
+        spec: Box<task::Spec>,
+        /// Who.
+        by: String,
+    },
+    /// An approval file about a budget was found that waits for an answer.
+    QuestionFound {
+        /// Which.
+        approval: ApprovalId,
+    },
+    /// Approval files were found with numbers up to this.
+    ApprovalsFound {
+        /// The highest.
+        highest: u32,
+    },
+    /// There is no journal, and ids with numbers up to these were given before.
+    IdsFound {
+        /// The highest of a delegation.
+        delegations: u32,
+        /// The highest of a review.
+        reviews: u32,
+    },
+    /// A session file was found that the journal does not know.
+    SessionRead {
+        /// Its head.
+        head: Box<Head>,
+        /// Its status.
+        status: Status,
+        /// The number of its next message.
+        next_message: u32,
+        /// Where it stands.
+        tail: Tail,
+        /// The worst label of its messages.
+        label: Label,
+        /// Approvals of the last turn that still wait.
+        approvals: Vec<Request>,
+    },
+    /// All session files were read without a journal, and say this of who waits for whom.
+    TiesFound {
+        /// Of each conversation that is tied to another.
+        ties: Vec<Tie>,
+    },
+    /// A person cut messages off the end of a session.
+    SessionCut {
+        /// Which.
+        session: SessionId,
+        /// The number of its next message.
+        next_message: u32,
+        /// Where it stands now.
+        tail: Tail,
+    },
+    /// A person changed a message in a session file.
+    MessageEdited {
+        /// Which session.
+        session: SessionId,
+        /// Which message.
+        message: MessageId,
+    },
+    /// A person speaks to an agent.
+    MessageWritten {
+        /// In which session; `None` lets Synod find or open one.
+        session: Option<SessionId>,
+        /// To whom; `broadcast` is all agents, `#ops` those that listen to that channel.
+        agent: AgentId,
+        /// What.
+        text: String,
+        /// How urgent it is.
+        urgency: Urgency,
+        /// Who.
+        by: String,
+        /// Whether it stands in the session file already.
+        in_file: bool,
+    },
+    /// A person answered an approval.
+    Answered {
+        /// Which.
+        approval: ApprovalId,
+        /// What.
+        answer: Answer,
+        /// Who.
+        by: String,
+        /// Where.
+        via: String,
+    },
+    /// A model answered.
+    Replied {
+        /// In which session.
+        session: SessionId,
+        /// To which call.
+        ticket: Ticket,
+        /// What it says.
+        text: String,
+        /// What it asks for.
+        calls: Vec<Call>,
+        /// The alias of the model that was asked.
+        model: String,
+        /// What it took.
+        usage: Usage,
+        /// The places, beside the conversation, whose content the model was given.
+        read: Vec<String>,
+    },
+    /// A model summarised older messages, so that the rest fits its window.
+    Summarised {
+        /// In which session.
+        session: SessionId,
+        /// The call that cannot be made without it.
+        ticket: Ticket,
+        /// The last message that it stands for.
+        through: MessageId,
+        /// What it says.
+        text: String,
+        /// The alias of the model that was asked.
+        model: String,
+        /// What it took.
+        usage: Usage,
+    },
+    /// A summary was paid for and is of no use; the turn's own call is still to be made.
+    Unsummarised {
+        /// In which session.
+        session: SessionId,
+        /// Which call.
+        ticket: Ticket,
+    },
+    /// A request turned out larger than what was reserved for it, and was not sent.
+    Outgrown {
+        /// In which session.
+        session: SessionId,
+        /// Which call.
+        ticket: Ticket,
+        /// Tokens that would go in.
+        tokens_in: u64,
+    },
+    /// A model was asked beside the conversation; this is what it took.
+    Spent {
+        /// For which conversation.
+        session: SessionId,
+        /// For which tool call; absent: for the turn itself.
+        call: Option<CallId>,
+        /// The alias of the model.
+        model: String,
+        /// What it took.
+        usage: Usage,
+    },
+    /// A person vouches for what stands in a file, as it stands.
+    FileTrusted {
+        /// Relative to the home.
+        path: String,
+        /// SHA-256 of its content.
+        digest: String,
+        /// Who.
+        by: String,
+    },
+    /// Labels of files were found in their list.
+    LabelsFound {
+        /// By path.
+        labels: BTreeMap<String, Label>,
+    },
+    /// What was spent was found in its list.
+    UsageFound {
+        /// What, by who paid and for what.
+        sums: Vec<Sum>,
+        /// Budgets that people let be passed.
+        raised: Vec<Raise>,
+    },
+    /// A model did not answer.
+    ModelFailed {
+        /// In which session.
+        session: SessionId,
+        /// Which call.
+        ticket: Ticket,
+        /// Why.
+        reason: String,
+        /// What can be done about it.
+        failure: Failure,
+    },
+    /// A tool is finished.
+    ToolFinished {
+        /// In which session.
+        session: SessionId,
+        /// Which call.
+        call: CallId,
+        /// Which try.
+        ticket: Ticket,
+        /// Whether it did what was asked.
+        ok: bool,
+        /// What the agent sees.
+        text: String,
+        /// The places whose content is in the text: paths relative to the home (a folder stands for all beneath),
+        /// `net:` for the network.
+        read: Vec<String>,
+        /// The places it changed, likewise.
+        wrote: Vec<String>,
+        /// What was found out on the way, if it is about a review.
+        finding: Option<Box<Finding>>,
+    },
+}
+
+/// What can be done when a model does not answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Failure {
+    /// Ask it again, not before so many milliseconds.
+    Retry {
+        /// What the provider asked for; 0 if it did not say.
+        after_ms: u64,
+    },
+    /// This model does not serve; another may.
+    Down,
+    /// No model would answer this.
+    GiveUp,
+}

@@ -1,0 +1,128 @@
+//! What an event demands of the world. `react` only lists; the engine has it done.
+
+use crate::kernel::effect::Effect;
+use crate::kernel::event::Event;
+use crate::kernel::state::State;
+use crate::kernel::workspaces;
+use crate::topics::budget::Held;
+use crate::topics::lifecycle::Lifecycle;
+use crate::topics::session::{Session, Stage, Step};
+use crate::topics::tool::Want;
+use crate::words::id::{AgentId, CallId, SessionId};
+
+/// The effects of `event`, given the state right after it.
+pub fn react(state: &State, event: &Event) -> Option<Effect> {
+    match event {
+        Event::TurnBegun { session, .. }
+        | Event::TurnRetried { session, .. }
+        | Event::Summarised { session, .. } => {
+            state.sessions.get_key_value(session).and_then(|(id, s)| model_call(state, id, s))
+        }
+        Event::CallCleared { session, call, .. } | Event::CallRetried { session, call } => {
+            state.sessions.get_key_value(session).and_then(|(id, s)| tool_call(state, id, s, call))
+        }
+        Event::AgentTerminated { agent, .. } | Event::CleaningResumed { agent } => {
+            Some(clean_up(state, agent))
+        }
+        Event::Moved { session, to: Lifecycle::Complete, .. } | Event::SessionCut { session, .. } => {
+            Some(Effect::Stop { session: session.clone() })
+        }
+        Event::LockGranted { grant, .. } => Some(Effect::Fence(grant.clone())),
+        Event::Started
+        | Event::SettingsChanged { .. }
+        | Event::PolicyChanged { .. }
+        | Event::AgentDefined { .. }
+        | Event::AgentRetired { .. }
+        | Event::AgentSpawned { .. }
+        | Event::WorkspaceCleaned { .. }
+        | Event::LineTaken { .. }
+        | Event::TaskAdded { .. }
+        | Event::TaskEdited { .. }
+        | Event::TaskStarted { .. }
+        | Event::TaskEnded { .. }
+        | Event::Told { .. }
+        | Event::TaskVerified { .. }
+        | Event::TaskReopened { .. }
+        | Event::SessionOpened { .. }
+        | Event::SessionAdopted { .. }
+        | Event::ApprovalsFound { .. }
+        | Event::IdsFound { .. }
+        | Event::TiesFound { .. }
+        | Event::SessionReopened { .. }
+        | Event::MessageAdded { .. }
+        | Event::MessageEdited { .. }
+        | Event::DeadlineDropped { .. }
+        | Event::Moved { .. }
+        | Event::TurnFailed { .. }
+        | Event::Outgrown { .. }
+        | Event::Unsummarised { .. }
+        | Event::Replied { .. }
+        | Event::EvidenceDemanded { .. }
+        | Event::CallAsked { .. }
+        | Event::CallAwaited { .. }
+        | Event::CallFinished { .. }
+        | Event::Delegated { .. }
+        | Event::DelegationCrashed { .. }
+        | Event::ReviewAsked { .. }
+        | Event::ReviewMoved { .. }
+        | Event::Spent { .. }
+        | Event::Reserved { .. }
+        | Event::Parked { .. }
+        | Event::Resumed { .. }
+        | Event::TaskParked { .. }
+        | Event::TaskResumed { .. }
+        | Event::BudgetRaised { .. }
+        | Event::FileTrusted { .. }
+        | Event::LabelsFound { .. }
+        | Event::UsageFound { .. }
+        | Event::LockAwaited { .. }
+        | Event::LockFreed { .. }
+        | Event::ApprovalEnded { .. } => None,
+    }
+}
+
+/// What is under way and has no outcome: what a restart must take up.
+pub fn pending(state: &State) -> Vec<Effect> {
+    let mut effects: Vec<Effect> = state.cleaning.keys().map(|agent| clean_up(state, agent)).collect();
+    for (id, session) in state.sessions_in_flight() {
+        effects.extend(model_call(state, id, session));
+        if let Stage::Acting { calls, .. } = &session.stage {
+            effects.extend(calls.iter().filter_map(|p| tool_call(state, id, session, &p.call.id)));
+        }
+    }
+    effects
+}
+
+fn clean_up(state: &State, agent: &AgentId) -> Effect {
+    let workspace = state.agents.get(agent).and_then(|agent| agent.spec.workspace.clone());
+    Effect::CleanUp { agent: agent.clone(), workspace }
+}
+
+fn model_call(state: &State, id: &SessionId, session: &Session) -> Option<Effect> {
+    let Stage::Thinking { ticket } = session.stage else { return None };
+    Some(Effect::CallModel {
+        ticket,
+        session: id.clone(),
+        agent: session.agent.clone(),
+        turn: session.turns_total,
+        reserved: state.ledger.held(id, "").map(Held::tokens),
+    })
+}
+
+fn tool_call(state: &State, id: &SessionId, session: &Session, call: &CallId) -> Option<Effect> {
+    let pending = session.pending(call)?;
+    let Step::Running { ticket, permit, .. } = pending.step else { return None };
+    let works = match &pending.call.want {
+        Want::Act(act) => workspaces::needed(state, session, act),
+        Want::Invalid { .. } => None,
+    };
+    Some(Effect::RunTool {
+        ticket,
+        session: id.clone(),
+        agent: session.agent.clone(),
+        call: pending.call.clone(),
+        permit,
+        lock: state.locks.of_call(id, call),
+        hold: works.and_then(|_| workspaces::hold(state, id, session)),
+    })
+}

@@ -1,0 +1,242 @@
+//! What is so: the state that events add up to. Only `apply` changes it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+
+use crate::topics::agent::Agent;
+use crate::topics::approval::{Outcome, Request};
+use crate::topics::budget::Ledger;
+use crate::topics::budget::question::Due;
+use crate::topics::caps::Parked;
+use crate::topics::deadline::Deadline;
+use crate::topics::delegation::Delegations;
+use crate::topics::lifecycle::Lifecycle;
+use crate::topics::lock::Locks;
+use crate::topics::notice::Notices;
+use crate::topics::review::Reviews;
+use crate::topics::role::Role;
+use crate::topics::session::Session;
+use crate::topics::settings::Settings;
+use crate::topics::task::Mark;
+use crate::topics::task::Requester;
+use crate::topics::task::TASK_DEPTH_MAX;
+use crate::topics::task::Task;
+use crate::topics::task::TaskStage;
+use crate::topics::task::open::Open;
+use crate::topics::task::queue::Line;
+use crate::words::id::{AgentId, ApprovalId, Seq, SessionId, TaskId, Time};
+use crate::words::label::Label;
+use crate::words::usage::ByModel;
+use policy::Policy;
+
+mod lists;
+
+/// Everything Synod knows of a home, but for the words of conversations, which live in session files.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct State {
+    /// The last event that was applied.
+    pub seq: Seq,
+    /// When that was decided.
+    #[serde(default)]
+    pub(crate) at: Time,
+    /// `synod.yaml`.
+    pub settings: Settings,
+    /// How often it changed in what work keeps.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub(crate) edition: u32,
+    /// What work goes by that began before such a change, as long as it goes on.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(crate) terms: BTreeMap<u32, Settings>,
+    /// `policy/commands.yaml`.
+    pub policy: Policy,
+    /// Agents by id.
+    pub agents: BTreeMap<AgentId, Agent>,
+    /// Sessions by id.
+    pub sessions: BTreeMap<SessionId, Session>,
+    /// Tasks by id.
+    pub tasks: BTreeMap<TaskId, Task>,
+    /// Approvals that wait for a person.
+    pub approvals: BTreeMap<ApprovalId, Request>,
+    /// Approvals that have ended, and how; so that a late answer can be told who was first.
+    pub decided: BTreeMap<ApprovalId, Outcome>,
+    /// Files and folders that agents wrote from what is not to be trusted, or not for all.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub files: BTreeMap<String, Label>,
+    /// How many lines of each inbox file were taken.
+    pub inbox: BTreeMap<String, u64>,
+    /// The number of the next task.
+    pub next_task: u32,
+    /// The number of the next approval.
+    pub next_approval: u32,
+    /// Sessions that work now, all agents together.
+    pub busy: u32,
+    /// Tasks that have not ended.
+    pub open_tasks: u32,
+    /// What each agent used and spent, as far back as the journal goes.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub spent: BTreeMap<AgentId, ByModel>,
+    /// Work that agents handed to each other.
+    #[serde(default, skip_serializing_if = "Delegations::is_empty")]
+    pub delegations: Delegations,
+    /// Work that agents asked each other to look at.
+    #[serde(default, skip_serializing_if = "Reviews::is_empty")]
+    pub reviews: Reviews,
+    /// What is spent and reserved in each budget, and what was spent on each day.
+    #[serde(default, skip_serializing_if = "Ledger::is_empty")]
+    pub ledger: Ledger,
+    /// Who may change what several want.
+    #[serde(default, skip_serializing_if = "Locks::is_empty")]
+    pub locks: Locks,
+    /// News that is to be delivered.
+    #[serde(default, skip_serializing_if = "Notices::is_empty")]
+    pub notices: Notices,
+    /// Agents that are over and whose workspace is still there, each with the conversation that ended it.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub cleaning: BTreeMap<AgentId, Option<SessionId>>,
+    /// Agents that were spawned and are not over for good.
+    pub(crate) spawned: BTreeSet<AgentId>,
+    /// Sessions in which the domain has a next step to take.
+    pub(crate) agenda: BTreeSet<SessionId>,
+    /// Agents with a free slot and something to do, each with its best and its oldest.
+    pub(crate) startable: Line<AgentId>,
+    /// The session of a task that got its slot a moment ago and is only being opened.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) starting: Option<SessionId>,
+    /// Tasks that others name and that do not exist (yet), each with those that name it.
+    pub(crate) dangling: BTreeMap<TaskId, BTreeSet<TaskId>>,
+    /// Tasks that have not ended, by what they are looked for.
+    pub(crate) open: Open,
+    /// What must happen at a time.
+    pub(crate) deadlines: BTreeSet<(Time, Deadline)>,
+}
+
+fn is_zero(number: &u32) -> bool {
+    *number == 0
+}
+
+/// What a budget keeps from going on.
+#[derive(Debug, Clone, Copy)]
+pub struct Halt<'a> {
+    /// The conversation; none if the task has not begun.
+    pub session: Option<&'a SessionId>,
+    /// Whose.
+    pub agent: &'a AgentId,
+    /// About what.
+    pub task: Option<&'a TaskId>,
+    /// Why.
+    pub parked: &'a Parked,
+}
+
+impl State {
+    /// The state before anything happened.
+    pub fn new() -> Self {
+        Self { next_task: 1, next_approval: 1, ..Self::default() }
+    }
+
+    /// The place of the next event.
+    pub fn next_seq(&self) -> Seq {
+        self.seq.plus(1)
+    }
+
+    /// A role by name: the home's own, else a built-in one.
+    pub fn role(&self, name: &str) -> Option<&Role> {
+        self.settings.role(name)
+    }
+
+    /// An agent whose file is there: only such gets anything new.
+    pub fn employed(&self, id: &AgentId) -> Option<&Agent> {
+        self.agents.get(id).filter(|agent| !agent.retired)
+    }
+
+    /// When something is due next, if anything is.
+    pub fn next_deadline(&self) -> Option<Time> {
+        self.deadlines.first().map(|(at, _)| *at)
+    }
+
+    /// Whether the domain has nothing to do until something comes from outside: an outcome, a person, a deadline.
+    pub fn is_settled(&self) -> bool {
+        let is_asked = self.question_due().is_none();
+        let can_go_on = self.can_start() || self.next_to_look().is_some();
+        is_asked && self.notices.is_empty() && self.agenda.is_empty() && self.locks.is_settled() && !can_go_on
+    }
+
+    /// What is to be asked about a budget that is used up, or to be taken back.
+    pub(crate) fn question_due(&self) -> Option<Due<'_>> {
+        self.ledger.question_due(self.at)
+    }
+
+    /// Whether nothing is under way either: whatever comes next comes from a person or from outside.
+    pub fn is_idle(&self) -> bool {
+        // Asked after each cycle: what has to look at all that waits comes last.
+        self.busy == 0
+            && self.cleaning.is_empty()
+            && self.is_settled()
+            && !self.locks.is_waited_for()
+            && !self.parked().any(|halt| halt.parked.is_brief())
+    }
+
+    /// Sessions with a model call or a tool call under way.
+    pub fn sessions_in_flight(&self) -> impl Iterator<Item = (&SessionId, &Session)> {
+        // A session that is not working has nothing in flight, and only open sessions of agents can work.
+        self.agents
+            .values()
+            .flat_map(|agent| &agent.sessions)
+            .filter_map(|id| self.sessions.get_key_value(id))
+            .filter(|(_, session)| session.in_flight())
+    }
+
+    pub(crate) fn can_start(&self) -> bool {
+        self.busy < self.settings.limits.parallel_max && !self.startable.is_empty()
+    }
+
+    /// The topmost task that `task` is a part of.
+    pub fn root_of<'a>(&'a self, task: &'a TaskId) -> &'a TaskId {
+        let mut at = task;
+        for _ in 0..TASK_DEPTH_MAX {
+            match self.tasks.get(at).and_then(|t| t.spec.parent.as_ref()) {
+                Some(parent) if self.tasks.contains_key(parent) => at = parent,
+                _ => break,
+            }
+        }
+        at
+    }
+
+    /// The conversation that waits for a task: that of the task it is a part of, else the one that asked for it.
+    pub(crate) fn asker_of<'a>(&'a self, task: &'a Task) -> Option<&'a SessionId> {
+        let parent = task.spec.parent.as_ref().and_then(|p| self.tasks.get(p));
+        let is_left_alone = || self.delegations.of_task(&task.spec.id).is_some_and(|d| !d.callback);
+        match (parent.and_then(Task::session), &task.by) {
+            (Some(session), _) => Some(session),
+            (None, Requester::Session { session }) => Some(session).filter(|_| !is_left_alone()),
+            (None, Requester::Person { .. } | Requester::Inbox { .. }) => None,
+        }
+    }
+
+    /// Parts of `task` that have not ended.
+    pub fn open_children(&self, task: &Task) -> impl Iterator<Item = &TaskId> + use<'_> {
+        self.open.parts_of(&task.spec.id)
+    }
+
+    /// Tasks that `task` waits for and that have not ended. A task that does not exist counts as open:
+    /// it may yet be written, and starting early is worse than saying why nothing starts.
+    pub fn open_dependencies<'a>(&'a self, task: &'a Task) -> impl Iterator<Item = &'a TaskId> {
+        task.spec.depends_on.iter().filter(|id| self.tasks.get(*id).is_none_or(|t| !t.is_ended()))
+    }
+}
+
+impl State {
+    /// The mark that a task's file should show.
+    pub fn mark_of(&self, task: &Task) -> Mark {
+        match &task.stage {
+            TaskStage::Open => Mark::Open,
+            TaskStage::Running { session } => match self.sessions.get(session) {
+                Some(session) if session.lifecycle == Lifecycle::Blocked && session.waits_for_people() => {
+                    Mark::Asking
+                }
+                _ => Mark::Running,
+            },
+            TaskStage::Ended { end } => end.mark(),
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! The locks that a call needs on files, repositories and workspaces, and the hold of a conversation on its workspace.
+
+use policy::path::folded;
+
+use crate::kernel::reviews;
+use crate::kernel::state::State;
+use crate::topics::evidence::Evidence;
+use crate::topics::lock::workspace::{CONTINUES, Hold, Room, WORKSPACE};
+use crate::topics::lock::{Grant, REPOSITORY, of_path, plain};
+use crate::topics::session::Session;
+use crate::topics::task::{End, Task, TaskStage};
+use crate::topics::tool::Act;
+use crate::words::id::{AgentId, LockName, ReviewId, SessionId};
+
+/// The lock that an act takes by itself while it runs. Agents who share a repository share its lock.
+pub fn of_act(state: &State, agent: &AgentId, act: &Act) -> Option<LockName> {
+    match act {
+        Act::WriteFile { path, .. } | Act::CreateDirectory { path } => of_path(path),
+        Act::GitCommit { .. } | Act::GitUpdate { .. } => Some(of_repository(state, agent)),
+        Act::MergeBranch { review } => {
+            state.reviews.by_id.get(review).map(|review| of_repository(state, &review.author))
+        }
+        _ => None,
+    }
+}
+
+fn of_repository(state: &State, agent: &AgentId) -> LockName {
+    let workspace = state.agents.get(agent).and_then(|agent| agent.spec.workspace.as_ref());
+    let repo = workspace.and_then(|workspace| workspace.repo.clone());
+    let repo = repo.unwrap_or_else(|| format!("workspaces/{agent}"));
+    LockName::new(format!("{REPOSITORY}{}", plain(&repo).unwrap_or(repo)))
+}
+
+/// Where a conversation works, for as long as it lasts.
+pub fn room(state: &State, session: &Session) -> Room {
+    if reviews::of_session(state, session).is_some() { Room::Review } else { Room::Own }
+}
+
+/// How a call uses its agent's workspace.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Use {
+    Looks,
+    Changes,
+}
+
+/// The lock on the workspace that a call needs. Who looks before it writes has to look at its own work, so a task takes the lock
+/// to look too; who only talks may look at whatever is there. A review is made in another folder.
+pub fn needed(state: &State, session: &Session, act: &Act) -> Option<LockName> {
+    let usage = usage(&session.agent, act)?;
+    let workspace = state.agents.get(&session.agent)?.spec.workspace.as_ref()?;
+    workspace.repo.as_ref()?;
+    let counts = usage == Use::Changes || session.task.is_some();
+    (counts && room(state, session) == Room::Own)
+        .then(|| LockName::new(format!("{WORKSPACE}{}", session.agent)))
+}
+
+/// Whether an act can be done nowhere but in the agent's own workspace: it moves the agent's branch, or names a file there.
+/// Commands, checks and the like are done where the conversation works.
+pub fn is_only_own(agent: &AgentId, act: &Act) -> bool {
+    match act {
+        Act::GitCommit { .. } | Act::GitUpdate { .. } | Act::RequestReview { .. } => true,
+        Act::WriteFile { path, .. }
+        | Act::CreateDirectory { path }
+        | Act::ReadFile { path, .. }
+        | Act::ListDirectory { path }
+        | Act::SearchFiles { path: Some(path), .. }
+        | Act::Extract { path, .. } => is_in_own(agent, path),
+        _ => false,
+    }
+}
+
+fn is_in_own(agent: &AgentId, path: &str) -> bool {
+    let own = folded(&Room::Own.folder(agent));
+    let rest = plain(path).and_then(|path| path.strip_prefix(&own).map(str::to_owned));
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+fn usage(agent: &AgentId, act: &Act) -> Option<Use> {
+    let is_own = |path: &str| is_in_own(agent, path);
+    match act {
+        Act::ExecuteCommand { .. }
+        | Act::GitCommit { .. }
+        | Act::GitUpdate { .. }
+        | Act::RunTests {}
+        | Act::Lint {}
+        | Act::RequestReview { .. }
+        | Act::Check { evidence: Evidence::Command(_), .. } => Some(Use::Changes),
+        Act::WriteFile { path, .. } | Act::CreateDirectory { path } => is_own(path).then_some(Use::Changes),
+        Act::GitDiff { .. } | Act::SearchFiles { path: None, .. } => Some(Use::Looks),
+        Act::ReadFile { path, .. }
+        | Act::ListDirectory { path }
+        | Act::SearchFiles { path: Some(path), .. }
+        | Act::Extract { path, .. }
+        | Act::Check { evidence: Evidence::File(path) | Evidence::Schema { file: path, .. }, .. } => {
+            is_own(path).then_some(Use::Looks)
+        }
+        _ => None,
+    }
+}
+
+/// The hold that a conversation has on its agent's workspace.
+pub fn hold(state: &State, id: &SessionId, session: &Session) -> Option<Hold> {
+    let name = LockName::new(format!("{WORKSPACE}{}", session.agent));
+    let holder = state.locks.get(&name)?.holder.as_ref().filter(|holder| holder.session == *id)?;
+    let grant = Grant { name, fence: holder.fence };
+    let task = session.task.as_ref().and_then(|task| state.tasks.get(task));
+    let family = task.into_iter().flat_map(|task| task.spec.parent.iter().chain(&task.children));
+    let shares = family.map(ToString::to_string).collect();
+    let before = holder.after.as_ref().and_then(|id| state.sessions.get_key_value(id));
+    let before = before.filter(|(_, session)| is_finished(state, session)).map(|(id, s)| work_of(id, s));
+    let onto = task.map(|task| needs(state, task)).unwrap_or_default();
+    Some(Hold { grant, work: work_of(id, session), shares, onto, after: before })
+}
+
+fn work_of(id: &SessionId, session: &Session) -> String {
+    session.task.as_ref().map_or_else(|| id.to_string(), ToString::to_string)
+}
+
+/// The tasks on whose work a task builds: the one that it brings into line, and those that it comes after.
+fn needs(state: &State, task: &Task) -> Vec<String> {
+    let continued = task.spec.properties.get(CONTINUES).map(|id| ReviewId::new(id.as_str()));
+    let continued = continued.and_then(|id| state.reviews.by_id.get(&id)?.about.as_ref());
+    let before = task.spec.depends_on.iter().rev();
+    continued.into_iter().chain(before).map(ToString::to_string).collect()
+}
+
+/// Whether what comes next goes on from the work of a session as it stands: it is done, and nobody was asked to look at it.
+/// What waits for a review or a merge, or was given up, stands for itself.
+fn is_finished(state: &State, session: &Session) -> bool {
+    let task = session.task.as_ref().and_then(|task| state.tasks.get(task));
+    let is_done = task.is_none_or(|task| task.stage == TaskStage::Ended { end: End::Done });
+    is_done && state.reviews.open_of(&session.agent, session.task.as_ref()).is_none()
+}

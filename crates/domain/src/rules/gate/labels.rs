@@ -1,0 +1,57 @@
+//! Labels: what was read in the conversation. What changes something is not done on the word of anybody, and what only
+//! some may see goes to nobody else: text from outside may lead to reading and thinking, and to asking a person.
+
+use super::{Case, Opinion};
+use crate::topics::tool::Act;
+use crate::words::label::{Integrity, Label, Readers};
+use policy::Risk;
+
+pub(super) fn inspect(case: &Case<'_>) -> Opinion {
+    let label = case.asker.label;
+    if let Err((rule, advice)) = may_reach(label, case.act) {
+        return Opinion::Deny { rule, advice };
+    }
+    if !case.changes() {
+        return Opinion::NONE;
+    }
+    let is_outward =
+        case.wants_network() || matches!(case.act, Act::SlackSend { .. } | Act::EmailSend { .. });
+    let because = match label.integrity {
+        Integrity::Outside => "what was read here came from outside, where anybody may have written it",
+        Integrity::Owner | Integrity::Team if is_outward && label.readers != Readers::Home => {
+            "what was read here is not for everybody to see"
+        }
+        Integrity::Owner | Integrity::Team => return Opinion::NONE,
+    };
+    Opinion::Ask {
+        rule: "trust: text from outside changes nothing by itself".to_owned(),
+        risk: Risk::High,
+        factors: vec![format!("{because}: {label}")],
+    }
+}
+
+/// Whether the agents that an act names may see what was read before it.
+fn may_reach(label: &Label, act: &Act) -> Result<(), (String, String)> {
+    let readers = "trust.secret: readers".to_owned();
+    match act {
+        Act::SendMessage { to: other, .. }
+        | Act::CreateTask { assignee: Some(other), .. }
+        | Act::Delegate { to: other, .. }
+            if !label.readers.include(other) =>
+        {
+            Err((readers, format!("{other} may not see what was read here ({label}); leave it to who may")))
+        }
+        // What it is told stands in its file, for everybody to read.
+        Act::SpawnAgent { .. } if label.readers != Readers::Home => {
+            Err((readers, format!("what was read here is not for a new agent to see ({label})")))
+        }
+        // So does why somebody was ended, and whoever waited for an answer is told.
+        Act::TerminateAgent { reason, .. } if label.readers != Readers::Home && !reason.trim().is_empty() => {
+            Err((
+                readers,
+                format!("what was read here is not for all who are told the reason ({label}); leave it out"),
+            ))
+        }
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,62 @@
+//! Reach: which paths, contexts and people an act reaches.
+
+use super::path::{readable, writable};
+use super::{Case, Opinion};
+use crate::topics::context;
+use crate::topics::lock;
+use crate::topics::role::Permission;
+use crate::topics::tool::Act;
+use crate::words::id::LockName;
+use policy::Risk;
+use policy::path::beneath;
+
+pub(super) fn inspect(case: &Case<'_>) -> Opinion {
+    match case.act {
+        Act::ReadFile { path, .. } | Act::ListDirectory { path } | Act::Extract { path, .. } => {
+            Opinion::of(readable(path).map(|_| ()))
+        }
+        Act::SearchFiles { path, .. } => {
+            Opinion::of(readable(path.as_deref().unwrap_or("memory")).map(|_| ()))
+        }
+        Act::WriteFile { path, .. } | Act::CreateDirectory { path } => match writable(path) {
+            Ok(path) => of_writing(&path, &format!("workspaces/{}", case.asker.spec.id)),
+            Err((rule, advice)) => Opinion::Deny { rule, advice },
+        },
+        Act::Lock { name, .. } => Opinion::of(lockable(case, name)),
+        Act::ContextGet { context: name, .. } | Act::ContextPut { context: name, .. }
+            if !context::is_name(name) =>
+        {
+            let advice = format!("{name:?} is no name of a context: use letters, digits, - and _ only");
+            Opinion::Deny { rule: "contexts are named, not found by path".to_owned(), advice }
+        }
+        Act::SlackSend { channel: whom, .. } | Act::EmailSend { to: whom, .. } => Opinion::Ask {
+            rule: format!("{} always asks", case.act.tool()),
+            risk: Risk::Medium,
+            factors: vec![format!("speaks to people outside the home: {whom}")],
+        },
+        _ => Opinion::NONE,
+    }
+}
+
+fn of_writing(path: &str, own: &str) -> Opinion {
+    if beneath(path, own) {
+        return Opinion::Fine(Some("its own workspace".to_owned()));
+    }
+    Opinion::Ask {
+        rule: "write_file outside the workspace asks".to_owned(),
+        risk: Risk::Medium,
+        factors: vec![format!("writes {path}, outside the agent's workspace {own}/")],
+    }
+}
+
+/// An agent that locks a file keeps others from writing it, so it must be a file that it could write itself.
+fn lockable(case: &Case<'_>, name: &str) -> Result<(), (String, String)> {
+    let Some(path) = name.trim().strip_prefix(lock::FILE) else { return Ok(()) };
+    let asker = case.asker;
+    if !asker.role.is_some_and(|role| role.permissions.contains(&Permission::WriteFiles)) {
+        let rule = format!("role {} lacks {}", asker.spec.role, Permission::WriteFiles.as_str());
+        return Err((rule, "who may not write files does not lock them".to_owned()));
+    }
+    let plain = lock::name(name).unwrap_or_else(|_| LockName::new(path));
+    writable(plain.as_str().trim_start_matches(lock::FILE)).map(|_| ())
+}

@@ -1,0 +1,58 @@
+//! Tools: which ones an agent has. Deny wins, then the list that its file gives, then its role.
+
+use super::{Case, Opinion};
+use crate::kernel::terms::Rights;
+use crate::topics::agent;
+use crate::topics::delegation;
+use crate::topics::role::{COORDINATION_TOOLS, Role};
+use crate::topics::tool;
+use crate::topics::tool::Act;
+use policy::glob;
+
+pub(super) fn inspect(case: &Case<'_>) -> Opinion {
+    let name = case.act.tool();
+    let has = |(spec, role): Rights<'_>| {
+        not_denied(spec, name)?;
+        role.map_or(Ok(()), |role| granted(spec, role, name))
+    };
+    let asker = case.asker;
+    let checked = has((asker.spec, asker.role)).and_then(|()| asker.now.map_or(Ok(()), has));
+    let is_synods = matches!(case.act, Act::RaiseBudget { .. } | Act::Check { .. });
+    Opinion::of(checked.and_then(|()| match is_synods {
+        true => Err((format!("{name} is Synod's own"), format!("there is no tool {name}"))),
+        false => Ok(()),
+    }))
+}
+
+/// What the agent's file takes from it.
+pub(super) fn not_denied(spec: &agent::Spec, name: &str) -> Result<(), (String, String)> {
+    let id = &spec.id;
+    match spec.permissions.tools.deny.iter().find(|pattern| glob(pattern, name)) {
+        None => Ok(()),
+        Some(pattern) => Err((
+            format!("permissions.tools.deny of {id} has {pattern}"),
+            format!("{id} may not use {name}: its file denies {pattern}"),
+        )),
+    }
+}
+
+/// What its file, else its role, gives it.
+pub(super) fn granted(spec: &agent::Spec, role: &Role, name: &str) -> Result<(), (String, String)> {
+    let (id, tools) = (&spec.id, &spec.permissions.tools);
+    let listed = spec.capabilities.iter().any(|word| tool::facts(word).is_some());
+    let (granted, whose): (bool, &str) = match &tools.allow {
+        Some(allow) => (allow.iter().any(|p| glob(p, name)), "permissions.tools.allow"),
+        None if listed => (spec.capabilities.iter().any(|c| c == name), "capabilities"),
+        None => (role.tools.iter().any(|p| glob(p, name)), "the role's tools"),
+    };
+    // Moving work about is open to all whose lists do not say otherwise in so many words, and `can_delegate` says it in
+    // so many words.
+    let coordination = COORDINATION_TOOLS.contains(&name) && tools.allow.is_none();
+    if granted || coordination || name == delegation::TOOL {
+        return Ok(());
+    }
+    Err((
+        format!("{whose} of {id} lacks {name}"),
+        format!("{id} does not have the tool {name}: {whose} does not list it"),
+    ))
+}

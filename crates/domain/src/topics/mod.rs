@@ -1,0 +1,26 @@
+//! The topics: each has its types, its part of the state and the transitions of that part. A topic knows neither the whole
+//! state nor the time that passes, and names another topic in one direction only.
+
+pub mod agent;
+pub mod approval;
+pub mod budget;
+pub mod caps;
+pub mod chain;
+pub mod closed;
+pub mod context;
+pub mod deadline;
+pub mod delegation;
+pub mod evidence;
+pub mod lifecycle;
+pub mod lock;
+pub mod message;
+pub mod mode;
+pub mod notice;
+pub mod plan;
+pub mod review;
+pub mod role;
+pub mod session;
+pub mod settings;
+pub mod spawn;
+pub mod task;
+pub mod tool;

@@ -1,0 +1,531 @@
+//! Sessions: what the head of a session file says, and messages.
+
+pub mod reading;
+
+use serde::{Deserialize, Serialize};
+
+use crate::topics::caps::Parked;
+use crate::topics::chain::Hands;
+use crate::topics::lifecycle::Lifecycle;
+use crate::topics::lifecycle::Status;
+use crate::topics::message::Kind;
+use crate::topics::message::Urgency;
+use crate::topics::task::queue::Rank;
+use crate::topics::tool;
+use crate::topics::tool::Act;
+use crate::topics::tool::Call;
+use crate::topics::tool::Permit;
+use crate::topics::tool::Want;
+use crate::words::id::ApprovalId;
+use crate::words::id::DelegationId;
+use crate::words::id::LockName;
+use crate::words::id::ReviewId;
+use crate::words::id::Seq;
+use crate::words::id::Ticket;
+use crate::words::id::{AgentId, CallId, MessageId, SessionId, TaskId, Time};
+use crate::words::label::Label;
+use crate::words::usage::Spent;
+use policy::Nature;
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+
+/// The head of a session: all but its messages.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Head {
+    /// `<agent>-<6 hex>`.
+    pub session: SessionId,
+    /// Whose conversation.
+    pub agent: AgentId,
+    /// The agent's role when it began.
+    pub role: String,
+    /// The model when it began.
+    pub model: String,
+    /// What the model is told first.
+    pub system_prompt: String,
+    /// The task it is about, if any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task: Option<TaskId>,
+    /// When it began.
+    pub created: Time,
+}
+
+/// Who speaks, in the words of the file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Speaker {
+    /// Instructions.
+    System,
+    /// Whoever the agent works for: a person, another agent, Synod.
+    User,
+    /// The agent.
+    Assistant,
+    /// What a tool gave back.
+    ToolResult,
+}
+
+impl Speaker {
+    /// The word in files.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::System => "system",
+            Self::User => "user",
+            Self::Assistant => "assistant",
+            Self::ToolResult => "tool_result",
+        }
+    }
+
+    /// The speaker that `word` names; `tool` is read as `tool_result`.
+    pub fn parse(word: &str) -> Option<Self> {
+        match word {
+            "system" => Some(Self::System),
+            "user" => Some(Self::User),
+            "assistant" => Some(Self::Assistant),
+            "tool_result" | "tool" => Some(Self::ToolResult),
+            _ => None,
+        }
+    }
+}
+
+/// One message of a session.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Message {
+    /// Unique in its session.
+    pub id: MessageId,
+    /// When.
+    pub at: Time,
+    /// Who speaks.
+    pub speaker: Speaker,
+    /// Where it came from: `person:dana`, `agent:planner-001`, `synod`, `inbox/slack-messages.jsonl:1`.
+    /// Empty for the agent's own words and tool results.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub from: String,
+    /// What is said.
+    pub content: String,
+    /// Tools the agent asks for in this message.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub calls: Vec<Call>,
+    /// The call this is the result of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub call: Option<CallId>,
+    /// Of a summary: the last message that it stands for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub summary_through: Option<MessageId>,
+    /// Of an answer: the last message that it was made with, if more came while it was made; absent: all before it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub read_through: Option<MessageId>,
+    /// What stands on it if an agent sent it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub envelope: Option<Box<crate::topics::message::Envelope>>,
+    /// Where the words come from, and who may see them.
+    #[serde(default, skip_serializing_if = "Label::is_plain")]
+    pub label: Label,
+}
+
+/// A conversation and where it stands.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Session {
+    /// Whose.
+    pub agent: AgentId,
+    /// About what.
+    pub task: Option<TaskId>,
+    /// The version of its agent with which it began.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub(crate) version: u32,
+    /// The edition of the settings with which it began.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub(crate) edition: u32,
+    /// The agent's state in it.
+    pub lifecycle: Lifecycle,
+    /// Whether it is over with a failure.
+    pub failed: bool,
+    /// What happens in it right now.
+    pub stage: Stage,
+    /// Turns since somebody spoke to the agent.
+    pub turns: u32,
+    /// All turns.
+    pub turns_total: u32,
+    /// How often the model failed in this turn; a restart makes a new try, but is no failure.
+    pub failures: u32,
+    /// Until when the agent's fallback is asked in place of its primary model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fallback_until: Option<Time>,
+    /// How often older messages were summarised in this turn.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub summaries: u32,
+    /// What was used and spent here.
+    #[serde(default, skip_serializing_if = "Spent::is_nothing")]
+    pub spent: Spent,
+    /// Tokens that the next request will have, as far as anybody can tell before it is built.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub expects: u64,
+    /// The largest request that was built here and had more tokens than were reserved for it.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub outgrown: u64,
+    /// The budget that keeps it from going on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parked: Option<Parked>,
+    /// Since when it waits for a budget; it keeps its place when it is parked again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) parked_since: Option<Seq>,
+    /// The number after that of the last message in its file.
+    pub next_message: u32,
+    /// Numbers below this were given, also to messages that a person cut off: who puts them back finds their numbers free.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub(crate) numbered: u32,
+    /// Whether somebody spoke since the last turn began.
+    pub unread: bool,
+    /// While the model answers: the number of the first message that it was not asked with; 0 if there is none.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub unread_from: u32,
+    /// Agents that told it something since the last turn began and want no answer.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub unheard: BTreeSet<AgentId>,
+    /// The same, of what the model is asked with now: it has heard it when it answers.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub hearing: BTreeSet<AgentId>,
+    /// Who waits for the agent's last words, beside whoever asked for the task.
+    pub askers: BTreeSet<SessionId>,
+    /// Its requests that have no answer yet: by name, who was asked, and in which of their conversations.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub asked: BTreeMap<String, BTreeMap<AgentId, SessionId>>,
+    /// In which of its turns it asked each of them.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(crate) asked_in: BTreeMap<String, u32>,
+    /// What kind of request each of them is, if it is not a plain one.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(crate) asked_as: BTreeMap<String, Kind>,
+    /// Requests of others that have no answer yet: by name, the turn in which it reads them.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(crate) requests: BTreeMap<String, u32>,
+    /// The conversation whose request this one works for, if that came from another agent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cause: Option<SessionId>,
+    /// Through whose hands went what it does now, if it is about no task.
+    #[serde(default, skip_serializing_if = "Hands::is_empty")]
+    pub hands: Hands,
+    /// Turns of all conversations that the last request here has caused.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub caused: u32,
+    /// The most urgent of what was said since the last turn began.
+    #[serde(default, skip_serializing_if = "Urgency::is_normal")]
+    pub urgency: Urgency,
+    /// The last act and how often it came in a row.
+    pub repeated: Option<(String, u32)>,
+    /// What the agent reported, while Synod looks for the evidence.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub proving: Option<Proving>,
+    /// How often it reported its task done and the evidence was not there.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub unproven: u32,
+    /// The worst of all that was read in it: whatever is made here has this label.
+    #[serde(default, skip_serializing_if = "Label::is_plain")]
+    pub label: Label,
+    /// Working time so far.
+    pub worked_ms: u64,
+    /// Since when it works now.
+    pub(crate) working_since: Option<Time>,
+    /// When that is too long.
+    pub(crate) work_due: Option<Time>,
+    /// Its place in its agent's queue while it waits there.
+    pub(crate) queued: Option<Rank>,
+}
+
+fn is_none(number: &u64) -> bool {
+    *number == 0
+}
+
+/// A report of which Synod looks at the evidence.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Proving {
+    /// What the agent said.
+    pub said: String,
+    /// Whether a piece of evidence was missing.
+    pub missing: bool,
+}
+
+/// What happens in a session right now.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Stage {
+    /// Nothing; `unread` says whether there is something to answer.
+    Resting,
+    /// The model is asked.
+    Thinking {
+        /// The call.
+        ticket: Ticket,
+    },
+    /// The model failed and is asked again later.
+    Retrying {
+        /// The failed call.
+        ticket: Ticket,
+        /// When it is due.
+        due: Time,
+    },
+    /// The model asked for tools.
+    Acting {
+        /// What the model said along with it: the reason an approval shows.
+        said: String,
+        /// Each call and how far it is, in the model's order.
+        calls: Vec<Pending>,
+    },
+    /// The model has answered without asking for anything.
+    Concluding {
+        /// Its words.
+        said: String,
+    },
+    /// The session is over.
+    Over,
+}
+
+/// A tool call of the current turn.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Pending {
+    /// What the model asked for.
+    pub call: Call,
+    /// How far it is.
+    pub step: Step,
+}
+
+/// How far a call is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Step {
+    /// The gate has not seen it.
+    New,
+    /// A person said yes; the gate looks once more before it runs.
+    Approved {
+        /// Which approval said so.
+        approval: ApprovalId,
+        /// What the approval showed that a command may do.
+        #[serde(default, skip_serializing_if = "Permit::is_none")]
+        permit: Permit,
+    },
+    /// It is being carried out.
+    Running {
+        /// The try.
+        ticket: Ticket,
+        /// What repeating it would do.
+        nature: Nature,
+        /// What a command may do beyond reading.
+        #[serde(default, skip_serializing_if = "Permit::is_none")]
+        permit: Permit,
+        /// Whether a person said yes to exactly this.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        approved: bool,
+    },
+    /// It waits, and holds back the calls behind it.
+    Waiting {
+        /// For this.
+        on: On,
+    },
+    /// It has waited and has its lock; the gate looks once more before it runs.
+    Locked {
+        /// The approval that a person gave for it before.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        approved: Option<(ApprovalId, Permit)>,
+    },
+    /// There is a result.
+    Finished {
+        /// Whether it was carried out and worked.
+        ok: bool,
+    },
+}
+
+/// What a call can wait for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum On {
+    /// A person's decision.
+    Approval {
+        /// Its id.
+        approval: ApprovalId,
+    },
+    /// Work that was handed on.
+    Delegation {
+        /// Its id.
+        delegation: DelegationId,
+    },
+    /// A review of the caller's work.
+    Review {
+        /// Its id.
+        review: ReviewId,
+    },
+    /// Another agent's answer.
+    Answer {
+        /// The request that it answers.
+        correlation: String,
+        /// When the call gives up.
+        due: Time,
+    },
+    /// A lock.
+    Lock {
+        /// Its name.
+        name: LockName,
+        /// The approval that a person gave for the call before.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        approved: Option<(ApprovalId, Permit)>,
+    },
+}
+
+impl On {
+    /// Whether other agents, and not people, decide when the call goes on.
+    pub fn is_agents(&self) -> bool {
+        match self {
+            Self::Approval { .. } => false,
+            Self::Delegation { .. } | Self::Review { .. } | Self::Answer { .. } | Self::Lock { .. } => true,
+        }
+    }
+}
+
+impl Step {
+    /// Whether there is a result.
+    pub fn is_finished(&self) -> bool {
+        matches!(self, Self::Finished { .. })
+    }
+
+    /// The approval that a person gave, and what it showed, if the call may run by it.
+    pub(crate) fn approval(&self) -> Option<(&ApprovalId, Permit)> {
+        match self {
+            Self::Approved { approval, permit } | Self::Locked { approved: Some((approval, permit)) } => {
+                Some((approval, *permit))
+            }
+            Self::New
+            | Self::Running { .. }
+            | Self::Waiting { .. }
+            | Self::Locked { approved: None }
+            | Self::Finished { .. } => None,
+        }
+    }
+}
+
+impl Pending {
+    /// Whether the call changes nothing, so that its neighbours of the same kind may run at the same time.
+    pub(crate) fn only_reads(&self) -> bool {
+        match &self.call.want {
+            Want::Act(act) => {
+                tool::facts(act.tool()).is_some_and(|facts| facts.nature == Nature::Read && !facts.inside)
+            }
+            Want::Invalid { .. } => true,
+        }
+    }
+
+    /// How the call may be under way beside its neighbours: while it reads, or while others work for it.
+    fn together(&self) -> Option<Together> {
+        match (&self.step, &self.call.want) {
+            (Step::Waiting { on: On::Delegation { .. } }, _) => Some(Together::Delegates),
+            (Step::Waiting { .. }, _) => None,
+            (_, Want::Act(Act::Delegate { .. })) => Some(Together::Delegates),
+            (_, _) => self.only_reads().then_some(Together::Reads),
+        }
+    }
+
+    /// Whether the call is Synod's own look at evidence.
+    fn is_check(&self) -> bool {
+        matches!(self.call.want, Want::Act(Act::Check { .. }))
+    }
+}
+
+/// The call of an answer that goes on next, if one can. Calls take effect in the order given: a call that changes
+/// something starts when all before it have ended, and a call that waits holds back those behind it. Neighbours that only
+/// read may run at once, and neighbours that delegate are handed on together.
+pub(crate) fn next_call(calls: &[Pending]) -> Option<usize> {
+    let mut before: Option<Together> = None;
+    for (index, pending) in calls.iter().enumerate() {
+        let kind = pending.together();
+        match &pending.step {
+            Step::Finished { .. } => {}
+            Step::Running { .. } | Step::Waiting { .. } => match (kind, before) {
+                (Some(kind), None) => before = Some(kind),
+                (Some(kind), Some(same)) if kind == same => {}
+                (Some(_) | None, _) => return None,
+            },
+            Step::New | Step::Approved { .. } | Step::Locked { .. } => {
+                return (before.is_none() || before == kind).then_some(index);
+            }
+        }
+    }
+    None
+}
+
+/// Calls that may be under way at the same time as their neighbours of the same kind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Together {
+    Reads,
+    Delegates,
+}
+
+/// The call of an answer that did not work out, and because of which the one at `index` is not run: it would change something
+/// on a wrong premise.
+pub(crate) fn spoiled_by(calls: &[Pending], index: usize) -> Option<&Pending> {
+    let own = calls.get(index)?;
+    if own.only_reads() || own.is_check() {
+        return None;
+    }
+    calls[..index].iter().find(|before| before.step == Step::Finished { ok: false })
+}
+
+impl Session {
+    /// Whether a model call or a tool call is under way.
+    pub fn in_flight(&self) -> bool {
+        match &self.stage {
+            Stage::Thinking { .. } => true,
+            Stage::Acting { calls, .. } => calls.iter().any(|p| matches!(p.step, Step::Running { .. })),
+            Stage::Resting | Stage::Retrying { .. } | Stage::Concluding { .. } | Stage::Over => false,
+        }
+    }
+
+    /// Whether nothing but other agents is in its way.
+    pub fn waits_for_agents(&self) -> bool {
+        let Stage::Acting { calls, .. } = &self.stage else { return false };
+        let waits = |pending: &Pending| match &pending.step {
+            Step::Waiting { on } => Some(on.is_agents()),
+            _ => None,
+        };
+        let mut waits = calls.iter().filter_map(waits).peekable();
+        waits.peek().is_some() && waits.all(|is_agents| is_agents)
+    }
+
+    /// Whether a person is asked, or could help.
+    pub(crate) fn waits_for_people(&self) -> bool {
+        !self.waits_for_agents() && self.parked.as_ref().is_none_or(Parked::is_for_people)
+    }
+
+    /// The call that waits for the answer to a request.
+    pub fn awaiting(&self, correlation: &str) -> Option<&CallId> {
+        let Stage::Acting { calls, .. } = &self.stage else { return None };
+        let waits = |p: &&Pending| matches!(&p.step, Step::Waiting { on: On::Answer { correlation: c, .. } } if c == correlation);
+        calls.iter().find(waits).map(|p| &p.call.id)
+    }
+
+    /// The word for `status:` in its file.
+    pub fn status(&self) -> Status {
+        self.lifecycle.status(self.failed)
+    }
+
+    /// One of the current turn's calls.
+    pub fn pending(&self, call: &CallId) -> Option<&Pending> {
+        match &self.stage {
+            Stage::Acting { calls, .. } => calls.iter().find(|p| p.call.id == *call),
+            Stage::Resting
+            | Stage::Thinking { .. }
+            | Stage::Retrying { .. }
+            | Stage::Concluding { .. }
+            | Stage::Over => None,
+        }
+    }
+
+    /// Whether the domain has a next step to take here, without anything from outside.
+    pub(crate) fn wants_attention(&self) -> bool {
+        match &self.stage {
+            Stage::Concluding { .. } => true,
+            Stage::Acting { calls, .. } => {
+                next_call(calls).is_some() || calls.iter().all(|pending| pending.step.is_finished())
+            }
+            Stage::Resting | Stage::Thinking { .. } | Stage::Retrying { .. } | Stage::Over => false,
+        }
+    }
+}
+
+fn is_zero(number: &u32) -> bool {
+    *number == 0
+}

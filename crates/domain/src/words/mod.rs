@@ -1,0 +1,8 @@
+//! What everything may name. Knows nothing else of the domain.
+
+pub mod id;
+pub mod label;
+pub mod layout;
+pub mod redact;
+pub mod text;
+pub mod usage;
