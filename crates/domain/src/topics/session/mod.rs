@@ -402,6 +402,8 @@ impl Pending {
     /// Whether the call changes nothing, so that its neighbours of the same kind may run at the same time.
     pub(crate) fn only_reads(&self) -> bool {
         match &self.call.want {
+            // It reads where the branch stands, and then starts a review of that.
+            Want::Act(Act::RequestReview { .. }) => false,
             Want::Act(act) => {
                 tool::facts(act.tool()).is_some_and(|facts| facts.nature == Nature::Read && !facts.inside)
             }
