@@ -195,6 +195,7 @@ fn request_for<'a>(call: &Call, approvals: &'a [Request]) -> Option<&'a Request>
 /// What becomes of calls that were found in a file: those that may have run, and must not run twice, are unknown.
 fn resume(d: &mut Draft<'_>, id: &SessionId, agent: &AgentId, tail: &Tail, approvals: &[Request]) {
     let Tail::Calls { calls, .. } = tail else { return };
+    let mut is_held_back = false;
     for found in calls {
         let call = &found.call;
         let act = act_of(&call.want);
@@ -206,6 +207,7 @@ fn resume(d: &mut Draft<'_>, id: &SessionId, agent: &AgentId, tail: &Tail, appro
             Found::Pending => {
                 if let Some(request) = request_for(call, approvals) {
                     d.emit(Event::CallAsked { request: Box::new(request.clone()) });
+                    is_held_back = true;
                 }
                 continue;
             }
@@ -215,6 +217,8 @@ fn resume(d: &mut Draft<'_>, id: &SessionId, agent: &AgentId, tail: &Tail, appro
             // It was let through, and may have run. Only a call that changes nothing is simply done again.
             Found::Approved if nature == Some(Nature::Read) => continue,
             Found::Approved => unknown,
+            // A call before it waits for a person, so it has not begun.
+            Found::Nothing if is_held_back => continue,
             // Sent, for all that is known; an answer arrives as a message.
             Found::Nothing if act.is_some_and(send::is_awaited) => unknown,
             Found::Nothing => match ruling {
