@@ -79,18 +79,20 @@ fn who_asked_many_is_not_held_up_by_them() {
 #[test]
 fn what_was_asked_is_given_up_with_who_asked() {
     for wait in [false, true] {
-        let mut home = Home::new(&TEAM);
+        let team = [&TEAM[..], &["executor-002"]].concat();
+        let mut home = Home::new(&team);
         let task = home.task("plan", "planner-001");
         let ask = if wait { awaited("executor-001") } else { tell("executor-001", "how full?") };
         home.wants("planner-001", &[ask]);
-        // Further down: a tool under way, and a request to a third one.
-        home.wants("executor-001", &[awaited("retriever-001"), run("df -h")]);
-        assert_eq!(home.calls_to_tools("executor-001").len(), 1);
+        // Further down: a request to a third one, which asks its model, and a fourth with a tool under way.
+        home.wants("executor-001", &[tell("executor-002", "and how fast?"), awaited("retriever-001")]);
+        home.wants("executor-002", &[run("df -h")]);
+        assert_eq!(home.calls_to_tools("executor-002").len(), 1);
         assert_eq!(home.calls_to_model("retriever-001").len(), 1);
         let what = task.to_string();
         home.give(Input::CancelWanted { what, by: "dana".to_owned() });
         assert_eq!(home.end(&task), Some(End::Cancelled));
-        for agent in TEAM {
+        for agent in team {
             assert!(home.calls_to_model(agent).is_empty(), "{agent} asks no model (wait: {wait})");
             assert!(home.calls_to_tools(agent).is_empty(), "{agent} has no tool under way (wait: {wait})");
             assert_eq!(home.state.agents[&AgentId::new(agent)].busy, 0);

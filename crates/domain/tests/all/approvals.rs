@@ -2,11 +2,10 @@
 
 use domain::approval::{Answer, Outcome};
 use domain::event::Event;
-use domain::id::ApprovalId;
+use domain::id::{ApprovalId, SessionId};
 use domain::input::Input;
 use domain::lifecycle::Lifecycle;
 use domain::settings::OnExpiry;
-use domain::state::Step;
 use domain::task::Mark;
 use domain::tool::Act;
 
@@ -124,31 +123,42 @@ fn an_approval_of_a_task_that_ended_is_withdrawn_and_cannot_be_given_any_more() 
 }
 
 #[test]
-fn approvals_asked_at_once_each_have_their_own_id_and_their_own_answer() {
-    let mut home = asking(&["make one", "make two", "make three"]);
+fn approvals_pending_at_once_each_have_their_own_id_and_their_own_answer() {
+    let mut home = asking(&["make one"]);
+    for command in ["make two", "make three"] {
+        home.task(command, "executor-001");
+        home.wants("executor-001", &[run(command)]);
+    }
     let ids: Vec<&str> = home.state.approvals.keys().map(ApprovalId::as_str).collect();
     assert_eq!(ids, ["approval-0001", "approval-0002", "approval-0003"]);
+    let second = home.state.approvals[&ApprovalId::new("approval-0002")].session.clone();
     home.answer("approval-0002", Answer::Approved);
-    let (_, session) = home.session_of("executor-001");
-    let steps: Vec<bool> = ["c-1", "c-2", "c-3"]
-        .map(|call| {
-            matches!(session.pending(&domain::id::CallId::new(call)).unwrap().step, Step::Running { .. })
-        })
-        .into();
-    assert_eq!(steps, [false, true, false]);
-    assert_eq!(line(&home.tool_ends("executor-001", true, "two")), "call_finished:done blocked");
-    assert_eq!(line(&home.answer("approval-0003", no())), "approval_ended:rejected call_finished:refused");
-    assert_eq!(
-        line(&home.answer("approval-0001", no())),
-        "approval_ended:rejected call_finished:refused working turn_begun"
-    );
+    let running: Vec<SessionId> =
+        home.calls_to_tools("executor-001").into_iter().map(|(session, ..)| session).collect();
+    assert_eq!(running, [second], "the two others wait on");
+    assert_eq!(line(&home.tool_ends("executor-001", true, "two")), "call_finished:done turn_begun");
+    for rejected in ["approval-0003", "approval-0001"] {
+        assert_eq!(
+            line(&home.answer(rejected, no())),
+            "approval_ended:rejected call_finished:refused working turn_begun"
+        );
+    }
 }
 
 #[test]
-fn a_session_works_on_while_only_one_of_its_calls_waits_for_a_person() {
-    let mut home = asking(&["make", "df -h"]);
-    assert_eq!(home.session_of("executor-001").1.lifecycle, Lifecycle::Working);
-    assert_eq!(line(&home.tool_ends("executor-001", true, "9 %")), "call_finished:done blocked");
+fn the_calls_of_one_answer_ask_a_person_one_after_the_other() {
+    let mut home = asking(&["make one", "make two", "make three"]);
+    let pending = |home: &Home| home.state.approvals.keys().map(ToString::to_string).collect::<Vec<_>>();
+    assert_eq!(pending(&home), ["approval-0001"]);
+    home.answer("approval-0001", Answer::Approved);
+    assert_eq!(pending(&home), [""; 0], "nobody is asked about the second before the first has ended");
+    assert_eq!(line(&home.tool_ends("executor-001", true, "one")), "call_finished:done call_asked blocked");
+    assert_eq!(pending(&home), ["approval-0002"]);
+    assert_eq!(
+        line(&home.answer("approval-0002", no())),
+        "approval_ended:rejected call_finished:refused working call_finished:dropped turn_begun",
+        "after a no nobody is asked about the third"
+    );
 }
 
 #[test]

@@ -381,13 +381,13 @@ fn what_was_delegated_and_what_was_made_beside_it_are_told_apart() {
 fn an_agent_does_delegated_work_with_its_own_rights_and_not_with_those_of_its_caller() {
     let mut home = team();
     home.task("is the disk fine?", "retriever-001");
-    home.wants("retriever-001", &[run("df -h"), delegate("executor-001", "look")]);
+    home.wants_each("retriever-001", &[run("df -h"), delegate("executor-001", "look")]);
     assert_eq!(
         home.results("retriever-001"),
         ["denied by the rule: role retriever lacks execute_tools\n\
           retriever-001 is a retriever, which has no permission execute_tools; ask an agent that has it"]
     );
-    home.wants("executor-001", &[run("df -h"), create("run it for me", "executor-002", &[])]);
+    home.wants("executor-001", &[create("run it for me", "executor-002", &[]), run("df -h")]);
     assert_eq!(home.calls_to_tools("executor-001").len(), 1);
     home.wants("executor-002", &[run("df -h")]);
     assert_eq!(home.calls_to_tools("executor-002").len(), 1, "also what was made for delegated work");
@@ -450,11 +450,13 @@ fn the_end_of_the_root_ends_all_below() {
     );
     home.task("is the disk fine?", "executor-001");
     home.wants("executor-001", &[delegate("executor-002", "look")]);
-    home.wants("executor-002", &[delegate("executor-003", "look"), run("make")]);
+    home.wants("executor-002", &[delegate("executor-003", "look"), delegate("executor-003", "build")]);
     home.wants("executor-003", &[run("touch counter")]);
+    home.wants("executor-003", &[run("make")]);
+    assert_eq!(home.state.approvals.len(), 1);
     home.mark(&id("task-001"), Mark::Cancelled);
     let statuses: Vec<Status> = home.state.delegations.by_id.values().map(|d| d.status).collect();
-    assert_eq!(statuses, [Status::Cancelled, Status::Cancelled]);
+    assert_eq!(statuses, [Status::Cancelled; 3]);
     assert!(home.state.is_idle() && home.state.approvals.is_empty() && home.state.next_deadline().is_none());
     assert!(domain::pending(&home.state).is_empty());
 }
@@ -469,12 +471,17 @@ fn a_restart_goes_on_with_delegated_work() {
     assert_eq!(home.results("executor-001"), ["retriever-001 has done task-002: 92 %"]);
 }
 
-/// A chain of three with a model call, a command and an approval under way.
+/// A chain of three that ends in a model call, a command and an approval under way.
 fn under_way() -> Home {
     let mut home = team();
     home.task("is the disk fine?", "executor-001");
-    home.wants("executor-001", &[delegate("executor-002", "look"), run("touch counter")]);
-    home.wants("executor-002", &[delegate("executor-003", "look"), run("make")]);
+    home.wants("executor-001", &[delegate("executor-002", "look")]);
+    let parts = ["executor-003", "executor-003", "retriever-001"].map(|to| delegate(to, "look"));
+    home.wants("executor-002", &parts);
+    home.wants("executor-003", &[run("touch counter")]);
+    home.wants("executor-003", &[run("make")]);
+    assert_eq!((home.calls_to_tools("executor-003").len(), home.state.approvals.len()), (1, 1));
+    home.thinking("retriever-001");
     home
 }
 
@@ -561,10 +568,9 @@ fn cancelling_a_run_ends_all_that_was_made_for_it_and_nothing_else() {
 #[test]
 fn cancelling_a_delegation_ends_what_is_below_it_and_tells_who_asked() {
     let mut home = under_way();
-    home.tool_ends("executor-001", true, "touched");
     home.give(cancel("delegation-0001"));
     assert_eq!(
-        home.results("executor-001")[1..],
+        home.results("executor-001"),
         ["executor-002 no longer does, because it was cancelled, task-002: cancelled by dana"]
     );
     home.says("executor-001", "then not");
@@ -573,26 +579,19 @@ fn cancelling_a_delegation_ends_what_is_below_it_and_tells_who_asked() {
 
 #[test]
 fn who_ended_its_own_task_and_delegates_is_told_when_all_above_ends() {
-    for own_first in [true, false] {
-        let mut home = team();
-        home.task("is all fine?", "executor-001");
-        home.wants("executor-001", &[create("look", "executor-002", &[])]);
-        home.says("executor-001", "I wait for it");
-        let mut acts = [update(&id("task-002"), Mark::Cancelled, "no"), delegate("executor-003", "look")];
-        if !own_first {
-            acts.reverse();
-        }
-        home.wants("executor-002", &acts);
-        home.give(cancel("task-001"));
-        let results = home.results("executor-002");
-        assert!(
-            results
-                .iter()
-                .any(|text| text.starts_with("executor-003 no longer does, because it was cancelled")),
-            "{results:?}"
-        );
-        assert_eq!(home.calls_to_model("executor-002").len(), 1, "it goes on");
-    }
+    let mut home = team();
+    home.task("is all fine?", "executor-001");
+    home.wants("executor-001", &[create("look", "executor-002", &[])]);
+    home.says("executor-001", "I wait for it");
+    let acts = [update(&id("task-002"), Mark::Cancelled, "no"), delegate("executor-003", "look")];
+    home.wants("executor-002", &acts);
+    home.give(cancel("task-001"));
+    let results = home.results("executor-002");
+    assert!(
+        results.iter().any(|text| text.starts_with("executor-003 no longer does, because it was cancelled")),
+        "{results:?}"
+    );
+    assert_eq!(home.calls_to_model("executor-002").len(), 1, "it goes on");
 }
 
 #[test]
@@ -618,14 +617,14 @@ fn a_time_out_of_the_root_ends_all_below() {
         },
     );
     home.task("is the disk fine?", "executor-001");
-    home.wants("executor-001", &[delegate("executor-002", "look"), run("touch counter")]);
-    home.wants("executor-002", &[run("make")]);
+    home.wants("executor-001", &[create("look", "executor-002", &[]), run("touch counter")]);
+    home.wants("executor-002", &[delegate("executor-003", "look")]);
+    home.wants("executor-003", &[run("make")]);
+    assert_eq!(home.state.approvals.len(), 1);
     home.pass(5_000);
     nothing_is_left(&home);
-    assert_eq!(
-        (home.end(&id("task-001")), home.end(&id("task-002"))),
-        (Some(End::Failed), Some(End::Cancelled))
-    );
+    let ends = ["task-001", "task-002", "task-003"].map(|task| home.end(&id(task)));
+    assert_eq!(ends, [Some(End::Failed), Some(End::Cancelled), Some(End::Cancelled)]);
 }
 
 #[test]
@@ -754,7 +753,7 @@ fn a_tag_is_one_line_that_can_be_seen() {
             }
             other => other,
         };
-        home.wants("executor-001", &[delegate_with("executor-002", tag, "look", None), made]);
+        home.wants_each("executor-001", &[delegate_with("executor-002", tag, "look", None), made]);
         let told = home.results("executor-001");
         let says =
             |text: &String| text.contains("is no tag: a tag is one line of characters that can be seen");
@@ -853,9 +852,13 @@ fn who_handed_work_on_does_not_give_it_to_somebody_else_past_the_checks() {
     if let Act::UpdateTask { status, result, assignee, .. } = &mut away {
         (*status, *result, *assignee) = (None, None, Some(AgentId::new("executor-003")));
     }
-    home.wants("executor-001", &[delegate("executor-002", "look"), away]);
+    let mut handed = delegate("executor-002", "look");
+    if let Act::Delegate { callback, .. } = &mut handed {
+        *callback = Some(false);
+    }
+    home.wants("executor-001", &[handed, away]);
     assert_eq!(
-        home.results("executor-001"),
+        home.results("executor-001")[1..],
         ["task-003 was handed on by a call; cancel it and ask executor-003 by a call of its own"]
     );
     assert_eq!(home.get(&id("task-003")).spec.assignee, Some(AgentId::new("executor-002")));

@@ -21,10 +21,8 @@ fn demanding(evidence: &str) -> (Home, TaskId) {
 #[test]
 fn a_task_ends_when_synod_has_seen_what_it_demands() {
     let (mut home, task) = demanding("command: make test\nfile: artifacts/report.md");
-    assert_eq!(
-        line(&home.says("coder-001", "all done")),
-        "replied evidence_demanded call_cleared call_cleared"
-    );
+    assert_eq!(line(&home.says("coder-001", "all done")), "replied evidence_demanded call_cleared");
+    assert_eq!(line(&home.tool_ends("coder-001", true, "exit code: 0")), "call_finished:done call_cleared");
     // What the owner demands runs although the agent itself could not run it.
     let permits: Vec<Permit> = home
         .events
@@ -35,7 +33,6 @@ fn a_task_ends_when_synod_has_seen_what_it_demands() {
         })
         .collect();
     assert_eq!(permits, [Permit { writes: true, network: false }, Permit::NONE]);
-    home.tool_ends("coder-001", true, "exit code: 0");
     assert_eq!(home.end(&task), None);
     let events = home.tool_ends("coder-001", true, "it is there");
     assert_eq!(line(&events), "call_finished:done task_verified task-001:done waiting complete");

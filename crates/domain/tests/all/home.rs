@@ -189,6 +189,11 @@ impl Home {
         self.give(reply(session, ticket, "I need this", acts))
     }
 
+    /// The agent's model asks for tools that end at once, each in an answer of its own.
+    pub fn wants_each(&mut self, agent: &str, acts: &[Act]) -> Vec<Event> {
+        acts.iter().flat_map(|act| self.wants(agent, std::slice::from_ref(act))).collect()
+    }
+
     /// The agent's model fails.
     pub fn model_fails(&mut self, agent: &str, failure: Failure) -> Vec<Event> {
         let (session, ticket) = self.thinking(agent);

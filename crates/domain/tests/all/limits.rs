@@ -57,12 +57,19 @@ fn new_words_make_the_same_call_new() {
 #[test]
 fn calls_beyond_calls_max_are_refused_and_the_others_run() {
     let mut home = limited(|limits| limits.calls_max = 2);
-    let events = home.wants("executor-001", &[read("a"), read("b"), read("c"), run("make")]);
+    let events = home.wants("executor-001", &[read("a"), read("b"), read("c"), read("d"), run("make")]);
     assert_eq!(
         line(&events),
         "replied call_cleared call_cleared call_finished:refused call_finished:refused"
     );
     assert_eq!(home.results("executor-001"), ["refused by limits.calls_max: at most 2 calls in one turn"; 2]);
+    home.tool_ends("executor-001", true, "a");
+    let events = home.tool_ends("executor-001", true, "b");
+    assert_eq!(
+        line(&events),
+        "call_finished:done call_finished:dropped turn_begun",
+        "nor does the command run"
+    );
 }
 
 #[test]
@@ -302,8 +309,10 @@ fn a_call_that_does_not_fit_its_schema_is_refused_with_what_to_do_better() {
 fn a_denied_call_names_its_rule_and_never_runs() {
     let mut home = limited(|_| {});
     let denied = Act::WriteFile { path: "policy/commands.yaml".to_owned(), content: String::new() };
-    let events = home.wants("executor-001", &[denied, run("rm -rf /")]);
-    assert_eq!(line(&events), "replied call_finished:refused call_finished:refused turn_begun");
+    for act in [denied, run("rm -rf /")] {
+        let events = home.wants("executor-001", &[act]);
+        assert_eq!(line(&events), "replied call_finished:refused turn_begun");
+    }
     for result in home.results("executor-001") {
         assert!(result.starts_with("denied by the rule: "), "{result}");
     }

@@ -76,7 +76,7 @@ fn who_asks_for_a_lock_that_another_has_waits_and_gets_it_next() {
 fn a_lock_that_is_not_ones_own_is_not_given_back() {
     let mut home = two();
     home.wants("coder-001", &[lock("deploy")]);
-    home.wants("coder-002", &[unlock("deploy"), unlock("nothing")]);
+    home.wants_each("coder-002", &[unlock("deploy"), unlock("nothing")]);
     let (first, _) = home.session_of("coder-001");
     let results = home.results("coder-002");
     assert_eq!(
@@ -173,7 +173,7 @@ fn agents_that_share_a_repository_commit_one_after_the_other() {
 fn who_may_not_write_a_file_does_not_lock_it() {
     let mut home = two();
     home.task("plan", "planner-001");
-    home.wants("planner-001", &[lock("file:memory/a"), lock("deploy")]);
+    home.wants_each("planner-001", &[lock("file:memory/a"), lock("deploy")]);
     assert!(home.results("planner-001")[0].starts_with("denied by the rule: role planner lacks write_files"));
     assert!(home.results("planner-001")[1].starts_with("deploy is yours"));
     home.wants("coder-001", &[lock("file:policy/../synod.yaml")]);
@@ -224,8 +224,8 @@ fn running_calls_close_no_circle_because_they_end_by_themselves() {
     let mut home = two();
     let (a, b) = ("workspaces/coder-001/a", "workspaces/coder-002/b");
     home.wants("coder-001", &[write(a), write(b)]);
-    home.answer("approval-0001", Answer::Approved);
     home.tool_ends("coder-001", true, "a is written");
+    home.answer("approval-0001", Answer::Approved);
     // Now the first has b, while the second asks for b and keeps nothing.
     home.wants("coder-002", &[write(b)]);
     assert_eq!(home.calls_to_tools("coder-002"), []);

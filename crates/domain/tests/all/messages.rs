@@ -113,7 +113,7 @@ fn words_between_tool_calls_reach_the_agent_with_its_next_turn() {
 #[test]
 fn a_message_to_nobody_is_an_error_to_the_sender_and_to_nobody_else() {
     let mut home = asked();
-    home.wants(
+    home.wants_each(
         "planner-001",
         &[tell("ghost-001", "hello"), tell("planner-001", "hello me"), tell("executor-001", " ")],
     );
@@ -322,7 +322,7 @@ fn an_agent_without_a_file_gets_nothing_new_and_finishes_what_it_has() {
     spec.assignee = Some(AgentId::new("executor-001"));
     let wanted = Input::TaskWanted { spec: Box::new(spec), by: "dana".to_owned() };
     assert_eq!(home.refusal(wanted), "there is no agent executor-001");
-    home.wants("planner-001", &[tell("executor-001", "hello"), create("look", "executor-001", &[])]);
+    home.wants_each("planner-001", &[tell("executor-001", "hello"), create("look", "executor-001", &[])]);
     assert_eq!(
         home.results("planner-001")[1..],
         ["executor-001 is no longer in the team; there are: planner-001"; 2]

@@ -225,7 +225,7 @@ fn no_agent_says_yes_to_a_plan_in_a_persons_place() {
         priority: None,
         depends_on: on.map(|on| on.iter().map(|on| id(on)).collect()),
     };
-    home.wants(
+    home.wants_each(
         "planner-001",
         &[
             update(&id("task-002"), Mark::Done, "yes"),

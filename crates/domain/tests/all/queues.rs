@@ -80,7 +80,7 @@ fn an_agent_that_asks_another_with_a_full_queue_is_refused() {
     for _ in 0..2 {
         home.task("look", "executor-001");
     }
-    home.wants("planner-001", &[create("more", "executor-001", &[]), delegate("more")]);
+    home.wants_each("planner-001", &[create("more", "executor-001", &[]), delegate("more")]);
     let full = "max_pending_queue: 1 tasks wait for executor-001 already, and that is the most; ask later, ask somebody else or do it yourself";
     let results = home.results("planner-001");
     assert_eq!(results[0], full);

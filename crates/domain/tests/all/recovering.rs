@@ -40,9 +40,16 @@ fn a_once_call_without_an_outcome_is_unknown_and_never_repeated() {
 
 #[test]
 fn calls_that_may_be_repeated_are_repeated_under_the_next_number() {
-    let mut home = working(&[read("a"), write()]);
+    for acts in [&[read("a"), read("b")][..], &[write(), read("b")]] {
+        may_be_repeated(acts);
+    }
+}
+
+fn may_be_repeated(acts: &[Act]) {
+    let mut home = working(acts);
     let first = home.calls_to_tools("executor-001");
-    assert_eq!(line(&home.give(Input::Started)), "started call_retried call_retried");
+    let retried = " call_retried".repeat(first.len());
+    assert_eq!(line(&home.give(Input::Started)), format!("started{retried}"));
     let second = home.calls_to_tools("executor-001");
     for ((_, call, old), (_, same, new)) in first.iter().zip(&second) {
         assert_eq!((call, old.effect, old.attempt + 1), (same, new.effect, new.attempt));
@@ -102,12 +109,27 @@ fn an_approval_outlives_a_restart() {
 }
 
 #[test]
-fn a_session_with_only_people_left_to_wait_for_after_a_restart_is_blocked() {
-    let mut home = working(&[run("make"), run("touch counter")]);
-    assert_eq!(line(&home.give(Input::Started)), "started call_finished:unknown blocked");
-    assert_eq!(home.pass(1_000_000), [], "waiting for a person is not working time");
+fn what_waits_behind_a_call_is_held_back_across_a_restart() {
     let mut home = working(&[run("make"), run("touch counter"), read("a")]);
-    assert_eq!(line(&home.give(Input::Started)), "started call_finished:unknown call_retried");
+    assert_eq!(line(&home.give(Input::Started)), "started");
+    assert_eq!(home.session_of("executor-001").1.lifecycle, Lifecycle::Blocked);
+    assert_eq!(home.pass(1_000_000), [], "waiting for a person is not working time");
+    home.answer("approval-0001", Answer::Approved);
+    assert_eq!(home.calls_to_tools("executor-001").len(), 1, "the first call runs alone");
+    assert_eq!(
+        line(&home.give(Input::Started)),
+        "started call_finished:unknown call_finished:dropped call_cleared",
+        "after an unknown outcome only calls that read are run"
+    );
+}
+
+#[test]
+fn a_session_with_only_a_person_left_to_wait_for_after_a_restart_is_blocked() {
+    let mut home = working(&[read("a"), run("make")]);
+    assert_eq!(line(&home.give(Input::Started)), "started call_retried");
+    assert_eq!(line(&home.tool_ends("executor-001", true, "a")), "call_finished:done call_asked blocked");
+    assert_eq!(line(&home.give(Input::Started)), "started");
+    assert_eq!(home.pass(1_000_000), [], "waiting for a person is not working time");
 }
 
 #[test]
@@ -132,11 +154,16 @@ fn an_answer_that_was_kept_before_a_stop_is_acted_on_after_it() {
 
 #[test]
 fn a_cut_makes_what_is_under_way_count_no_more() {
-    let mut home = working(&[run("make"), read("a")]);
+    let mut home = working(&[run("make")]);
+    let (session, _) = home.session_of("executor-001");
+    let events =
+        home.give(Input::SessionCut { session: session.clone(), next_message: 2, tail: Tail::Unanswered });
+    assert_eq!(line(&events), "approval_ended:withdrawn working waiting session_cut working turn_begun");
+    let mut home = working(&[read("a"), run("make")]);
     let (session, call, ticket) = home.calls_to_tools("executor-001")[0].clone();
     let events =
         home.give(Input::SessionCut { session: session.clone(), next_message: 2, tail: Tail::Unanswered });
-    assert_eq!(line(&events), "approval_ended:withdrawn waiting session_cut working turn_begun");
+    assert_eq!(line(&events), "waiting session_cut working turn_begun");
     assert!(
         home.refusal(Input::ToolFinished {
             session,
@@ -250,35 +277,52 @@ fn from_the_files_alone_a_call_runs_only_if_it_cannot_have_run_before() {
     }
 }
 
-#[test]
-fn from_the_files_alone_an_approval_goes_on_waiting_under_its_own_id() {
-    let mut home = from_files();
-    let request = Request {
+/// The approval of the first call, as its file has it.
+fn asked(command: &str) -> Request {
+    Request {
         id: ApprovalId::new("approval-0041"),
         agent: AgentId::new("executor-001"),
         session: SessionId::new("executor-001-abcdef"),
         call: CallId::new("c-1"),
         task: None,
-        act: run("make"),
+        act: run(command),
         seen: None,
         permit: Permit::NONE,
         label: Default::default(),
         chain: Vec::new(),
         escalates: None,
-        digest: run("make").digest(None, Permit::NONE),
+        digest: run(command).digest(None, Permit::NONE),
         why: String::new(),
         risk: Risk::Medium,
         factors: Vec::new(),
         created: Time(5),
         expires: None,
-    };
-    home.give(found(vec![(run("make"), Found::Pending)], vec![request], Status::Active));
+    }
+}
+
+#[test]
+fn from_the_files_alone_an_approval_goes_on_waiting_under_its_own_id() {
+    let mut home = from_files();
+    home.give(found(vec![(run("make"), Found::Pending)], vec![asked("make")], Status::Active));
     home.live = true;
     home.give(Input::Started);
     assert_eq!(home.session_of("executor-001").1.lifecycle, Lifecycle::Blocked);
     home.answer("approval-0041", Answer::Approved);
     assert_eq!(home.calls_to_tools("executor-001").len(), 1);
     assert_eq!(home.state.next_approval, 42);
+}
+
+#[test]
+fn what_stands_behind_a_call_that_asks_has_not_begun() {
+    let mut home = from_files();
+    let calls = vec![(run("make"), Found::Pending), (run("touch counter"), Found::Nothing)];
+    home.give(found(calls, vec![asked("make")], Status::Active));
+    home.live = true;
+    home.give(Input::Started);
+    assert_eq!(home.results("executor-001"), [""; 0], "its outcome is not unknown");
+    home.answer("approval-0041", Answer::Approved);
+    home.tool_ends("executor-001", true, "built");
+    assert_eq!(home.calls_to_tools("executor-001").len(), 1, "now it runs");
 }
 
 #[test]
@@ -311,9 +355,14 @@ fn calls_that_share_an_id_in_a_file_are_told_apart() {
     home.give(Input::SessionRead { head, status, next_message, tail: tail.clone(), label, approvals });
     home.live = true;
     home.give(Input::Started);
-    assert_eq!((home.calls_to_tools("executor-001").len(), home.state.approvals.len()), (1, 1));
+    let both_go_on = |home: &mut Home| {
+        assert_eq!((home.calls_to_tools("executor-001").len(), home.state.approvals.len()), (1, 0));
+        home.tool_ends("executor-001", true, "a");
+        assert_eq!((home.calls_to_tools("executor-001").len(), home.state.approvals.len()), (0, 1));
+    };
+    both_go_on(&mut home);
     home.give(Input::SessionCut { session: SessionId::new("executor-001-abcdef"), next_message: 3, tail });
-    assert_eq!((home.calls_to_tools("executor-001").len(), home.state.approvals.len()), (1, 1));
+    both_go_on(&mut home);
 }
 
 #[test]

@@ -130,7 +130,7 @@ fn a_response_comes_from_who_was_asked_and_once() {
         response("executor-001", &name, "7 %"),
         response("planner-001", "nothing/m-0001.1", "7 %"),
     ];
-    home.wants("retriever-001", &wrong);
+    home.wants_each("retriever-001", &wrong);
     assert_eq!(
         home.results("retriever-001"),
         [
@@ -225,7 +225,7 @@ fn a_channel_reaches_who_listens_and_not_who_sends() {
     );
     home.task("plan", "planner-001");
     let waits = send("#ops", "who?", |s| s.wait_ms = Some(1_000));
-    home.wants("planner-001", &[tell("#ops", "who knows the disk?"), tell("#obs", "hello"), waits]);
+    home.wants_each("planner-001", &[tell("#ops", "who knows the disk?"), tell("#obs", "hello"), waits]);
     assert_eq!(
         home.results("planner-001"),
         [

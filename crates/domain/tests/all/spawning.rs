@@ -87,10 +87,11 @@ fn who_terminates_the_agent_that_it_works_for_ends_with_that_work() {
     home.write(&child, "look");
     home.wants(&child, &[delegate("boss-001", "look")]);
     let (own, _) = home.thinking("boss-001");
-    let events = home.wants("boss-001", &[delegate("executor-001", "look"), terminate(&child)]);
+    let acts = [create("look", "executor-001", &[]), terminate(&child), run("touch counter")];
+    let events = home.wants("boss-001", &acts);
     let results =
         events.iter().filter(|event| matches!(event, Event::CallFinished { session, .. } if *session == own));
-    assert_eq!(results.count(), 2, "one for each call");
+    assert_eq!(results.count(), 3, "one for each call");
     let gone = &home.state.agents[&AgentId::new(child)];
     assert!(gone.terminated.is_some() && gone.sessions.is_empty());
     for task in ["task-002", "task-003"] {
@@ -126,7 +127,7 @@ fn an_agent_makes_another_that_works_for_it() {
 fn only_who_has_the_permission_spawns_and_only_a_role_that_there_is() {
     let mut home = team();
     home.task("Look", "executor-001");
-    home.wants("executor-001", &[spawn("executor"), terminate("boss-001")]);
+    home.wants_each("executor-001", &[spawn("executor"), terminate("boss-001")]);
     for result in home.results("executor-001") {
         assert!(result.starts_with("denied by the rule: role executor lacks spawn_agents"), "{result}");
     }
@@ -340,7 +341,9 @@ fn nothing_of_a_terminated_agent_is_left_and_who_waits_is_told() {
         ],
     );
     let grandchild = spawned(&mut home, &child, "executor");
-    home.wants(&child, &[delegate(&grandchild, "Do it"), run("make")]);
+    home.wants(&child, &[delegate(&grandchild, "Do it")]);
+    home.write(&child, "build it");
+    home.wants(&child, &[run("make")]);
     home.wants(&grandchild, &[run("touch counter")]);
     home.task("Ask", "boss-002");
     home.wants("boss-002", &[ask(&child)]);
@@ -366,7 +369,7 @@ fn nothing_of_a_terminated_agent_is_left_and_who_waits_is_told() {
     );
     assert_eq!(home.begun().last().unwrap(), "task-004", "who waited for it goes on");
     // Whoever speaks to it now is told at once.
-    home.wants("boss-001", &[tell(&child, "hello"), delegate(&child, "Do it"), terminate(&child)]);
+    home.wants_each("boss-001", &[tell(&child, "hello"), delegate(&child, "Do it"), terminate(&child)]);
     let results = home.results("boss-001");
     let [.., told, delegated, again] = &results[..] else { panic!("{results:?}") };
     assert!(told.starts_with(&format!("{child} was terminated by agent:boss-001")), "{told}");
@@ -470,7 +473,7 @@ fn only_those_above_and_people_end_an_agent() {
     home.task("Go on", &child);
     let grandchild = spawned(&mut home, &child, "executor");
     home.task("Look", "boss-002");
-    home.wants("boss-002", &[terminate(&grandchild), terminate("boss-001"), terminate("ghost-1")]);
+    home.wants_each("boss-002", &[terminate(&grandchild), terminate("boss-001"), terminate("ghost-1")]);
     assert_eq!(
         home.results("boss-002"),
         [

@@ -67,7 +67,9 @@ const SESSIONS: [Stage; 13] = [
         at_work(|home| _ = home.wants(ME, &[run("touch counter")]))
     }),
     ("asking", || at_work(|home| _ = home.wants(ME, &[run("make")]))),
-    ("asking and running", || at_work(|home| _ = home.wants(ME, &[run("make"), run("touch counter")]))),
+    ("asking, with a call behind it", || {
+        at_work(|home| _ = home.wants(ME, &[run("make"), run("touch counter")]))
+    }),
     ("waiting for parts", || {
         at_work(|home| {
             home.wants(ME, &[create("decide", "human", &[])]);

@@ -106,7 +106,9 @@ fn a_task_keeps_its_workspace_while_its_review_waits_and_the_next_waits_for_its_
     assert_eq!(home.works(), Some(&alpha), "approved, and not at its end yet");
     home.says(CODER, "approved");
     assert_eq!(home.works(), Some(&beta));
-    assert_eq!(home.calls_to_tools(CODER).len(), 2, "its calls go on by themselves");
+    assert_eq!(home.calls_to_tools(CODER).len(), 1, "its calls go on by themselves");
+    home.tool_ends(CODER, true, "x");
+    assert_eq!(home.calls_to_tools(CODER).len(), 1, "one after the other");
     let hold = home.hold().unwrap();
     assert_eq!((hold.work, hold.after), (beta.to_string(), None), "what waits for its merge stays apart");
 }
