@@ -392,7 +392,9 @@ fn policies() -> Vec<Event> {
 }
 
 fn agents() -> Vec<Event> {
-    let plain = agent::Spec::new(me(), "executor", "sonnet");
+    let unbounded = agent::Spec::new(me(), "executor", "sonnet");
+    let mut plain = unbounded.clone();
+    plain.permissions.delegation.max_delegation_depth = Some(3);
     let mut full = plain.clone();
     full.name = Some("Executor".to_owned());
     full.description = "Runs commands".to_owned();
@@ -419,7 +421,7 @@ fn agents() -> Vec<Event> {
     full.metadata.insert("version".to_owned(), "1.0".to_owned());
     let mut listening = plain.clone();
     listening.channels = vec!["ops".to_owned(), "alerts".to_owned()];
-    [plain, full, listening].map(|spec| Event::AgentDefined { spec: Box::new(spec) }).into()
+    [plain, full, listening, unbounded].map(|spec| Event::AgentDefined { spec: Box::new(spec) }).into()
 }
 
 fn cleaned() -> Event {
@@ -433,6 +435,7 @@ fn line_taken() -> Event {
 
 fn spawned() -> Vec<Event> {
     let mut spec = agent::Spec::new(AgentId::new("coder-1a2b3c4d"), "coder", "sonnet");
+    spec.permissions.delegation.max_delegation_depth = Some(3);
     spec.spawned_by = Some(Origin::Agents(vec![me(), AgentId::new("planner-001")]));
     let by_agent = Event::AgentSpawned { spec: Box::new(spec.clone()), session: Some(session()) };
     spec.spawned_by = Some(Origin::Person("dana".to_owned()));
