@@ -149,6 +149,8 @@ pub(super) fn member(rng: &mut Rng, n: u64) -> agent::Spec {
     spec.permissions.concurrency.task_timeout_ms = 5_000 + rng.below(120_000);
     spec.permissions.concurrency.queue_timeout_ms = rng.chance(1, 3).then(|| 1_000 + rng.below(100_000));
     spec.permissions.delegation.can_delegate = rng.chance(4, 5);
+    spec.permissions.spawn.roles =
+        rng.chance(4, 5).then(|| craft::ROLES.map(str::to_owned).into_iter().collect());
     spec.permissions.delegation.max_delegation_depth = rng.chance(5, 6).then(|| 1 + number(rng, 6));
     if rng.chance(1, 10) {
         spec.permissions.tools.deny = vec!["send_message".to_owned()];
@@ -188,13 +190,19 @@ pub(super) fn request(rng: &mut Rng, state: &State, n: u32) -> Input {
 
 /// What a model asks for in a session; `sent` tells what is said apart.
 pub(super) fn calls(rng: &mut Rng, state: &State, id: &SessionId, sent: &mut u32) -> Vec<Call> {
-    let Some(session) = state.sessions.get(id).filter(|_| rng.chance(1, 2)) else { return Vec::new() };
-    let count = 1 + rng.below(3);
+    let Some(session) = state.sessions.get(id).filter(|_| rng.chance(3, 5)) else { return Vec::new() };
+    // What goes wrong keeps the calls behind it from changing anything, so many answers have one call.
+    let count = if rng.chance(1, 2) { 1 } else { 2 + rng.below(3) };
+    let delegates = rng.chance(1, 5);
     (0..count)
         .map(|n| Call {
             id: CallId::new(format!("call-{n}")),
             arguments: format!("{{{}}}", rng.below(1_000)),
-            want: want(rng, state, session, sent),
+            want: if delegates {
+                Want::Act(handed(rng, state, sent))
+            } else {
+                want(rng, state, session, sent)
+            },
             seen: None,
         })
         .collect()
@@ -225,15 +233,7 @@ fn want(rng: &mut Rng, state: &State, session: &Session, sent: &mut u32) -> Want
             answer: Closed::Bool,
         },
         6 | 7 => part(rng, state, words),
-        8..=14 => Act::Delegate {
-            to: anybody(rng, state),
-            tag: TAG.to_owned(),
-            task: words,
-            payload: rng.chance(1, 4).then(|| serde_json::json!({"n": rng.below(10)})),
-            callback: rng.chance(1, 5).then_some(false),
-            deadline_ms: rng.chance(1, 3).then(|| 500 + rng.below(60_000)),
-            contexts: passed(rng),
-        },
+        8..=14 => handed(rng, state, sent),
         15..=18 => of_kind(message(anybody(rng, state), words, Some(500 + rng.below(60_000))), rng),
         19 => of_kind(message(anybody(rng, state), words, None), rng),
         20 => {
@@ -263,6 +263,20 @@ fn want(rng: &mut Rng, state: &State, session: &Session, sent: &mut u32) -> Want
             depends_on: rng.chance(1, 4).then(Vec::new),
         },
     })
+}
+
+/// Work for somebody else, beside other such work in the same answer or alone.
+fn handed(rng: &mut Rng, state: &State, sent: &mut u32) -> Act {
+    *sent += 1;
+    Act::Delegate {
+        to: anybody(rng, state),
+        tag: TAG.to_owned(),
+        task: format!("{WORDS}{sent}"),
+        payload: rng.chance(1, 4).then(|| serde_json::json!({"n": rng.below(10)})),
+        callback: rng.chance(1, 5).then_some(false),
+        deadline_ms: rng.chance(1, 3).then(|| 500 + rng.below(60_000)),
+        contexts: passed(rng),
+    }
 }
 
 fn part(rng: &mut Rng, state: &State, title: String) -> Act {

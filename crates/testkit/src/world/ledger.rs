@@ -9,9 +9,9 @@ use domain::lifecycle::Lifecycle;
 use domain::lock::Holder;
 use domain::lock::workspace::WORKSPACE;
 use domain::review::Review;
-use domain::state::{On, Requester, Session, Stage, State, Step};
+use domain::state::{On, Pending, Requester, Session, Stage, State, Step};
 use domain::task::Change;
-use domain::tool::Want;
+use domain::tool::{self, Act, Want};
 use domain::waits::{Node, would_stand_still};
 use policy::Nature;
 
@@ -93,6 +93,7 @@ impl Ledger {
                 if !first && !rule.starts_with("approved in") {
                     return Err(Broken(format!("{call} of {session} was let through twice")));
                 }
+                check_order(before, session, call)?;
             }
             Event::Replied { session, message, .. } => {
                 self.once.remove(session);
@@ -345,8 +346,7 @@ impl Ledger {
 
     fn check_sessions(&self, state: &State) -> Result<(), Broken> {
         for (id, session) in &state.sessions {
-            let (open, waiting) = open_calls(session);
-            let stands_still = open == waiting && waiting > 0;
+            let stands_still = stands_still(session);
             // Calls that could go on, in a session that has no slot to do so.
             let wants_slot =
                 matches!(session.stage, Stage::Acting { .. }) && !stands_still && !has_room(state, session);
@@ -482,22 +482,56 @@ fn has_room(state: &State, session: &Session) -> bool {
     own && state.busy < state.settings.limits.parallel_max
 }
 
-/// How many calls of the current turn have no result, and how many of those wait for a person or another agent.
-fn open_calls(session: &Session) -> (usize, usize) {
-    let Stage::Acting { calls, .. } = &session.stage else { return (0, 0) };
-    let open = calls.iter().filter(|p| !p.step.is_finished()).count();
-    let waits = |step: &Step| {
-        matches!(
-            step,
-            Step::Waiting { on: On::Approval { .. } }
-                | Step::Waiting { on: On::Delegation { .. } }
-                | Step::Waiting { on: On::Review { .. } }
-                | Step::Waiting { on: On::Answer { .. } }
-                | Step::Waiting { on: On::Lock { .. } }
-        )
+/// Whether a call of the current turn waits for a person or another agent, none runs, and all others stand behind it.
+fn stands_still(session: &Session) -> bool {
+    let Stage::Acting { calls, .. } = &session.stage else { return false };
+    let goes_on = |index: usize, pending: &Pending| match &pending.step {
+        Step::Running { .. } => true,
+        Step::New | Step::Approved { .. } | Step::Locked { .. } => is_next(calls, index),
+        Step::Waiting { .. } | Step::Finished { .. } => false,
     };
-    let waiting = calls.iter().filter(|p| waits(&p.step)).count();
-    (open, waiting)
+    calls.iter().any(|pending| matches!(pending.step, Step::Waiting { .. }))
+        && !calls.iter().enumerate().any(|(index, pending)| goes_on(index, pending))
+}
+
+/// Whether nothing before a call of an answer holds it back: what has no result yet reads like it, or is delegated like it.
+fn is_next(calls: &[Pending], index: usize) -> bool {
+    let own = &calls[index];
+    calls[..index].iter().filter(|before| !before.step.is_finished()).all(|before| match &before.step {
+        Step::Waiting { on: On::Delegation { .. } } => is_delegation(own),
+        Step::Waiting { .. } => false,
+        _ => reads(before) && reads(own),
+    })
+}
+
+fn is_delegation(pending: &Pending) -> bool {
+    matches!(pending.call.want, Want::Act(Act::Delegate { .. }))
+}
+
+fn reads(pending: &Pending) -> bool {
+    match &pending.call.want {
+        Want::Act(Act::RequestReview { .. }) => false,
+        Want::Act(act) => tool::facts(act.tool()).is_some_and(|facts| facts.nature == Nature::Read),
+        Want::Invalid { .. } => true,
+    }
+}
+
+/// A call begins in the order given, and one that changes something only if all before it worked out.
+fn check_order(before: &State, id: &SessionId, call: &CallId) -> Result<(), Broken> {
+    let Some(Stage::Acting { calls, .. }) = before.sessions.get(id).map(|session| &session.stage) else {
+        return Ok(());
+    };
+    let Some(index) = calls.iter().position(|pending| pending.call.id == *call) else { return Ok(()) };
+    if !is_next(calls, index) {
+        return Err(Broken(format!("{call} of {id} begins before its turn: {calls:?}")));
+    }
+    let failed = calls[..index].iter().any(|pending| pending.step == Step::Finished { ok: false });
+    // Synod's own looks at evidence do not depend on each other.
+    let is_check = matches!(calls[index].call.want, Want::Act(Act::Check { .. }));
+    if failed && !reads(&calls[index]) && !is_check {
+        return Err(Broken(format!("{call} of {id} changes something behind a failure: {calls:?}")));
+    }
+    Ok(())
 }
 
 /// Who has a lock has not ended, and who waits for one is at a call that does.
