@@ -15,6 +15,8 @@ mod begin;
 mod blocked;
 #[path = "all/budget.rs"]
 mod budget;
+#[path = "all/calls.rs"]
+mod calls;
 #[path = "all/check.rs"]
 mod check;
 #[path = "all/code.rs"]

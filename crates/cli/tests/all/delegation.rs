@@ -146,14 +146,20 @@ fn cancelling_the_root_of_a_chain_leaves_no_model_call_and_no_process() {
     let sleep = format!("sleep {}", 100_000 + std::process::id());
     let team = chain(6, "    delay_ms: 600000\n    text: never\n");
     team.write("policy/commands.yaml", format!("commands:\n  {sleep}: {{verdict: allow, effect: read}}\n"));
-    // Everybody hands on and runs a command at the same time; the last one waits for its model.
+    // Everybody has the runner run a command and hands on at the same time; the last one waits for its model.
+    team.write(
+        "agents/runner.agent.yaml",
+        team.read("agents/worker-1.agent.yaml").replace("worker-1", "runner"),
+    );
     let rules = team.read("models/s.yaml");
-    let beside =
-        format!("task: Look closely}}}}, {{tool: execute_command, arguments: {{command: {sleep}}}}}]");
-    team.write("models/s.yaml", rules.replace("task: Look closely}}]", &beside));
+    let beside = "calls: [{tool: create_task, arguments: {title: Sleep, assignee: runner}}, {tool: delegate";
+    let runner = format!(
+        "  - {{agent: runner, calls: [{{tool: execute_command, arguments: {{command: {sleep}}}}}]}}\n"
+    );
+    team.write("models/s.yaml", rules.replace("calls: [{tool: delegate", beside) + &runner);
     let up = team.up();
     team.fine(&["task", "add", "Is the disk fine?"]);
-    until_so("all five run their command", || processes(&sleep) >= 5);
+    until_so("the commands of all five run", || processes(&sleep) >= 5);
     until_so("the last one thinks", || {
         let status: serde_json::Value = serde_json::from_str(&team.fine(&["status", "--json"])).unwrap();
         status["delegations"]["byAgent"]["worker-6"]["active"] == 1
@@ -161,9 +167,9 @@ fn cancelling_the_root_of_a_chain_leaves_no_model_call_and_no_process() {
     });
     let shown = team.fine(&["delegation", "show", "delegation-0003"]);
     assert!(shown.ends_with(
-        "worker-1\n  └ worker-2  task-002  running  delegation-0001\n    └ worker-3  task-003  running  delegation-0002\n      \
-         └ worker-4  task-004  running  delegation-0003  ←\n        └ worker-5  task-005  running  delegation-0004\n          \
-         └ worker-6  task-006  running  delegation-0005\n"
+        "worker-1\n  └ worker-2  task-003  running  delegation-0001\n    └ worker-3  task-005  running  delegation-0002\n      \
+         └ worker-4  task-007  running  delegation-0003  ←\n        └ worker-5  task-009  running  delegation-0004\n          \
+         └ worker-6  task-011  running  delegation-0005\n"
     ), "{shown}");
     let began = Instant::now();
     assert_eq!(team.fine(&["cancel", "task-001"]), "task-001 is cancelled, with all that was below it\n");
