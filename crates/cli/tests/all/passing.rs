@@ -39,8 +39,8 @@ const RULES: &str = r#"rules:
     turn: 1
     calls:
       - {tool: context_get, arguments: {context: customers}}
-      - {tool: context_get, arguments: {context: plan}}
       - {tool: context_put, arguments: {context: customers, field: customer.name, value: Eve}}
+      - {tool: context_get, arguments: {context: plan}}
   - agent: worker-3
     text: looked too
 "#;
@@ -83,7 +83,7 @@ fn a_context_goes_along_as_far_as_who_asks_sees_it_and_only_while_the_work_lasts
     assert_eq!(team.pump(), 0);
     let second = results(&team, "worker-2");
     assert!(second[0].contains("Dana"), "it sees what went along: {second:?}");
-    // Its three calls run beside each other, and come to an end in any order.
+    // What only reads is run also behind a refusal.
     let third = results(&team, "worker-3");
     let third_saw = |words: &str| third.iter().any(|seen| seen.contains(words));
     for seen in second.iter().chain(&third) {
