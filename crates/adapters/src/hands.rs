@@ -321,7 +321,11 @@ impl Hands for LocalHands {
     fn perform(&mut self, state: &State, effect: Effect) {
         match effect {
             Effect::CallModel { ticket, session, agent, turn, reserved } => match spec_of(state, &session) {
-                Some(spec) => self.call_model(state, ticket, session, spec, (turn, reserved)),
+                Some(spec) => {
+                    // What its calls depend on is looked at by the settings of now.
+                    self.tools.settle(&state.settings);
+                    self.call_model(state, ticket, session, spec, (turn, reserved));
+                }
                 None => {
                     let reason = format!("there is no agent {agent} any more");
                     let failed = Input::ModelFailed {

@@ -290,12 +290,19 @@ pub(crate) const SHAPE: Shape = Shape::Record(&[
     ),
     may(
         "sandbox",
-        Shape::Record(&[may(
-            "read",
-            TEXTS,
-            "folders and files that commands may read beside the system and their workspace, such as ~/.cargo",
-        )]),
-        "what commands may read beside the system and their workspace",
+        Shape::Record(&[
+            may(
+                "read",
+                TEXTS,
+                "folders and files that commands may read beside the system and their workspace, such as ~/.cargo",
+            ),
+            may(
+                "unsafe",
+                Shape::Bool,
+                "run commands also where the system offers no sandbox; each then asks, and runs with your own rights (default false)",
+            ),
+        ]),
+        "what commands may read beside the system and their workspace, and whether they run without a sandbox",
     ),
     may(
         "search",
@@ -362,7 +369,7 @@ fn settings(root: &Node) -> Option<Settings> {
         search: Search {
             embeddings: root.get("search").and_then(|s| s.get("embeddings")).and_then(embeddings),
         },
-        sandbox: Sandbox { read: root.get("sandbox").and_then(|s| s.get_texts("read")).unwrap_or_default() },
+        sandbox: root.get("sandbox").map(sandbox).unwrap_or_default(),
         audit: root.get("audit").map(audit).unwrap_or_default(),
     })
 }
@@ -483,6 +490,13 @@ fn check_endpoints(root: &Node, notes: &mut Notes<'_>) {
                 notes.error_with(0..0, message, Some("name where the key is under `key`".to_owned()));
             }
         }
+    }
+}
+
+fn sandbox(node: &Node) -> Sandbox {
+    Sandbox {
+        read: node.get_texts("read").unwrap_or_default(),
+        is_unsafe: node.get("unsafe").and_then(Node::bool).unwrap_or_default(),
     }
 }
 

@@ -3,5 +3,6 @@
 
 pub mod api;
 pub mod client;
+mod origin;
 mod place;
 pub mod server;

@@ -17,6 +17,7 @@ use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::{Semaphore, watch};
 
 use crate::api::{Live, Lock, Queued, Request, Response, Talk, TaskView, Waiting, Waits, Working};
+use crate::origin::{NOT_FROM_BELOW, Origin};
 use crate::place;
 
 /// Connections that are served at once.
@@ -165,6 +166,8 @@ async fn talk(
     files: Option<Files>,
     mut closed: Closed,
 ) -> std::io::Result<()> {
+    // Now, while whoever connected is most likely still there.
+    let origin = Origin::of(&stream);
     let (read, mut write) = stream.into_split();
     let mut read = BufReader::new(read);
     loop {
@@ -183,6 +186,9 @@ async fn talk(
         }
         let response = if line.ends_with('\n') {
             match serde_json::from_str::<Request>(&line) {
+                Ok(request) if !only_looks(&request) && !may_decide(&handle, origin).await => {
+                    Response::Refused { reason: NOT_FROM_BELOW.to_owned() }
+                }
                 Ok(request) => match files.as_ref().and_then(|files| (files.held)()) {
                     Some(reason) if !goes_always(&request) => Response::Refused { reason },
                     Some(_) | None => {
@@ -217,6 +223,21 @@ async fn talk(
 /// Whether a request only looks, or ends everything.
 fn goes_always(request: &Request) -> bool {
     matches!(request, Request::Live | Request::Waits | Request::Stop)
+}
+
+/// Whether a request changes nothing at all.
+fn only_looks(request: &Request) -> bool {
+    matches!(request, Request::Live | Request::Waits | Request::Await { .. })
+}
+
+/// Whether requests of this origin may change something. Where commands run without a sandbox, a process of which
+/// nothing is known may be one of them.
+async fn may_decide(handle: &Handle, origin: Origin) -> bool {
+    match origin {
+        Origin::Person => true,
+        Origin::Below => false,
+        Origin::Unknown => handle.look(|state| !state.settings.sandbox.is_unsafe).await.unwrap_or(false),
+    }
 }
 
 async fn answer(handle: &Handle, request: Request, closed: &mut Closed) -> Response {

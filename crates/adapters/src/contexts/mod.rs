@@ -354,7 +354,7 @@ pub(crate) fn look(store: &Store, name: &str) -> Option<Seen> {
         return None;
     }
     let content = store.content(name).ok()?;
-    Some(Seen { parts: vec![part(name, content.as_ref())], notes: vec![], sandbox: true })
+    Some(Seen { parts: vec![part(name, content.as_ref())], sandbox: true, ..Seen::default() })
 }
 
 fn part(name: &str, content: Option<&Text>) -> Part {

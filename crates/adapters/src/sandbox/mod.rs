@@ -111,9 +111,12 @@ impl Sandbox {
         Self { program, wanted: None, chosen, bound, settled: Mutex::default(), offer }
     }
 
-    /// Cages whose inner program is the one that runs now.
+    /// Cages whose inner program is the one that runs now. With `SYNOD_SANDBOX=none` in the environment, as on a
+    /// system that offers no sandbox: then commands do not run, unless the settings say that they run without one.
     pub fn of_this_program() -> std::io::Result<Self> {
-        Ok(Self::new(std::env::current_exe()?))
+        let sandbox = Self::new(std::env::current_exe()?);
+        let is_none = std::env::var_os("SYNOD_SANDBOX").is_some_and(|value| value == "none");
+        Ok(if is_none { sandbox.only(Backend::Bare) } else { sandbox })
     }
 
     /// The same, with one backend only.
@@ -162,11 +165,29 @@ impl Sandbox {
         }
     }
 
+    /// Why commands do not run here at all, for the agent: there is no sandbox, and the owner did not say that they
+    /// run without one. Blocks.
+    pub fn refusal(&self) -> Option<String> {
+        let is_unsafe = self.settled.lock().unwrap_or_else(PoisonError::into_inner).is_unsafe;
+        let lack = if is_unsafe { None } else { self.lack() };
+        lack.map(|lack| {
+            format!(
+                "{lack}; commands do not run without one. The owner of the home can allow that with \
+                 `sandbox: {{unsafe: true}}` in synod.yaml; `synod doctor` says how to get a sandbox"
+            )
+        })
+    }
+
     /// Starts a command in a cage, inside a runtime. Without a backend it runs with limits only. Blocks for a moment.
     pub fn start(&self, cage: &Cage) -> Result<Started, CageError> {
         let unmade = |e: std::io::Error| CageError::Unmade(e.to_string());
         let backend = self.backend().unwrap_or(Backend::Bare);
         let guards = guards(backend, cage).map_err(CageError::Guard)?;
+        if backend == Backend::Bare {
+            // A child that outlives its parent stays below this process, where the socket knows it as Synod's own.
+            rustix::process::set_child_subreaper(Some(rustix::process::getpid()))
+                .map_err(|e| unmade(e.into()))?;
+        }
         let bound = *self.bound.get_or_init(Bound::best);
         let group = match (backend, bound) {
             (Backend::Bubblewrap | Backend::Namespaces, Bound::Group) => {

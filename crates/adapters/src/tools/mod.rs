@@ -302,7 +302,7 @@ impl Toolbox {
             _ => return None,
         };
         // What cannot be looked at is asked for, and fails when it runs.
-        Some(seen.unwrap_or_else(|why| Seen { parts: vec![], notes: vec![why], sandbox: false }))
+        Some(seen.unwrap_or_else(|why| Seen { notes: vec![why], ..Seen::default() }))
     }
 }
 

@@ -60,7 +60,8 @@ pub(super) fn look(root: &Root, sandbox: &Sandbox, agent: &AgentId, act: &Act) -
     let command = command(root, agent, act).unwrap_or_default();
     let lack = sandbox.lack();
     let part = Part { what: format!("command {command}"), digest: digest(command.as_bytes()) };
-    Ok(Seen { parts: vec![part], sandbox: lack.is_none(), notes: Vec::from_iter(lack) })
+    let refused = sandbox.refusal();
+    Ok(Seen { parts: vec![part], sandbox: lack.is_none(), notes: Vec::from_iter(lack), refused })
 }
 
 /// What is seen of a file that a person is asked to let an agent write; `None` in the agent's own workspace, where
@@ -76,7 +77,7 @@ pub(super) fn look_at_file(root: &Root, agent: &AgentId, path: &str) -> Option<S
     };
     let parts = vec![Part { what: format!("file {path}"), digest }];
     // No command runs, so no sandbox is missing.
-    Some(Seen { parts, notes: vec![], sandbox: true })
+    Some(Seen { parts, sandbox: true, ..Seen::default() })
 }
 
 /// Whether a file may still be written as it was asked for: it is as it was, or already as it is wanted, after a

@@ -109,7 +109,7 @@ pub(super) async fn look(toolbox: &Toolbox, review: &Review, agent: &AgentId, ac
     let _one = turn.lock().await;
     match checkout(toolbox, agent, review, Need::There, LOOK_MS_MAX).await {
         Ok(_) => toolbox.see(agent, Room::Review, act).await,
-        Err(why) => Some(Seen { parts: vec![], notes: vec![why], sandbox: false }),
+        Err(why) => Some(Seen { notes: vec![why], ..Seen::default() }),
     }
 }
 

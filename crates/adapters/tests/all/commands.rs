@@ -108,7 +108,7 @@ async fn a_place_with_the_home_in_it_is_not_read() {
 
 fn reading(places: &[&Path]) -> Settings {
     let read = places.iter().map(|place| place.to_str().unwrap().to_owned()).collect();
-    Settings { sandbox: domain::settings::Sandbox { read }, ..Settings::default() }
+    Settings { sandbox: domain::settings::Sandbox { read, is_unsafe: false }, ..Settings::default() }
 }
 
 #[tokio::test]
@@ -139,7 +139,7 @@ async fn an_agent_with_a_strange_name_gets_no_workspace() {
 
 /// With a sandbox and without, which must leave nothing behind either.
 fn homes() -> [Home; 2] {
-    [Home::new(), Home::caged(Sandbox::new(inner()).only(Backend::Bare))]
+    [Home::new(), Home::bare()]
 }
 
 #[tokio::test]
@@ -246,7 +246,7 @@ async fn commands_do_not_wait_for_each_other() {
 #[tokio::test]
 async fn what_a_killed_daemon_left_running_is_ended_by_the_next() {
     // In a sandbox nothing can be left.
-    let home = Home::caged(Sandbox::new(inner()).only(Backend::Bare));
+    let home = Home::bare();
     let shown = home.done(command("printenv SYNOD_RUN")).await;
     let mark = shown.lines().find(|line| line.contains('/')).unwrap();
     let (identity, _) = mark.split_once('/').unwrap();

@@ -6,8 +6,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use adapters::sandbox::Sandbox;
+use adapters::sandbox::backend::Backend;
 use adapters::tools::Toolbox;
 use domain::id::Time;
+use domain::settings::Settings;
 use domain::tool::Act;
 use ports::tools::{Order, Outcome, Tools};
 use tempfile::TempDir;
@@ -30,6 +32,15 @@ impl Home {
         let clock = Arc::new(Virtual::at(Time(1_700_000_000_000)));
         let tools = Toolbox::new(folder.path().join("home"), clock).unwrap().caged(Arc::new(sandbox));
         Self { folder, tools }
+    }
+
+    /// Without a sandbox, where the owner says that commands run all the same.
+    pub fn bare() -> Self {
+        let home = Self::caged(Sandbox::new(inner()).only(Backend::Bare));
+        let mut settings = Settings::default();
+        settings.sandbox.is_unsafe = true;
+        home.tools.settle(&settings);
+        home
     }
 
     pub fn path(&self, relative: &str) -> PathBuf {

@@ -106,8 +106,24 @@ async fn links_out_of_the_workspace_and_hostile_repositories_are_noted() {
 }
 
 #[tokio::test]
-async fn without_a_sandbox_only_what_was_approved_runs_and_the_approval_says_so() {
+async fn without_a_sandbox_commands_are_not_offered() {
     let home = Home::caged(Sandbox::new(inner()).only(Backend::Bare));
+    home.write(
+        "agents/coder-001.agent.yaml",
+        "id: coder-001\ntype: coder\nmodel: m\nworkspace: {test: 'echo x'}\n",
+    );
+    for act in [command("echo hello"), Act::RunTests {}] {
+        let seen = seen(&home, &act).await;
+        let refused = seen.refused.clone().unwrap_or_default();
+        assert!(refused.contains("`sandbox: {unsafe: true}` in synod.yaml"), "{seen:?}");
+        let said = home.run(Order { seen: Some(seen), ..order(1, "coder-001", act) }).await;
+        assert!(!said.ok && said.text == refused, "{said:?}");
+    }
+}
+
+#[tokio::test]
+async fn without_a_sandbox_only_what_was_approved_runs_and_the_approval_says_so() {
+    let home = Home::bare();
     let act = command("echo hello");
     let seen = seen(&home, &act).await;
     assert!(!seen.sandbox && seen.notes[0].starts_with("this system offers no sandbox: "), "{seen:?}");

@@ -37,7 +37,7 @@ pub fn run(given: Option<&Path>, yes: bool, git: init::Git, out: &Out) -> anyhow
     }
     let lock = wire::own(&home)?;
     up::runtime()?.block_on(async {
-        let up::Open { mut running, mut interrupt, server } = up::open(&home, lock).await?;
+        let up::Open { mut running, mut interrupt, server } = up::open(&home, lock, out).await?;
         let mut events = running.handle.listen();
         let mut pulse = running.handle.pulse();
         let mut story = Story::of(&running.handle).await?;

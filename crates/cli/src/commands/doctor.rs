@@ -118,7 +118,7 @@ fn of_sandbox(offer: &Offer) -> Vec<Finding> {
         None => bad(
             "sandbox",
             State::Missing,
-            "there is none, so a person is asked for every command",
+            "there is none, so commands do not run",
             "on Debian: apt install bubblewrap; a container must allow user namespaces",
         ),
     };

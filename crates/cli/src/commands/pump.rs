@@ -38,7 +38,7 @@ pub fn run(home: &Path, timeout: u64, out: &Out) -> anyhow::Result<Exit> {
 
 fn alone(home: &Path, lock: HomeLock, timeout: u64, out: &Out) -> anyhow::Result<Exit> {
     up::runtime()?.block_on(async {
-        let up::Open { mut running, mut interrupt, server } = up::open(home, lock).await?;
+        let up::Open { mut running, mut interrupt, server } = up::open(home, lock, out).await?;
         let worked = work(&mut running, &mut interrupt, home, timeout, out).await;
         let approvals = running.handle.pulse().borrow().approvals;
         server.close().await;

@@ -60,7 +60,7 @@ enum Wanted {
 
 fn alone(home: &Path, lock: HomeLock, wanted: Wanted, timeout: u64, out: &Out) -> anyhow::Result<Exit> {
     up::runtime()?.block_on(async {
-        let up::Open { mut running, mut interrupt, server } = up::open(home, lock).await?;
+        let up::Open { mut running, mut interrupt, server } = up::open(home, lock, out).await?;
         let worked = work(&mut running, &mut interrupt, home, wanted, timeout, out).await;
         server.close().await;
         // If it could not go on, whoever ends it knows why.

@@ -16,10 +16,14 @@ use crate::failure::{Exit, fail};
 use crate::out::Out;
 use crate::wire::{self, Does, Running};
 
+/// Said at each start of a home whose owner lets commands run without a sandbox.
+const UNSAFE: &str = "warning: synod.yaml says `sandbox: {unsafe: true}`: where this system offers no sandbox, an approved command \
+     of an agent runs with all your rights, on your files and network";
+
 pub fn run(home: &Path, out: &Out) -> anyhow::Result<Exit> {
     let lock = wire::own(home)?;
     runtime()?.block_on(async {
-        let Open { mut running, mut interrupt, server } = open(home, lock).await?;
+        let Open { mut running, mut interrupt, server } = open(home, lock, out).await?;
         let worked = work(&mut running, &mut interrupt, home, out).await;
         server.close().await;
         // If it could not go on, whoever ends it knows why.
@@ -100,8 +104,11 @@ pub struct Open {
 }
 
 /// Opens the home and serves its socket. Where that fails, nothing is left open.
-pub async fn open(home: &Path, lock: HomeLock) -> anyhow::Result<Open> {
+pub async fn open(home: &Path, lock: HomeLock, out: &Out) -> anyhow::Result<Open> {
     let running = wire::open(home, lock, Does::Work).await?;
+    if running.handle.look(|state| state.settings.sandbox.is_unsafe).await? {
+        out.say(UNSAFE);
+    }
     let interrupt = Interrupt::listen()?;
     match Server::bind(&wire::socket(home)) {
         Ok(server) => Ok(Open { server: serve(server, &running), running, interrupt }),

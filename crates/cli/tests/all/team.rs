@@ -19,6 +19,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(3);
 /// A home that goes with the test, and a place beside it for what processes say.
 pub struct Team {
     folder: tempfile::TempDir,
+    has_sandbox: bool,
 }
 
 impl Team {
@@ -28,7 +29,8 @@ impl Team {
     }
 
     fn within(folder: &str) -> Self {
-        let team = Self { folder: tempfile::Builder::new().prefix(folder).tempdir().unwrap() };
+        let folder = tempfile::Builder::new().prefix(folder).tempdir().unwrap();
+        let team = Self { folder, has_sandbox: true };
         fs::create_dir(team.path()).unwrap();
         team
     }
@@ -49,6 +51,11 @@ impl Team {
     /// The same, with a path that is too long for the name of a socket.
     pub fn scripted_deep(rules: &str) -> Self {
         Self::within(&"deep-".repeat(30)).with_script(rules)
+    }
+
+    /// The same, as on a system that offers no sandbox.
+    pub fn without_sandbox(self) -> Self {
+        Self { has_sandbox: false, ..self }
     }
 
     fn with_script(self, rules: &str) -> Self {
@@ -217,6 +224,9 @@ impl Team {
     fn command(&self, args: &[&str]) -> Command {
         let mut command = synod();
         command.current_dir(self.path()).args(args);
+        if !self.has_sandbox {
+            command.env("SYNOD_SANDBOX", "none");
+        }
         command
     }
 }
@@ -224,7 +234,7 @@ impl Team {
 /// The binary, for a person called tess.
 pub fn synod() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_synod"));
-    for key in ["SYNOD_HOME", "COLUMNS", "NO_COLOR", "CLICOLOR_FORCE", "FORCE_COLOR"] {
+    for key in ["SYNOD_HOME", "COLUMNS", "NO_COLOR", "CLICOLOR_FORCE", "FORCE_COLOR", "SYNOD_SANDBOX"] {
         command.env_remove(key);
     }
     command.env("SYNOD_USER", "tess");

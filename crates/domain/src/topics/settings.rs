@@ -54,7 +54,7 @@ pub struct Settings {
     /// How files are searched.
     #[serde(skip_serializing_if = "Search::is_default")]
     pub search: Search,
-    /// What commands may read beside the system and their workspace.
+    /// What commands may read beside the system and their workspace, and whether they run without a sandbox.
     #[serde(skip_serializing_if = "Sandbox::is_default")]
     pub sandbox: Sandbox,
     /// How the audit log is signed.
@@ -90,6 +90,9 @@ impl Git {
 pub struct Sandbox {
     /// Folders and files of the system, absolute or from `~/` on.
     pub read: Vec<String>,
+    /// Whether commands run also where the system offers no sandbox.
+    #[serde(rename = "unsafe", skip_serializing_if = "std::ops::Not::not")]
+    pub is_unsafe: bool,
 }
 
 /// Folders that no command may read as a whole, whatever it is for.
@@ -99,7 +102,7 @@ const SYSTEM_ITSELF: [&str; 3] = ["proc", "sys", "dev"];
 
 impl Sandbox {
     fn is_default(&self) -> bool {
-        self.read.is_empty()
+        *self == Self::default()
     }
 
     /// What speaks against a place, by its spelling alone.

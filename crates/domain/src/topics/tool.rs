@@ -42,6 +42,9 @@ pub struct Seen {
     pub notes: Vec<String>,
     /// Whether commands run in a sandbox here.
     pub sandbox: bool,
+    /// Why this system or home does not offer what the act needs; the gate then denies it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refused: Option<String>,
 }
 
 /// One thing that an act depends on.
@@ -638,7 +641,7 @@ mod tests {
         assert_eq!(digest(&one), digest(&one.clone()));
         assert_ne!(digest(&one), digest(&two));
         let part = Part { what: "program /usr/bin/df".to_owned(), digest: "00".to_owned() };
-        let seen = Seen { parts: vec![part], notes: Vec::new(), sandbox: true };
+        let seen = Seen { parts: vec![part], sandbox: true, ..Seen::default() };
         assert_ne!(digest(&one), one.digest(Some(&seen), Permit::NONE));
         assert_ne!(digest(&one), one.digest(None, Permit { writes: true, network: false }));
     }

@@ -233,7 +233,10 @@ fn settings_are_read_whole() {
         review: Default::default(),
         trust: Default::default(),
         search: Default::default(),
-        sandbox: domain::settings::Sandbox { read: vec!["/opt/rust".to_owned(), "~/.cargo".to_owned()] },
+        sandbox: domain::settings::Sandbox {
+            read: vec!["/opt/rust".to_owned(), "~/.cargo".to_owned()],
+            is_unsafe: false,
+        },
         audit: domain::settings::Audit { checkpoint_every: 16, key_file: Some("../audit.key".to_owned()) },
         providers: BTreeMap::from([(
             "script".to_owned(),
@@ -381,7 +384,7 @@ fn every_section_of_the_settings_is_read_whole() {
             embeddings: Some(domain::settings::Embeddings { provider: text("open"), model: text("vectors") }),
         },
         audit: domain::settings::Audit { checkpoint_every: 16, key_file: Some(text("../audit.key")) },
-        sandbox: domain::settings::Sandbox { read: strings(&["/opt/rust"]) },
+        sandbox: domain::settings::Sandbox { read: strings(&["/opt/rust"]), is_unsafe: true },
     };
     assert_eq!(good(settings::read("synod.yaml", &self::text("settings/full.yaml"))), expected);
 }

@@ -7,15 +7,19 @@
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 use std::{fs, io};
 
-use rustix::process::{Pid, Signal, kill_process, kill_process_group};
+use rustix::process::{Pid, Signal, WaitOptions, kill_process, kill_process_group, waitpid};
 
 /// The variable that marks a command and its children.
 pub(super) const MARK: &str = "SYNOD_RUN";
 
 /// How often what is left is looked for: a process may start another while it is being ended.
 const ROUNDS_MAX: usize = 20;
+/// How often, and in which steps, the end of one that was killed is waited for.
+const REAP_TRIES_MAX: usize = 100;
+const REAP_EVERY: Duration = Duration::from_millis(1);
 
 /// A mark that no other running command has: `<home>/<process that runs it>/<number>`.
 pub(super) fn new_mark(home: &str) -> String {
@@ -31,7 +35,7 @@ fn own_marks(home: &str) -> String {
 /// Ends what earlier processes that ran this home left running, and says how much it was. Blocks.
 pub(super) fn end_left_over(home: &str) -> usize {
     let (home, own) = (format!("{home}/"), own_marks(home));
-    end_marked(|mark| mark.starts_with(&home) && !mark.starts_with(&own))
+    end_marked(|mark| mark.starts_with(&home) && !mark.starts_with(&own)).len()
 }
 
 /// A running command. Dropping it ends all of it at once.
@@ -58,7 +62,18 @@ impl Group {
             let _ = kill_process_group(leader, Signal::KILL);
         }
         if let Some(own) = &self.mark {
-            end_marked(|mark| mark == own);
+            end_marked(|mark| mark == own).into_iter().for_each(reap);
+        }
+    }
+}
+
+/// Takes note of the end of a process that lost its parent: it is then a child of this one, and nobody else waits for
+/// it. Any other process is left alone by the system.
+fn reap(pid: Pid) {
+    for _ in 0..REAP_TRIES_MAX {
+        match waitpid(Some(pid), WaitOptions::NOHANG) {
+            Ok(None) => std::thread::sleep(REAP_EVERY),
+            Ok(Some(_)) | Err(_) => return,
         }
     }
 }
@@ -72,7 +87,7 @@ impl Drop for Group {
     }
 }
 
-fn end_marked(is_ours: impl Fn(&str) -> bool) -> usize {
+fn end_marked(is_ours: impl Fn(&str) -> bool) -> Vec<Pid> {
     // One that was ended may still be seen for a while, but starts nothing more.
     let mut ended = BTreeSet::new();
     for _ in 0..ROUNDS_MAX {
@@ -87,7 +102,7 @@ fn end_marked(is_ours: impl Fn(&str) -> bool) -> usize {
             break;
         }
     }
-    ended.len()
+    ended.into_iter().filter_map(|number| Pid::from_raw(number.get())).collect()
 }
 
 /// Processes with such a mark in their environment. Empty where the system has no `/proc`.

@@ -37,7 +37,12 @@ pub(in super::super) fn look(
 ) -> Result<Seen, String> {
     let folder = workspace(root, (agent, room))?;
     let lack = sandbox.lack();
-    let mut seen = Seen { sandbox: lack.is_none(), notes: Vec::from_iter(lack), ..Seen::default() };
+    let mut seen = Seen {
+        sandbox: lack.is_none(),
+        refused: sandbox.refusal(),
+        notes: Vec::from_iter(lack),
+        ..Seen::default()
+    };
     let stat = fs::metadata(&folder).map_err(|e| e.to_string())?;
     let places = sandbox.places(root.path())?;
     let variables = format!("{:?}", [environment(&folder), places.variables()].concat());

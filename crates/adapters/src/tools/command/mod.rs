@@ -123,6 +123,9 @@ fn start(
     mark: String,
 ) -> Result<(Started, Group), String> {
     let workspace = workspace(root, (&order.agent, order.room()))?;
+    if let Some(refusal) = sandbox.refusal() {
+        return Err(refusal);
+    }
     let lack = sandbox.lack();
     let is_caged = lack.is_none();
     if let Some(lack) = lack.filter(|_| permit.is_none()) {

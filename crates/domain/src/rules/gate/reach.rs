@@ -11,6 +11,9 @@ use policy::Risk;
 use policy::path::beneath;
 
 pub(super) fn inspect(case: &Case<'_>) -> Opinion {
+    if let Some(advice) = case.seen.and_then(|seen| seen.refused.clone()) {
+        return Opinion::Deny { rule: "the act is not offered here".to_owned(), advice };
+    }
     match case.act {
         Act::ReadFile { path, .. } | Act::ListDirectory { path } | Act::Extract { path, .. } => {
             Opinion::of(readable(path).map(|_| ()))
