@@ -413,14 +413,13 @@ impl Ask {
                 let mut calls = Vec::with_capacity(reply.calls.len());
                 for (number, mut raw) in reply.calls.into_iter().enumerate() {
                     raw.arguments = redacted(raw.arguments);
-                    let mut call = tools.read(raw, number);
-                    if let Want::Act(act) = &call.want {
-                        call.seen = match &review {
-                            Some(review) => tools.look_in(review, &agent, act).await,
-                            None => tools.look(&agent, act).await,
-                        };
-                    }
-                    calls.push(call);
+                    let call = tools.read(raw, number);
+                    let seen = match (&call.want, &review) {
+                        (Want::Act(act), Some(review)) => tools.look_in(review, &agent, act).await,
+                        (Want::Act(act), None) => tools.look(&agent, act).await,
+                        (Want::Invalid { .. }, _) => None,
+                    };
+                    calls.push(call.seeing(seen));
                 }
                 let usage = reply.usage;
                 let text = redacted(reply.text);

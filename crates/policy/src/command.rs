@@ -83,6 +83,11 @@ pub fn script(text: &str) -> Option<Script> {
     parse::parse(text).ok()?.script
 }
 
+/// Whether a path names credentials.
+pub fn is_secret(path: &str) -> bool {
+    paths::secret(path).is_some()
+}
+
 /// Whether a path names credentials or a control file of the home: no command may be given it, by whatever glob.
 pub fn is_closed(path: &str) -> bool {
     paths::secret(path).or_else(|| paths::control(path)).is_some()

@@ -34,6 +34,14 @@ pub(crate) enum PathRefused {
         /// As given.
         path: String,
     },
+    /// A link stands in it where none is followed.
+    #[error(
+        "{path} leads elsewhere by a link that was not there when the call was judged; make the call again"
+    )]
+    Link {
+        /// As given.
+        path: String,
+    },
     /// It is Synod's own.
     #[error("{path} belongs to synod and is not for agents")]
     Hidden {
@@ -85,6 +93,7 @@ pub(crate) struct Root {
     path: PathBuf,
     identity: String,
     resolver: Resolver,
+    links: Links,
     /// Whether shared contexts are seen: by Synod itself, which looks at their grants, and by no tool.
     sees_contexts: bool,
 }
@@ -96,6 +105,15 @@ enum Resolver {
     Kernel,
     /// We, one step at a time, and no link at all. For systems without `openat2`.
     Steps,
+}
+
+/// What becomes of links on the way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Links {
+    /// Those that stay beneath the home are followed, if the kernel resolves.
+    Followed,
+    /// A path is what was judged, and a link in it leads elsewhere.
+    Refused,
 }
 
 /// An open thing and where it really is.
@@ -121,7 +139,12 @@ impl Root {
         let resolver = if open::kernel_resolves(&fd) { Resolver::Kernel } else { Resolver::Steps };
         let stat = fs::fstat(&fd)?;
         let identity = format!("{:x}-{:x}", stat.st_dev, stat.st_ino);
-        Ok(Self { fd, path, identity, resolver, sees_contexts: false })
+        Ok(Self { fd, path, identity, resolver, links: Links::Followed, sees_contexts: false })
+    }
+
+    /// The same home for paths that were resolved when they were judged: no link is followed.
+    pub(crate) fn without_links(home: &Path) -> std::io::Result<Self> {
+        Ok(Self { links: Links::Refused, ..Self::open(home)? })
     }
 
     /// The same home for whoever looks at the grants of shared contexts before it shows them.
@@ -164,6 +187,25 @@ impl Root {
             });
         }
         Ok((File::from(found.fd), u64::try_from(stat.st_size).unwrap_or(0), found.real))
+    }
+
+    /// What a path stands for, relative to the home and without links. Of what is not there, the part that is.
+    pub(crate) fn resolve(&self, path: &str) -> Result<String, PathRefused> {
+        let parts = parts(path)?;
+        for there in (0..=parts.len()).rev() {
+            let found = match self.reach(&joined(&parts[..there]), OFlags::PATH) {
+                Err(PathRefused::Absent { .. }) => continue,
+                found => found?,
+            };
+            let real: PathBuf =
+                [found.real.as_path()].into_iter().chain(parts[there..].iter().map(Path::new)).collect();
+            let real = real.to_str().map(str::to_owned);
+            return real.ok_or_else(|| PathRefused::System {
+                path: path.to_owned(),
+                reason: "it leads to a name that is not UTF-8".to_owned(),
+            });
+        }
+        Err(PathRefused::Absent { path: path.to_owned() })
     }
 
     /// Opens a folder.
@@ -225,7 +267,9 @@ impl Root {
         let parts = parts(path)?;
         let flags = flags | OFlags::CLOEXEC;
         let opened = match self.resolver {
-            Resolver::Kernel => open::by_kernel(&self.fd, &joined(&parts), flags),
+            Resolver::Kernel => {
+                open::by_kernel(&self.fd, &joined(&parts), flags, self.links == Links::Followed)
+            }
             Resolver::Steps => open::by_steps(&self.fd, &parts, flags),
         };
         let fd = opened.map_err(|errno| refused(path, errno))?;
@@ -296,6 +340,7 @@ fn joined(parts: &[&str]) -> String {
 fn refused(path: &str, errno: Errno) -> PathRefused {
     match errno {
         Errno::NOENT => PathRefused::Absent { path: path.to_owned() },
+        Errno::LOOP => PathRefused::Link { path: path.to_owned() },
         Errno::XDEV => PathRefused::Outside { path: path.to_owned() },
         Errno::NOTDIR => {
             PathRefused::Kind { path: path.to_owned(), found: "a file or a link", wanted: "a folder" }

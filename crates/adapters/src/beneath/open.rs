@@ -11,7 +11,7 @@ use rustix::io::Errno;
 /// Whether the kernel can open a path beneath a folder, and tell where it ended.
 #[cfg(target_os = "linux")]
 pub(super) fn kernel_resolves(fd: &OwnedFd) -> bool {
-    by_kernel(fd, ".", OFlags::PATH | OFlags::CLOEXEC).is_ok_and(|fd| path_of(&fd).is_ok())
+    by_kernel(fd, ".", OFlags::PATH | OFlags::CLOEXEC, true).is_ok_and(|fd| path_of(&fd).is_ok())
 }
 
 #[cfg(not(target_os = "linux"))]
@@ -19,11 +19,17 @@ pub(super) fn kernel_resolves(_: &OwnedFd) -> bool {
     false
 }
 
-/// Opens a path that stays beneath the folder, links on the way included.
+/// Opens a path that stays beneath the folder, links on the way included if they are followed at all.
 #[cfg(target_os = "linux")]
-pub(super) fn by_kernel(home: &OwnedFd, path: &str, flags: OFlags) -> Result<OwnedFd, Errno> {
+pub(super) fn by_kernel(
+    home: &OwnedFd,
+    path: &str,
+    flags: OFlags,
+    follows_links: bool,
+) -> Result<OwnedFd, Errno> {
     use rustix::fs::ResolveFlags;
-    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
+    let links = if follows_links { ResolveFlags::NO_MAGICLINKS } else { ResolveFlags::NO_SYMLINKS };
+    let resolve = ResolveFlags::BENEATH | links;
     // EAGAIN: a folder was renamed meanwhile, and the kernel cannot tell whether the path stayed beneath.
     for _ in 0..16 {
         match fs::openat2(home, path, flags, Mode::empty(), resolve) {
@@ -35,7 +41,7 @@ pub(super) fn by_kernel(home: &OwnedFd, path: &str, flags: OFlags) -> Result<Own
 }
 
 #[cfg(not(target_os = "linux"))]
-pub(super) fn by_kernel(_: &OwnedFd, _: &str, _: OFlags) -> Result<OwnedFd, Errno> {
+pub(super) fn by_kernel(_: &OwnedFd, _: &str, _: OFlags, _: bool) -> Result<OwnedFd, Errno> {
     Err(Errno::NOSYS)
 }
 

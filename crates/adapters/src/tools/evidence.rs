@@ -35,7 +35,7 @@ async fn told(
     toolbox: &Toolbox,
     look: impl FnOnce(&Root) -> Result<String, String> + Send + 'static,
 ) -> Outcome {
-    let root = toolbox.root.clone();
+    let root = toolbox.exact.clone();
     match blocking(move || look(&root)).await {
         Ok(text) => Outcome::done(text),
         Err(text) => Outcome::failed(format!("not done: {text}")),

@@ -45,6 +45,8 @@ use meaning::{Meaning, Near, Settled};
 /// All tools of one home.
 pub struct Toolbox {
     root: Arc<Root>,
+    /// The same, for paths that agents name: they were resolved when they were judged.
+    exact: Arc<Root>,
     clock: Arc<dyn Clock>,
     index: Arc<Index>,
     settled: Arc<Settled>,
@@ -62,10 +64,12 @@ impl Toolbox {
     /// The tools of a home; the clock stamps what goes out.
     pub fn new(home: PathBuf, clock: Arc<dyn Clock>) -> std::io::Result<Self> {
         let root = Arc::new(Root::open(&home)?);
+        let exact = Arc::new(Root::without_links(&home)?);
         let contexts = Arc::new(contexts::Store::open(&home)?);
         let workspaces = Arc::new(Workspaces::of(root.path()));
         Ok(Self {
             root,
+            exact,
             clock,
             index: Arc::default(),
             settled: Arc::default(),
@@ -122,9 +126,27 @@ impl Toolbox {
         ms_max: u64,
         work: impl FnOnce(&Root, &Until) -> Result<T, String> + Send + 'static,
     ) -> Result<T, String> {
+        self.look_by(&self.root, ms_max, work).await
+    }
+
+    /// The same, at a path that an agent names.
+    async fn look_exactly<T: Send + 'static>(
+        &self,
+        ms_max: u64,
+        work: impl FnOnce(&Root, &Until) -> Result<T, String> + Send + 'static,
+    ) -> Result<T, String> {
+        self.look_by(&self.exact, ms_max, work).await
+    }
+
+    async fn look_by<T: Send + 'static>(
+        &self,
+        root: &Arc<Root>,
+        ms_max: u64,
+        work: impl FnOnce(&Root, &Until) -> Result<T, String> + Send + 'static,
+    ) -> Result<T, String> {
         let until = Until::ms(ms_max);
         let _guard = until.guard();
-        let root = Arc::clone(&self.root);
+        let root = Arc::clone(root);
         let work = blocking(move || work(&root, &until));
         match tokio::time::timeout(std::time::Duration::from_millis(ms_max), work).await {
             Ok(answer) => answer,
@@ -140,11 +162,11 @@ impl Toolbox {
                 let part = files::Part::new(from_line, lines);
                 let work =
                     move |root: &Root, until: &Until| files::read_file(root, &path, part, bytes_max, until);
-                shown(self.look_at(ms_max, work).await)
+                shown(self.look_exactly(ms_max, work).await)
             }
             Act::ListDirectory { path } => {
                 let work = move |root: &Root, _: &Until| files::list_directory(root, &path, bytes_max);
-                shown(self.look_at(ms_max, work).await)
+                shown(self.look_exactly(ms_max, work).await)
             }
             Act::SearchFiles { query, path } => {
                 let place = path.map_or_else(
@@ -186,7 +208,7 @@ impl Toolbox {
         let (index, wanted) = (Arc::clone(&self.index), Arc::new(wanted));
         let asked = Arc::clone(&wanted);
         let work = move |root: &Root, until: &Until| search::rank(root, &index, &asked, until);
-        let ranking = match self.look_at(ms_max, work).await {
+        let ranking = match self.look_exactly(ms_max, work).await {
             Ok(ranking) => ranking,
             Err(text) => return Outcome::failed(text),
         };
@@ -200,7 +222,10 @@ impl Toolbox {
         let near = if ranking.scopes.is_empty() { Near::default() } else { meaning.find(ms_max / 2).await };
         let trust = self.settled.trust();
         let work = move |root: &Root, _: &Until| {
-            let may_see = |path: &str| trust.may_see(&agent, path);
+            let may_see = |path: &str| {
+                let is_closed = policy::command::is_secret(path) || layout::is_others_session(path, &agent);
+                !is_closed && trust.may_see(&agent, path)
+            };
             Ok(search::answer(root, &wanted, ranking, near, &may_see, bytes_max))
         };
         match self.look_at(ms_max, work).await {
@@ -251,6 +276,15 @@ impl Toolbox {
         blocking(move || work(&root)).await
     }
 
+    /// The same, at a path that an agent names.
+    async fn change_exactly(
+        &self,
+        work: impl FnOnce(&Root) -> files::Answer + Send + 'static,
+    ) -> files::Answer {
+        let root = Arc::clone(&self.exact);
+        blocking(move || work(&root)).await
+    }
+
     /// Moves the agent's branch, in its workspace.
     async fn git(&self, order: &Order, act: Act, pass: fences::Pass) -> files::Answer {
         let (agent, workspaces) = (order.agent.clone(), Arc::clone(&self.workspaces));
@@ -296,8 +330,8 @@ impl Toolbox {
                 let contexts = Arc::clone(&self.contexts);
                 return blocking(move || Ok(contexts::look(&contexts, &context))).await.ok().flatten();
             }
-            Act::WriteFile { path, .. } => {
-                return blocking(move || Ok(own::look_at_file(&root, &agent, &path))).await.ok().flatten();
+            act if act.path().is_some() => {
+                return blocking(move || Ok(own::look_at_path(&root, &agent, &act))).await.ok().flatten();
             }
             _ => return None,
         };
@@ -367,7 +401,7 @@ impl Toolbox {
             | Act::SlackRead { .. } => return self.find(&order).await,
             Act::WriteFile { path, content } => {
                 let (agent, seen) = (order.agent.clone(), order.seen.clone());
-                self.change(move |root| {
+                self.change_exactly(move |root| {
                     own::check_file(root, &agent, seen.as_ref(), &path, &content)?;
                     files::write_file(root, ticket, &path, &content, &pass)
                 })
@@ -381,8 +415,10 @@ impl Toolbox {
                 };
             }
             Act::CreateDirectory { path } => {
-                self.change(move |root| pass.check().and_then(|()| files::create_directory(root, &path)))
-                    .await
+                self.change_exactly(move |root| {
+                    pass.check().and_then(|()| files::create_directory(root, &path))
+                })
+                .await
             }
             Act::SlackSend { channel, text } => {
                 let at = self.clock.now();

@@ -4,7 +4,8 @@
 use domain::agent::Workspace;
 use domain::id::AgentId;
 use domain::layout;
-use domain::tool::{Act, Part, Permit, Seen};
+use domain::tool::{Act, Part, Permit, Resolved, Seen};
+use policy::path::normal;
 
 use crate::beneath::{PathRefused, Root};
 use crate::digest::digest;
@@ -60,14 +61,43 @@ pub(super) fn look(root: &Root, sandbox: &Sandbox, agent: &AgentId, act: &Act) -
     let command = command(root, agent, act).unwrap_or_default();
     let lack = sandbox.lack();
     let part = Part { what: format!("command {command}"), digest: digest(command.as_bytes()) };
-    let refused = sandbox.refusal();
-    Ok(Seen { parts: vec![part], sandbox: lack.is_none(), notes: Vec::from_iter(lack), refused })
+    Ok(Seen {
+        parts: vec![part],
+        sandbox: lack.is_none(),
+        refused: sandbox.refusal(),
+        notes: Vec::from_iter(lack),
+        ..Seen::default()
+    })
+}
+
+/// What is seen of the path that a file tool names: where it leads, and what stands there if a person is asked to let
+/// the agent write it. `None` if there is nothing to say. Blocks.
+pub(super) fn look_at_path(root: &Root, agent: &AgentId, act: &Act) -> Option<Seen> {
+    let named = act.path()?;
+    let real = match root.resolve(named) {
+        Ok(real) => real,
+        Err(refused @ PathRefused::Outside { .. }) => {
+            return Some(Seen { refused: Some(refused.to_string()), sandbox: true, ..Seen::default() });
+        }
+        // The gate says what is wrong with it, or whoever opens it.
+        Err(_) => return None,
+    };
+    let written = match act {
+        Act::WriteFile { .. } => look_at_file(root, agent, &real),
+        _ => None,
+    };
+    if normal(named).as_deref() == Some(real.as_str()) {
+        return written;
+    }
+    let path = Some(Resolved { named: named.to_owned(), real });
+    // No command runs, so no sandbox is missing.
+    Some(Seen { path, sandbox: true, ..written.unwrap_or_default() })
 }
 
 /// What is seen of a file that a person is asked to let an agent write; `None` in the agent's own workspace, where
 /// nobody is asked. Blocks.
-pub(super) fn look_at_file(root: &Root, agent: &AgentId, path: &str) -> Option<Seen> {
-    if layout::is_inside(path.trim_start_matches("./"), &layout::workspace(agent)) {
+fn look_at_file(root: &Root, agent: &AgentId, path: &str) -> Option<Seen> {
+    if layout::is_inside(path, &layout::workspace(agent)) {
         return None;
     }
     let digest = match text(root, path) {
@@ -76,7 +106,6 @@ pub(super) fn look_at_file(root: &Root, agent: &AgentId, path: &str) -> Option<S
         Err(_) => "no text".to_owned(),
     };
     let parts = vec![Part { what: format!("file {path}"), digest }];
-    // No command runs, so no sandbox is missing.
     Some(Seen { parts, sandbox: true, ..Seen::default() })
 }
 
@@ -89,7 +118,8 @@ pub(super) fn check_file(
     path: &str,
     content: &str,
 ) -> Result<(), String> {
-    let (Some(before), Some(now)) = (before, look_at_file(root, agent, path)) else { return Ok(()) };
+    let path = normal(path).unwrap_or_else(|| path.to_owned());
+    let (Some(before), Some(now)) = (before, look_at_file(root, agent, &path)) else { return Ok(()) };
     match before.difference(&now) {
         Some(_) if now.parts[0].digest == digest(content.as_bytes()) => Ok(()),
         Some(what) => Err(void(&what)),

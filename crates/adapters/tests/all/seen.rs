@@ -4,12 +4,12 @@ use std::os::unix::fs::symlink;
 
 use adapters::sandbox::Sandbox;
 use adapters::sandbox::backend::Backend;
-use domain::id::AgentId;
-use domain::tool::{Act, Permit, Seen};
+use domain::id::{AgentId, CallId};
+use domain::tool::{Act, Call, Permit, Seen, Want};
 use ports::tools::{Order, Tools};
 use testkit::tools::order;
 
-use crate::home::{Home, command, inner, write};
+use crate::home::{Home, command, inner, list, read, search, write};
 
 const WORKSPACE: &str = "workspaces/coder-001";
 
@@ -147,6 +147,106 @@ async fn a_file_that_a_person_changed_meanwhile_is_not_written_over() {
     assert!(home.run(approved).await.ok, "a second try after a crash finds it as it is wanted");
     let own = home.tools.look(&AgentId::new("coder-001"), &write("workspaces/coder-001/a", "")).await;
     assert_eq!(own, None, "nobody is asked there");
+}
+
+/// The call as it is prepared: looked at, with its path resolved.
+async fn prepared(home: &Home, act: Act) -> Order {
+    let seen = home.tools.look(&AgentId::new("coder-001"), &act).await;
+    let arguments = String::new();
+    let call = Call { id: CallId::new("call-1"), arguments, want: Want::Act(act), seen: None }.seeing(seen);
+    let Want::Act(act) = call.want else { panic!("an act stays one") };
+    Order { seen: call.seen, ..order(1, "coder-001", act) }
+}
+
+#[tokio::test]
+async fn a_path_is_judged_by_where_its_links_lead() {
+    let home = Home::new();
+    home.write("memory/a.md", "old\n").write("workspaces/other-001/a.md", "theirs\n");
+    home.write("workspaces/coder-001/sub/b.md", "mine\n");
+    for (link, to) in [
+        ("memory", "../../memory"),
+        ("file.md", "../../memory/a.md"),
+        ("other", "../other-001"),
+        ("away", "/etc/passwd"),
+        ("mine", "sub"),
+    ] {
+        symlink(to, home.path(&format!("{WORKSPACE}/{link}"))).unwrap();
+    }
+    let at = |path: &str| format!("{WORKSPACE}/{path}");
+    let acts: [(&str, Act, &str); 6] = [
+        ("memory/new/b.md", write(&at("memory/new/b.md"), "x"), "memory/new/b.md"),
+        ("file.md", write(&at("file.md"), "x"), "memory/a.md"),
+        ("other", Act::CreateDirectory { path: at("other/new") }, "workspaces/other-001/new"),
+        ("other/a.md", read(&at("other/a.md")), "workspaces/other-001/a.md"),
+        ("memory", search("old", Some(&at("memory"))), "memory"),
+        ("mine", list(&at("mine")), "workspaces/coder-001/sub"),
+    ];
+    for (named, act, real) in acts {
+        let prepared = prepared(&home, act).await;
+        assert_eq!(prepared.act.path(), Some(real), "{named}");
+        let seen = prepared.seen.clone().and_then(|seen| seen.path).expect(named);
+        assert_eq!((seen.named.starts_with(WORKSPACE), seen.real.as_str()), (true, real));
+        assert!(home.run(prepared).await.ok, "{named} runs at what was judged");
+    }
+    let away = prepared(&home, read(&at("away"))).await;
+    let refused = away.seen.clone().and_then(|seen| seen.refused);
+    assert_eq!(refused, Some("workspaces/coder-001/away leads out of the home".to_owned()));
+    assert!(!home.run(away).await.ok);
+    assert_eq!(
+        prepared(&home, read(&at("sub/b.md"))).await.seen,
+        None,
+        "where there is no link, nothing is said"
+    );
+}
+
+#[tokio::test]
+async fn a_link_that_is_swapped_in_after_the_judging_is_not_followed() {
+    let home = Home::new();
+    home.write("memory/a.md", "old\n").write("workspaces/coder-001/sub/a.md", "mine\n");
+    let at = |path: &str| format!("{WORKSPACE}/{path}");
+    let acts = [
+        read(&at("sub/a.md")),
+        list(&at("sub")),
+        search("old", Some(&at("sub"))),
+        write(&at("sub/a.md"), "new\n"),
+        write(&at("sub/new.md"), "new\n"),
+        Act::CreateDirectory { path: at("sub/deep/er") },
+    ];
+    let mut judged = Vec::new();
+    for act in acts {
+        judged.push(prepared(&home, act).await);
+    }
+    std::fs::rename(home.path(&at("sub")), home.path(&at("away"))).unwrap();
+    symlink("../../memory", home.path(&at("sub"))).unwrap();
+    for order in judged {
+        let outcome = home.run(order).await;
+        assert!(!outcome.ok && outcome.text.contains("by a link that was not there"), "{outcome:?}");
+    }
+    assert_eq!(home.read("memory/a.md"), "old\n");
+    assert_eq!(std::fs::read_dir(home.path("memory")).unwrap().count(), 1);
+    // A link that was judged and leads elsewhere now: what was judged is opened, and nothing else.
+    symlink("away", home.path(&at("link"))).unwrap();
+    let order = prepared(&home, read(&at("link/a.md"))).await;
+    std::fs::remove_file(home.path(&at("link"))).unwrap();
+    symlink("../../memory", home.path(&at("link"))).unwrap();
+    assert_eq!(home.run(order).await.text, "mine\n");
+}
+
+#[tokio::test]
+async fn a_search_shows_neither_credentials_nor_conversations_of_others() {
+    let home = Home::new();
+    home.write("workspaces/coder-001/.env", "WORD=1\n").write("workspaces/coder-001/a.md", "WORD 2\n");
+    home.write("sessions/other-001-00000a.session.yaml", "said: WORD 3\n");
+    home.write("sessions/coder-001-00000b.session.yaml", "said: WORD 4\n");
+    let found = home.done(search("WORD", Some("."))).await;
+    for (file, is_shown) in [
+        ("coder-001/.env", false),
+        ("coder-001/a.md", true),
+        ("other-001-", false),
+        ("sessions/coder-001-", true),
+    ] {
+        assert_eq!(found.contains(file), is_shown, "{file} in {found}");
+    }
 }
 
 #[tokio::test]

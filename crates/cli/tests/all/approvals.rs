@@ -259,3 +259,29 @@ fn an_approval_that_nobody_answers_lapses() {
     assert_eq!(late.code, 1);
     assert!(late.stderr.contains("expired") || late.stderr.contains("in time"), "{}", late.stderr);
 }
+
+#[test]
+fn an_approval_of_a_write_through_a_link_shows_where_it_leads() {
+    let rules = "\
+rules:
+  - tool_result: write_file
+    text: I did it.
+  - calls: [{tool: write_file, arguments: {path: workspaces/worker-1/notes/a.md, content: new}}]
+";
+    let team = Team::scripted(rules);
+    team.write("memory/a.md", "old\n");
+    std::fs::create_dir_all(team.at("workspaces/worker-1")).unwrap();
+    std::os::unix::fs::symlink("../../memory", team.at("workspaces/worker-1/notes")).unwrap();
+    team.write("tasks/t.task.md", "- [ ] @worker-1 \"Write\"\n  id: task-001\n");
+    assert_eq!(team.pump(), 3, "a write into memory asks");
+    let shown = team.read("approvals/pending/approval-0001.approval.md");
+    for words in [
+        "writes memory/a.md, outside the agent's workspace",
+        "**Resolved path:** workspaces/worker-1/notes/a.md leads by a link to memory/a.md",
+    ] {
+        assert!(shown.contains(words), "{shown}");
+    }
+    assert_eq!(team.read("memory/a.md"), "old\n");
+    team.to_the_end();
+    assert_eq!(team.read("memory/a.md"), "new");
+}

@@ -42,9 +42,21 @@ pub struct Seen {
     pub notes: Vec<String>,
     /// Whether commands run in a sandbox here.
     pub sandbox: bool,
+    /// Where the path that the agent wrote leads by links, if it leads elsewhere. The act has the path behind them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<Resolved>,
     /// Why this system or home does not offer what the act needs; the gate then denies it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refused: Option<String>,
+}
+
+/// A path and what it stands for, both relative to the home.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Resolved {
+    /// As the agent wrote it.
+    pub named: String,
+    /// Without links: what is judged, shown and opened.
+    pub real: String,
 }
 
 /// One thing that an act depends on.
@@ -110,6 +122,18 @@ pub enum Want {
 }
 
 impl Call {
+    /// The same call with what was seen. A path that leads elsewhere by links is replaced by the one behind them, so
+    /// that nobody judges, locks, labels or opens it by its spelling.
+    #[must_use]
+    pub fn seeing(self, seen: Option<Seen>) -> Self {
+        let real = seen.as_ref().and_then(|seen| seen.path.as_ref());
+        let want = match (self.want, real) {
+            (Want::Act(act), Some(path)) => Want::Act(act.at(&path.real)),
+            (want, _) => want,
+        };
+        Self { want, seen, ..self }
+    }
+
     /// The arguments and the tool as one text, by which calls are compared.
     pub(crate) fn act(&self) -> String {
         format!("{}{}", self.arguments, self.want.tool())
@@ -563,6 +587,34 @@ impl Act {
     /// Reads a whole file.
     pub fn read_file(path: impl Into<String>) -> Self {
         Self::ReadFile { path: path.into(), from_line: None, lines: None }
+    }
+
+    /// The path that a file tool names.
+    pub fn path(&self) -> Option<&str> {
+        match self {
+            Self::ReadFile { path, .. }
+            | Self::ListDirectory { path }
+            | Self::SearchFiles { path: Some(path), .. }
+            | Self::Extract { path, .. }
+            | Self::WriteFile { path, .. }
+            | Self::CreateDirectory { path } => Some(path),
+            _ => None,
+        }
+    }
+
+    /// The same act at another path.
+    #[must_use]
+    pub fn at(mut self, real: &str) -> Self {
+        match &mut self {
+            Self::ReadFile { path, .. }
+            | Self::ListDirectory { path }
+            | Self::SearchFiles { path: Some(path), .. }
+            | Self::Extract { path, .. }
+            | Self::WriteFile { path, .. }
+            | Self::CreateDirectory { path } => real.clone_into(path),
+            _ => {}
+        }
+        self
     }
 
     /// The tool's name.

@@ -4,6 +4,9 @@
 use crate::words::id::TaskId;
 use std::fmt::Display;
 
+use crate::words::id::AgentId;
+use policy::path::beneath;
+
 /// The settings of the home.
 pub const SETTINGS: &str = "synod.yaml";
 /// Settings in the form of another program, for a home without `synod.yaml`.
@@ -160,6 +163,12 @@ pub fn session_file(session: impl Display) -> String {
 /// The conversation that a file at this path is.
 pub fn session_of(path: &str) -> Option<&str> {
     inside(path, SESSIONS)?.strip_suffix(SESSION_END)
+}
+
+/// Whether a path is a conversation that another agent has, or the folder of all. In doubt it is another's.
+pub fn is_others_session(path: &str, agent: &AgentId) -> bool {
+    let own = |session: &str| session.rsplit_once('-').is_some_and(|(whose, _)| whose == agent.as_str());
+    beneath(path, SESSIONS) && !session_of(path).is_some_and(own)
 }
 
 /// The file of an approval.
@@ -357,6 +366,9 @@ mod tests {
         assert_eq!(agent_of("agents/agent.json"), None);
         let session = session_file("coder-001-00000a");
         assert_eq!((session_of(&session), kind(&session)), (Some("coder-001-00000a"), Kind::Session));
+        let (own, other) = (AgentId::new("coder-001"), AgentId::new("coder"));
+        assert!(!is_others_session(&session, &own) && is_others_session(&session, &other));
+        assert!(is_others_session("sessions", &own) && is_others_session("Sessions/x", &own));
         assert_eq!(approval_file(Decided::Pending, "apr-0001"), "approvals/pending/apr-0001.approval.md");
     }
 

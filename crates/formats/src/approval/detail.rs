@@ -46,6 +46,10 @@ pub fn print_detail(r: &Request) -> String {
     for factor in &r.factors {
         let _ = writeln!(out, "- {}", visible(factor).replace('\n', " "));
     }
+    if let Some(path) = r.seen.as_ref().and_then(|seen| seen.path.as_ref()) {
+        let shown = format!("{} leads by a link to {}", visible(&path.named), visible(&path.real));
+        let _ = write!(out, "\n**Resolved path:** {}\n", shown.replace('\n', " "));
+    }
     if r.act.tool() == "execute_command" {
         let words = match (r.permit.writes, r.permit.network) {
             (false, false) => "it can read its workspace, and neither write nor reach the network",

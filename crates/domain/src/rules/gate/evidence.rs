@@ -1,5 +1,6 @@
 //! Evidence: what the task requires. `approval_required` asks for every effect; `done_when` says what shows that it is done.
 
+use super::reach::open_to;
 use super::{Case, Inspector, OF_EVIDENCE, Opinion, Ruling, Verdict};
 use crate::topics::evidence::Evidence;
 use crate::topics::task::Requester;
@@ -30,9 +31,10 @@ pub(super) fn judge(case: &Case<'_>) -> Ruling {
         permit,
     };
     match (evidence, by) {
-        (Evidence::File(_) | Evidence::Schema { .. }, _) => {
-            rule(Verdict::Allow, "done_when", Nature::Read, Permit::NONE)
-        }
+        (Evidence::File(path) | Evidence::Schema { file: path, .. }, _) => match open_to(case.asker, path) {
+            Ok(()) => rule(Verdict::Allow, "done_when", Nature::Read, Permit::NONE),
+            Err((closed, advice)) => rule(Verdict::Deny { advice }, &closed, Nature::Read, Permit::NONE),
+        },
         (Evidence::Approval, _) => {
             let factors = vec!["the task is done when a person says so".to_owned()];
             let verdict = Verdict::Ask { risk: Risk::Low, factors };

@@ -1,12 +1,13 @@
 //! Reach: which paths, contexts and people an act reaches.
 
 use super::path::{readable, writable};
-use super::{Case, Opinion};
+use super::{Asker, Case, Opinion};
 use crate::topics::context;
 use crate::topics::lock;
 use crate::topics::role::Permission;
 use crate::topics::tool::Act;
 use crate::words::id::LockName;
+use crate::words::layout;
 use policy::Risk;
 use policy::path::beneath;
 
@@ -15,13 +16,11 @@ pub(super) fn inspect(case: &Case<'_>) -> Opinion {
         return Opinion::Deny { rule: "the act is not offered here".to_owned(), advice };
     }
     match case.act {
-        Act::ReadFile { path, .. } | Act::ListDirectory { path } | Act::Extract { path, .. } => {
-            Opinion::of(readable(path).map(|_| ()))
-        }
-        Act::SearchFiles { path, .. } => {
-            Opinion::of(readable(path.as_deref().unwrap_or("memory")).map(|_| ()))
-        }
-        Act::WriteFile { path, .. } | Act::CreateDirectory { path } => match writable(path) {
+        // A list has only names.
+        Act::ListDirectory { path } => Opinion::of(readable(path).map(|_| ())),
+        Act::ReadFile { path, .. } | Act::Extract { path, .. } => Opinion::of(openable(case, path)),
+        Act::SearchFiles { path, .. } => Opinion::of(openable(case, path.as_deref().unwrap_or("memory"))),
+        Act::WriteFile { path, .. } | Act::CreateDirectory { path } => match writable_by(case, path) {
             Ok(path) => of_writing(&path, &format!("workspaces/{}", case.asker.spec.id)),
             Err((rule, advice)) => Opinion::Deny { rule, advice },
         },
@@ -39,6 +38,34 @@ pub(super) fn inspect(case: &Case<'_>) -> Opinion {
         },
         _ => Opinion::NONE,
     }
+}
+
+fn openable(case: &Case<'_>, path: &str) -> Result<(), (String, String)> {
+    open_to(case.asker, &readable(path)?)
+}
+
+fn writable_by(case: &Case<'_>, path: &str) -> Result<String, (String, String)> {
+    let path = writable(path)?;
+    open_to(case.asker, &path)?;
+    Ok(path)
+}
+
+/// Whether this agent may open the content of a path: credentials are for none, as in commands, and a conversation is for
+/// its own agent.
+pub(super) fn open_to(asker: &Asker<'_>, path: &str) -> Result<(), (String, String)> {
+    if policy::command::is_secret(path) {
+        return Err((
+            "credentials are closed to agents".to_owned(),
+            format!("{path} holds credentials, which no tool and no command opens"),
+        ));
+    }
+    if layout::is_others_session(path, &asker.spec.id) {
+        return Err((
+            "conversations of others are closed to file tools".to_owned(),
+            format!("{path} is not a conversation of {}; use list_sessions and read_session", asker.spec.id),
+        ));
+    }
+    Ok(())
 }
 
 fn of_writing(path: &str, own: &str) -> Opinion {

@@ -1,9 +1,11 @@
 //! The gate, as tables.
 
 use super::*;
+use crate::topics::evidence::Evidence;
 use crate::topics::role::builtin;
 use crate::topics::tool::ALL;
 use crate::words::id::AgentId;
+use crate::words::id::TaskId;
 use policy::{CommandRule, CommandVerdict};
 
 fn spec(role: &str) -> agent::Spec {
@@ -412,4 +414,44 @@ fn a_denial_wins_and_of_several_that_ask_all_factors_and_the_highest_risk_count(
     let own = judge(&asker, &policy, &write("workspaces/executor-001/a"), None);
     assert_eq!(own.inspector, Inspector::Labels);
     assert_eq!(word(&judge(&asker, &policy, &write("agents/a.agent.yaml"), None)), "deny");
+}
+
+#[test]
+fn credentials_and_conversations_of_others_are_closed_to_file_tools() {
+    let coder = spec("coder");
+    let verdict = |act: &Act| word(&judge_as(&coder, &Policy::default(), act));
+    let search = |path: &str| Act::SearchFiles { query: "x".to_owned(), path: Some(path.to_owned()) };
+    let write = |path: &str| Act::WriteFile { path: path.to_owned(), content: String::new() };
+    for path in ["workspaces/coder-001/.env", "memory/id_rsa", "workspaces/coder-001/.ssh/config"] {
+        for act in [Act::read_file(path), write(path), search(path)] {
+            assert_eq!(verdict(&act), "deny", "{act:?}");
+        }
+    }
+    assert_eq!(verdict(&Act::read_file("workspaces/coder-001/.env.example")), "allow");
+    let other = "sessions/planner-001-00000a.session.yaml";
+    for act in [Act::read_file(other), search(other), search("sessions"), Act::read_file("Sessions/x")] {
+        assert_eq!(verdict(&act), "deny", "{act:?}");
+    }
+    assert_eq!(verdict(&Act::read_file("sessions/coder-001-00000a.session.yaml")), "allow");
+    assert_eq!(verdict(&Act::ListDirectory { path: "sessions".to_owned() }), "allow");
+    let roles = builtin();
+    let (role, label) = (roles.get("coder"), Label::owner());
+    let asker = Asker::at_rest(&coder, role, &label);
+    for (path, expected) in [("workspaces/coder-001/.env", "deny"), ("memory/a.md", "allow")] {
+        let evidence = Evidence::File(path.to_owned());
+        let act = Act::Check { task: TaskId::new("task-001"), evidence, result: String::new() };
+        let (policy, case) = (Policy::default(), |policy| Case::new(&asker, policy, &act, None, None));
+        assert_eq!(word(&evidence::judge(&case(&policy))), expected, "{path}");
+    }
+}
+
+#[test]
+fn what_the_system_does_not_offer_is_denied_with_its_reason() {
+    let executor = spec("executor");
+    let roles = builtin();
+    let (role, label) = (roles.get("executor"), Label::owner());
+    let asker = Asker::at_rest(&executor, role, &label);
+    let seen = Seen { refused: Some("there is no sandbox".to_owned()), ..Seen::default() };
+    let ruling = judge(&asker, &Policy::default(), &sample("execute_command"), Some(&seen));
+    assert_eq!(ruling.verdict, Verdict::Deny { advice: "there is no sandbox".to_owned() });
 }
