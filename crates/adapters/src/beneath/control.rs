@@ -3,6 +3,7 @@
 use std::path::{Component, Path};
 
 use domain::layout;
+use policy::path::CONTROL_ANYWHERE;
 
 /// Synod's own folder: agents do not see it at all.
 const HIDDEN: &str = layout::OWN;
@@ -20,7 +21,7 @@ pub(super) fn is_control(real: &Path) -> bool {
     };
     // The settings and hooks of a repository can run programs, wherever it is.
     real.components().next().is_some_and(is_at_top)
-        || real.components().any(|part| is_named(part, layout::GIT))
+        || real.components().any(|part| part.as_os_str().to_str().is_some_and(is_git_name))
 }
 
 /// Whether `real` is Synod's own folder, or one with what it has put aside, or beneath one.
@@ -41,7 +42,7 @@ pub(crate) fn is_granted(real: &Path) -> bool {
 
 /// Whether some file system takes a name for git's own folder.
 pub(crate) fn is_git_name(name: &str) -> bool {
-    is_name(name, layout::GIT) || is_name(name, "git~1")
+    CONTROL_ANYWHERE.iter().any(|git| is_name(name, git))
 }
 
 fn is_named(component: Component<'_>, name: &str) -> bool {

@@ -72,14 +72,14 @@ pub(crate) fn check_out(checkout: &Workspace, commit: &str, until: &Until) -> Re
     }
 }
 
-/// What `place.commit` changes, as a patch of at most `bytes_max` bytes.
+/// What `place.commit` changes, as a patch of at most `bytes_max` bytes, with the files that it shows.
 pub(crate) fn diff(
     workspace: &Workspace,
     place: &Place,
     path: Option<&str>,
     bytes_max: u64,
     until: &Until,
-) -> Result<String, String> {
+) -> Result<(String, Vec<String>), String> {
     let repo = workspace::repository(workspace)?;
     let old = commit::find(&repo, &place.base)?.tree().map_err(words)?;
     let new = commit::find(&repo, &place.commit)?.tree().map_err(words)?;
@@ -98,7 +98,9 @@ pub(crate) fn diff(
         left -= 1;
         show(&repo, file, max, &mut text)?;
     }
-    Ok(cut_patch(text, max, left))
+    let shown = files.len() - left;
+    let files = files.into_iter().take(shown).map(|file| file.path).collect();
+    Ok((cut_patch(text, max, left), files))
 }
 
 fn words(error: git2::Error) -> String {

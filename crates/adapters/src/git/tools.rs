@@ -71,14 +71,15 @@ fn clean(paths: &[String]) -> Result<Vec<String>, String> {
     Ok(clean)
 }
 
-/// What differs between the files of a workspace and a commit, as a patch of at most `bytes_max` bytes.
+/// What differs between the files of a workspace and a commit, as a patch of at most `bytes_max` bytes, with the files that
+/// it shows.
 pub(crate) fn diff(
     workspace: &Workspace,
     path: Option<&str>,
     against: Option<&str>,
     bytes_max: u64,
     until: &Until,
-) -> Result<String, String> {
+) -> Result<(String, Vec<String>), String> {
     let repo = workspace::repository(workspace)?;
     let paths = clean(&path.map(str::to_owned).into_iter().collect::<Vec<_>>())?;
     let base = base(&repo, against)?;
@@ -96,7 +97,9 @@ pub(crate) fn diff(
     for note in found.notes.iter().take(NAMES_MAX) {
         text.push_str(&format!("{note}\n"));
     }
-    Ok(cut_patch(text, max, left))
+    let shown = found.files.len() - left;
+    let files = found.files.into_iter().take(shown).map(|file| file.path).collect();
+    Ok((cut_patch(text, max, left), files))
 }
 
 /// The tree to compare with: of the last commit, or of one that is named.

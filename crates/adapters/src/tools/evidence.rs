@@ -25,8 +25,15 @@ pub(super) async fn check(toolbox: &Toolbox, order: Order, evidence: Evidence) -
             let outcome = toolbox.run(Order { act, ..order }).await;
             Outcome { ok: outcome.ok && outcome.text.starts_with(ENDED_WELL), ..outcome }
         }
-        Evidence::File(path) => told(toolbox, move |root| file(root, &path)).await,
-        Evidence::Schema { schema, file } => told(toolbox, move |root| fits(root, &schema, &file)).await,
+        Evidence::File(path) => {
+            let place = path.clone();
+            told(toolbox, move |root| file(root, &path)).await.reading(place)
+        }
+        Evidence::Schema { schema, file } => {
+            let places = [schema.clone(), file.clone()];
+            let outcome = told(toolbox, move |root| fits(root, &schema, &file)).await;
+            places.into_iter().fold(outcome, Outcome::reading)
+        }
         Evidence::Approval => Outcome::failed("a person decides this"),
     }
 }

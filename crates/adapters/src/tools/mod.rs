@@ -11,6 +11,7 @@ mod kept;
 mod meaning;
 mod outbox;
 mod own;
+mod reach;
 mod reviews;
 mod schema;
 mod search;
@@ -18,6 +19,7 @@ mod sessions;
 mod slack;
 pub mod tasks_sql;
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -111,7 +113,18 @@ impl Toolbox {
         {
             return Outcome::failed(error);
         }
-        command::execute(Arc::clone(&self.root), sandbox, order, command, permit).await
+        let (folder, trust) = (order.room().folder(&order.agent), self.settled.trust());
+        let read = || {
+            let (at, shown, text) = (self.root.path().join(&folder), folder.clone(), command.to_owned());
+            let rules = reach::Rules::in_folder(&trust, &folder);
+            blocking(move || Ok(rules.of_command(&at, &shown, &text)))
+        };
+        // Before and after: it may take away what it read, and read what it made.
+        let before = read().await.unwrap_or_default();
+        let outcome = command::execute(Arc::clone(&self.root), sandbox, order, command, permit).await;
+        let after = read().await.unwrap_or_default();
+        let read: BTreeSet<String> = before.into_iter().chain(after).collect();
+        read.into_iter().fold(outcome, Outcome::reading)
     }
 
     /// Ends what commands of this home left running when its daemon was killed, and says how much it was. For
@@ -442,7 +455,15 @@ impl Toolbox {
                     let place = workspaces.ensure(&agent)?;
                     git::tools::diff(&place, path.as_deref(), against.as_deref(), bytes_max, until)
                 };
-                self.look_at(ms_max, work).await
+                let own = layout::workspace(&order.agent);
+                let rules = reach::Rules::in_folder(&self.settled.trust(), &own);
+                return match self.look_at(ms_max, work).await {
+                    Ok((text, files)) => {
+                        let outcome = Outcome::done(text).reading(own.as_str());
+                        rules.of_files(&own, files).into_iter().fold(outcome, Outcome::reading)
+                    }
+                    Err(why) => Outcome::failed(why).reading(own),
+                };
             }
             Act::RunTests {} | Act::Lint {} => {
                 let (root, agent, act) = (Arc::clone(&self.root), order.agent.clone(), order.act.clone());
@@ -476,9 +497,7 @@ fn placed(outcome: Outcome, order: Order) -> Outcome {
     match order.act {
         Act::WriteFile { path, .. } | Act::CreateDirectory { path } => outcome.writing(path),
         // Even a commit answers with the names of files.
-        Act::GitCommit { .. } | Act::GitDiff { .. } | Act::GitUpdate { .. } => {
-            outcome.reading(layout::workspace(&order.agent))
-        }
+        Act::GitCommit { .. } | Act::GitUpdate { .. } => outcome.reading(layout::workspace(&order.agent)),
         _ => outcome,
     }
 }

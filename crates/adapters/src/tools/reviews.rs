@@ -13,7 +13,7 @@ use domain::tool::{Act, Seen};
 use ports::tools::{Order, Outcome};
 
 use super::evidence::ENDED_WELL;
-use super::{Toolbox, blocking, own, told};
+use super::{Toolbox, blocking, own, reach};
 use crate::git;
 use crate::git::workspace::Workspace;
 use crate::until::Until;
@@ -82,12 +82,18 @@ pub(super) async fn run(toolbox: &Toolbox, order: Order, review: Review) -> Outc
         Err(_) if may_do_without => return toolbox.carry_out(order).await,
         Err(why) => return Outcome::failed(why),
     };
-    let author = Room::Own.folder(&review.author);
+    let (author, room) = (Room::Own.folder(&review.author), Room::Review.folder(&order.agent));
     let outcome = match (&order.act, check) {
         (Act::GitDiff { path, .. }, _) => {
             let (place, path, max, ms) = (review.place, path.clone(), order.output_bytes_max, order.ms_max);
             let work = move || git::review::diff(&workspace, &place, path.as_deref(), max, &Until::ms(ms));
-            told(blocking(work).await)
+            let rules = reach::Rules::in_folder(&toolbox.settled.trust(), &author);
+            match blocking(work).await {
+                Ok((text, files)) => {
+                    rules.of_files(&author, files).into_iter().fold(Outcome::done(text), Outcome::reading)
+                }
+                Err(why) => Outcome::failed(why),
+            }
         }
         (_, Some(check)) => {
             let commit = review.place.commit;
@@ -97,7 +103,14 @@ pub(super) async fn run(toolbox: &Toolbox, order: Order, review: Review) -> Outc
         }
         (_, None) => toolbox.carry_out(order).await,
     };
-    outcome.reading(author)
+    // What was read in the checkout is the author's, and rules may name the author's workspace.
+    let theirs: Vec<String> = outcome
+        .read
+        .iter()
+        .filter(|place| place.contains(&room))
+        .map(|place| place.replacen(&room, &author, 1))
+        .collect();
+    theirs.into_iter().fold(outcome, Outcome::reading).reading(author)
 }
 
 /// What an act of a reviewer depends on. A command is looked at where it will run, with the files that will be there.

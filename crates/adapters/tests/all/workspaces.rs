@@ -6,12 +6,15 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
 use adapters::git::workspace::{Workspaces, clean_up};
-use domain::id::AgentId;
+use domain::evidence::Evidence;
+use domain::id::{AgentId, TaskId};
+use domain::settings::Settings;
 use domain::tool::Act;
 use git2::{Repository, Signature};
+use ports::tools::Tools as _;
 use testkit::tools::order;
 
-use crate::home::{Home, write};
+use crate::home::{Home, command, write};
 
 fn commit(message: &str) -> Act {
     Act::GitCommit { message: message.to_owned(), paths: Vec::new() }
@@ -509,4 +512,43 @@ fn of_a_workspace_that_ends_stays_what_is_nowhere_else() {
     assert_eq!(ends(&home, "files", None), ["workspaces/files is kept: it has files that are nowhere else"]);
     assert_eq!(["empty", "files"].map(|name| there(&format!("workspaces/{name}"))), [false, true]);
     assert_eq!(ends(&home, "never", None), Vec::<String>::new(), "one that was never made");
+}
+
+#[tokio::test]
+async fn what_a_rule_covers_is_told_by_commands_diffs_and_evidence() {
+    let home = Home::new();
+    service(&home);
+    agent(&home, "coder-001", "{repo: ../service, test: 'cat vendor/x.c'}");
+    assert_eq!(home.done(diff()).await, "nothing differs");
+    let mut settings = Settings::default();
+    settings.trust.outside = vec!["workspaces/*/vendor/*".to_owned(), "memory/*".to_owned()];
+    home.tools.settle(&settings);
+    let own = "workspaces/coder-001";
+    let told = |read: Vec<String>| read.into_iter().filter(|place| place != own).collect::<Vec<_>>();
+    let read = async |act: Act| told(home.run(order(1, "coder-001", act)).await.read);
+    let nothing: [&str; 0] = [];
+    assert_eq!(read(command("make test")).await, nothing, "no rule covers anything that is there");
+    home.write(&format!("{own}/vendor/x.c"), "theirs\n");
+    symlink("vendor/x.c", home.path(&format!("{own}/link.c"))).unwrap();
+    let (file, folder) = (format!("{own}/vendor/x.c"), format!("{own}/vendor"));
+    for (words, expected) in [
+        ("cat vendor/x.c", vec![&file]),
+        ("cat vendor/*.c", vec![&file]),
+        ("cat link.c", vec![&file]),
+        ("ls vendor", vec![&folder]),
+        ("ls", vec![]),
+        ("cat main.rs", vec![]),
+        ("ls -R", vec![&folder]),
+        ("grep -r x .", vec![&folder]),
+        ("make test", vec![&folder]),
+        ("cd vendor && cat x.c", vec![&folder]),
+        ("cat $(echo vendor/x.c)", vec![&folder]),
+    ] {
+        assert_eq!(read(command(words)).await, expected.into_iter().cloned().collect::<Vec<_>>(), "{words}");
+    }
+    assert_eq!(read(Act::RunTests {}).await, [file.clone()]);
+    assert_eq!(read(diff()).await, [file.clone()]);
+    let check = |evidence| Act::Check { task: TaskId::new("task-001"), evidence, result: String::new() };
+    assert_eq!(read(check(Evidence::File(file.clone()))).await, [file.clone()]);
+    assert_eq!(read(check(Evidence::Command("make".to_owned()))).await, [folder]);
 }
