@@ -40,6 +40,7 @@ pub mod state;
 pub mod task;
 mod terms;
 pub mod tool;
+pub mod tools;
 pub mod usage;
 pub mod waits;
 

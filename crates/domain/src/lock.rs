@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::id::{AgentId, CallId, LockName, SessionId, Time};
 use crate::state::State;
-use crate::tool::Act;
+use crate::tool::{Act, CreateDirectory, MergeBranch, WriteFile};
 use policy::{hidden_character, path};
 use workspace::is_workspace;
 
@@ -360,9 +360,11 @@ fn plain(path: &str) -> Option<String> {
 /// The lock that an act takes by itself while it runs. Agents who share a repository share its lock.
 pub fn of_act(state: &State, agent: &AgentId, act: &Act) -> Option<LockName> {
     match act {
-        Act::WriteFile { path, .. } | Act::CreateDirectory { path } => of_path(path),
-        Act::GitCommit { .. } | Act::GitUpdate { .. } => Some(of_repository(state, agent)),
-        Act::MergeBranch { review } => {
+        Act::WriteFile(WriteFile { path, .. }) | Act::CreateDirectory(CreateDirectory { path }) => {
+            of_path(path)
+        }
+        Act::GitCommit(_) | Act::GitUpdate(_) => Some(of_repository(state, agent)),
+        Act::MergeBranch(MergeBranch { review }) => {
             state.reviews.by_id.get(review).map(|review| of_repository(state, &review.author))
         }
         _ => None,

@@ -15,7 +15,7 @@ use crate::id::{AgentId, CallId, ReviewId, SessionId, TaskId};
 use crate::label::Label;
 use crate::role::{Permission, Role};
 use crate::state::{Session, State};
-use crate::tool::{Act, Call, Want};
+use crate::tool::{Act, Call, MergeBranch, Want};
 
 /// The tool by which a review is asked for.
 pub const ASK: &str = "request_review";
@@ -404,7 +404,7 @@ pub fn of_session<'a>(state: &'a State, session: &Session) -> Option<&'a Review>
 /// is no longer approved by then is not merged, whatever it was when the call was let through.
 pub fn of_call<'a>(state: &'a State, session: &SessionId, call: &Call) -> Option<&'a Review> {
     match &call.want {
-        Want::Act(Act::MergeBranch { review }) => {
+        Want::Act(Act::MergeBranch(MergeBranch { review })) => {
             let review = state.reviews.by_id.get(review)?;
             matches!(review.stage, Stage::Approved | Stage::Merged { .. }).then_some(review)
         }

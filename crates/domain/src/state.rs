@@ -609,14 +609,14 @@ impl Pending {
         match (&self.step, &self.call.want) {
             (Step::Waiting { on: On::Delegation { .. } }, _) => Some(Together::Delegates),
             (Step::Waiting { .. }, _) => None,
-            (_, Want::Act(Act::Delegate { .. })) => Some(Together::Delegates),
+            (_, Want::Act(Act::Delegate(_))) => Some(Together::Delegates),
             (_, _) => self.only_reads().then_some(Together::Reads),
         }
     }
 
     /// Whether the call is Synod's own look at evidence.
     fn is_check(&self) -> bool {
-        matches!(self.call.want, Want::Act(Act::Check { .. }))
+        matches!(self.call.want, Want::Act(Act::Check(_)))
     }
 }
 

@@ -4,18 +4,20 @@
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::closed::Closed;
-use crate::context::Pass;
 use crate::delegation;
-use crate::evidence::Evidence;
-use crate::id::{AgentId, CallId, ReviewId, SessionId, TaskId};
-use crate::message::{Kind, Urgency};
+use crate::id::{AgentId, CallId};
+use crate::message::Urgency;
 use crate::plan;
 use crate::review;
 use crate::role::Permission;
-use crate::session::Status;
 use crate::spawn;
-use crate::task::{Mark, Priority};
+pub use crate::tools::{
+    ApproveWork, Check, ContextGet, ContextPut, CreateDirectory, CreatePlan, CreateTask, Delegate, EmailSend,
+    ExecuteCommand, Extract, GitCommit, GitDiff, GitUpdate, Lint, ListDirectory, ListSessions, Lock,
+    MemorySearch, MergeBranch, QueryTasks, RaiseBudget, ReadFile, ReadSession, RequestReview, RunTests,
+    SearchFiles, SendMessage, SlackRead, SlackSend, SpawnAgent, TerminateAgent, Unlock, UpdateTask,
+    WriteFile,
+};
 use policy::Nature;
 
 /// One tool call that a model asked for.
@@ -133,341 +135,75 @@ impl Want {
 #[serde(tag = "tool", content = "arguments", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Act {
     /// Read a text file beneath the home.
-    ReadFile {
-        /// Relative to the home.
-        path: String,
-        /// The first line that is shown, from 1; the first of the file if left out.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        from_line: Option<u64>,
-        /// At most so many lines; all that fit if left out.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        lines: Option<u64>,
-    },
+    ReadFile(ReadFile),
     /// List a folder beneath the home.
-    ListDirectory {
-        /// Relative to the home.
-        path: String,
-    },
+    ListDirectory(ListDirectory),
     /// Find text in files, the best first.
-    SearchFiles {
-        /// Words and "quoted phrases"; files that have all of them come first.
-        query: String,
-        /// Where; `memory` and the agent's own workspace if left out.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        path: Option<String>,
-    },
+    SearchFiles(SearchFiles),
     /// Let a model without tools answer one question about a text that is not to be trusted.
-    Extract {
-        /// The text, relative to the home.
-        path: String,
-        /// What is asked.
-        question: String,
-        /// All that may be answered.
-        answer: Closed,
-    },
+    Extract(Extract),
     /// Write a whole file.
-    WriteFile {
-        /// Relative to the home.
-        path: String,
-        /// The whole new text.
-        content: String,
-    },
+    WriteFile(WriteFile),
     /// Make a folder and those above it.
-    CreateDirectory {
-        /// Relative to the home.
-        path: String,
-    },
+    CreateDirectory(CreateDirectory),
     /// Run a command in the agent's workspace.
-    ExecuteCommand {
-        /// As one would type it.
-        command: String,
-    },
+    ExecuteCommand(ExecuteCommand),
     /// Commit what changed in the agent's workspace.
-    GitCommit {
-        /// Why it changed.
-        message: String,
-        /// Only these files and folders, from the top of the workspace; all if left out.
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        paths: Vec<String>,
-    },
+    GitCommit(GitCommit),
     /// Show what changed in the agent's workspace.
-    GitDiff {
-        /// Only this file or folder, from the top of the workspace.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        path: Option<String>,
-        /// A branch, tag or commit to compare with; the last commit if left out.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        against: Option<String>,
-    },
+    GitDiff(GitDiff),
     /// Bring what others merged meanwhile into the agent's branch, in its workspace.
-    GitUpdate {
-        /// Instead, undo a merge that is not committed.
-        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-        take_back: bool,
-    },
+    GitUpdate(GitUpdate),
     /// Run the tests that the owner set for the agent's workspace.
-    RunTests {},
+    RunTests(RunTests),
     /// Run the checks that the owner set for the agent's workspace.
-    Lint {},
+    Lint(Lint),
     /// Ask another agent to look at what is committed on the caller's branch, and wait for what it says.
-    RequestReview {
-        /// What changed and why, for who looks at it.
-        summary: String,
-        /// Whom; somebody who may is found if left out.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        to: Option<AgentId>,
-    },
+    RequestReview(RequestReview),
     /// Say whether the work that the caller was asked to look at is good.
-    ApproveWork {
-        /// Whether it is.
-        approved: bool,
-        /// What is wrong with it, one thing each.
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        issues: Vec<String>,
-    },
+    ApproveWork(ApproveWork),
     /// Merge work that was approved, as it was approved.
-    MergeBranch {
-        /// By which review.
-        review: ReviewId,
-    },
+    MergeBranch(MergeBranch),
     /// Split the caller's task into tasks that wait for each other.
-    CreatePlan {
-        /// In any order.
-        tasks: Vec<plan::Step>,
-    },
+    CreatePlan(CreatePlan),
     /// Add a task.
-    CreateTask {
-        /// One line.
-        title: String,
-        /// Details.
-        #[serde(default, skip_serializing_if = "String::is_empty")]
-        description: String,
-        /// Who shall do it.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        assignee: Option<AgentId>,
-        /// Tasks that must end first.
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        depends_on: Vec<TaskId>,
-        /// The task it is a part of; the caller's own task if left out.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        parent: Option<TaskId>,
-        /// Words for finding it.
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        tags: Vec<String>,
-        /// The kind of work, such as `ops:check`.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        tag: Option<String>,
-        /// A to F.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        priority: Option<Priority>,
-        /// Ask a person before each act with an effect.
-        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-        approval_required: bool,
-        /// The evidence that Synod must see before it is done, one piece a line.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        done_when: Option<String>,
-    },
+    CreateTask(CreateTask),
     /// Change a task that the caller works on, asked for, or is the parent of.
-    UpdateTask {
-        /// Which.
-        id: TaskId,
-        /// `done`, `failed` or `cancelled`.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        status: Option<Mark>,
-        /// What came of it.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        result: Option<String>,
-        /// A new title.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        title: Option<String>,
-        /// A new assignee.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        assignee: Option<AgentId>,
-        /// A new priority.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        priority: Option<Priority>,
-        /// Tasks that must end first, in place of those it waits for now.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        depends_on: Option<Vec<TaskId>>,
-    },
+    UpdateTask(UpdateTask),
     /// Read-only SQL over all task files.
-    QueryTasks {
-        /// One SELECT.
-        sql: String,
-    },
+    QueryTasks(QueryTasks),
     /// Say something to another agent.
-    SendMessage {
-        /// Whom; `broadcast` is all others, `#ops` those that listen to that channel.
-        to: AgentId,
-        /// What.
-        content: String,
-        /// What it wants; an answer if left out.
-        #[serde(default, rename = "type", skip_serializing_if = "Option::is_none")]
-        kind: Option<Kind>,
-        /// How urgent it is.
-        #[serde(default, skip_serializing_if = "Urgency::is_normal")]
-        priority: Urgency,
-        /// Of a response: the request that it answers.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        reply_to: Option<String>,
-        /// Of a request: stand still so long for the answer.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        wait_ms: Option<u64>,
-        /// Of a response about somebody's work: whether it is good.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        approved: Option<bool>,
-        /// And what is wrong with it.
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        issues: Vec<String>,
-    },
+    SendMessage(SendMessage),
     /// Make a new agent, with at most the rights of whoever asks.
-    SpawnAgent {
-        /// Its role.
-        role: String,
-        /// A name for people.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        name: Option<String>,
-        /// What it is for.
-        #[serde(default, skip_serializing_if = "String::is_empty")]
-        goal: String,
-        /// Task tags it answers for, as patterns.
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        responsibilities: Vec<String>,
-    },
+    SpawnAgent(SpawnAgent),
     /// End an agent that was spawned, with all that it does.
-    TerminateAgent {
-        /// Which.
-        agent: AgentId,
-        /// Why.
-        #[serde(default, skip_serializing_if = "String::is_empty")]
-        reason: String,
-    },
+    TerminateAgent(TerminateAgent),
     /// Take a lock, and wait for it if somebody has it.
-    Lock {
-        /// What for: `deploy`, `file:memory/notes.md`.
-        name: String,
-        /// So long at most; 0 does not wait.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        wait_ms: Option<u64>,
-    },
+    Lock(Lock),
     /// Give a lock back.
-    Unlock {
-        /// Which.
-        name: String,
-    },
+    Unlock(Unlock),
     /// Hand a piece of work to another agent, and wait for what comes of it.
-    Delegate {
-        /// To whom.
-        to: AgentId,
-        /// The kind of work, one that the other answers for.
-        tag: String,
-        /// What is to be done.
-        task: String,
-        /// What the other needs for it, as data.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        payload: Option<serde_json::Value>,
-        /// Whether the call waits for the result; absent: it does.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        callback: Option<bool>,
-        /// How long it may take by the clock.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        deadline_ms: Option<u64>,
-        /// Contexts that the other may see meanwhile, as far as whoever asks may.
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        contexts: Vec<Pass>,
-    },
+    Delegate(Delegate),
     /// Find text in memory, the best first.
-    MemorySearch {
-        /// As of `search_files`.
-        query: String,
-        /// At most so many files.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        limit: Option<u32>,
-    },
+    MemorySearch(MemorySearch),
     /// Read a shared context, as far as a grant goes.
-    ContextGet {
-        /// Its name.
-        context: String,
-        /// Only this field, such as `customer.name`.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        field: Option<String>,
-    },
+    ContextGet(ContextGet),
     /// Write a shared context, as far as a grant goes. Either `content`, or `field` and `value`.
-    ContextPut {
-        /// Its name.
-        context: String,
-        /// All that it shall say.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        content: Option<String>,
-        /// Only this field changes.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        field: Option<String>,
-        /// Into this.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        value: Option<serde_json::Value>,
-    },
+    ContextPut(ContextPut),
     /// List conversations, the newest first.
-    ListSessions {
-        /// Only those of this agent.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        agent: Option<AgentId>,
-        /// Only those that stand so.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        status: Option<Status>,
-        /// At most so many.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        limit: Option<u32>,
-    },
+    ListSessions(ListSessions),
     /// Read a conversation.
-    ReadSession {
-        /// Which.
-        session: SessionId,
-        /// At most so many messages, the newest.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        last: Option<u32>,
-    },
+    ReadSession(ReadSession),
     /// Read messages that came in from Slack.
-    SlackRead {
-        /// At most so many, the newest.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        limit: Option<u32>,
-    },
+    SlackRead(SlackRead),
     /// Look whether what a task demands is there. Synod's own; no agent has it.
-    Check {
-        /// Of which task.
-        task: TaskId,
-        /// What.
-        evidence: Evidence,
-        /// What the agent says came of the task.
-        result: String,
-    },
+    Check(Check),
     /// Let a budget that is used up be passed once. Synod asks a person for it; no agent has it.
-    RaiseBudget {
-        /// The node, as in the settings; a run with its name.
-        budget: String,
-        /// By so many tokens.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        tokens: Option<u64>,
-        /// By so much money, in millionths.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        money: Option<u64>,
-    },
+    RaiseBudget(RaiseBudget),
     /// Post to Slack, through `inbox/slack-outbox.jsonl`.
-    SlackSend {
-        /// Where.
-        channel: String,
-        /// What.
-        text: String,
-    },
+    SlackSend(SlackSend),
     /// Send a mail, through `inbox/email-outbox.jsonl`.
-    EmailSend {
-        /// Whom: one address.
-        to: String,
-        /// One line.
-        subject: String,
-        /// What.
-        text: String,
-    },
+    EmailSend(EmailSend),
 }
 
 /// Facts about one tool.
@@ -545,7 +281,7 @@ pub fn facts(name: &str) -> Option<&'static Facts> {
 impl Act {
     /// Says something to another agent, and wants an answer some time.
     pub fn send_message(to: AgentId, content: impl Into<String>) -> Self {
-        Self::SendMessage {
+        Self::SendMessage(SendMessage {
             to,
             content: content.into(),
             kind: None,
@@ -554,52 +290,52 @@ impl Act {
             wait_ms: None,
             approved: None,
             issues: Vec::new(),
-        }
+        })
     }
 
     /// Reads a whole file.
     pub fn read_file(path: impl Into<String>) -> Self {
-        Self::ReadFile { path: path.into(), from_line: None, lines: None }
+        Self::ReadFile(ReadFile { path: path.into(), from_line: None, lines: None })
     }
 
     /// The tool's name.
     pub fn tool(&self) -> &'static str {
         match self {
-            Self::ReadFile { .. } => "read_file",
-            Self::ListDirectory { .. } => "list_directory",
-            Self::SearchFiles { .. } => "search_files",
-            Self::WriteFile { .. } => "write_file",
-            Self::CreateDirectory { .. } => "create_directory",
-            Self::ExecuteCommand { .. } => "execute_command",
-            Self::GitCommit { .. } => "git_commit",
-            Self::GitDiff { .. } => "git_diff",
-            Self::GitUpdate { .. } => "git_update",
-            Self::RunTests {} => "run_tests",
-            Self::Lint {} => "lint",
-            Self::RequestReview { .. } => review::ASK,
-            Self::ApproveWork { .. } => review::ANSWER,
-            Self::MergeBranch { .. } => review::MERGE,
-            Self::CreatePlan { .. } => plan::TOOL,
-            Self::CreateTask { .. } => "create_task",
-            Self::UpdateTask { .. } => "update_task",
-            Self::QueryTasks { .. } => "query_tasks",
-            Self::SendMessage { .. } => "send_message",
-            Self::Lock { .. } => "lock",
-            Self::Unlock { .. } => "unlock",
-            Self::Delegate { .. } => delegation::TOOL,
-            Self::SpawnAgent { .. } => spawn::SPAWN,
-            Self::TerminateAgent { .. } => spawn::TERMINATE,
-            Self::MemorySearch { .. } => "memory_search",
-            Self::Extract { .. } => "extract",
-            Self::ContextGet { .. } => "context_get",
-            Self::ContextPut { .. } => "context_put",
-            Self::ListSessions { .. } => "list_sessions",
-            Self::ReadSession { .. } => "read_session",
-            Self::SlackRead { .. } => "slack_read",
-            Self::Check { .. } => CHECK,
-            Self::RaiseBudget { .. } => "raise_budget",
-            Self::SlackSend { .. } => "slack_send",
-            Self::EmailSend { .. } => "email_send",
+            Self::ReadFile(_) => "read_file",
+            Self::ListDirectory(_) => "list_directory",
+            Self::SearchFiles(_) => "search_files",
+            Self::WriteFile(_) => "write_file",
+            Self::CreateDirectory(_) => "create_directory",
+            Self::ExecuteCommand(_) => "execute_command",
+            Self::GitCommit(_) => "git_commit",
+            Self::GitDiff(_) => "git_diff",
+            Self::GitUpdate(_) => "git_update",
+            Self::RunTests(_) => "run_tests",
+            Self::Lint(_) => "lint",
+            Self::RequestReview(_) => review::ASK,
+            Self::ApproveWork(_) => review::ANSWER,
+            Self::MergeBranch(_) => review::MERGE,
+            Self::CreatePlan(_) => plan::TOOL,
+            Self::CreateTask(_) => "create_task",
+            Self::UpdateTask(_) => "update_task",
+            Self::QueryTasks(_) => "query_tasks",
+            Self::SendMessage(_) => "send_message",
+            Self::Lock(_) => "lock",
+            Self::Unlock(_) => "unlock",
+            Self::Delegate(_) => delegation::TOOL,
+            Self::SpawnAgent(_) => spawn::SPAWN,
+            Self::TerminateAgent(_) => spawn::TERMINATE,
+            Self::MemorySearch(_) => "memory_search",
+            Self::Extract(_) => "extract",
+            Self::ContextGet(_) => "context_get",
+            Self::ContextPut(_) => "context_put",
+            Self::ListSessions(_) => "list_sessions",
+            Self::ReadSession(_) => "read_session",
+            Self::SlackRead(_) => "slack_read",
+            Self::Check(_) => CHECK,
+            Self::RaiseBudget(_) => "raise_budget",
+            Self::SlackSend(_) => "slack_send",
+            Self::EmailSend(_) => "email_send",
         }
     }
 
@@ -632,8 +368,8 @@ mod tests {
 
     #[test]
     fn a_digest_tells_acts_apart() {
-        let one = Act::ExecuteCommand { command: "df -h".to_owned() };
-        let two = Act::ExecuteCommand { command: "df -h ".to_owned() };
+        let one = Act::ExecuteCommand(ExecuteCommand { command: "df -h".to_owned() });
+        let two = Act::ExecuteCommand(ExecuteCommand { command: "df -h ".to_owned() });
         let digest = |act: &Act| act.digest(None, Permit::NONE);
         assert_eq!(digest(&one), digest(&one.clone()));
         assert_ne!(digest(&one), digest(&two));

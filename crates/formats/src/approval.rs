@@ -7,7 +7,10 @@ mod review;
 
 use domain::approval::Request;
 use domain::evidence::Evidence;
-use domain::tool::Act;
+use domain::tool::{
+    Act, Check, ContextPut, CreateDirectory, EmailSend, ExecuteCommand, Lint, RaiseBudget, RequestReview,
+    RunTests, SlackSend, WriteFile,
+};
 
 use crate::shape::{INT_MAX, Shape, TEXTS, may, must};
 
@@ -67,93 +70,95 @@ pub(crate) struct Shown {
 
 pub(crate) fn show(act: &Act) -> Shown {
     match act {
-        Act::ExecuteCommand { command } => shown(
+        Act::ExecuteCommand(ExecuteCommand { command }) => shown(
             "terminal_command",
             format!("Approve command: {command}"),
             "Command".to_owned(),
             "sh",
             command,
         ),
-        Act::WriteFile { path, content } => shown(
+        Act::WriteFile(WriteFile { path, content }) => shown(
             "file_write",
             format!("Approve writing: {path}"),
             format!("New text of {path}"),
             "text",
             content,
         ),
-        Act::CreateDirectory { path } => {
+        Act::CreateDirectory(CreateDirectory { path }) => {
             shown("directory", format!("Approve folder: {path}"), "Folder".to_owned(), "text", path)
         }
-        Act::ContextPut { context, content: Some(content), .. } => shown(
+        Act::ContextPut(ContextPut { context, content: Some(content), .. }) => shown(
             "context_put",
             format!("Approve shared context: {context}"),
             format!("New text of the shared context {context}"),
             "text",
             content,
         ),
-        Act::SlackSend { channel, text } => shown(
+        Act::SlackSend(SlackSend { channel, text }) => shown(
             "slack_message",
             format!("Approve message to {channel}: {text}"),
             format!("Message to {channel}"),
             "text",
             text,
         ),
-        Act::Check { task, evidence: Evidence::Approval, result } => shown(
+        Act::Check(Check { task, evidence: Evidence::Approval, result }) => shown(
             "work_done",
             format!("Approve that {task} is done: {result}"),
             format!("What the agent says came of {task}"),
             "text",
             result,
         ),
-        Act::Check { task, evidence, .. } => shown(
+        Act::Check(Check { task, evidence, .. }) => shown(
             "evidence",
             format!("Approve evidence for {task}: {evidence}"),
             format!("Evidence that {task} demands"),
             "text",
             &evidence.to_string(),
         ),
-        Act::RaiseBudget { budget, tokens, money } => show_budget(budget, &raise(*tokens, *money)),
-        Act::EmailSend { to, subject, text } => shown(
+        Act::RaiseBudget(RaiseBudget { budget, tokens, money }) => {
+            show_budget(budget, &raise(*tokens, *money))
+        }
+        Act::EmailSend(EmailSend { to, subject, text }) => shown(
             "email",
             format!("Approve mail to {to}: {subject}"),
             format!("Mail to {to}"),
             "text",
             &format!("Subject: {subject}\n\n{text}"),
         ),
-        Act::RequestReview { summary, .. } => shown(
+        Act::RequestReview(RequestReview { summary, .. }) => shown(
             "review_round",
             format!("Approve another round of review: {summary}"),
             "What the author says".to_owned(),
             "text",
             summary,
         ),
-        Act::ReadFile { .. }
-        | Act::ListDirectory { .. }
-        | Act::SearchFiles { .. }
-        | Act::GitCommit { .. }
-        | Act::GitDiff { .. }
-        | Act::GitUpdate { .. }
-        | Act::ApproveWork { .. }
-        | Act::MergeBranch { .. }
-        | Act::CreatePlan { .. }
-        | Act::CreateTask { .. }
-        | Act::UpdateTask { .. }
-        | Act::QueryTasks { .. }
-        | Act::SendMessage { .. }
-        | Act::Lock { .. }
-        | Act::Unlock { .. }
-        | Act::Delegate { .. }
-        | Act::SpawnAgent { .. }
-        | Act::TerminateAgent { .. }
-        | Act::MemorySearch { .. }
-        | Act::ContextGet { .. }
-        | Act::ContextPut { .. }
-        | Act::Extract { .. }
-        | Act::ListSessions { .. }
-        | Act::ReadSession { .. }
-        | Act::SlackRead { .. }
-        | Act::RunTests {}
-        | Act::Lint {} => {
+        Act::ReadFile(_)
+        | Act::ListDirectory(_)
+        | Act::SearchFiles(_)
+        | Act::GitCommit(_)
+        | Act::GitDiff(_)
+        | Act::GitUpdate(_)
+        | Act::ApproveWork(_)
+        | Act::MergeBranch(_)
+        | Act::CreatePlan(_)
+        | Act::CreateTask(_)
+        | Act::UpdateTask(_)
+        | Act::QueryTasks(_)
+        | Act::SendMessage(_)
+        | Act::Lock(_)
+        | Act::Unlock(_)
+        | Act::Delegate(_)
+        | Act::SpawnAgent(_)
+        | Act::TerminateAgent(_)
+        | Act::MemorySearch(_)
+        | Act::ContextGet(_)
+        | Act::ContextPut(_)
+        | Act::Extract(_)
+        | Act::ListSessions(_)
+        | Act::ReadSession(_)
+        | Act::SlackRead(_)
+        | Act::RunTests(RunTests {})
+        | Act::Lint(Lint {}) => {
             let text = arguments(act);
             shown(act.tool(), format!("Approve {}", act.tool()), "Arguments".to_owned(), "json", &text)
         }

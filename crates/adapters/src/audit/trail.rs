@@ -15,7 +15,7 @@ use domain::review::{Move, Review};
 use domain::session::{Head, Message};
 use domain::state::{Parked, Requester, Stage, State, Step};
 use domain::task::Spec;
-use domain::tool::{Act, Call, Permit, Want};
+use domain::tool::{Act, Call, ContextPut, Permit, Want};
 use domain::usage::Spent;
 use formats::time::print;
 use ports::printer::Recorded;
@@ -443,12 +443,12 @@ impl Trail {
 fn arguments(act: &Act) -> String {
     // What a context says is for those to whom it is granted; the digest of the act binds it all the same.
     let act = &match act {
-        Act::ContextPut { context, content, field, value } => Act::ContextPut {
+        Act::ContextPut(ContextPut { context, content, field, value }) => Act::ContextPut(ContextPut {
             context: context.clone(),
             content: content.as_ref().map(|content| format!("[{} bytes]", content.len())),
             field: field.clone(),
             value: value.as_ref().map(|value| format!("[{} bytes]", value.to_string().len()).into()),
-        },
+        }),
         other => other.clone(),
     };
     match serde_json::to_value(act) {

@@ -10,7 +10,11 @@ use domain::session::Message;
 use domain::spawn::Origin;
 use domain::state::{Requester, Stage, State};
 use domain::task::End;
-use domain::tool::{Act, Call, Want};
+use domain::tool::{
+    Act, ApproveWork, Call, ContextPut, CreateDirectory, EmailSend, ExecuteCommand, GitCommit, GitUpdate,
+    Lint, MergeBranch, RaiseBudget, ReadFile, RunTests, SlackSend, SpawnAgent, TerminateAgent, Want,
+    WriteFile,
+};
 use ports::printer::Recorded;
 
 /// Who did something.
@@ -400,14 +404,14 @@ pub(crate) fn name_of(who: &Who) -> &str {
 /// Files of the home that an act wrote.
 fn written(act: &Act, wrote: &[String]) -> BTreeSet<String> {
     match act {
-        Act::WriteFile { path, .. } => {
+        Act::WriteFile(WriteFile { path, .. }) => {
             let parts: Vec<&str> = path.split('/').filter(|part| !matches!(*part, "" | ".")).collect();
             BTreeSet::from([parts.join("/")])
         }
         // Its grants too if it was made; else they are a person's.
-        Act::ContextPut { .. } => wrote.iter().cloned().collect(),
-        Act::SlackSend { .. } => BTreeSet::from([layout::SLACK_OUTBOX.to_owned()]),
-        Act::EmailSend { .. } => BTreeSet::from([layout::EMAIL_OUTBOX.to_owned()]),
+        Act::ContextPut(_) => wrote.iter().cloned().collect(),
+        Act::SlackSend(_) => BTreeSet::from([layout::SLACK_OUTBOX.to_owned()]),
+        Act::EmailSend(_) => BTreeSet::from([layout::EMAIL_OUTBOX.to_owned()]),
         _ => BTreeSet::new(),
     }
 }
@@ -421,33 +425,43 @@ enum Tense {
 fn act_words(act: &Act, tense: Tense) -> String {
     let say = |past: &str, wish: &str| if tense == Tense::Past { past.to_owned() } else { wish.to_owned() };
     match act {
-        Act::ExecuteCommand { command } => format!("{} \"{}\"", say("ran", "run"), command.trim()),
-        Act::RunTests {} => say("ran the tests", "run the tests"),
-        Act::Lint {} => say("ran the checks", "run the checks"),
-        Act::WriteFile { path, .. } => format!("{} {path}", say("wrote", "write")),
-        Act::CreateDirectory { path } => format!("{} the folder {path}", say("made", "make")),
-        Act::ContextPut { context, .. } => format!("{} the shared context {context}", say("wrote", "write")),
-        Act::ReadFile { path, .. } => format!("read {path}"),
-        Act::GitCommit { message, .. } => {
+        Act::ExecuteCommand(ExecuteCommand { command }) => {
+            format!("{} \"{}\"", say("ran", "run"), command.trim())
+        }
+        Act::RunTests(RunTests {}) => say("ran the tests", "run the tests"),
+        Act::Lint(Lint {}) => say("ran the checks", "run the checks"),
+        Act::WriteFile(WriteFile { path, .. }) => format!("{} {path}", say("wrote", "write")),
+        Act::CreateDirectory(CreateDirectory { path }) => {
+            format!("{} the folder {path}", say("made", "make"))
+        }
+        Act::ContextPut(ContextPut { context, .. }) => {
+            format!("{} the shared context {context}", say("wrote", "write"))
+        }
+        Act::ReadFile(ReadFile { path, .. }) => format!("read {path}"),
+        Act::GitCommit(GitCommit { message, .. }) => {
             format!(
                 "{} in its workspace: {}",
                 say("committed", "commit"),
                 message.lines().next().unwrap_or_default()
             )
         }
-        Act::GitUpdate { take_back: false } => {
+        Act::GitUpdate(GitUpdate { take_back: false }) => {
             say("brought its branch up to date", "bring its branch up to date")
         }
-        Act::GitUpdate { take_back: true } => say("took a merge back", "take a merge back"),
-        Act::RequestReview { .. } => say("asked for a review", "ask for a review once more"),
-        Act::ApproveWork { approved: true, .. } => say("approved the work", "approve the work"),
-        Act::ApproveWork { approved: false, .. } => say("sent the work back", "send the work back"),
-        Act::MergeBranch { review } => format!("{} {review}", say("merged", "merge")),
-        Act::SpawnAgent { role, .. } => format!("{} a {role}", say("spawned", "spawn")),
-        Act::TerminateAgent { agent, .. } => format!("{} {agent}", say("terminated", "terminate")),
-        Act::RaiseBudget { budget, .. } => format!("{} {budget} once", say("passed", "pass")),
-        Act::SlackSend { channel, .. } => format!("{} to {channel}", say("wrote", "write")),
-        Act::EmailSend { to, .. } => format!("{} {to}", say("mailed", "mail")),
+        Act::GitUpdate(GitUpdate { take_back: true }) => say("took a merge back", "take a merge back"),
+        Act::RequestReview(_) => say("asked for a review", "ask for a review once more"),
+        Act::ApproveWork(ApproveWork { approved: true, .. }) => say("approved the work", "approve the work"),
+        Act::ApproveWork(ApproveWork { approved: false, .. }) => {
+            say("sent the work back", "send the work back")
+        }
+        Act::MergeBranch(MergeBranch { review }) => format!("{} {review}", say("merged", "merge")),
+        Act::SpawnAgent(SpawnAgent { role, .. }) => format!("{} a {role}", say("spawned", "spawn")),
+        Act::TerminateAgent(TerminateAgent { agent, .. }) => {
+            format!("{} {agent}", say("terminated", "terminate"))
+        }
+        Act::RaiseBudget(RaiseBudget { budget, .. }) => format!("{} {budget} once", say("passed", "pass")),
+        Act::SlackSend(SlackSend { channel, .. }) => format!("{} to {channel}", say("wrote", "write")),
+        Act::EmailSend(EmailSend { to, .. }) => format!("{} {to}", say("mailed", "mail")),
         _ => format!("{} {}", say("used", "use"), act.tool()),
     }
 }
@@ -473,7 +487,7 @@ mod tests {
     fn a_command_is_told_with_who_approved_it() {
         let mut reasons = Reasons::default();
         let key = (SessionId::new("executor-001-abc123"), CallId::new("c1"));
-        let act = Act::ExecuteCommand { command: "df -h".to_owned() };
+        let act = Act::ExecuteCommand(ExecuteCommand { command: "df -h".to_owned() });
         reasons.calls.insert(key.clone(), Known { act, approved_by: None });
         let place =
             (key.0.clone(), key.1.clone(), AgentId::new("executor-001"), Some(TaskId::new("task-003")));
@@ -503,7 +517,7 @@ mod tests {
         let call = |id: &str| Call {
             id: CallId::new(id),
             arguments: String::new(),
-            want: Want::Act(Act::Lint {}),
+            want: Want::Act(Act::Lint(Lint {})),
             seen: None,
         };
         let ids = |reasons: &Reasons| {

@@ -219,7 +219,11 @@ mod tests {
         for arguments in ["", "  ", "{}", r#"{"limit":null}"#] {
             let raw =
                 RawCall { id: String::new(), name: "slack_read".to_owned(), arguments: arguments.to_owned() };
-            assert_eq!(read(raw, 1).want, Want::Act(Act::SlackRead { limit: None }), "{arguments:?}");
+            assert_eq!(
+                read(raw, 1).want,
+                Want::Act(Act::SlackRead(tool::SlackRead { limit: None })),
+                "{arguments:?}"
+            );
         }
         assert!(error("read_file", r#"{"path":null}"#).contains("\"path\" is a required property"));
     }

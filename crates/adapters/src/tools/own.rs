@@ -4,7 +4,7 @@
 use domain::agent::Workspace;
 use domain::id::AgentId;
 use domain::layout;
-use domain::tool::{Act, Part, Permit, Seen};
+use domain::tool::{Act, Lint, Part, Permit, Seen};
 
 use crate::beneath::{PathRefused, Root};
 use crate::digest::digest;
@@ -20,7 +20,7 @@ pub(super) const PERMIT: Permit = Permit { writes: true, network: false };
 pub(super) fn command(root: &Root, agent: &AgentId, act: &Act) -> Result<String, String> {
     let (file, workspace) = workspace(root, agent)?;
     let (key, command) = match act {
-        Act::Lint {} => ("lint", workspace.lint),
+        Act::Lint(Lint {}) => ("lint", workspace.lint),
         _ => ("test", workspace.test),
     };
     command.ok_or_else(|| {

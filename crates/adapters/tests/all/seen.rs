@@ -5,7 +5,7 @@ use std::os::unix::fs::symlink;
 use adapters::sandbox::Sandbox;
 use adapters::sandbox::backend::Backend;
 use domain::id::AgentId;
-use domain::tool::{Act, Permit, Seen};
+use domain::tool::{Act, Lint, Permit, RunTests, Seen};
 use ports::tools::{Order, Tools};
 use testkit::tools::order;
 
@@ -138,17 +138,17 @@ async fn tests_and_checks_run_as_the_owner_wrote_them() {
     let home = Home::new();
     let agent = "id: coder-001\ntype: coder\nmodel: m\nworkspace: {test: 'echo testing && touch built'}\n";
     home.write("agents/coder-001.agent.yaml", agent);
-    let tested = home.run(order(1, "coder-001", Act::RunTests {})).await;
+    let tested = home.run(order(1, "coder-001", Act::RunTests(RunTests {}))).await;
     assert!(tested.ok && tested.text.contains("testing"), "{tested:?}");
     assert!(home.path(&format!("{WORKSPACE}/built")).exists(), "its workspace is written");
     assert_eq!(tested.wrote, [WORKSPACE]);
-    let unset = home.run(order(1, "coder-001", Act::Lint {})).await;
+    let unset = home.run(order(1, "coder-001", Act::Lint(Lint {}))).await;
     assert_eq!(
         unset.text,
         "coder-001 has no command for lint: the owner of the home can set one in agents/coder-001.agent.yaml, \
          as `workspace: {lint: \"…\"}`"
     );
-    let nobody = home.run(order(1, "other", Act::RunTests {})).await;
+    let nobody = home.run(order(1, "other", Act::RunTests(RunTests {}))).await;
     assert!(!nobody.ok && nobody.text.contains("agents/other.agent.yaml"), "{nobody:?}");
 }
 

@@ -7,22 +7,25 @@ use std::path::{Path, PathBuf};
 
 use adapters::git::workspace::{Workspaces, clean_up};
 use domain::id::AgentId;
-use domain::tool::Act;
+use domain::tool::{Act, GitCommit, GitDiff};
 use git2::{Repository, Signature};
 use testkit::tools::order;
 
 use crate::home::{Home, write};
 
 fn commit(message: &str) -> Act {
-    Act::GitCommit { message: message.to_owned(), paths: Vec::new() }
+    Act::GitCommit(GitCommit { message: message.to_owned(), paths: Vec::new() })
 }
 
 fn commit_only(paths: &[&str]) -> Act {
-    Act::GitCommit { message: "some".to_owned(), paths: paths.iter().map(|p| (*p).to_owned()).collect() }
+    Act::GitCommit(GitCommit {
+        message: "some".to_owned(),
+        paths: paths.iter().map(|p| (*p).to_owned()).collect(),
+    })
 }
 
 fn diff() -> Act {
-    Act::GitDiff { path: None, against: None }
+    Act::GitDiff(GitDiff { path: None, against: None })
 }
 
 fn ensure(home: &Home, agent: &str) -> Result<(), String> {
@@ -199,7 +202,7 @@ async fn a_diff_is_bounded_and_shows_nothing_that_steers_a_terminal() {
     let text = home.run(short).await.text;
     assert!(text.len() < 1_100 && text.contains("more files differ; give a path]"), "{}", text.len());
     for against in ["--output=x", ":/begin", "@{upstream}", "no-such"] {
-        let act = Act::GitDiff { path: None, against: Some(against.to_owned()) };
+        let act = Act::GitDiff(GitDiff { path: None, against: Some(against.to_owned()) });
         assert!(home.failed(act).await.contains("names no commit"), "{against}");
     }
 }
@@ -224,7 +227,7 @@ async fn a_worktree_is_made_on_the_agents_branch_with_plain_bytes() {
         "theirs stays"
     );
     assert!(!source.join("new.rs").exists());
-    let act = Act::GitDiff { path: None, against: Some("agent/coder-001~1".to_owned()) };
+    let act = Act::GitDiff(GitDiff { path: None, against: Some("agent/coder-001~1".to_owned()) });
     assert!(home.done(act).await.contains("added new.rs"));
     // The folder is deleted: the worktree is made anew, with what was committed.
     fs::remove_dir_all(home.path("workspaces/coder-001")).unwrap();
@@ -331,7 +334,7 @@ async fn nothing_that_a_hostile_repository_brings_along_runs() {
         litter(&home, &own);
         for act in [
             diff(),
-            Act::GitDiff { path: None, against: Some("HEAD".to_owned()) },
+            Act::GitDiff(GitDiff { path: None, against: Some("HEAD".to_owned()) }),
             commit("one"),
             commit_only(&["--output=x", "a\nb"]),
         ] {

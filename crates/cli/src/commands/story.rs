@@ -10,7 +10,12 @@ use domain::lifecycle::Lifecycle;
 use domain::session::Message;
 use domain::state::{Requester, Stage};
 use domain::task::{Change, End};
-use domain::tool::{Act, Call, Want};
+use domain::tool::{
+    Act, ApproveWork, Call, Check, ContextGet, ContextPut, CreateDirectory, CreatePlan, CreateTask, Delegate,
+    EmailSend, ExecuteCommand, Extract, GitCommit, GitUpdate, Lint, ListDirectory, Lock, MemorySearch,
+    MergeBranch, RaiseBudget, ReadFile, ReadSession, RequestReview, RunTests, SearchFiles, SendMessage,
+    SlackSend, SpawnAgent, TerminateAgent, Unlock, UpdateTask, Want, WriteFile,
+};
 use engine::{Closed, Handle};
 use formats::approval::raise;
 
@@ -191,10 +196,10 @@ impl Story {
         let who = self.agent(session);
         let words = act_words(act);
         match finish {
-            Finish::Done if matches!(act, Act::CreateTask { .. }) => None,
+            Finish::Done if matches!(act, Act::CreateTask(_)) => None,
             Finish::Done => {
                 let detail = match act {
-                    Act::ExecuteCommand { .. } | Act::RunTests {} | Act::Lint {} => {
+                    Act::ExecuteCommand(_) | Act::RunTests(RunTests {}) | Act::Lint(Lint {}) => {
                         output_lines(&message.content)
                     }
                     _ => Vec::new(),
@@ -220,9 +225,9 @@ fn told(who: &str, what: impl Into<String>) -> Told {
 
 fn done_words(act: &Act) -> String {
     match act {
-        Act::ExecuteCommand { command } => format!("ran `{command}`"),
-        Act::SlackSend { channel, text } => format!("posted in {channel}: \"{}\"", one_line(text)),
-        Act::EmailSend { to, subject, .. } => format!("mailed {to}: \"{}\"", one_line(subject)),
+        Act::ExecuteCommand(ExecuteCommand { command }) => format!("ran `{command}`"),
+        Act::SlackSend(SlackSend { channel, text }) => format!("posted in {channel}: \"{}\"", one_line(text)),
+        Act::EmailSend(EmailSend { to, subject, .. }) => format!("mailed {to}: \"{}\"", one_line(subject)),
         _ => format!("did: {}", act_words(act)),
     }
 }
@@ -230,51 +235,55 @@ fn done_words(act: &Act) -> String {
 /// An act in a few words.
 pub fn act_words(act: &Act) -> String {
     match act {
-        Act::ReadFile { path, .. } => format!("read {path}"),
-        Act::ListDirectory { path } => format!("list {path}"),
-        Act::SearchFiles { query, path } => {
+        Act::ReadFile(ReadFile { path, .. }) => format!("read {path}"),
+        Act::ListDirectory(ListDirectory { path }) => format!("list {path}"),
+        Act::SearchFiles(SearchFiles { query, path }) => {
             format!("search {} for \"{query}\"", path.as_deref().unwrap_or("memory and workspace"))
         }
-        Act::Extract { path, question, .. } => format!("ask about {path}: {}", one_line(question)),
-        Act::MemorySearch { query, .. } => format!("search memory for \"{query}\""),
-        Act::ContextGet { context, .. } => format!("read the shared context {context}"),
-        Act::ContextPut { context, .. } => format!("write the shared context {context}"),
-        Act::ListSessions { .. } => "list sessions".to_owned(),
-        Act::ReadSession { session, .. } => format!("read the session {session}"),
-        Act::WriteFile { path, .. } => format!("write {path}"),
-        Act::CreateDirectory { path } => format!("make the folder {path}"),
-        Act::ExecuteCommand { command } => format!("run `{command}`"),
-        Act::GitCommit { message, .. } => {
+        Act::Extract(Extract { path, question, .. }) => format!("ask about {path}: {}", one_line(question)),
+        Act::MemorySearch(MemorySearch { query, .. }) => format!("search memory for \"{query}\""),
+        Act::ContextGet(ContextGet { context, .. }) => format!("read the shared context {context}"),
+        Act::ContextPut(ContextPut { context, .. }) => format!("write the shared context {context}"),
+        Act::ListSessions(_) => "list sessions".to_owned(),
+        Act::ReadSession(ReadSession { session, .. }) => format!("read the session {session}"),
+        Act::WriteFile(WriteFile { path, .. }) => format!("write {path}"),
+        Act::CreateDirectory(CreateDirectory { path }) => format!("make the folder {path}"),
+        Act::ExecuteCommand(ExecuteCommand { command }) => format!("run `{command}`"),
+        Act::GitCommit(GitCommit { message, .. }) => {
             format!("commit in its workspace: {}", one_line(message.lines().next().unwrap_or_default()))
         }
-        Act::GitDiff { .. } => "look at what changed in its workspace".to_owned(),
-        Act::GitUpdate { take_back: false } => "bring its branch up to date".to_owned(),
-        Act::GitUpdate { take_back: true } => "take a merge back".to_owned(),
-        Act::RunTests {} => "run the tests".to_owned(),
-        Act::Lint {} => "run the checks".to_owned(),
-        Act::RequestReview { summary, .. } => format!("ask for a review: {}", one_line(summary)),
-        Act::ApproveWork { approved: true, .. } => "approve the work".to_owned(),
-        Act::ApproveWork { approved: false, issues } => {
+        Act::GitDiff(_) => "look at what changed in its workspace".to_owned(),
+        Act::GitUpdate(GitUpdate { take_back: false }) => "bring its branch up to date".to_owned(),
+        Act::GitUpdate(GitUpdate { take_back: true }) => "take a merge back".to_owned(),
+        Act::RunTests(RunTests {}) => "run the tests".to_owned(),
+        Act::Lint(Lint {}) => "run the checks".to_owned(),
+        Act::RequestReview(RequestReview { summary, .. }) => {
+            format!("ask for a review: {}", one_line(summary))
+        }
+        Act::ApproveWork(ApproveWork { approved: true, .. }) => "approve the work".to_owned(),
+        Act::ApproveWork(ApproveWork { approved: false, issues }) => {
             format!("reject the work: {}", one_line(&issues.join("; ")))
         }
-        Act::MergeBranch { review } => format!("merge {review}"),
-        Act::CreatePlan { tasks } => format!("make a plan ({})", count(tasks.len(), "task")),
-        Act::CreateTask { title, .. } => format!("make a task \"{title}\""),
-        Act::UpdateTask { id, .. } => format!("change {id}"),
-        Act::QueryTasks { .. } => "look through the tasks with SQL".to_owned(),
-        Act::SendMessage { to, content, .. } => format!("tell {to}: {}", one_line(content)),
-        Act::Delegate { to, task, .. } => format!("have {to} do: {}", one_line(task)),
-        Act::SpawnAgent { role, goal, .. } => format!("spawn {} {role}: {}", article(role), one_line(goal)),
-        Act::TerminateAgent { agent, .. } => format!("terminate {agent}"),
-        Act::Lock { name, .. } => format!("take the lock {name}"),
-        Act::Unlock { name } => format!("give the lock {name} back"),
-        Act::SlackRead { .. } => "read Slack messages".to_owned(),
-        Act::Check { task, evidence, .. } => format!("check that {task} is done ({evidence})"),
-        Act::RaiseBudget { budget, tokens, money } => {
+        Act::MergeBranch(MergeBranch { review }) => format!("merge {review}"),
+        Act::CreatePlan(CreatePlan { tasks }) => format!("make a plan ({})", count(tasks.len(), "task")),
+        Act::CreateTask(CreateTask { title, .. }) => format!("make a task \"{title}\""),
+        Act::UpdateTask(UpdateTask { id, .. }) => format!("change {id}"),
+        Act::QueryTasks(_) => "look through the tasks with SQL".to_owned(),
+        Act::SendMessage(SendMessage { to, content, .. }) => format!("tell {to}: {}", one_line(content)),
+        Act::Delegate(Delegate { to, task, .. }) => format!("have {to} do: {}", one_line(task)),
+        Act::SpawnAgent(SpawnAgent { role, goal, .. }) => {
+            format!("spawn {} {role}: {}", article(role), one_line(goal))
+        }
+        Act::TerminateAgent(TerminateAgent { agent, .. }) => format!("terminate {agent}"),
+        Act::Lock(Lock { name, .. }) => format!("take the lock {name}"),
+        Act::Unlock(Unlock { name }) => format!("give the lock {name} back"),
+        Act::SlackRead(_) => "read Slack messages".to_owned(),
+        Act::Check(Check { task, evidence, .. }) => format!("check that {task} is done ({evidence})"),
+        Act::RaiseBudget(RaiseBudget { budget, tokens, money }) => {
             format!("pass {budget} once by {}", raise(*tokens, *money))
         }
-        Act::SlackSend { channel, text } => format!("post in {channel}: \"{}\"", one_line(text)),
-        Act::EmailSend { to, subject, .. } => format!("mail {to}: \"{}\"", one_line(subject)),
+        Act::SlackSend(SlackSend { channel, text }) => format!("post in {channel}: \"{}\"", one_line(text)),
+        Act::EmailSend(EmailSend { to, subject, .. }) => format!("mail {to}: \"{}\"", one_line(subject)),
     }
 }
 

@@ -4,7 +4,7 @@ use crate::apply::number_in;
 use crate::approval::{Answer, Outcome, Request};
 use crate::id::{ApprovalId, Time};
 use crate::state::{Deadline, On, State, Step};
-use crate::tool::Act;
+use crate::tool::{Act, RaiseBudget};
 
 impl State {
     /// A call waits for a person, and has no lock while it does.
@@ -19,7 +19,7 @@ impl State {
             request.call.as_str(),
             Step::Waiting { on: On::Approval { approval: request.id.clone() } },
         );
-        if let Act::RaiseBudget { budget, .. } = &request.act {
+        if let Act::RaiseBudget(RaiseBudget { budget, .. }) = &request.act {
             self.ledger.asked(&self.settings, at, budget, &request.id);
         }
         self.approvals.insert(request.id.clone(), request.clone());
@@ -31,7 +31,7 @@ impl State {
         if let Some(expires) = request.expires {
             self.deadlines.remove(&(expires, Deadline::Approval(id.clone())));
         }
-        if let Act::RaiseBudget { budget, .. } = &request.act {
+        if let Act::RaiseBudget(RaiseBudget { budget, .. }) = &request.act {
             self.ledger.asked_no_more(&self.settings, at, budget);
             if let Outcome::Answered { answer: Answer::Rejected { .. }, .. } = outcome {
                 self.ledger.refuse(&self.settings, at, budget);

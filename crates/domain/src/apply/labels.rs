@@ -6,7 +6,7 @@ use crate::label::{FILES_MAX, Label, folder_for};
 use crate::lock::workspace;
 use crate::state::{Pending, Requester, State, Step};
 use crate::task;
-use crate::tool::{Act, Want};
+use crate::tool::{Act, ContextPut, CreateDirectory, Want, WriteFile};
 
 impl State {
     pub(super) fn label_files(&mut self, labels: &std::collections::BTreeMap<String, Label>) {
@@ -41,11 +41,13 @@ impl State {
             return;
         };
         let places = match &call.want {
-            Want::Act(Act::WriteFile { path, .. } | Act::CreateDirectory { path }) if !approved => {
+            Want::Act(
+                Act::WriteFile(WriteFile { path, .. }) | Act::CreateDirectory(CreateDirectory { path }),
+            ) if !approved => {
                 vec![path.clone()]
             }
             // A yes is for what the agent said, and the rest of the context stays as it was: no better for it.
-            Want::Act(Act::ContextPut { context, .. }) => context::places(context).to_vec(),
+            Want::Act(Act::ContextPut(ContextPut { context, .. })) => context::places(context).to_vec(),
             Want::Act(_) if permit.writes => {
                 vec![workspace::room(self, session).folder(&session.agent)]
             }
@@ -67,7 +69,7 @@ impl State {
         let Some(session) = self.sessions.get(id).filter(|_| !wrote.is_empty()) else { return };
         let label = session.label.clone();
         let pending = call.and_then(|call| session.pending(call));
-        let whole = pending.is_some_and(|p| matches!(p.call.want, Want::Act(Act::WriteFile { .. })));
+        let whole = pending.is_some_and(|p| matches!(p.call.want, Want::Act(Act::WriteFile(_))));
         // A person saw these very bytes and said yes: that is what makes a label better.
         let vouched = whole && approved;
         // Grants hold names and nothing that was read.

@@ -6,34 +6,42 @@ use crate::context;
 use crate::id::LockName;
 use crate::lock;
 use crate::role::Permission;
-use crate::tool::Act;
+use crate::tool::{
+    Act, ContextGet, ContextPut, CreateDirectory, EmailSend, Extract, ListDirectory, Lock, ReadFile,
+    SearchFiles, SlackSend, WriteFile,
+};
 use policy::Risk;
 use policy::path::beneath;
 
 pub(super) fn inspect(case: &Case<'_>) -> Opinion {
     match case.act {
-        Act::ReadFile { path, .. } | Act::ListDirectory { path } | Act::Extract { path, .. } => {
-            Opinion::of(readable(path).map(|_| ()))
-        }
-        Act::SearchFiles { path, .. } => {
+        Act::ReadFile(ReadFile { path, .. })
+        | Act::ListDirectory(ListDirectory { path })
+        | Act::Extract(Extract { path, .. }) => Opinion::of(readable(path).map(|_| ())),
+        Act::SearchFiles(SearchFiles { path, .. }) => {
             Opinion::of(readable(path.as_deref().unwrap_or("memory")).map(|_| ()))
         }
-        Act::WriteFile { path, .. } | Act::CreateDirectory { path } => match writable(path) {
-            Ok(path) => of_writing(&path, &format!("workspaces/{}", case.asker.spec.id)),
-            Err((rule, advice)) => Opinion::Deny { rule, advice },
-        },
-        Act::Lock { name, .. } => Opinion::of(lockable(case, name)),
-        Act::ContextGet { context: name, .. } | Act::ContextPut { context: name, .. }
+        Act::WriteFile(WriteFile { path, .. }) | Act::CreateDirectory(CreateDirectory { path }) => {
+            match writable(path) {
+                Ok(path) => of_writing(&path, &format!("workspaces/{}", case.asker.spec.id)),
+                Err((rule, advice)) => Opinion::Deny { rule, advice },
+            }
+        }
+        Act::Lock(Lock { name, .. }) => Opinion::of(lockable(case, name)),
+        Act::ContextGet(ContextGet { context: name, .. })
+        | Act::ContextPut(ContextPut { context: name, .. })
             if !context::is_name(name) =>
         {
             let advice = format!("{name:?} is no name of a context: use letters, digits, - and _ only");
             Opinion::Deny { rule: "contexts are named, not found by path".to_owned(), advice }
         }
-        Act::SlackSend { channel: whom, .. } | Act::EmailSend { to: whom, .. } => Opinion::Ask {
-            rule: format!("{} always asks", case.act.tool()),
-            risk: Risk::Medium,
-            factors: vec![format!("speaks to people outside the home: {whom}")],
-        },
+        Act::SlackSend(SlackSend { channel: whom, .. }) | Act::EmailSend(EmailSend { to: whom, .. }) => {
+            Opinion::Ask {
+                rule: format!("{} always asks", case.act.tool()),
+                risk: Risk::Medium,
+                factors: vec![format!("speaks to people outside the home: {whom}")],
+            }
+        }
         _ => Opinion::NONE,
     }
 }

@@ -7,7 +7,7 @@ use crate::lock::workspace::{self, Room};
 use crate::review::{self, Review, Stage};
 use crate::spawn;
 use crate::state::{Session, State};
-use crate::tool::Act;
+use crate::tool::{Act, MergeBranch};
 use policy::Risk;
 
 pub(super) fn inspect(case: &Case<'_>) -> Opinion {
@@ -22,9 +22,9 @@ pub(super) fn inspect(case: &Case<'_>) -> Opinion {
         );
     }
     match case.act {
-        Act::RequestReview { .. } => of_request(state, session),
-        Act::ApproveWork { .. } => of_answer(state, session),
-        Act::MergeBranch { review } => of_merge(state, review),
+        Act::RequestReview(_) => of_request(state, session),
+        Act::ApproveWork(_) => of_answer(state, session),
+        Act::MergeBranch(MergeBranch { review }) => of_merge(state, review),
         _ => Opinion::NONE,
     }
 }

@@ -3,7 +3,7 @@
 use super::*;
 use crate::id::AgentId;
 use crate::role::builtin;
-use crate::tool::ALL;
+use crate::tool::{ALL, Check, ContextGet, CreateDirectory, ExecuteCommand, RaiseBudget, WriteFile};
 use policy::{CommandRule, CommandVerdict};
 
 fn spec(role: &str) -> agent::Spec {
@@ -155,8 +155,11 @@ fn the_command_policy_decides_on_commands() {
         .into(),
     };
     let says = |command: &str| {
-        let ruling =
-            judge_as(&spec("executor"), &policy, &Act::ExecuteCommand { command: command.to_owned() });
+        let ruling = judge_as(
+            &spec("executor"),
+            &policy,
+            &Act::ExecuteCommand(ExecuteCommand { command: command.to_owned() }),
+        );
         (word(&ruling), ruling.nature, ruling.permit)
     };
     let asked = |network| ("ask", Nature::Once, Permit { writes: true, network });
@@ -176,7 +179,7 @@ fn the_command_policy_decides_on_commands() {
 #[test]
 fn control_files_are_never_written_whatever_the_spelling() {
     let write = |path: &str| {
-        let act = Act::WriteFile { path: path.to_owned(), content: String::new() };
+        let act = Act::WriteFile(WriteFile { path: path.to_owned(), content: String::new() });
         word(&judge_as(&spec("executor"), &Policy::default(), &act))
     };
     for path in [
@@ -233,7 +236,8 @@ fn a_task_that_requires_approval_asks_for_every_effect_but_not_for_reading() {
         now: None,
     };
     let policy = Policy::default();
-    let write = Act::WriteFile { path: "workspaces/executor-001/a".to_owned(), content: String::new() };
+    let write =
+        Act::WriteFile(WriteFile { path: "workspaces/executor-001/a".to_owned(), content: String::new() });
     assert_eq!(judge(&asker, &policy, &write, None).rule, "approval_required");
     assert_eq!(word(&judge(&asker, &policy, &sample("read_file"), None)), "allow");
     assert_eq!(word(&judge(&asker, &policy, &sample("create_task"), None)), "allow");
@@ -253,8 +257,8 @@ fn what_a_repository_runs_is_never_written_however_deep_it_lies() {
         "git~1/config",
     ] {
         for act in [
-            Act::WriteFile { path: path.to_owned(), content: String::new() },
-            Act::CreateDirectory { path: path.to_owned() },
+            Act::WriteFile(WriteFile { path: path.to_owned(), content: String::new() }),
+            Act::CreateDirectory(CreateDirectory { path: path.to_owned() }),
         ] {
             let mut agent = spec("executor");
             agent.permissions.tools.allow = Some(vec!["*".to_owned()]);
@@ -266,7 +270,7 @@ fn what_a_repository_runs_is_never_written_however_deep_it_lies() {
         "workspaces/executor-001/git/x",
         "workspaces/executor-001/x.git",
     ] {
-        let act = Act::WriteFile { path: path.to_owned(), content: String::new() };
+        let act = Act::WriteFile(WriteFile { path: path.to_owned(), content: String::new() });
         assert_eq!(word(&judge_as(&spec("executor"), &Policy::default(), &act)), "allow", "{path}");
     }
 }
@@ -342,7 +346,7 @@ fn a_context_is_put_unasked_unless_what_was_read_came_from_outside() {
     assert_eq!(says("context_put", &Label::outside("inbox/a.jsonl:1")), "ask");
     assert_eq!(says("context_get", &Label::outside("inbox/a.jsonl:1")), "allow");
     for name in ["../a", "a/b", "a.acl", ""] {
-        let act = Act::ContextGet { context: name.to_owned(), field: None };
+        let act = Act::ContextGet(ContextGet { context: name.to_owned(), field: None });
         assert_eq!(judge_as(&agent, &policy, &act).rule, "contexts are named, not found by path", "{name}");
     }
 }
@@ -351,7 +355,7 @@ fn a_context_is_put_unasked_unless_what_was_read_came_from_outside() {
 fn nobody_is_asked_whether_an_agent_may_write_who_sees_a_context() {
     let (agent, policy) = (spec("executor"), Policy::default());
     for path in ["contexts/plan.acl.yaml", "Contexts/Plan.ACL.yaml", "./contexts/plan.acl.yaml."] {
-        let act = Act::WriteFile { path: path.to_owned(), content: String::new() };
+        let act = Act::WriteFile(WriteFile { path: path.to_owned(), content: String::new() });
         let ruling = judge_as(&agent, &policy, &act);
         assert_eq!(ruling.rule, "control file contexts/*.acl.yaml", "{path}");
         assert!(matches!(ruling.verdict, Verdict::Deny { .. }), "{path}");
@@ -360,9 +364,11 @@ fn nobody_is_asked_whether_an_agent_may_write_who_sees_a_context() {
 
 #[test]
 fn what_is_synods_own_is_denied_whatever_the_file_of_an_agent_says() {
-    let raise = Act::RaiseBudget { budget: "budgets.day".to_owned(), tokens: Some(1), money: None };
+    let raise =
+        Act::RaiseBudget(RaiseBudget { budget: "budgets.day".to_owned(), tokens: Some(1), money: None });
     let evidence = crate::evidence::Evidence::Approval;
-    let check = Act::Check { task: crate::id::TaskId::new("task-001"), evidence, result: String::new() };
+    let check =
+        Act::Check(Check { task: crate::id::TaskId::new("task-001"), evidence, result: String::new() });
     for act in [raise, check] {
         let mut asker = spec("coordinator");
         asker.permissions.tools.allow = Some(vec!["*".to_owned()]);
@@ -381,8 +387,8 @@ fn a_ruling_names_the_inspector_and_its_rule() {
     let policy = Policy::default();
     let mut stripped = spec("executor");
     stripped.permissions.tools.deny = vec!["read_file".to_owned()];
-    let write = |path: &str| Act::WriteFile { path: path.to_owned(), content: String::new() };
-    let command = |command: &str| Act::ExecuteCommand { command: command.to_owned() };
+    let write = |path: &str| Act::WriteFile(WriteFile { path: path.to_owned(), content: String::new() });
+    let command = |command: &str| Act::ExecuteCommand(ExecuteCommand { command: command.to_owned() });
     let executor = spec("executor");
     let table = [
         (&spec("planner"), write("a"), "permission: role planner lacks write_files"),
@@ -403,7 +409,7 @@ fn a_denial_wins_and_of_several_that_ask_all_factors_and_the_highest_risk_count(
     let (roles, policy, spec) = (builtin(), Policy::default(), spec("executor"));
     let label = Label::outside("inbox/a.jsonl:1");
     let asker = Asker { approval_required: true, ..Asker::at_rest(&spec, roles.get("executor"), &label) };
-    let write = |path: &str| Act::WriteFile { path: path.to_owned(), content: String::new() };
+    let write = |path: &str| Act::WriteFile(WriteFile { path: path.to_owned(), content: String::new() });
     let ruling = judge(&asker, &policy, &write("memory/a.md"), None);
     let Verdict::Ask { risk, factors } = &ruling.verdict else { panic!("{ruling:?}") };
     assert_eq!((*risk, factors.len()), (Risk::High, 3), "{factors:?}");

@@ -11,7 +11,9 @@ use crate::id::{AgentId, LockName, ReviewId, SessionId};
 use crate::review;
 use crate::state::{Session, State, Task, TaskStage};
 use crate::task::End;
-use crate::tool::Act;
+use crate::tool::{
+    Act, Check, CreateDirectory, Extract, Lint, ListDirectory, ReadFile, RunTests, SearchFiles, WriteFile,
+};
 use policy::path::folded;
 
 /// The names of locks on workspaces begin so; the rest is the agent.
@@ -85,13 +87,13 @@ pub fn needed(state: &State, session: &Session, act: &Act) -> Option<LockName> {
 /// Commands, checks and the like are done where the conversation works.
 pub fn is_only_own(agent: &AgentId, act: &Act) -> bool {
     match act {
-        Act::GitCommit { .. } | Act::GitUpdate { .. } | Act::RequestReview { .. } => true,
-        Act::WriteFile { path, .. }
-        | Act::CreateDirectory { path }
-        | Act::ReadFile { path, .. }
-        | Act::ListDirectory { path }
-        | Act::SearchFiles { path: Some(path), .. }
-        | Act::Extract { path, .. } => is_in_own(agent, path),
+        Act::GitCommit(_) | Act::GitUpdate(_) | Act::RequestReview(_) => true,
+        Act::WriteFile(WriteFile { path, .. })
+        | Act::CreateDirectory(CreateDirectory { path })
+        | Act::ReadFile(ReadFile { path, .. })
+        | Act::ListDirectory(ListDirectory { path })
+        | Act::SearchFiles(SearchFiles { path: Some(path), .. })
+        | Act::Extract(Extract { path, .. }) => is_in_own(agent, path),
         _ => false,
     }
 }
@@ -105,22 +107,24 @@ fn is_in_own(agent: &AgentId, path: &str) -> bool {
 fn usage(agent: &AgentId, act: &Act) -> Option<Use> {
     let is_own = |path: &str| is_in_own(agent, path);
     match act {
-        Act::ExecuteCommand { .. }
-        | Act::GitCommit { .. }
-        | Act::GitUpdate { .. }
-        | Act::RunTests {}
-        | Act::Lint {}
-        | Act::RequestReview { .. }
-        | Act::Check { evidence: Evidence::Command(_), .. } => Some(Use::Changes),
-        Act::WriteFile { path, .. } | Act::CreateDirectory { path } => is_own(path).then_some(Use::Changes),
-        Act::GitDiff { .. } | Act::SearchFiles { path: None, .. } => Some(Use::Looks),
-        Act::ReadFile { path, .. }
-        | Act::ListDirectory { path }
-        | Act::SearchFiles { path: Some(path), .. }
-        | Act::Extract { path, .. }
-        | Act::Check { evidence: Evidence::File(path) | Evidence::Schema { file: path, .. }, .. } => {
-            is_own(path).then_some(Use::Looks)
+        Act::ExecuteCommand(_)
+        | Act::GitCommit(_)
+        | Act::GitUpdate(_)
+        | Act::RunTests(RunTests {})
+        | Act::Lint(Lint {})
+        | Act::RequestReview(_)
+        | Act::Check(Check { evidence: Evidence::Command(_), .. }) => Some(Use::Changes),
+        Act::WriteFile(WriteFile { path, .. }) | Act::CreateDirectory(CreateDirectory { path }) => {
+            is_own(path).then_some(Use::Changes)
         }
+        Act::GitDiff(_) | Act::SearchFiles(SearchFiles { path: None, .. }) => Some(Use::Looks),
+        Act::ReadFile(ReadFile { path, .. })
+        | Act::ListDirectory(ListDirectory { path })
+        | Act::SearchFiles(SearchFiles { path: Some(path), .. })
+        | Act::Extract(Extract { path, .. })
+        | Act::Check(Check {
+            evidence: Evidence::File(path) | Evidence::Schema { file: path, .. }, ..
+        }) => is_own(path).then_some(Use::Looks),
         _ => None,
     }
 }

@@ -9,7 +9,7 @@ use crate::lifecycle::Lifecycle;
 use crate::rules::moves::move_to;
 use crate::settings::{CONTEXT_TOKENS, Settings};
 use crate::state::{Agent, Session, State};
-use crate::tool::{Act, Call};
+use crate::tool::{Act, Call, Extract};
 use crate::usage::Usage;
 
 /// A quarantined call asks so often, each time with the text and for a short answer.
@@ -119,7 +119,7 @@ pub(super) fn reserve_call(
     call: &Call,
     act: &Act,
 ) -> Result<Option<Event>, Short> {
-    let Act::Extract { question, answer, .. } = act else { return Ok(None) };
+    let Act::Extract(Extract { question, answer, .. }) = act else { return Ok(None) };
     let Some(spec) = state.spec_of(session) else { return Ok(None) };
     let model = &spec.model.primary;
     let terms = state.terms(session);

@@ -13,7 +13,7 @@ use crate::rules::say::result;
 use crate::rules::tasks::outcome;
 use crate::rules::{budget, delegate, locks, plan, review, send, spawn, tasks};
 use crate::state::{Requester, Session, Stage, State, Step, TASK_DEPTH_MAX, spoiled_by};
-use crate::tool::{self, Act, Call, Permit, Want};
+use crate::tool::{self, Act, ApproveWork, Call, Check, CreatePlan, Lock, Permit, Unlock, Want};
 use policy::Risk;
 
 /// Takes the call at `index` of the current turn as far as it can go now.
@@ -42,7 +42,7 @@ pub(super) fn advance(d: &mut Draft<'_>, id: &SessionId, index: usize) {
     };
     let rule = ruling.named_rule();
     let approved_by = pending.step.approval();
-    let accepts = matches!(act, Act::Check { evidence: Evidence::Approval, .. });
+    let accepts = matches!(act, Act::Check(Check { evidence: Evidence::Approval, .. }));
     let is_inside = accepts || tool::facts(act.tool()).is_some_and(|f| f.inside);
     match (ruling.verdict, approved_by) {
         // It was refused above.
@@ -108,21 +108,21 @@ fn reserve(d: &mut Draft<'_>, id: &SessionId, call: &Call, act: &Act) -> bool {
 /// Does what the domain itself can do.
 fn carry_out(d: &mut Draft<'_>, id: &SessionId, (call, index): (&Call, usize), act: &Act, hands: &Hands) {
     let (finish, text) = match act {
-        Act::Delegate { .. } => return delegate::perform(d, id, call, hands),
-        Act::Lock { name, wait_ms } => return locks::take(d, id, call, name, *wait_ms),
-        Act::Unlock { name } => return locks::give_back(d, id, call, name),
-        Act::SendMessage { .. } => match send::send(d, id, (call, index), act) {
+        Act::Delegate(_) => return delegate::perform(d, id, call, hands),
+        Act::Lock(Lock { name, wait_ms }) => return locks::take(d, id, call, name, *wait_ms),
+        Act::Unlock(Unlock { name }) => return locks::give_back(d, id, call, name),
+        Act::SendMessage(_) => match send::send(d, id, (call, index), act) {
             Ok(None) => return,
             Ok(Some(text)) => (Finish::Done, text),
             Err(text) => (Finish::Failed, text),
         },
-        Act::CreatePlan { tasks } => outcome(plan::create(d, id, tasks)),
-        Act::ApproveWork { approved, issues } => review::perform(d, id, *approved, issues),
-        Act::SpawnAgent { .. } => spawn::perform(d, id, index, act, &hands.chain),
-        Act::TerminateAgent { .. } => spawn::perform_end(d, id, act),
-        Act::CreateTask { .. } => outcome(tasks::create(d, id, act)),
-        Act::UpdateTask { .. } => outcome(tasks::update(d, id, act)),
-        Act::Check { evidence: Evidence::Approval, .. } => {
+        Act::CreatePlan(CreatePlan { tasks }) => outcome(plan::create(d, id, tasks)),
+        Act::ApproveWork(ApproveWork { approved, issues }) => review::perform(d, id, *approved, issues),
+        Act::SpawnAgent(_) => spawn::perform(d, id, index, act, &hands.chain),
+        Act::TerminateAgent(_) => spawn::perform_end(d, id, act),
+        Act::CreateTask(_) => outcome(tasks::create(d, id, act)),
+        Act::UpdateTask(_) => outcome(tasks::update(d, id, act)),
+        Act::Check(Check { evidence: Evidence::Approval, .. }) => {
             (Finish::Done, "a person says that it is done".to_owned())
         }
         act => (Finish::Failed, format!("{} is not carried out inside", act.tool())),

@@ -15,7 +15,7 @@ use crate::rules::say::{SYNOD, said};
 use crate::session::{Message, Speaker};
 use crate::state::{Proving, Session, State};
 use crate::task::End;
-use crate::tool::{Act, Call, Want};
+use crate::tool::{Act, Call, Check, Want};
 use crate::waits::{self, Node};
 
 /// The model has answered without asking for anything.
@@ -46,7 +46,7 @@ pub(super) fn conclude(d: &mut Draft<'_>, id: &SessionId, text: &str) {
         Ok(evidence) => {
             let (turns, label) = (session.turns_total, session.label.clone());
             let calls = evidence.into_iter().enumerate().map(|(number, evidence)| {
-                let act = Act::Check { task: task_id.clone(), evidence, result: text.to_owned() };
+                let act = Act::Check(Check { task: task_id.clone(), evidence, result: text.to_owned() });
                 Call {
                     id: CallId::new(format!("check-{turns}-{}", number + 1)),
                     arguments: serde_json::to_string(&act).unwrap_or_default(),

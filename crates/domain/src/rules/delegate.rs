@@ -15,7 +15,7 @@ use crate::rules::tasks::{Outcome, add, already_made, check_room};
 use crate::rules::tree::{fresh_task, is_within};
 use crate::state::{Pending, Session, Stage, State, Step};
 use crate::task::{self, End};
-use crate::tool::{Act, Call, Want};
+use crate::tool::{Act, Call, Delegate, Want};
 use policy::Nature;
 
 /// Carries out `delegate`: the call waits from then on, or has its result.
@@ -67,7 +67,7 @@ fn make(
     hands: &Hands,
 ) -> Result<Made, Outcome> {
     let failed = |text: String| (Finish::Failed, text);
-    let Want::Act(Act::Delegate { to, tag, task: text, payload, callback, deadline_ms, contexts }) =
+    let Want::Act(Act::Delegate(Delegate { to, tag, task: text, payload, callback, deadline_ms, contexts })) =
         &call.want
     else {
         return Err(failed("not a delegate".to_owned()));

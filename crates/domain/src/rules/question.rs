@@ -9,7 +9,7 @@ use crate::input::Input;
 use crate::kernel::draft::Draft;
 use crate::label::Label;
 use crate::state::State;
-use crate::tool::{Act, Permit};
+use crate::tool::{Act, Permit, RaiseBudget};
 use policy::Risk;
 
 /// Asks the next question, or takes one back that has become idle.
@@ -49,7 +49,7 @@ pub(super) fn after_an_end(d: &mut Draft<'_>, input: &Input) {
 
 fn ask(state: &State, at: Time, node: &Node) -> Option<Request> {
     let Cap { tokens, money } = enough(state, at, node, node.again()?);
-    let act = Act::RaiseBudget { budget: node.name.clone(), tokens, money };
+    let act = Act::RaiseBudget(RaiseBudget { budget: node.name.clone(), tokens, money });
     let ends = match node.window {
         Window::Minute | Window::Day => "the day ends (UTC)",
         Window::Month => "the month ends (UTC)",
@@ -114,7 +114,7 @@ fn why(state: &State, at: Time, node: &Node) -> String {
 
 /// What follows from the answer, if the question was about a budget; whether it was.
 pub(super) fn answered(d: &mut Draft<'_>, request: &Request, answer: &Answer) -> bool {
-    let Act::RaiseBudget { budget, tokens, money } = &request.act else { return false };
+    let Act::RaiseBudget(RaiseBudget { budget, tokens, money }) = &request.act else { return false };
     if *answer == Answer::Approved {
         let cap = Cap { tokens: *tokens, money: *money };
         d.emit(Event::BudgetRaised { budget: budget.clone(), cap, approval: request.id.clone() });

@@ -18,7 +18,7 @@ use crate::rules::tree::{fresh_task, label_of_result};
 use crate::spawn;
 use crate::state::{Session, State, Step};
 use crate::task::{self, End};
-use crate::tool::{Act, Call, Want};
+use crate::tool::{Act, Call, MergeBranch, RequestReview, Want};
 
 /// Whether a person is asked before there is another one.
 fn is_last_round(state: &State, review: &Review) -> bool {
@@ -126,7 +126,7 @@ pub(super) fn found(d: &mut Draft<'_>, id: &SessionId, call: &Call, finding: &Fi
 /// The review that a call is about, if it is about this commit.
 fn about<'a>(state: &'a State, id: &SessionId, call: &Call, commit: &str) -> Option<&'a Review> {
     let review = match &call.want {
-        Want::Act(Act::MergeBranch { review }) => state.reviews.by_id.get(review),
+        Want::Act(Act::MergeBranch(MergeBranch { review })) => state.reviews.by_id.get(review),
         Want::Act(_) | Want::Invalid { .. } => {
             let task = state.sessions.get(id)?.task.as_ref();
             task.and_then(|task| state.reviews.of_task(task))
@@ -160,7 +160,7 @@ fn new_round(
     call: &Call,
     place: &Place,
 ) -> Result<(Option<task::Spec>, Review), String> {
-    let Want::Act(Act::RequestReview { summary, to }) = &call.want else {
+    let Want::Act(Act::RequestReview(RequestReview { summary, to })) = &call.want else {
         return Err("not a request_review".to_owned());
     };
     let before = state.reviews.open_of(&session.agent, session.task.as_ref());

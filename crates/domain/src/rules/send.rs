@@ -14,7 +14,7 @@ use crate::rules::say::{result, said};
 use crate::rules::talk::{check_turns, conversation_with, no_agent, root, tell_agent};
 use crate::session::Message;
 use crate::state::{Agent, On, Session, State, Step};
-use crate::tool::{Act, Call};
+use crate::tool::{Act, Call, SendMessage};
 use crate::waits::{self, Node};
 
 /// A conversation with its name.
@@ -61,7 +61,7 @@ pub(super) fn send(
 
 /// Whether a call stands still until an answer is there.
 pub(super) fn is_awaited(act: &Act) -> bool {
-    matches!(act, Act::SendMessage { wait_ms: Some(_), .. })
+    matches!(act, Act::SendMessage(SendMessage { wait_ms: Some(_), .. }))
 }
 
 /// Whether a receiver is not one agent.
@@ -80,7 +80,9 @@ fn letter<'a>(
     index: usize,
     act: &'a Act,
 ) -> Result<Letter<'a>, String> {
-    let Act::SendMessage { to, content, kind, priority, reply_to, wait_ms, approved, issues } = act else {
+    let Act::SendMessage(SendMessage { to, content, kind, priority, reply_to, wait_ms, approved, issues }) =
+        act
+    else {
         return Err("not a send_message".to_owned());
     };
     let kind = kind.unwrap_or(if reply_to.is_some() { Kind::Response } else { Kind::Request });

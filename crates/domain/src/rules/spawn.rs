@@ -17,7 +17,7 @@ use crate::rules::tree::topmost;
 use crate::spawn::{self, MADE_IN, Order, Origin, Rejected};
 use crate::state::State;
 use crate::task::End;
-use crate::tool::Act;
+use crate::tool::{Act, SpawnAgent, TerminateAgent};
 
 /// The longest part of an id that comes from the role, so that ids of its sessions are file names too.
 const STEM_BYTES_MAX: usize = 40;
@@ -40,7 +40,8 @@ pub(super) fn perform(
     act: &Act,
     chain: &[AgentId],
 ) -> Outcome {
-    let (Act::SpawnAgent { role, name, goal, responsibilities }, Some(session)) = (act, d.sessions.get(id))
+    let (Act::SpawnAgent(SpawnAgent { role, name, goal, responsibilities }), Some(session)) =
+        (act, d.sessions.get(id))
     else {
         return (Finish::Failed, "not a spawn_agent".to_owned());
     };
@@ -166,7 +167,8 @@ pub(super) fn terminate(d: &mut Draft<'_>, agent: &AgentId, reason: &str, by: &s
 
 /// Carries out `terminate_agent`.
 pub(super) fn perform_end(d: &mut Draft<'_>, id: &SessionId, act: &Act) -> Outcome {
-    let (Act::TerminateAgent { agent, reason }, Some(session)) = (act, d.sessions.get(id)) else {
+    let (Act::TerminateAgent(TerminateAgent { agent, reason }), Some(session)) = (act, d.sessions.get(id))
+    else {
         return (Finish::Failed, "not a terminate_agent".to_owned());
     };
     if let Err(rejected) = spawn::check_end(d, agent, Some(&session.agent)) {

@@ -14,7 +14,7 @@ use crate::rules::talk::{check_turns, no_agent};
 use crate::rules::tree::{depth, fresh_task, is_within};
 use crate::state::{Requester, Session, State, TASK_DEPTH_MAX, Task};
 use crate::task::{self, Change, End, Mark};
-use crate::tool::Act;
+use crate::tool::{Act, CreateTask, UpdateTask};
 use crate::waits;
 
 /// How a call ended, and what the agent sees.
@@ -49,7 +49,7 @@ pub(super) fn add(d: &mut Draft<'_>, spec: task::Spec, id: &SessionId) {
 }
 
 fn new_spec(state: &State, id: &SessionId, session: &Session, act: &Act) -> Result<task::Spec, String> {
-    let Act::CreateTask {
+    let Act::CreateTask(CreateTask {
         title,
         description,
         assignee,
@@ -60,7 +60,7 @@ fn new_spec(state: &State, id: &SessionId, session: &Session, act: &Act) -> Resu
         priority,
         approval_required,
         done_when,
-    } = act
+    }) = act
     else {
         return Err("not a create_task".to_owned());
     };
@@ -138,7 +138,9 @@ pub(super) fn already_made<'a>(
 
 /// Carries out `update_task`.
 pub(super) fn update(d: &mut Draft<'_>, id: &SessionId, act: &Act) -> Result<String, String> {
-    let Act::UpdateTask { id: which, status, result, title, assignee, priority, depends_on } = act else {
+    let Act::UpdateTask(UpdateTask { id: which, status, result, title, assignee, priority, depends_on }) =
+        act
+    else {
         return Err("not an update_task".to_owned());
     };
     let Some(session) = d.sessions.get(id) else { return Err("the conversation is over".to_owned()) };

@@ -1,16 +1,16 @@
 //! The calls of one answer: in which order they take effect, and what holds them back.
 
 use domain::approval::Answer;
-use domain::tool::Act;
+use domain::tool::{Act, ExecuteCommand, GitCommit, GitDiff, WriteFile};
 
 use crate::home::{Home, line};
 
 fn write(path: &str) -> Act {
-    Act::WriteFile { path: path.to_owned(), content: "x".to_owned() }
+    Act::WriteFile(WriteFile { path: path.to_owned(), content: "x".to_owned() })
 }
 
 fn command(command: &str) -> Act {
-    Act::ExecuteCommand { command: command.to_owned() }
+    Act::ExecuteCommand(ExecuteCommand { command: command.to_owned() })
 }
 
 fn working() -> Home {
@@ -24,7 +24,7 @@ const OWN: &str = "workspaces/coder-001/a";
 #[test]
 fn a_call_that_changes_something_starts_when_all_before_it_have_ended() {
     let mut home = working();
-    let diff = || Act::GitDiff { path: None, against: None };
+    let diff = || Act::GitDiff(GitDiff { path: None, against: None });
     home.wants("coder-001", &[write(OWN), Act::read_file(OWN), diff(), commit()]);
     assert_eq!(running(&home), ["c-1"], "the write runs alone");
     home.tool_ends("coder-001", true, "written");
@@ -75,5 +75,5 @@ fn running(home: &Home) -> Vec<String> {
 }
 
 fn commit() -> Act {
-    Act::GitCommit { message: "a".to_owned(), paths: Vec::new() }
+    Act::GitCommit(GitCommit { message: "a".to_owned(), paths: Vec::new() })
 }

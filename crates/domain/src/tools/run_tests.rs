@@ -1,0 +1,8 @@
+//! `run_tests`.
+
+use serde::{Deserialize, Serialize};
+
+/// Run the tests that the owner set for the agent's workspace.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RunTests {}
