@@ -540,7 +540,7 @@ fn about_budget(new: &dyn Fn(Kind, &str) -> Line, event: &Event) -> Vec<Line> {
 /// A budget that a person lets be passed once.
 fn raised(new: &dyn Fn(Kind, &str) -> Line, budget: &str, cap: Cap, approval: &ApprovalId) -> Line {
     let (rule, action) = (brief(budget, TEXT_BYTES_MAX), "raise_budget".to_owned());
-    let note = format!("by {}", formats::approval::raise(cap.tokens, cap.money));
+    let note = format!("by {}", domain::usage::amount(cap.tokens, cap.money));
     let by = "synod".to_owned();
     Line { rule, action, note, by, approval: approval.to_string(), ..new(Kind::Config, "changed") }
 }

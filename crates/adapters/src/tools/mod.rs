@@ -12,7 +12,6 @@ mod meaning;
 mod outbox;
 mod own;
 mod reviews;
-mod schema;
 mod search;
 mod sessions;
 mod slack;

@@ -2,13 +2,8 @@
 
 use std::path::Path;
 
-use domain::evidence::Evidence;
 use domain::layout::{self, Decided};
-use domain::tool::{
-    Act, Check, ContextPut, CreateDirectory, EmailSend, ExecuteCommand, Lint, RaiseBudget, RunTests,
-    SlackSend, WriteFile,
-};
-use formats::approval::raise;
+use domain::tool::{Act, RaiseBudget};
 use serde_json::{Value, json};
 
 use crate::failure::Exit;
@@ -199,107 +194,12 @@ pub fn waits(approvals: usize, tasks: usize) -> String {
 
 /// What would be done: what it is called, and the text that counts.
 fn act(act: &Act) -> (String, String) {
-    match act {
-        Act::ExecuteCommand(ExecuteCommand { command }) => ("command".to_owned(), command.clone()),
-        Act::WriteFile(WriteFile { path, content }) => {
-            (format!("write {}", text::line(path)), content.clone())
-        }
-        Act::ContextPut(ContextPut { context, content: Some(content), .. }) => {
-            (format!("put the shared context {}", text::line(context)), content.clone())
-        }
-        Act::CreateDirectory(CreateDirectory { path }) => ("make the folder".to_owned(), path.clone()),
-        Act::SlackSend(SlackSend { channel, text }) => {
-            (format!("say in {}", text::line(channel)), text.clone())
-        }
-        Act::Check(Check { task, evidence: Evidence::Approval, result }) => {
-            (format!("{task} is done"), result.clone())
-        }
-        Act::Check(Check { task, evidence, .. }) => {
-            (format!("evidence that {task} demands"), evidence.to_string())
-        }
-        Act::RaiseBudget(RaiseBudget { budget, tokens, money }) => {
-            let amount = raise(*tokens, *money);
-            (
-                format!("pass {} once", text::line(budget)),
-                format!("by {amount}, until its window ends; what waits goes on"),
-            )
-        }
-        Act::EmailSend(EmailSend { to, subject, text }) => {
-            (format!("mail {}", text::line(to)), format!("Subject: {}\n\n{text}", text::line(subject)))
-        }
-        Act::ReadFile(_)
-        | Act::ListDirectory(_)
-        | Act::SearchFiles(_)
-        | Act::GitCommit(_)
-        | Act::GitDiff(_)
-        | Act::GitUpdate(_)
-        | Act::RequestReview(_)
-        | Act::ApproveWork(_)
-        | Act::MergeBranch(_)
-        | Act::CreatePlan(_)
-        | Act::CreateTask(_)
-        | Act::UpdateTask(_)
-        | Act::QueryTasks(_)
-        | Act::SendMessage(_)
-        | Act::Lock(_)
-        | Act::Unlock(_)
-        | Act::Delegate(_)
-        | Act::SpawnAgent(_)
-        | Act::TerminateAgent(_)
-        | Act::MemorySearch(_)
-        | Act::ContextGet(_)
-        | Act::ContextPut(_)
-        | Act::Extract(_)
-        | Act::ListSessions(_)
-        | Act::ReadSession(_)
-        | Act::SlackRead(_)
-        | Act::RunTests(RunTests {})
-        | Act::Lint(Lint {}) => {
+    match act.shown() {
+        Some(shown) => (text::line(&shown.label), shown.text),
+        None => {
             let value = serde_json::to_value(act).unwrap_or_default();
             (act.tool().to_owned(), value["arguments"].to_string())
         }
-    }
-}
-
-/// The act as one line, for lists.
-pub fn act_line(wanted: &Act) -> String {
-    let (label, body) = act(wanted);
-    match wanted {
-        Act::ExecuteCommand(_) => body,
-        Act::WriteFile(_) | Act::ContextPut(ContextPut { content: Some(_), .. }) => label,
-        Act::EmailSend(EmailSend { subject, .. }) => format!("{label}: {}", text::line(subject)),
-        Act::CreateDirectory(_)
-        | Act::Check(_)
-        | Act::RaiseBudget(_)
-        | Act::SlackSend(_)
-        | Act::ReadFile(_)
-        | Act::ListDirectory(_)
-        | Act::SearchFiles(_)
-        | Act::GitCommit(_)
-        | Act::GitDiff(_)
-        | Act::GitUpdate(_)
-        | Act::RequestReview(_)
-        | Act::ApproveWork(_)
-        | Act::MergeBranch(_)
-        | Act::CreatePlan(_)
-        | Act::CreateTask(_)
-        | Act::UpdateTask(_)
-        | Act::QueryTasks(_)
-        | Act::SendMessage(_)
-        | Act::Lock(_)
-        | Act::Unlock(_)
-        | Act::Delegate(_)
-        | Act::SpawnAgent(_)
-        | Act::TerminateAgent(_)
-        | Act::MemorySearch(_)
-        | Act::ContextGet(_)
-        | Act::ContextPut(_)
-        | Act::Extract(_)
-        | Act::ListSessions(_)
-        | Act::ReadSession(_)
-        | Act::SlackRead(_)
-        | Act::RunTests(RunTests {})
-        | Act::Lint(Lint {}) => format!("{label}: {body}"),
     }
 }
 

@@ -10,14 +10,8 @@ use domain::lifecycle::Lifecycle;
 use domain::session::Message;
 use domain::state::{Requester, Stage};
 use domain::task::{Change, End};
-use domain::tool::{
-    Act, ApproveWork, Call, Check, ContextGet, ContextPut, CreateDirectory, CreatePlan, CreateTask, Delegate,
-    EmailSend, ExecuteCommand, Extract, GitCommit, GitUpdate, Lint, ListDirectory, Lock, MemorySearch,
-    MergeBranch, RaiseBudget, ReadFile, ReadSession, RequestReview, RunTests, SearchFiles, SendMessage,
-    SlackSend, SpawnAgent, TerminateAgent, Unlock, UpdateTask, Want, WriteFile,
-};
+use domain::tool::{Act, Call, Runs, Want};
 use engine::{Closed, Handle};
-use formats::approval::raise;
 
 use crate::view;
 
@@ -198,11 +192,9 @@ impl Story {
         match finish {
             Finish::Done if matches!(act, Act::CreateTask(_)) => None,
             Finish::Done => {
-                let detail = match act {
-                    Act::ExecuteCommand(_) | Act::RunTests(RunTests {}) | Act::Lint(Lint {}) => {
-                        output_lines(&message.content)
-                    }
-                    _ => Vec::new(),
+                let detail = match act.runs() {
+                    Runs::Command(_) | Runs::OwnersCommand => output_lines(&message.content),
+                    Runs::Nothing => Vec::new(),
                 };
                 Some(Told { who, what: done_words(act), detail })
             }
@@ -223,76 +215,22 @@ fn told(who: &str, what: impl Into<String>) -> Told {
     Told { who: who.to_owned(), what: what.into(), detail: Vec::new() }
 }
 
-fn done_words(act: &Act) -> String {
-    match act {
-        Act::ExecuteCommand(ExecuteCommand { command }) => format!("ran `{command}`"),
-        Act::SlackSend(SlackSend { channel, text }) => format!("posted in {channel}: \"{}\"", one_line(text)),
-        Act::EmailSend(EmailSend { to, subject, .. }) => format!("mailed {to}: \"{}\"", one_line(subject)),
-        _ => format!("did: {}", act_words(act)),
-    }
-}
-
-/// An act in a few words.
+/// An act in a few words, before it is done.
 pub fn act_words(act: &Act) -> String {
-    match act {
-        Act::ReadFile(ReadFile { path, .. }) => format!("read {path}"),
-        Act::ListDirectory(ListDirectory { path }) => format!("list {path}"),
-        Act::SearchFiles(SearchFiles { query, path }) => {
-            format!("search {} for \"{query}\"", path.as_deref().unwrap_or("memory and workspace"))
-        }
-        Act::Extract(Extract { path, question, .. }) => format!("ask about {path}: {}", one_line(question)),
-        Act::MemorySearch(MemorySearch { query, .. }) => format!("search memory for \"{query}\""),
-        Act::ContextGet(ContextGet { context, .. }) => format!("read the shared context {context}"),
-        Act::ContextPut(ContextPut { context, .. }) => format!("write the shared context {context}"),
-        Act::ListSessions(_) => "list sessions".to_owned(),
-        Act::ReadSession(ReadSession { session, .. }) => format!("read the session {session}"),
-        Act::WriteFile(WriteFile { path, .. }) => format!("write {path}"),
-        Act::CreateDirectory(CreateDirectory { path }) => format!("make the folder {path}"),
-        Act::ExecuteCommand(ExecuteCommand { command }) => format!("run `{command}`"),
-        Act::GitCommit(GitCommit { message, .. }) => {
-            format!("commit in its workspace: {}", one_line(message.lines().next().unwrap_or_default()))
-        }
-        Act::GitDiff(_) => "look at what changed in its workspace".to_owned(),
-        Act::GitUpdate(GitUpdate { take_back: false }) => "bring its branch up to date".to_owned(),
-        Act::GitUpdate(GitUpdate { take_back: true }) => "take a merge back".to_owned(),
-        Act::RunTests(RunTests {}) => "run the tests".to_owned(),
-        Act::Lint(Lint {}) => "run the checks".to_owned(),
-        Act::RequestReview(RequestReview { summary, .. }) => {
-            format!("ask for a review: {}", one_line(summary))
-        }
-        Act::ApproveWork(ApproveWork { approved: true, .. }) => "approve the work".to_owned(),
-        Act::ApproveWork(ApproveWork { approved: false, issues }) => {
-            format!("reject the work: {}", one_line(&issues.join("; ")))
-        }
-        Act::MergeBranch(MergeBranch { review }) => format!("merge {review}"),
-        Act::CreatePlan(CreatePlan { tasks }) => format!("make a plan ({})", count(tasks.len(), "task")),
-        Act::CreateTask(CreateTask { title, .. }) => format!("make a task \"{title}\""),
-        Act::UpdateTask(UpdateTask { id, .. }) => format!("change {id}"),
-        Act::QueryTasks(_) => "look through the tasks with SQL".to_owned(),
-        Act::SendMessage(SendMessage { to, content, .. }) => format!("tell {to}: {}", one_line(content)),
-        Act::Delegate(Delegate { to, task, .. }) => format!("have {to} do: {}", one_line(task)),
-        Act::SpawnAgent(SpawnAgent { role, goal, .. }) => {
-            format!("spawn {} {role}: {}", article(role), one_line(goal))
-        }
-        Act::TerminateAgent(TerminateAgent { agent, .. }) => format!("terminate {agent}"),
-        Act::Lock(Lock { name, .. }) => format!("take the lock {name}"),
-        Act::Unlock(Unlock { name }) => format!("give the lock {name} back"),
-        Act::SlackRead(_) => "read Slack messages".to_owned(),
-        Act::Check(Check { task, evidence, .. }) => format!("check that {task} is done ({evidence})"),
-        Act::RaiseBudget(RaiseBudget { budget, tokens, money }) => {
-            format!("pass {budget} once by {}", raise(*tokens, *money))
-        }
-        Act::SlackSend(SlackSend { channel, text }) => format!("post in {channel}: \"{}\"", one_line(text)),
-        Act::EmailSend(EmailSend { to, subject, .. }) => format!("mail {to}: \"{}\"", one_line(subject)),
+    let words = act.words();
+    with_text(words.wish, words.about)
+}
+
+fn done_words(act: &Act) -> String {
+    let words = act.words();
+    with_text(words.done, words.about)
+}
+
+fn with_text(words: String, about: Option<String>) -> String {
+    match about {
+        Some(about) => format!("{words}: {}", one_line(&about)),
+        None => words,
     }
-}
-
-fn count(number: usize, what: &str) -> String {
-    if number == 1 { format!("1 {what}") } else { format!("{number} {what}s") }
-}
-
-fn article(word: &str) -> &'static str {
-    if word.starts_with(['a', 'e', 'i', 'o', 'u']) { "an" } else { "a" }
 }
 
 fn one_line(text: &str) -> String {
