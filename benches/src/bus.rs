@@ -13,7 +13,7 @@ use domain::input::Input;
 use domain::message::Kind;
 use domain::settings::{Limits, Settings};
 use domain::state::State;
-use domain::tool::{Act, Call, Want};
+use domain::tool::{Act, Call, SendMessage, Want};
 use domain::usage::Usage;
 use domain::{play, react};
 use engine::Engine;
@@ -82,7 +82,7 @@ fn tells((ticket, session): Waiting, first: u32, count: u32) -> Input {
     let call = |n: u32| Call {
         id: CallId::new(format!("call-{n}")),
         arguments: String::new(),
-        want: Want::Act(Act::SendMessage {
+        want: Want::Act(Act::SendMessage(SendMessage {
             to: receiver((first + n) % RECEIVERS),
             content: load::words(200, n),
             kind: Some(Kind::Notification),
@@ -91,7 +91,7 @@ fn tells((ticket, session): Waiting, first: u32, count: u32) -> Input {
             wait_ms: None,
             approved: None,
             issues: Vec::new(),
-        }),
+        })),
         seen: None,
     };
     replied(ticket, session, (0..count).map(call).collect())

@@ -11,7 +11,7 @@ use domain::input::Input;
 use domain::settings::{Limits, Settings};
 use domain::state::State;
 use domain::task;
-use domain::tool::{Act, Call, Want};
+use domain::tool::{Act, Call, CreateTask, ExecuteCommand, QueryTasks, Want, WriteFile};
 use domain::usage::Usage;
 use domain::{play, react};
 use policy::{CommandRule, CommandVerdict, Nature, Policy};
@@ -148,11 +148,16 @@ impl World {
         let acts = match turn {
             1 => vec![
                 Act::read_file(format!("memory/{}.md", word(n))),
-                Act::QueryTasks { sql: "SELECT id, title FROM tasks WHERE mark = 'open'".to_owned() },
+                Act::QueryTasks(QueryTasks {
+                    sql: "SELECT id, title FROM tasks WHERE mark = 'open'".to_owned(),
+                }),
             ],
             2 => vec![
-                Act::WriteFile { path: format!("workspaces/{agent}/{}.md", word(n)), content: words(300, n) },
-                Act::ExecuteCommand { command: "df -h".to_owned() },
+                Act::WriteFile(WriteFile {
+                    path: format!("workspaces/{agent}/{}.md", word(n)),
+                    content: words(300, n),
+                }),
+                Act::ExecuteCommand(ExecuteCommand { command: "df -h".to_owned() }),
             ],
             3 if self.rng.chance(1, 3) => {
                 vec![Act::send_message(self.some_agent(), words(120, n)), self.create_task(n)]
@@ -163,7 +168,7 @@ impl World {
     }
 
     fn create_task(&mut self, n: u32) -> Act {
-        Act::CreateTask {
+        Act::CreateTask(CreateTask {
             done_when: None,
             title: format!("find out about the {}", word(n)),
             description: words(100, n),
@@ -174,7 +179,7 @@ impl World {
             tag: None,
             priority: None,
             approval_required: false,
-        }
+        })
     }
 
     fn some_agent(&mut self) -> AgentId {

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use adapters::clock::SystemClock;
 use adapters::tools::Toolbox;
-use domain::tool::Act;
+use domain::tool::{Act, SearchFiles};
 use ports::tools::Tools as _;
 use testkit::tools::order;
 
@@ -30,7 +30,7 @@ pub fn run() -> anyhow::Result<Vec<Measurement>> {
     let tools = Toolbox::new(folder.path().to_owned(), Arc::new(SystemClock))?;
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     let find = |query: String, wanted: &str| {
-        let act = Act::SearchFiles { query, path: None };
+        let act = Act::SearchFiles(SearchFiles { query, path: None });
         let found = runtime.block_on(tools.run(order(1, AGENT, act)));
         anyhow::ensure!(found.read.iter().any(|file| file.ends_with(wanted)), "{}", found.text);
         Ok(())

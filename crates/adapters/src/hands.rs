@@ -231,7 +231,9 @@ impl LocalHands {
 
     fn extract(&mut self, state: &State, ticket: Ticket, session: SessionId, agent: &AgentId, call: Call) {
         let review = review::of_call(state, &session, &call).cloned().map(Box::new);
-        let Want::Act(Act::Extract { path, question, answer: closed }) = call.want else { return };
+        let Want::Act(Act::Extract(tool::Extract { path, question, answer: closed })) = call.want else {
+            return;
+        };
         let asked = call.id.clone();
         let finished = move |outcome: Outcome, session: SessionId| {
             let Outcome { ok, text, read, wrote, finding } = outcome;
@@ -338,7 +340,7 @@ impl Hands for LocalHands {
                 }
             },
             Effect::RunTool { ticket, session, agent, call, .. }
-                if matches!(call.want, Want::Act(Act::Extract { .. })) =>
+                if matches!(call.want, Want::Act(Act::Extract(_))) =>
             {
                 self.extract(state, ticket, session, &agent, call);
             }

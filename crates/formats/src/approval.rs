@@ -5,9 +5,10 @@ mod detail;
 mod queue;
 mod review;
 
+use std::borrow::Cow;
+
 use domain::approval::Request;
-use domain::evidence::Evidence;
-use domain::tool::Act;
+use domain::tool::{Act, Shown};
 
 use crate::shape::{INT_MAX, Shape, TEXTS, may, must};
 
@@ -51,141 +52,23 @@ pub struct Detail {
     pub decision: Decision,
 }
 
-/// What an act is called, and the text that people must see of it.
-pub(crate) struct Shown {
-    /// `terminal_command`, `file_write` …
-    pub(crate) kind: &'static str,
-    /// `Approve command: df -h`, without the text's end if it is long.
-    pub(crate) title: String,
-    /// A label for the text.
-    pub(crate) label: String,
-    /// The language of the fence.
-    pub(crate) language: &'static str,
-    /// Everything.
-    pub(crate) text: String,
-}
-
+/// What a person must see of an act, as it stands in both files: without hidden characters, and with a short title.
 pub(crate) fn show(act: &Act) -> Shown {
-    match act {
-        Act::ExecuteCommand { command } => shown(
-            "terminal_command",
-            format!("Approve command: {command}"),
-            "Command".to_owned(),
-            "sh",
-            command,
-        ),
-        Act::WriteFile { path, content } => shown(
-            "file_write",
-            format!("Approve writing: {path}"),
-            format!("New text of {path}"),
-            "text",
-            content,
-        ),
-        Act::CreateDirectory { path } => {
-            shown("directory", format!("Approve folder: {path}"), "Folder".to_owned(), "text", path)
-        }
-        Act::ContextPut { context, content: Some(content), .. } => shown(
-            "context_put",
-            format!("Approve shared context: {context}"),
-            format!("New text of the shared context {context}"),
-            "text",
-            content,
-        ),
-        Act::SlackSend { channel, text } => shown(
-            "slack_message",
-            format!("Approve message to {channel}: {text}"),
-            format!("Message to {channel}"),
-            "text",
-            text,
-        ),
-        Act::Check { task, evidence: Evidence::Approval, result } => shown(
-            "work_done",
-            format!("Approve that {task} is done: {result}"),
-            format!("What the agent says came of {task}"),
-            "text",
-            result,
-        ),
-        Act::Check { task, evidence, .. } => shown(
-            "evidence",
-            format!("Approve evidence for {task}: {evidence}"),
-            format!("Evidence that {task} demands"),
-            "text",
-            &evidence.to_string(),
-        ),
-        Act::RaiseBudget { budget, tokens, money } => show_budget(budget, &raise(*tokens, *money)),
-        Act::EmailSend { to, subject, text } => shown(
-            "email",
-            format!("Approve mail to {to}: {subject}"),
-            format!("Mail to {to}"),
-            "text",
-            &format!("Subject: {subject}\n\n{text}"),
-        ),
-        Act::RequestReview { summary, .. } => shown(
-            "review_round",
-            format!("Approve another round of review: {summary}"),
-            "What the author says".to_owned(),
-            "text",
-            summary,
-        ),
-        Act::ReadFile { .. }
-        | Act::ListDirectory { .. }
-        | Act::SearchFiles { .. }
-        | Act::GitCommit { .. }
-        | Act::GitDiff { .. }
-        | Act::GitUpdate { .. }
-        | Act::ApproveWork { .. }
-        | Act::MergeBranch { .. }
-        | Act::CreatePlan { .. }
-        | Act::CreateTask { .. }
-        | Act::UpdateTask { .. }
-        | Act::QueryTasks { .. }
-        | Act::SendMessage { .. }
-        | Act::Lock { .. }
-        | Act::Unlock { .. }
-        | Act::Delegate { .. }
-        | Act::SpawnAgent { .. }
-        | Act::TerminateAgent { .. }
-        | Act::MemorySearch { .. }
-        | Act::ContextGet { .. }
-        | Act::ContextPut { .. }
-        | Act::Extract { .. }
-        | Act::ListSessions { .. }
-        | Act::ReadSession { .. }
-        | Act::SlackRead { .. }
-        | Act::RunTests {}
-        | Act::Lint {} => {
-            let text = arguments(act);
-            shown(act.tool(), format!("Approve {}", act.tool()), "Arguments".to_owned(), "json", &text)
-        }
-    }
-}
-
-fn shown(kind: &'static str, title: String, label: String, language: &'static str, text: &str) -> Shown {
-    let (title, label, text) = (short(&visible(&title)), visible(&label), visible(text));
-    Shown { kind, title, label, language, text }
-}
-
-fn show_budget(budget: &str, amount: &str) -> Shown {
-    Shown {
-        kind: "budget",
-        title: short(&visible(&format!("Approve passing {budget} once by {amount}"))),
-        label: "Budget that has no room".to_owned(),
-        language: "text",
-        text: visible(&format!("{budget} may be passed once, by {amount}, until its window ends")),
-    }
-}
-
-/// By how much a budget may be passed, in words.
-pub fn raise(tokens: Option<u64>, money: Option<u64>) -> String {
-    let tokens = tokens.map(|tokens| format!("{tokens} tokens"));
-    let money = money.map(|amount| format!("{} of money", domain::usage::money(amount)));
-    tokens.into_iter().chain(money).collect::<Vec<_>>().join(" and ")
+    let Shown { kind, title, label, language, text } = act.shown().unwrap_or_else(|| arguments(act));
+    let title = short(&visible(&format!("Approve {title}")));
+    Shown { kind, title, label: visible(&label), language, text: visible(&text) }
 }
 
 /// The arguments of an act, one a line.
-fn arguments(act: &Act) -> String {
+fn arguments(act: &Act) -> Shown {
     let arguments = &serde_json::to_value(act).unwrap_or_default()["arguments"];
-    serde_json::to_string_pretty(arguments).unwrap_or_default()
+    Shown {
+        kind: Cow::Owned(act.tool().to_owned()),
+        title: act.tool().to_owned(),
+        label: "Arguments".to_owned(),
+        language: "json",
+        text: serde_json::to_string_pretty(arguments).unwrap_or_default(),
+    }
 }
 
 /// Characters that hide or reorder text are shown by their number: people must see what they approve.

@@ -6,7 +6,11 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use async_trait::async_trait;
 use domain::evidence::Evidence;
 use domain::id::{AgentId, CallId, Seq, Ticket};
-use domain::tool::{self, Act, Call, Permit, Seen, Want};
+use domain::tool::{
+    self, Act, Call, Check, ContextGet, ContextPut, CreateDirectory, EmailSend, ExecuteCommand, Lint,
+    ListDirectory, MemorySearch, MergeBranch, Permit, ReadFile, RunTests, SearchFiles, Seen, SlackSend, Want,
+    WriteFile,
+};
 use policy::Nature;
 use ports::model::{RawCall, Tool};
 use ports::tools::{Order, Outcome, Tools};
@@ -104,7 +108,7 @@ impl Tools for Bench {
 
     async fn look(&self, _agent: &AgentId, act: &Act) -> Option<Seen> {
         match act {
-            Act::ExecuteCommand { .. } => Some(Seen { sandbox: true, ..Seen::default() }),
+            Act::ExecuteCommand(_) => Some(Seen { sandbox: true, ..Seen::default() }),
             _ => None,
         }
     }
@@ -122,21 +126,21 @@ impl Tools for Bench {
 impl Inner {
     fn pretend(&mut self, order: Order) -> Outcome {
         match order.act {
-            Act::ReadFile { path, .. } => match self.files.get(&path) {
+            Act::ReadFile(ReadFile { path, .. }) => match self.files.get(&path) {
                 Some(text) => Outcome::done(text.clone()),
                 None => Outcome::failed(format!("{path} does not exist")),
             },
-            Act::ListDirectory { path } => {
+            Act::ListDirectory(ListDirectory { path }) => {
                 let names =
                     self.files.keys().filter(|file| path == "." || file.starts_with(&format!("{path}/")));
                 Outcome::done(names.cloned().collect::<Vec<_>>().join("\n"))
             }
-            Act::SearchFiles { query, .. } | Act::MemorySearch { query, .. } => {
+            Act::SearchFiles(SearchFiles { query, .. }) | Act::MemorySearch(MemorySearch { query, .. }) => {
                 let hits =
                     self.files.iter().filter(|(_, text)| query.split_whitespace().all(|w| text.contains(w)));
                 Outcome::done(hits.map(|(file, _)| file.as_str()).collect::<Vec<_>>().join("\n"))
             }
-            Act::WriteFile { path, content } => {
+            Act::WriteFile(WriteFile { path, content }) => {
                 if path.starts_with('/') || path.split('/').any(|part| part == "..") {
                     return Outcome::failed(format!("{path} is outside the home"));
                 }
@@ -144,56 +148,59 @@ impl Inner {
                 self.files.insert(path, content);
                 Outcome::done(text)
             }
-            Act::CreateDirectory { path } => Outcome::done(format!("made {path}")),
-            Act::RunTests {} | Act::Lint {} => Outcome::done("exit code: 0\n"),
-            Act::ExecuteCommand { command } => Outcome::done(format!("exit code: 0\nstdout:\n{command}\n")),
+            Act::CreateDirectory(CreateDirectory { path }) => Outcome::done(format!("made {path}")),
+            Act::RunTests(RunTests {}) | Act::Lint(Lint {}) => Outcome::done("exit code: 0\n"),
+            Act::ExecuteCommand(ExecuteCommand { command }) => {
+                Outcome::done(format!("exit code: 0\nstdout:\n{command}\n"))
+            }
             // The real one names the effect in the commit; the fake has no workspace, so it only answers the same.
-            Act::GitCommit { .. } => Outcome::done(format!("committed {}", order.ticket.effect)),
-            Act::GitDiff { .. } => Outcome::done("nothing differs"),
-            Act::GitUpdate { .. } => Outcome::done("nothing is new"),
-            Act::ContextGet { context, .. } => match self.files.get(&format!("contexts/{context}")) {
-                Some(text) => Outcome::done(text.clone()),
-                None => Outcome::failed(format!("contexts/{context}.acl.yaml grants nothing")),
-            },
-            Act::ContextPut { context, content, field, value } => {
+            Act::GitCommit(_) => Outcome::done(format!("committed {}", order.ticket.effect)),
+            Act::GitDiff(_) => Outcome::done("nothing differs"),
+            Act::GitUpdate(_) => Outcome::done("nothing is new"),
+            Act::ContextGet(ContextGet { context, .. }) => {
+                match self.files.get(&format!("contexts/{context}")) {
+                    Some(text) => Outcome::done(text.clone()),
+                    None => Outcome::failed(format!("contexts/{context}.acl.yaml grants nothing")),
+                }
+            }
+            Act::ContextPut(ContextPut { context, content, field, value }) => {
                 let whole =
                     field.zip(value).map(|(field, value)| serde_json::json!({ field: value }).to_string());
                 let text = content.or(whole).unwrap_or_default();
                 self.files.insert(format!("contexts/{context}"), text);
                 Outcome::done(format!("{context} is put"))
             }
-            Act::QueryTasks { .. }
-            | Act::ListSessions { .. }
-            | Act::ReadSession { .. }
-            | Act::SlackRead { .. } => Outcome::done(String::new()),
-            Act::SlackSend { channel, text } => {
+            Act::QueryTasks(_) | Act::ListSessions(_) | Act::ReadSession(_) | Act::SlackRead(_) => {
+                Outcome::done(String::new())
+            }
+            Act::SlackSend(SlackSend { channel, text }) => {
                 self.outbox.entry(order.ticket.effect).or_insert((channel, text));
                 Outcome::done("posted".to_owned())
             }
-            Act::Extract { .. } => Outcome::failed("a model answers this"),
-            Act::RaiseBudget { .. } => Outcome::failed("a person says this"),
-            Act::Check { evidence, .. } => match evidence {
+            Act::Extract(_) => Outcome::failed("a model answers this"),
+            Act::RaiseBudget(_) => Outcome::failed("a person says this"),
+            Act::Check(Check { evidence, .. }) => match evidence {
                 Evidence::File(path) if !self.files.contains_key(&path) => {
                     Outcome::failed(format!("not done: {path} does not exist"))
                 }
                 evidence => Outcome::done(format!("{evidence} is so")),
             },
-            Act::EmailSend { to, text, .. } => {
+            Act::EmailSend(EmailSend { to, text, .. }) => {
                 self.outbox.entry(order.ticket.effect).or_insert((to, text));
                 Outcome::done("sent".to_owned())
             }
-            Act::RequestReview { .. } => Outcome::failed("nothing is committed"),
-            Act::MergeBranch { review } => Outcome::failed(format!("there is no {review}")),
-            Act::ApproveWork { .. }
-            | Act::CreatePlan { .. }
-            | Act::CreateTask { .. }
-            | Act::UpdateTask { .. }
-            | Act::SendMessage { .. }
-            | Act::Lock { .. }
-            | Act::Unlock { .. }
-            | Act::Delegate { .. }
-            | Act::SpawnAgent { .. }
-            | Act::TerminateAgent { .. } => {
+            Act::RequestReview(_) => Outcome::failed("nothing is committed"),
+            Act::MergeBranch(MergeBranch { review }) => Outcome::failed(format!("there is no {review}")),
+            Act::ApproveWork(_)
+            | Act::CreatePlan(_)
+            | Act::CreateTask(_)
+            | Act::UpdateTask(_)
+            | Act::SendMessage(_)
+            | Act::Lock(_)
+            | Act::Unlock(_)
+            | Act::Delegate(_)
+            | Act::SpawnAgent(_)
+            | Act::TerminateAgent(_) => {
                 Outcome::failed(format!("{} is carried out inside", order.act.tool()))
             }
         }
@@ -243,7 +250,7 @@ mod tests {
     #[tokio::test]
     async fn a_once_act_that_ran_twice_is_named() {
         let bench = Bench::new();
-        let act = Act::ExecuteCommand { command: "date".to_owned() };
+        let act = Act::ExecuteCommand(ExecuteCommand { command: "date".to_owned() });
         let read = Act::read_file("a");
         bench.run(order(1, "a", act.clone())).await;
         bench.run(order(2, "a", read.clone())).await;

@@ -22,7 +22,7 @@ use domain::input::{Failure, Input};
 use domain::plan;
 use domain::state::State;
 use domain::task::Mark;
-use domain::tool::{Act, Call, Want};
+use domain::tool::{Act, Call, ContextGet, ContextPut, Want};
 use domain::usage::Usage;
 use ports::clock::Clock as _;
 
@@ -394,7 +394,7 @@ impl World {
                 let finding = finding.map(Box::new);
                 let word = if ok { "done" } else { "it did not work" };
                 let text = format!("{word}{OF_TRY}{}", name_try(ticket));
-                let asks = matches!(&call.want, Want::Act(Act::Extract { .. }));
+                let asks = matches!(&call.want, Want::Act(Act::Extract(_)));
                 let spent = asks.then(|| Input::Spent {
                     session: session.clone(),
                     call: Some(call.id.clone()),
@@ -417,7 +417,9 @@ impl World {
         };
         let now = self.clock.now();
         let played = self.outside.play(&mut self.rng, now, agent, (ticket, call), ok);
-        if let Want::Act(Act::ContextGet { context, .. } | Act::ContextPut { context, .. }) = &call.want
+        if let Want::Act(
+            Act::ContextGet(ContextGet { context, .. }) | Act::ContextPut(ContextPut { context, .. }),
+        ) = &call.want
             && played.ok
             && !self.outside.may_see(context, agent, ticket, now)
         {

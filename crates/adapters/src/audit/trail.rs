@@ -15,7 +15,7 @@ use domain::review::{Move, Review};
 use domain::session::{Head, Message};
 use domain::state::{Parked, Requester, Stage, State, Step};
 use domain::task::Spec;
-use domain::tool::{Act, Call, Permit, Want};
+use domain::tool::{Act, Call, ContextPut, Permit, Want};
 use domain::usage::Spent;
 use formats::time::print;
 use ports::printer::Recorded;
@@ -443,12 +443,12 @@ impl Trail {
 fn arguments(act: &Act) -> String {
     // What a context says is for those to whom it is granted; the digest of the act binds it all the same.
     let act = &match act {
-        Act::ContextPut { context, content, field, value } => Act::ContextPut {
+        Act::ContextPut(ContextPut { context, content, field, value }) => Act::ContextPut(ContextPut {
             context: context.clone(),
             content: content.as_ref().map(|content| format!("[{} bytes]", content.len())),
             field: field.clone(),
             value: value.as_ref().map(|value| format!("[{} bytes]", value.to_string().len()).into()),
-        },
+        }),
         other => other.clone(),
     };
     match serde_json::to_value(act) {
@@ -540,7 +540,7 @@ fn about_budget(new: &dyn Fn(Kind, &str) -> Line, event: &Event) -> Vec<Line> {
 /// A budget that a person lets be passed once.
 fn raised(new: &dyn Fn(Kind, &str) -> Line, budget: &str, cap: Cap, approval: &ApprovalId) -> Line {
     let (rule, action) = (brief(budget, TEXT_BYTES_MAX), "raise_budget".to_owned());
-    let note = format!("by {}", formats::approval::raise(cap.tokens, cap.money));
+    let note = format!("by {}", domain::usage::amount(cap.tokens, cap.money));
     let by = "synod".to_owned();
     Line { rule, action, note, by, approval: approval.to_string(), ..new(Kind::Config, "changed") }
 }

@@ -8,7 +8,7 @@ use domain::input::Input;
 use domain::label;
 use domain::lock::workspace;
 use domain::state::State;
-use domain::tool::{Act, Want};
+use domain::tool::{Act, ContextPut, CreateDirectory, Want, WriteFile};
 use formats::labels::{PATH, print_line, read};
 
 use super::cabinet::Cabinet;
@@ -37,10 +37,13 @@ impl Labels {
                     return;
                 };
                 match session.pending(call).map(|p| &p.call.want) {
-                    Some(Want::Act(Act::WriteFile { path, .. } | Act::CreateDirectory { path })) => {
+                    Some(Want::Act(
+                        Act::WriteFile(WriteFile { path, .. })
+                        | Act::CreateDirectory(CreateDirectory { path }),
+                    )) => {
                         vec![path.clone()]
                     }
-                    Some(Want::Act(Act::ContextPut { context, .. })) => {
+                    Some(Want::Act(Act::ContextPut(ContextPut { context, .. }))) => {
                         domain::context::places(context).to_vec()
                     }
                     Some(Want::Act(_)) => {

@@ -159,11 +159,7 @@ impl Reasons {
                     request.task.clone(),
                 );
                 self.asked.insert(request.id.clone(), place);
-                let text = format!(
-                    "{} asks whether it may: {}",
-                    request.agent,
-                    act_words(&request.act, Tense::Wish)
-                );
+                let text = format!("{} asks whether it may: {}", request.agent, request.act.words().wish);
                 let mut told = Told::new(agent(&request.agent), Weight::Ask, text, layout::QUEUE);
                 told.files.push(layout::approval_file(Decided::Pending, &request.id));
                 Told { task: request.task.clone(), ..told }
@@ -182,8 +178,7 @@ impl Reasons {
         let known = asked
             .as_ref()
             .and_then(|(session, call, ..)| self.calls.get_mut(&(session.clone(), call.clone())));
-        let what =
-            known.as_ref().map_or_else(|| approval.to_string(), |known| act_words(&known.act, Tense::Wish));
+        let what = known.as_ref().map_or_else(|| approval.to_string(), |known| known.act.words().wish);
         let (who, text, decided) = match outcome {
             Outcome::Answered { answer: Answer::Approved, by, .. } => {
                 if let Some(known) = known {
@@ -222,7 +217,7 @@ impl Reasons {
         let Some(known) = known else { return Some(told) };
         let name = name_of(&whose);
         let by = known.approved_by.as_ref().map_or_else(String::new, |by| format!(" (approved by {by})"));
-        let did = act_words(&known.act, Tense::Past);
+        let did = known.act.words().done;
         let (weight, text) = match finish {
             Finish::Done => (Weight::Deed, format!("{name} {did}{by}")),
             Finish::Failed => (Weight::Deed, format!("{name} tried and failed: {did}{by}")),
@@ -397,64 +392,21 @@ pub(crate) fn name_of(who: &Who) -> &str {
     }
 }
 
-/// Files of the home that an act wrote.
+/// Files of the home that an act wrote: those that it names, and those that its performer found out.
 fn written(act: &Act, wrote: &[String]) -> BTreeSet<String> {
-    match act {
-        Act::WriteFile { path, .. } => {
-            let parts: Vec<&str> = path.split('/').filter(|part| !matches!(*part, "" | ".")).collect();
-            BTreeSet::from([parts.join("/")])
-        }
-        // Its grants too if it was made; else they are a person's.
-        Act::ContextPut { .. } => wrote.iter().cloned().collect(),
-        Act::SlackSend { .. } => BTreeSet::from([layout::SLACK_OUTBOX.to_owned()]),
-        Act::EmailSend { .. } => BTreeSet::from([layout::EMAIL_OUTBOX.to_owned()]),
-        _ => BTreeSet::new(),
-    }
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Tense {
-    Past,
-    Wish,
-}
-
-fn act_words(act: &Act, tense: Tense) -> String {
-    let say = |past: &str, wish: &str| if tense == Tense::Past { past.to_owned() } else { wish.to_owned() };
-    match act {
-        Act::ExecuteCommand { command } => format!("{} \"{}\"", say("ran", "run"), command.trim()),
-        Act::RunTests {} => say("ran the tests", "run the tests"),
-        Act::Lint {} => say("ran the checks", "run the checks"),
-        Act::WriteFile { path, .. } => format!("{} {path}", say("wrote", "write")),
-        Act::CreateDirectory { path } => format!("{} the folder {path}", say("made", "make")),
-        Act::ContextPut { context, .. } => format!("{} the shared context {context}", say("wrote", "write")),
-        Act::ReadFile { path, .. } => format!("read {path}"),
-        Act::GitCommit { message, .. } => {
-            format!(
-                "{} in its workspace: {}",
-                say("committed", "commit"),
-                message.lines().next().unwrap_or_default()
-            )
-        }
-        Act::GitUpdate { take_back: false } => {
-            say("brought its branch up to date", "bring its branch up to date")
-        }
-        Act::GitUpdate { take_back: true } => say("took a merge back", "take a merge back"),
-        Act::RequestReview { .. } => say("asked for a review", "ask for a review once more"),
-        Act::ApproveWork { approved: true, .. } => say("approved the work", "approve the work"),
-        Act::ApproveWork { approved: false, .. } => say("sent the work back", "send the work back"),
-        Act::MergeBranch { review } => format!("{} {review}", say("merged", "merge")),
-        Act::SpawnAgent { role, .. } => format!("{} a {role}", say("spawned", "spawn")),
-        Act::TerminateAgent { agent, .. } => format!("{} {agent}", say("terminated", "terminate")),
-        Act::RaiseBudget { budget, .. } => format!("{} {budget} once", say("passed", "pass")),
-        Act::SlackSend { channel, .. } => format!("{} to {channel}", say("wrote", "write")),
-        Act::EmailSend { to, .. } => format!("{} {to}", say("mailed", "mail")),
-        _ => format!("{} {}", say("used", "use"), act.tool()),
-    }
+    let reach = act.reach();
+    let named = reach.writes.iter().map(|path| {
+        let parts: Vec<&str> = path.split('/').filter(|part| !matches!(*part, "" | ".")).collect();
+        parts.join("/")
+    });
+    let outbox = reach.outward.map(|outward| outward.file.to_owned());
+    named.chain(outbox).chain(wrote.iter().cloned()).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use domain::event::FoundCall;
+    use domain::tool::{ExecuteCommand, Lint};
 
     use super::*;
 
@@ -473,7 +425,7 @@ mod tests {
     fn a_command_is_told_with_who_approved_it() {
         let mut reasons = Reasons::default();
         let key = (SessionId::new("executor-001-abc123"), CallId::new("c1"));
-        let act = Act::ExecuteCommand { command: "df -h".to_owned() };
+        let act = Act::ExecuteCommand(ExecuteCommand { command: "df -h".to_owned() });
         reasons.calls.insert(key.clone(), Known { act, approved_by: None });
         let place =
             (key.0.clone(), key.1.clone(), AgentId::new("executor-001"), Some(TaskId::new("task-003")));
@@ -483,7 +435,7 @@ mod tests {
             Outcome::Answered { answer: Answer::Approved, by: "dana".to_owned(), via: "cli".to_owned() };
         let ended = Event::ApprovalEnded { approval: ApprovalId::new("approval-0001"), outcome };
         let approved = reasons.take(&state, &recorded(1, ended)).unwrap();
-        assert_eq!(approved.text, "task-003: dana approved: run \"df -h\"");
+        assert_eq!(approved.text, "task-003: dana approved: run `df -h`");
         assert_eq!(approved.who, Who::Person(Some("dana".to_owned())));
         let finished = Event::CallFinished {
             session: key.0,
@@ -492,7 +444,7 @@ mod tests {
             wrote: Vec::new(),
         };
         let ran = reasons.take(&state, &recorded(2, finished)).unwrap();
-        assert_eq!(ran.text, "executor-001 ran \"df -h\" (approved by dana)");
+        assert_eq!(ran.text, "executor-001 ran `df -h` (approved by dana)");
         assert_eq!((ran.who, ran.weight), (Who::Agent("executor-001".to_owned()), Weight::Deed));
     }
 
@@ -503,7 +455,7 @@ mod tests {
         let call = |id: &str| Call {
             id: CallId::new(id),
             arguments: String::new(),
-            want: Want::Act(Act::Lint {}),
+            want: Want::Act(Act::Lint(Lint {})),
             seen: None,
         };
         let ids = |reasons: &Reasons| {

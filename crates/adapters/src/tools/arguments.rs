@@ -9,8 +9,6 @@ use jsonschema::Validator;
 use ports::model::{RawCall, Tool};
 use serde_json::{Map, Value};
 
-use super::schema::TABLE;
-
 /// Longer arguments are not read.
 const ARGUMENT_BYTES_MAX: usize = 1 << 20;
 /// Longer ids are replaced: they stand in file names and in every later request.
@@ -24,26 +22,19 @@ const ERRORS_MAX: usize = 10;
 /// So much of one error is told: some repeat the whole value.
 const ERROR_CHARS_MAX: usize = 200;
 
-/// A tool of the table, ready for use.
+/// A tool, ready for use.
 struct Ready {
     tool: Tool,
     validator: Validator,
 }
 
 static READY: LazyLock<Vec<Ready>> = LazyLock::new(|| {
-    TABLE
-        .iter()
-        .map(|described| {
-            let schema: Value =
-                serde_json::from_str(described.schema).expect("the table has valid JSON, as tested");
-            let validator =
-                jsonschema::validator_for(&schema).expect("the table has valid schemas, as tested");
-            let tool = Tool {
-                name: described.name.to_owned(),
-                description: described.description.to_owned(),
-                schema: schema.to_string(),
-            };
-            Ready { tool, validator }
+    let described = tool::ALL.iter().filter_map(|facts| Some((facts, tool::schema(facts.name)?)));
+    described
+        .map(|(facts, schema)| {
+            let validator = jsonschema::validator_for(&schema).expect("a derived schema is a JSON Schema");
+            let (name, description) = (facts.name.to_owned(), facts.description.to_owned());
+            Ready { tool: Tool { name, description, schema: schema.to_string() }, validator }
         })
         .collect()
 });
@@ -105,9 +96,8 @@ fn act(name: &str, arguments: &str) -> Result<Act, String> {
             ready.tool.schema
         ));
     }
-    let whole = Map::from_iter([("tool".to_owned(), Value::from(name)), ("arguments".to_owned(), value)]);
-    serde_json::from_value(Value::Object(whole))
-        .map_err(|e| format!("the arguments of {name} do not fit: {}", short(&e.to_string())))
+    let act = tool::parse(name, value).ok_or_else(|| unknown(name))?;
+    act.map_err(|e| format!("the arguments of {name} do not fit: {}", short(&e.to_string())))
 }
 
 /// Reads a JSON object. Nothing at all is an empty object, and `null` is a value left out: models write both
@@ -203,7 +193,7 @@ mod tests {
         for _ in 0..3_000 {
             let length = rng.below(12);
             let arguments: String = (0..length).filter_map(|_| rng.pick(&pieces).copied()).collect();
-            let name = TABLE[usize::try_from(rng.below(TABLE.len() as u64)).unwrap()].name;
+            let name = tool::ALL[usize::try_from(rng.below(tool::ALL.len() as u64)).unwrap()].name;
             read(RawCall { id: String::new(), name: name.to_owned(), arguments }, 1);
         }
     }
@@ -219,7 +209,11 @@ mod tests {
         for arguments in ["", "  ", "{}", r#"{"limit":null}"#] {
             let raw =
                 RawCall { id: String::new(), name: "slack_read".to_owned(), arguments: arguments.to_owned() };
-            assert_eq!(read(raw, 1).want, Want::Act(Act::SlackRead { limit: None }), "{arguments:?}");
+            assert_eq!(
+                read(raw, 1).want,
+                Want::Act(Act::SlackRead(tool::SlackRead { limit: None })),
+                "{arguments:?}"
+            );
         }
         assert!(error("read_file", r#"{"path":null}"#).contains("\"path\" is a required property"));
     }

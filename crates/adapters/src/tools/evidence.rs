@@ -3,7 +3,7 @@
 use std::io::Read as _;
 
 use domain::evidence::Evidence;
-use domain::tool::Act;
+use domain::tool::{Act, ExecuteCommand};
 use ports::tools::{Order, Outcome, Tools as _};
 use sha2::{Digest as _, Sha256};
 
@@ -21,7 +21,7 @@ pub(super) const ENDED_WELL: &str = "exit code: 0\n";
 pub(super) async fn check(toolbox: &Toolbox, order: Order, evidence: Evidence) -> Outcome {
     match evidence {
         Evidence::Command(command) => {
-            let act = Act::ExecuteCommand { command };
+            let act = Act::ExecuteCommand(ExecuteCommand { command });
             let outcome = toolbox.run(Order { act, ..order }).await;
             Outcome { ok: outcome.ok && outcome.text.starts_with(ENDED_WELL), ..outcome }
         }

@@ -13,7 +13,6 @@ mod outbox;
 mod own;
 mod reach;
 mod reviews;
-mod schema;
 mod search;
 mod sessions;
 mod slack;
@@ -31,7 +30,13 @@ use domain::lock::Grant;
 use domain::lock::workspace::{Hold, Room};
 use domain::review::Review;
 use domain::settings::Settings;
-use domain::tool::{Act, Call, Permit, Seen};
+use domain::tool::{
+    Act, ApproveWork, Call, Check, ContextGet, ContextPut, CreateDirectory, CreatePlan, CreateTask, Delegate,
+    EmailSend, ExecuteCommand, Extract, GitCommit, GitDiff, GitUpdate, Lint, ListDirectory, ListSessions,
+    Lock, MemorySearch, MergeBranch, Permit, QueryTasks, RaiseBudget, ReadFile, ReadSession, RequestReview,
+    RunTests, SearchFiles, Seen, SendMessage, SlackRead, SlackSend, SpawnAgent, TerminateAgent, Unlock,
+    UpdateTask, WriteFile,
+};
 use ports::clock::Clock;
 use ports::model::{RawCall, Tool};
 use ports::tools::{Order, Outcome, Tools};
@@ -171,43 +176,43 @@ impl Toolbox {
     async fn find(&self, order: &Order) -> Outcome {
         let (ms_max, bytes_max) = (order.ms_max, order.output_bytes_max);
         match order.act.clone() {
-            Act::ReadFile { path, from_line, lines } => {
+            Act::ReadFile(ReadFile { path, from_line, lines }) => {
                 let part = files::Part::new(from_line, lines);
                 let work =
                     move |root: &Root, until: &Until| files::read_file(root, &path, part, bytes_max, until);
                 shown(self.look_exactly(ms_max, work).await)
             }
-            Act::ListDirectory { path } => {
+            Act::ListDirectory(ListDirectory { path }) => {
                 let work = move |root: &Root, _: &Until| files::list_directory(root, &path, bytes_max);
                 shown(self.look_exactly(ms_max, work).await)
             }
-            Act::SearchFiles { query, path } => {
+            Act::SearchFiles(SearchFiles { query, path }) => {
                 let place = path.map_or_else(
                     || search::Place::Usual(order.room().folder(&order.agent)),
                     search::Place::At,
                 );
                 self.search(order, search::Wanted { query, place, limit: None }).await
             }
-            Act::MemorySearch { query, limit } => {
+            Act::MemorySearch(MemorySearch { query, limit }) => {
                 let wanted = search::Wanted { query, place: search::Place::Memory, limit };
                 self.search(order, wanted).await
             }
-            Act::ListSessions { agent, status, limit } => {
+            Act::ListSessions(ListSessions { agent, status, limit }) => {
                 let which = sessions::Which { agent, status, limit };
                 let work =
                     move |root: &Root, until: &Until| sessions::list_sessions(root, &which, bytes_max, until);
                 told(self.look_at(ms_max, work).await).reading(sessions::NAMES)
             }
-            Act::ReadSession { session, last } => {
+            Act::ReadSession(ReadSession { session, last }) => {
                 let work =
                     move |root: &Root, _: &Until| sessions::read_session(root, &session, last, bytes_max);
                 shown(self.look_at(ms_max, work).await)
             }
-            Act::QueryTasks { sql } => {
+            Act::QueryTasks(QueryTasks { sql }) => {
                 let work = move |root: &Root, until: &Until| tasks_sql::answer(root, &sql, bytes_max, until);
                 told(self.look_at(ms_max, work).await).reading("tasks")
             }
-            Act::SlackRead { limit } => {
+            Act::SlackRead(SlackRead { limit }) => {
                 let work = move |root: &Root, _: &Until| slack::slack_read(root, limit, bytes_max);
                 told(self.look_at(ms_max, work).await).reading(slack::MESSAGES)
             }
@@ -306,10 +311,10 @@ impl Toolbox {
             let (place, until) = (workspaces.ensure(&agent)?, Until::ms(ms_max));
             pass.check()?;
             match act {
-                Act::GitCommit { message, paths } => {
+                Act::GitCommit(GitCommit { message, paths }) => {
                     git::tools::commit(&place, &agent, effect, &message, &paths, &until)
                 }
-                Act::GitUpdate { take_back: true } => git::update::take_back(&place),
+                Act::GitUpdate(GitUpdate { take_back: true }) => git::update::take_back(&place),
                 _ => git::update::update(&place, &agent, effect, &until),
             }
         })
@@ -331,15 +336,15 @@ impl Toolbox {
     async fn see(&self, agent: &AgentId, room: Room, act: &Act) -> Option<Seen> {
         let (root, agent) = (Arc::clone(&self.root), agent.clone());
         let seen = match act.clone() {
-            Act::ExecuteCommand { command } => {
+            Act::ExecuteCommand(ExecuteCommand { command }) => {
                 let sandbox = self.sandbox.clone()?;
                 blocking(move || command::look::look(&root, &sandbox, (&agent, room), &command)).await
             }
-            act @ (Act::RunTests {} | Act::Lint {}) => {
+            act @ (Act::RunTests(RunTests {}) | Act::Lint(Lint {})) => {
                 let sandbox = self.sandbox.clone()?;
                 blocking(move || own::look(&root, &sandbox, &agent, &act)).await
             }
-            Act::ContextPut { context, content: Some(_), .. } => {
+            Act::ContextPut(ContextPut { context, content: Some(_), .. }) => {
                 let contexts = Arc::clone(&self.contexts);
                 return blocking(move || Ok(contexts::look(&contexts, &context))).await.ok().flatten();
             }
@@ -404,15 +409,15 @@ impl Toolbox {
         }
         let pass = self.fences.pass(order.lock.iter().chain(order.hold.iter().map(|hold| &hold.grant)));
         let answer = match order.act.clone() {
-            Act::ReadFile { .. }
-            | Act::ListDirectory { .. }
-            | Act::SearchFiles { .. }
-            | Act::MemorySearch { .. }
-            | Act::ListSessions { .. }
-            | Act::ReadSession { .. }
-            | Act::QueryTasks { .. }
-            | Act::SlackRead { .. } => return self.find(&order).await,
-            Act::WriteFile { path, content } => {
+            Act::ReadFile(ReadFile { .. })
+            | Act::ListDirectory(ListDirectory { .. })
+            | Act::SearchFiles(SearchFiles { .. })
+            | Act::MemorySearch(MemorySearch { .. })
+            | Act::ListSessions(ListSessions { .. })
+            | Act::ReadSession(ReadSession { .. })
+            | Act::QueryTasks(QueryTasks { .. })
+            | Act::SlackRead(SlackRead { .. }) => return self.find(&order).await,
+            Act::WriteFile(WriteFile { path, content }) => {
                 let (agent, seen) = (order.agent.clone(), order.seen.clone());
                 self.change_exactly(move |root| {
                     own::check_file(root, &agent, seen.as_ref(), &path, &content)?;
@@ -420,36 +425,40 @@ impl Toolbox {
                 })
                 .await
             }
-            Act::ContextGet { context, field } => return self.context_get(order, context, field).await,
-            Act::ContextPut { context, content, field, value } => {
+            Act::ContextGet(ContextGet { context, field }) => {
+                return self.context_get(order, context, field).await;
+            }
+            Act::ContextPut(ContextPut { context, content, field, value }) => {
                 return match contexts::Change::of(content, field, value) {
                     Ok(change) => self.context_put(order, context, change).await,
                     Err(text) => Outcome::failed(text),
                 };
             }
-            Act::CreateDirectory { path } => {
+            Act::CreateDirectory(CreateDirectory { path }) => {
                 self.change_exactly(move |root| {
                     pass.check().and_then(|()| files::create_directory(root, &path))
                 })
                 .await
             }
-            Act::SlackSend { channel, text } => {
+            Act::SlackSend(SlackSend { channel, text }) => {
                 let at = self.clock.now();
                 self.post(move |root| slack::slack_send(root, ticket.effect, at, &channel, &text)).await
             }
-            Act::EmailSend { to, subject, text } => {
+            Act::EmailSend(EmailSend { to, subject, text }) => {
                 let at = self.clock.now();
                 let mail = email::Mail { to, subject, text };
                 self.post(move |root| email::email_send(root, ticket.effect, at, &mail)).await
             }
-            Act::Extract { .. } => Err("extract is answered by a model".to_owned()),
-            Act::RaiseBudget { .. } => Err("raise_budget is for people".to_owned()),
-            Act::Check { evidence, .. } => return evidence::check(self, order, evidence).await,
-            Act::ExecuteCommand { command } => {
+            Act::Extract(Extract { .. }) => Err("extract is answered by a model".to_owned()),
+            Act::RaiseBudget(RaiseBudget { .. }) => Err("raise_budget is for people".to_owned()),
+            Act::Check(Check { evidence, .. }) => return evidence::check(self, order, evidence).await,
+            Act::ExecuteCommand(ExecuteCommand { command }) => {
                 return self.command(&order, &command, order.permit).await;
             }
-            act @ (Act::GitCommit { .. } | Act::GitUpdate { .. }) => self.git(&order, act, pass).await,
-            Act::GitDiff { path, against } => {
+            act @ (Act::GitCommit(GitCommit { .. }) | Act::GitUpdate(GitUpdate { .. })) => {
+                self.git(&order, act, pass).await
+            }
+            Act::GitDiff(GitDiff { path, against }) => {
                 let (agent, workspaces) = (order.agent.clone(), Arc::clone(&self.workspaces));
                 let work = move |_: &Root, until: &Until| {
                     let place = workspaces.ensure(&agent)?;
@@ -465,7 +474,7 @@ impl Toolbox {
                     Err(why) => Outcome::failed(why).reading(own),
                 };
             }
-            Act::RunTests {} | Act::Lint {} => {
+            Act::RunTests(RunTests {}) | Act::Lint(Lint {}) => {
                 let (root, agent, act) = (Arc::clone(&self.root), order.agent.clone(), order.act.clone());
                 let now = self.look(&agent, &act).await;
                 let changed = order.seen.as_ref().zip(now).and_then(|(before, now)| before.difference(&now));
@@ -475,18 +484,22 @@ impl Toolbox {
                     Err(error) => Err(error),
                 }
             }
-            Act::RequestReview { .. } => return reviews::submit(self, &order).await,
-            Act::MergeBranch { review } => Err(format!("not merged: {review} is not approved any more")),
-            Act::ApproveWork { .. }
-            | Act::CreatePlan { .. }
-            | Act::CreateTask { .. }
-            | Act::UpdateTask { .. }
-            | Act::SendMessage { .. }
-            | Act::Lock { .. }
-            | Act::Unlock { .. }
-            | Act::Delegate { .. }
-            | Act::SpawnAgent { .. }
-            | Act::TerminateAgent { .. } => Err(format!("{} is carried out inside", order.act.tool())),
+            Act::RequestReview(RequestReview { .. }) => return reviews::submit(self, &order).await,
+            Act::MergeBranch(MergeBranch { review }) => {
+                Err(format!("not merged: {review} is not approved any more"))
+            }
+            Act::ApproveWork(ApproveWork { .. })
+            | Act::CreatePlan(CreatePlan { .. })
+            | Act::CreateTask(CreateTask { .. })
+            | Act::UpdateTask(UpdateTask { .. })
+            | Act::SendMessage(SendMessage { .. })
+            | Act::Lock(Lock { .. })
+            | Act::Unlock(Unlock { .. })
+            | Act::Delegate(Delegate { .. })
+            | Act::SpawnAgent(SpawnAgent { .. })
+            | Act::TerminateAgent(TerminateAgent { .. }) => {
+                Err(format!("{} is carried out inside", order.act.tool()))
+            }
         };
         placed(told(answer), order)
     }
@@ -495,9 +508,13 @@ impl Toolbox {
 /// An outcome with the place that its order is about.
 fn placed(outcome: Outcome, order: Order) -> Outcome {
     match order.act {
-        Act::WriteFile { path, .. } | Act::CreateDirectory { path } => outcome.writing(path),
+        Act::WriteFile(WriteFile { path, .. }) | Act::CreateDirectory(CreateDirectory { path }) => {
+            outcome.writing(path)
+        }
         // Even a commit answers with the names of files.
-        Act::GitCommit { .. } | Act::GitUpdate { .. } => outcome.reading(layout::workspace(&order.agent)),
+        Act::GitCommit(GitCommit { .. }) | Act::GitUpdate(GitUpdate { .. }) => {
+            outcome.reading(layout::workspace(&order.agent))
+        }
         _ => outcome,
     }
 }
@@ -526,13 +543,13 @@ fn shown(found: files::Found) -> Outcome {
 fn uses_workspace(order: &Order) -> bool {
     let own = layout::workspace(&order.agent);
     match &order.act {
-        Act::ExecuteCommand { .. } => order.room() == Room::Own,
+        Act::ExecuteCommand(ExecuteCommand { .. }) => order.room() == Room::Own,
         // Whoever reads before it writes finds its checkout, too.
-        Act::WriteFile { path, .. }
-        | Act::CreateDirectory { path }
-        | Act::ReadFile { path, .. }
-        | Act::ListDirectory { path }
-        | Act::SearchFiles { path: Some(path), .. } => {
+        Act::WriteFile(WriteFile { path, .. })
+        | Act::CreateDirectory(CreateDirectory { path })
+        | Act::ReadFile(ReadFile { path, .. })
+        | Act::ListDirectory(ListDirectory { path })
+        | Act::SearchFiles(SearchFiles { path: Some(path), .. }) => {
             let parts: Vec<&str> = path.split('/').filter(|part| !matches!(*part, "" | ".")).collect();
             layout::is_inside(&parts.join("/"), &own)
         }

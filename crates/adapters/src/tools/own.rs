@@ -4,7 +4,7 @@
 use domain::agent::Workspace;
 use domain::id::AgentId;
 use domain::layout;
-use domain::tool::{Act, Part, Permit, Resolved, Seen};
+use domain::tool::{Act, Lint, Part, Permit, Resolved, Seen, WriteFile};
 use policy::path::normal;
 
 use crate::beneath::{PathRefused, Root};
@@ -21,7 +21,7 @@ pub(super) const PERMIT: Permit = Permit { writes: true, network: false };
 pub(super) fn command(root: &Root, agent: &AgentId, act: &Act) -> Result<String, String> {
     let (file, workspace) = workspace(root, agent)?;
     let (key, command) = match act {
-        Act::Lint {} => ("lint", workspace.lint),
+        Act::Lint(Lint {}) => ("lint", workspace.lint),
         _ => ("test", workspace.test),
     };
     command.ok_or_else(|| {
@@ -83,7 +83,7 @@ pub(super) fn look_at_path(root: &Root, agent: &AgentId, act: &Act) -> Option<Se
         Err(_) => return None,
     };
     let written = match act {
-        Act::WriteFile { .. } => look_at_file(root, agent, &real),
+        Act::WriteFile(WriteFile { .. }) => look_at_file(root, agent, &real),
         _ => None,
     };
     if normal(named).as_deref() == Some(real.as_str()) {

@@ -9,7 +9,7 @@ use domain::id::AgentId;
 use domain::layout;
 use domain::lock::workspace::Room;
 use domain::review::{Check, Finding, Review};
-use domain::tool::{Act, Seen};
+use domain::tool::{Act, GitDiff, Lint, RunTests, Seen};
 use ports::tools::{Order, Outcome};
 
 use super::evidence::ENDED_WELL;
@@ -56,15 +56,15 @@ pub(super) async fn submit(toolbox: &Toolbox, order: &Order) -> Outcome {
 /// Carries out a call that is about a review.
 pub(super) async fn run(toolbox: &Toolbox, order: Order, review: Review) -> Outcome {
     let check = match &order.act {
-        Act::MergeBranch { .. } => return merge(toolbox, &order, review).await,
-        Act::RunTests {} => Some(Check::Test),
-        Act::Lint {} => Some(Check::Lint),
+        Act::MergeBranch(_) => return merge(toolbox, &order, review).await,
+        Act::RunTests(RunTests {}) => Some(Check::Test),
+        Act::Lint(Lint {}) => Some(Check::Lint),
         _ => None,
     };
     let may_do_without = match &order.act {
         // Other files of the home can be read all the same.
-        Act::ReadFile { .. } | Act::ListDirectory { .. } | Act::SearchFiles { .. } => true,
-        Act::RunTests {} | Act::Lint {} | Act::GitDiff { .. } | Act::ExecuteCommand { .. } => false,
+        Act::ReadFile(_) | Act::ListDirectory(_) | Act::SearchFiles(_) => true,
+        Act::RunTests(RunTests {}) | Act::Lint(Lint {}) | Act::GitDiff(_) | Act::ExecuteCommand(_) => false,
         _ => return toolbox.carry_out(order).await,
     };
     // Where there is nothing to run, nothing was found out.
@@ -84,7 +84,7 @@ pub(super) async fn run(toolbox: &Toolbox, order: Order, review: Review) -> Outc
     };
     let (author, room) = (Room::Own.folder(&review.author), Room::Review.folder(&order.agent));
     let outcome = match (&order.act, check) {
-        (Act::GitDiff { path, .. }, _) => {
+        (Act::GitDiff(GitDiff { path, .. }), _) => {
             let (place, path, max, ms) = (review.place, path.clone(), order.output_bytes_max, order.ms_max);
             let work = move || git::review::diff(&workspace, &place, path.as_deref(), max, &Until::ms(ms));
             let rules = reach::Rules::in_folder(&toolbox.settled.trust(), &author);
@@ -115,7 +115,7 @@ pub(super) async fn run(toolbox: &Toolbox, order: Order, review: Review) -> Outc
 
 /// What an act of a reviewer depends on. A command is looked at where it will run, with the files that will be there.
 pub(super) async fn look(toolbox: &Toolbox, review: &Review, agent: &AgentId, act: &Act) -> Option<Seen> {
-    if !matches!(act, Act::ExecuteCommand { .. }) {
+    if !matches!(act, Act::ExecuteCommand(_)) {
         return toolbox.see(agent, Room::Review, act).await;
     }
     let turn = toolbox.reviews.of(agent);

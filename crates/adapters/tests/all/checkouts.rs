@@ -9,7 +9,7 @@ use adapters::git::workspace::clean_up;
 use adapters::git::workspace::look::{Trouble, look};
 use domain::id::AgentId;
 use domain::review::{Check, Finding};
-use domain::tool::Act;
+use domain::tool::{Act, GitCommit, GitDiff, Lint, RunTests};
 use git2::{Repository, WorktreeAddOptions};
 
 use crate::home::{Home, write};
@@ -237,10 +237,10 @@ async fn a_file_that_was_only_made_runnable_has_changed() {
     let own = home.path("workspaces/coder-001");
     settle(&own);
     make_runnable(&own.join("test.sh"));
-    let diff = || Act::GitDiff { path: None, against: None };
+    let diff = || Act::GitDiff(GitDiff { path: None, against: None });
     assert_eq!(home.done(diff()).await, "changed test.sh\n  mode 100644 before, 100755 now\n");
     assert!(submit(&home).await.unwrap_err().starts_with("not committed yet: test.sh;"));
-    home.done(Act::GitCommit { message: "runnable".to_owned(), paths: Vec::new() }).await;
+    home.done(Act::GitCommit(GitCommit { message: "runnable".to_owned(), paths: Vec::new() })).await;
     assert_eq!(home.done(diff()).await, "nothing differs");
     let place = submit(&home).await.unwrap();
     assert!(merge(&home, &place).await.ok);
@@ -270,7 +270,7 @@ async fn where_files_cannot_tell_what_may_be_run_nothing_has_changed() {
         make_runnable(&home.path("workspaces/coder-001").join(name));
         make_runnable(&service.join(name));
     }
-    assert_eq!(home.done(Act::GitDiff { path: None, against: None }).await, "nothing differs");
+    assert_eq!(home.done(Act::GitDiff(GitDiff { path: None, against: None })).await, "nothing differs");
     let place = submit(&home).await.unwrap();
     let outcome = merge(&home, &place).await;
     assert!(outcome.ok, "{}", outcome.text);
@@ -322,7 +322,7 @@ async fn of_all_kinds() -> (Home, PathBuf, PathBuf) {
     fs::write(own.join("folder"), "a file now\n").unwrap();
     fs::remove_file(own.join("other")).unwrap();
     symlink("folder", own.join("other")).unwrap();
-    home.done(Act::GitCommit { message: "other kinds".to_owned(), paths: Vec::new() }).await;
+    home.done(Act::GitCommit(GitCommit { message: "other kinds".to_owned(), paths: Vec::new() })).await;
     (home, service, own)
 }
 
@@ -443,10 +443,10 @@ async fn a_check_without_a_command_was_not_made() {
     home.write(file, home.read(file).replace(", lint: sh -n greet.sh", ""));
     code(&home, GOOD).await;
     let place = submit(&home).await.unwrap();
-    let outcome = looks(&home, &place, Act::Lint {}).await;
+    let outcome = looks(&home, &place, Act::Lint(Lint {})).await;
     assert_eq!((outcome.ok, outcome.finding), (false, None));
     assert!(outcome.text.starts_with("reviewer-001 has no command for lint"), "{}", outcome.text);
-    let outcome = looks(&home, &place, Act::RunTests {}).await;
+    let outcome = looks(&home, &place, Act::RunTests(RunTests {})).await;
     let expected = Finding::Checked { commit: place.commit.clone(), check: Check::Test, passed: true };
     assert_eq!(outcome.finding, Some(expected), "{}", outcome.text);
 }

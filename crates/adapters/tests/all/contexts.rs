@@ -4,7 +4,7 @@
 use std::os::unix::fs::symlink;
 
 use domain::id::{Seq, Ticket};
-use domain::tool::Act;
+use domain::tool::{Act, ContextGet, ContextPut};
 use ports::tools::{Order, Outcome, Tools as _};
 use serde_json::{Value, json};
 use testkit::tools::order;
@@ -19,25 +19,25 @@ const CUSTOMERS: &str = r#"{
 "#;
 
 fn get(context: &str, field: Option<&str>) -> Act {
-    Act::ContextGet { context: context.to_owned(), field: field.map(str::to_owned) }
+    Act::ContextGet(ContextGet { context: context.to_owned(), field: field.map(str::to_owned) })
 }
 
 fn put(context: &str, content: &str) -> Act {
-    Act::ContextPut {
+    Act::ContextPut(ContextPut {
         context: context.to_owned(),
         content: Some(content.to_owned()),
         field: None,
         value: None,
-    }
+    })
 }
 
 fn set(context: &str, field: &str, value: Value) -> Act {
-    Act::ContextPut {
+    Act::ContextPut(ContextPut {
         context: context.to_owned(),
         content: None,
         field: Some(field.to_owned()),
         value: Some(value),
-    }
+    })
 }
 
 /// A home with customers, granted so to coder-001.

@@ -2,7 +2,7 @@
 
 use domain::id::LockName;
 use domain::lock::Grant;
-use domain::tool::Act;
+use domain::tool::{Act, CreateDirectory, WriteFile};
 use ports::tools::{Order, Tools};
 use testkit::tools::order;
 
@@ -13,7 +13,10 @@ fn grant(fence: u64) -> Grant {
 }
 
 fn write(effect: u64, fence: u64, content: &str) -> Order {
-    let act = Act::WriteFile { path: "workspaces/coder-001/a.md".to_owned(), content: content.to_owned() };
+    let act = Act::WriteFile(WriteFile {
+        path: "workspaces/coder-001/a.md".to_owned(),
+        content: content.to_owned(),
+    });
     Order { lock: Some(grant(fence)), ..order(effect, "coder-001", act) }
 }
 
@@ -33,7 +36,7 @@ async fn a_write_that_comes_after_its_lock_was_given_to_another_is_refused() {
     assert_eq!(home.read("workspaces/coder-001/a.md"), "first");
     assert!(home.run(write(3, 9, "second")).await.ok, "who has it now writes");
     assert_eq!(home.read("workspaces/coder-001/a.md"), "second");
-    let folder = Act::CreateDirectory { path: "workspaces/coder-001/x".to_owned() };
+    let folder = Act::CreateDirectory(CreateDirectory { path: "workspaces/coder-001/x".to_owned() });
     assert!(!home.run(Order { lock: Some(grant(7)), ..order(4, "coder-001", folder) }).await.ok);
     let left = std::fs::read_dir(home.path("workspaces/coder-001")).unwrap();
     let left: Vec<String> = left.map(|e| e.unwrap().file_name().into_string().unwrap()).collect();

@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 
 use domain::id::{Seq, Ticket};
-use domain::tool::Act;
+use domain::tool::{Act, CreateDirectory, ReadFile};
 use ports::tools::{Order, Outcome};
 use testkit::contract;
 use testkit::tools::order;
@@ -31,7 +31,8 @@ async fn a_long_file_is_read_on_line_by_line_until_its_end() {
     let home = Home::new();
     let text: String = (1..=50).map(|n| format!("line {n}\n")).collect();
     home.write("memory/long.md", &text);
-    let part = |from_line, lines| Act::ReadFile { path: "memory/long.md".to_owned(), from_line, lines };
+    let part =
+        |from_line, lines| Act::ReadFile(ReadFile { path: "memory/long.md".to_owned(), from_line, lines });
     let (mut seen, mut next) = (String::new(), Some(1));
     while let Some(from) = next {
         let mut order = order(1, "coder-001", part(Some(from), None));
@@ -60,12 +61,15 @@ async fn no_page_of_a_file_shows_a_part_of_a_credential() {
         format!("a\n-----BEGIN RSA PRIVATE KEY-----\n{body}-----END RSA PRIVATE KEY-----\nb\n"),
     );
     for (from, lines) in [(1, 30), (2, 3), (5, 4), (20, 5), (22, 9)] {
-        let act =
-            Act::ReadFile { path: "memory/key.md".to_owned(), from_line: Some(from), lines: Some(lines) };
+        let act = Act::ReadFile(ReadFile {
+            path: "memory/key.md".to_owned(),
+            from_line: Some(from),
+            lines: Some(lines),
+        });
         let shown = home.done(act).await;
         assert!(!shown.contains("MIIEpA"), "{from}: {shown}");
     }
-    let last = Act::ReadFile { path: "memory/key.md".to_owned(), from_line: Some(24), lines: None };
+    let last = Act::ReadFile(ReadFile { path: "memory/key.md".to_owned(), from_line: Some(24), lines: None });
     assert_eq!(home.done(last).await, "b\n");
 }
 
@@ -175,7 +179,7 @@ async fn a_write_never_goes_through_a_link_or_into_something_else() {
 #[tokio::test]
 async fn a_folder_is_made_where_agents_may_write() {
     let home = Home::new();
-    let make = |path: &str| Act::CreateDirectory { path: path.to_owned() };
+    let make = |path: &str| Act::CreateDirectory(CreateDirectory { path: path.to_owned() });
     for _ in 0..2 {
         assert_eq!(home.done(make("artifacts/a/b")).await, "artifacts/a/b is there");
     }

@@ -10,7 +10,7 @@ use adapters::sandbox::backend::Backend;
 use adapters::tools::Toolbox;
 use domain::id::Time;
 use domain::settings::Settings;
-use domain::tool::Act;
+use domain::tool::{Act, ExecuteCommand, ListDirectory, SearchFiles, WriteFile};
 use ports::tools::{Order, Outcome, Tools};
 use tempfile::TempDir;
 use testkit::clock::Virtual;
@@ -96,19 +96,19 @@ pub fn read(path: &str) -> Act {
 }
 
 pub fn list(path: &str) -> Act {
-    Act::ListDirectory { path: path.to_owned() }
+    Act::ListDirectory(ListDirectory { path: path.to_owned() })
 }
 
 pub fn search(query: &str, path: Option<&str>) -> Act {
-    Act::SearchFiles { query: query.to_owned(), path: path.map(str::to_owned) }
+    Act::SearchFiles(SearchFiles { query: query.to_owned(), path: path.map(str::to_owned) })
 }
 
 pub fn write(path: &str, content: &str) -> Act {
-    Act::WriteFile { path: path.to_owned(), content: content.to_owned() }
+    Act::WriteFile(WriteFile { path: path.to_owned(), content: content.to_owned() })
 }
 
 pub fn command(command: &str) -> Act {
-    Act::ExecuteCommand { command: command.to_owned() }
+    Act::ExecuteCommand(ExecuteCommand { command: command.to_owned() })
 }
 
 /// Waits for a condition that another process brings about; the limit only ends a broken test.

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use domain::tool::Act;
+use domain::tool::{Act, GitCommit};
 use git2::{Repository, Status};
 use testkit::tools::order;
 
@@ -14,7 +14,7 @@ use crate::reviews::{GOOD, code, is_clean, merge, merges, submit, team};
 const DEAD: u32 = 2_147_483_646;
 
 fn commit(message: &str) -> Act {
-    Act::GitCommit { message: message.to_owned(), paths: Vec::new() }
+    Act::GitCommit(GitCommit { message: message.to_owned(), paths: Vec::new() })
 }
 
 /// The lock of a Synod that was killed while it had the index.

@@ -14,7 +14,7 @@ use domain::lifecycle::Lifecycle;
 use domain::session::{Head, Message, Speaker};
 use domain::state::{Requester, State};
 use domain::task::Spec;
-use domain::tool::{Act, Call, Want};
+use domain::tool::{Act, Call, CreateTask, Want};
 use ports::printer::{Printer, Recorded};
 use rustix::fs::inotify;
 use testkit::inputs::Tray;
@@ -131,7 +131,7 @@ fn a_call_is_printed_before_the_task_it_made_and_its_result_after() {
     let mut files = desk(home.path());
     print(&mut files, 1, vec![opened(PLANNER, "planner-1")]);
     let watch = Watch::on(home.path());
-    let made = Act::CreateTask {
+    let made = Act::CreateTask(CreateTask {
         title: "Look".to_owned(),
         description: String::new(),
         assignee: None,
@@ -142,7 +142,7 @@ fn a_call_is_printed_before_the_task_it_made_and_its_result_after() {
         priority: None,
         approval_required: false,
         done_when: None,
-    };
+    });
     let added = Event::TaskAdded {
         spec: Box::new(Spec::new(TaskId::new("task-001"), "tasks/requests.task.md", "Look")),
         by: Requester::Session { session: SessionId::new(PLANNER) },

@@ -9,7 +9,10 @@ use std::path::{Path, PathBuf};
 use adapters::git::workspace::clean_up;
 use domain::id::{AgentId, CallId, ReviewId, SessionId, TaskId};
 use domain::review::{Check, Finding, Place, Review, Stage};
-use domain::tool::Act;
+use domain::tool::{
+    Act, ExecuteCommand, GitCommit, GitDiff, GitUpdate, Lint, MergeBranch, RequestReview, RunTests,
+    SearchFiles, WriteFile,
+};
 use git2::{Oid, Repository, Signature};
 use ports::tools::{Order, Outcome, Tools as _};
 use testkit::tools::order;
@@ -52,12 +55,12 @@ pub fn commit_all(folder: &Path, text: &str) -> Oid {
 pub async fn code(home: &Home, text: &str) {
     home.done(write("workspaces/coder-001/greet.sh", text)).await;
     let effect = text.len() as u64;
-    let act = Act::GitCommit { message: "greet".to_owned(), paths: Vec::new() };
+    let act = Act::GitCommit(GitCommit { message: "greet".to_owned(), paths: Vec::new() });
     assert!(home.run(order(effect, "coder-001", act)).await.ok);
 }
 
 pub async fn submit(home: &Home) -> Result<Place, String> {
-    let act = Act::RequestReview { summary: "look".to_owned(), to: None };
+    let act = Act::RequestReview(RequestReview { summary: "look".to_owned(), to: None });
     match home.run(order(1, "coder-001", act)).await {
         Outcome { finding: Some(Finding::Submitted(place)), .. } => Ok(place),
         Outcome { text, .. } => Err(text),
@@ -88,7 +91,7 @@ pub async fn looks(home: &Home, place: &Place, act: Act) -> Outcome {
 
 pub async fn merge(home: &Home, place: &Place) -> Outcome {
     let review = Some(Box::new(review(place.clone())));
-    let act = Act::MergeBranch { review: ReviewId::new("review-0001") };
+    let act = Act::MergeBranch(MergeBranch { review: ReviewId::new("review-0001") });
     home.run(Order { review, ..order(3, "coordinator-001", act) }).await
 }
 
@@ -133,14 +136,14 @@ async fn the_reviewer_sees_and_checks_exactly_the_commit_it_was_asked_about() {
     let place = submit(&home).await.unwrap();
     // The author goes on; nobody was asked about that.
     code(&home, GOOD).await;
-    let shown = looks(&home, &place, Act::GitDiff { path: None, against: None }).await;
+    let shown = looks(&home, &place, Act::GitDiff(GitDiff { path: None, against: None })).await;
     assert!(shown.text.contains("-echo hello\n+echo \"Hello, $0!\"\n"), "{}", shown.text);
     let seen = looks(&home, &place, Act::read_file("workspaces/reviewer-001.review/greet.sh")).await;
     assert!(seen.text.contains("$0"), "{}", seen.text);
-    let failed = looks(&home, &place, Act::RunTests {}).await;
+    let failed = looks(&home, &place, Act::RunTests(RunTests {})).await;
     let checked = |check, passed| Some(Finding::Checked { commit: place.commit.clone(), check, passed });
     assert_eq!(failed.finding, checked(Check::Test, false), "{}", failed.text);
-    let linted = looks(&home, &place, Act::Lint {}).await;
+    let linted = looks(&home, &place, Act::Lint(Lint {})).await;
     assert_eq!(linted.finding, checked(Check::Lint, true), "{}", linted.text);
 }
 
@@ -150,7 +153,7 @@ async fn what_a_check_leaves_behind_is_gone_before_the_next() {
     code(&home, GOOD).await;
     let place = submit(&home).await.unwrap();
     for _ in 0..2 {
-        let outcome = looks(&home, &place, Act::RunTests {}).await;
+        let outcome = looks(&home, &place, Act::RunTests(RunTests {})).await;
         let expected = Finding::Checked { commit: place.commit.clone(), check: Check::Test, passed: true };
         assert_eq!(outcome.finding, Some(expected), "{}", outcome.text);
     }
@@ -178,7 +181,7 @@ async fn whatever_a_check_leaves_behind_the_next_finds_the_commit_and_nothing_el
     commit_all(&service, "docs");
     code(&home, GOOD).await;
     let place = submit(&home).await.unwrap();
-    assert!(looks(&home, &place, Act::Lint {}).await.ok);
+    assert!(looks(&home, &place, Act::Lint(Lint {})).await.ok);
     let checkout = home.path("workspaces/reviewer-001.review");
     let whole = all_in(&checkout);
     let outside = home.path("../outside");
@@ -204,7 +207,7 @@ async fn whatever_a_check_leaves_behind_the_next_finds_the_commit_and_nothing_el
     fs::remove_file(checkout.join("greet.sh")).unwrap();
     fs::create_dir(checkout.join("greet.sh")).unwrap();
     fs::write(checkout.join("greet.sh/x"), "x").unwrap();
-    let again = looks(&home, &place, Act::Lint {}).await;
+    let again = looks(&home, &place, Act::Lint(Lint {})).await;
     assert!(again.ok, "{}", again.text);
     assert_eq!(all_in(&checkout), whole);
     assert_eq!(fs::read_to_string(checkout.join("greet.sh")).unwrap(), GOOD);
@@ -212,7 +215,7 @@ async fn whatever_a_check_leaves_behind_the_next_finds_the_commit_and_nothing_el
     // A folder of the commit that leads elsewhere.
     fs::remove_dir_all(checkout.join("docs")).unwrap();
     std::os::unix::fs::symlink(&outside, checkout.join("docs")).unwrap();
-    assert!(looks(&home, &place, Act::Lint {}).await.ok);
+    assert!(looks(&home, &place, Act::Lint(Lint {})).await.ok);
     assert_eq!((all_in(&checkout), all_in(&outside)), (whole, vec!["mine".to_owned()]));
 }
 
@@ -223,10 +226,10 @@ async fn a_review_leaves_the_reviewers_own_files_branch_and_note_as_they_are() {
     let by_reviewer = |act: Act| home.run(order(7, "reviewer-001", act));
     let put = |name: &str, content: &str| {
         let path = format!("workspaces/reviewer-001/{name}");
-        by_reviewer(Act::WriteFile { path, content: content.to_owned() })
+        by_reviewer(Act::WriteFile(WriteFile { path, content: content.to_owned() }))
     };
     assert!(put("own.txt", "committed").await.ok);
-    let act = Act::GitCommit { message: "own work".to_owned(), paths: Vec::new() };
+    let act = Act::GitCommit(GitCommit { message: "own work".to_owned(), paths: Vec::new() });
     assert!(by_reviewer(act).await.ok);
     for (name, text) in
         [("draft.txt", "not committed"), ("left-over", "ignored"), ("greet.sh", "echo mine\n")]
@@ -237,18 +240,18 @@ async fn a_review_leaves_the_reviewers_own_files_branch_and_note_as_they_are() {
     code(&home, GOOD).await;
     let place = submit(&home).await.unwrap();
     let acts = [
-        Act::GitDiff { path: None, against: None },
+        Act::GitDiff(GitDiff { path: None, against: None }),
         Act::read_file("workspaces/reviewer-001.review/greet.sh"),
-        Act::SearchFiles { query: "Hello".to_owned(), path: None },
-        Act::Lint {},
-        Act::RunTests {},
-        Act::ExecuteCommand { command: "cat greet.sh".to_owned() },
+        Act::SearchFiles(SearchFiles { query: "Hello".to_owned(), path: None }),
+        Act::Lint(Lint {}),
+        Act::RunTests(RunTests {}),
+        Act::ExecuteCommand(ExecuteCommand { command: "cat greet.sh".to_owned() }),
     ];
     for act in acts {
         let outcome = looks(&home, &place, act.clone()).await;
         assert!(outcome.ok, "{act:?}: {}", outcome.text);
         assert!(
-            matches!(act, Act::Lint {} | Act::RunTests {}) || outcome.text.contains("Hello"),
+            matches!(act, Act::Lint(Lint {}) | Act::RunTests(RunTests {})) || outcome.text.contains("Hello"),
             "{}",
             outcome.text
         );
@@ -262,7 +265,7 @@ async fn a_review_leaves_the_reviewers_own_files_branch_and_note_as_they_are() {
     let checkout = Repository::open(home.path("workspaces/reviewer-001.review")).unwrap();
     assert_eq!(checkout.head().unwrap().target().unwrap().to_string(), place.commit);
     assert!(checkout.head_detached().unwrap());
-    let act = Act::GitCommit { message: "more".to_owned(), paths: vec!["draft.txt".to_owned()] };
+    let act = Act::GitCommit(GitCommit { message: "more".to_owned(), paths: vec!["draft.txt".to_owned()] });
     assert!(by_reviewer(act).await.ok);
     let repo = Repository::open(&own).unwrap();
     assert_eq!(repo.find_commit(tip(&own)).unwrap().parent_id(0).unwrap(), before.0, "on its own work");
@@ -300,7 +303,7 @@ async fn with_its_agent_a_checkout_for_reviews_goes_but_nothing_that_somebody_pu
     let (home, service) = team();
     code(&home, GOOD).await;
     let place = submit(&home).await.unwrap();
-    assert!(looks(&home, &place, Act::RunTests {}).await.ok);
+    assert!(looks(&home, &place, Act::RunTests(RunTests {})).await.ok);
     let spec = domain::agent::Workspace { repo: Some("../service".to_owned()), ..Default::default() };
     let ends = || clean_up(&home.path("."), &AgentId::new("reviewer-001"), Some(&spec));
     let folder = home.path("workspaces/reviewer-001.review");
@@ -311,7 +314,7 @@ async fn with_its_agent_a_checkout_for_reviews_goes_but_nothing_that_somebody_pu
     home.write("workspaces/reviewer-001.review/notes", "a person's");
     assert_eq!(ends(), ["workspaces/reviewer-001.review is kept: it was not made by Synod"]);
     assert!(folder.join("notes").exists());
-    let outcome = looks(&home, &place, Act::RunTests {}).await;
+    let outcome = looks(&home, &place, Act::RunTests(RunTests {})).await;
     assert!(!outcome.ok && outcome.text.contains("it has files already"), "{}", outcome.text);
 }
 
@@ -320,8 +323,10 @@ async fn a_command_of_a_reviewer_is_looked_at_where_it_runs() {
     let (home, _) = team();
     code(&home, GOOD).await;
     let place = submit(&home).await.unwrap();
-    let (agent, act) =
-        (AgentId::new("reviewer-001"), Act::ExecuteCommand { command: "sh greet.sh".to_owned() });
+    let (agent, act) = (
+        AgentId::new("reviewer-001"),
+        Act::ExecuteCommand(ExecuteCommand { command: "sh greet.sh".to_owned() }),
+    );
     let seen = home.tools.look_in(&review(place.clone()), &agent, &act).await.unwrap();
     let parts: Vec<&str> = seen.parts.iter().map(|part| part.what.as_str()).collect();
     assert!(parts.contains(&"folder workspaces/reviewer-001.review"), "{parts:?}");
@@ -512,7 +517,7 @@ async fn nothing_that_the_repository_brings_along_runs() {
     commit_all(&service, "attributes");
     code(&home, GOOD).await;
     let place = submit(&home).await.unwrap();
-    assert!(looks(&home, &place, Act::RunTests {}).await.ok);
+    assert!(looks(&home, &place, Act::RunTests(RunTests {})).await.ok);
     assert!(merge(&home, &place).await.ok);
     fs::write(service.join("greet.sh"), "echo other\n").unwrap();
     commit_all(&service, "other");
@@ -541,11 +546,11 @@ async fn at_odds() -> (Home, PathBuf, PathBuf) {
 const MARKED: &str = "<<<<<<< yours\necho \"Hello, $1!\"\n=======\necho other\n>>>>>>> theirs\n";
 
 pub async fn update(home: &Home, effect: u64, take_back: bool) -> Outcome {
-    home.run(order(effect, "coder-001", Act::GitUpdate { take_back })).await
+    home.run(order(effect, "coder-001", Act::GitUpdate(GitUpdate { take_back }))).await
 }
 
 pub async fn commit(home: &Home, effect: u64) -> Outcome {
-    let act = Act::GitCommit { message: "bring together".to_owned(), paths: Vec::new() };
+    let act = Act::GitCommit(GitCommit { message: "bring together".to_owned(), paths: Vec::new() });
     home.run(order(effect, "coder-001", act)).await
 }
 
@@ -621,7 +626,7 @@ async fn a_conflict_is_decided_in_the_files_and_committed_with_two_parents() {
     assert!(refused.text.contains("greet.sh has a mark of the merge in line 1;"), "{}", refused.text);
     home.done(write("workspaces/coder-001/greet.sh", "echo one\n=======\necho two\n")).await;
     assert!(commit(&home, 82).await.text.contains("in line 2;"));
-    let some = Act::GitCommit { message: "some".to_owned(), paths: vec!["greet.sh".to_owned()] };
+    let some = Act::GitCommit(GitCommit { message: "some".to_owned(), paths: vec!["greet.sh".to_owned()] });
     assert!(home.run(order(83, "coder-001", some)).await.text.contains("leave paths out"));
     assert_eq!(tip(&own), ours, "nothing is committed yet");
 
@@ -636,7 +641,7 @@ async fn a_conflict_is_decided_in_the_files_and_committed_with_two_parents() {
     assert!(is_clean(&own));
     assert!(commit(&home, 84).await.text.contains("before a restart"));
     let place = submit(&home).await.unwrap();
-    assert!(looks(&home, &place, Act::RunTests {}).await.ok);
+    assert!(looks(&home, &place, Act::RunTests(RunTests {})).await.ok);
     assert!(merge(&home, &place).await.ok);
     assert_eq!(fs::read_to_string(service.join("greet.sh")).unwrap(), GOOD);
     assert!(is_clean(&service));

@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::sync::Arc;
 
-use domain::tool::Act;
+use domain::tool::{Act, MemorySearch};
 use ports::tools::Outcome;
 use testkit::rng::Rng;
 use testkit::tools::order;
@@ -12,7 +12,7 @@ use testkit::tools::order;
 use crate::home::{Home, search};
 
 fn memory(query: &str, limit: Option<u32>) -> Act {
-    Act::MemorySearch { query: query.to_owned(), limit }
+    Act::MemorySearch(MemorySearch { query: query.to_owned(), limit })
 }
 
 const INDEX: &str = ".synod/search.db";

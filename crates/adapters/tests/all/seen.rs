@@ -5,7 +5,7 @@ use std::os::unix::fs::symlink;
 use adapters::sandbox::Sandbox;
 use adapters::sandbox::backend::Backend;
 use domain::id::{AgentId, CallId};
-use domain::tool::{Act, Call, Permit, Seen, Want};
+use domain::tool::{Act, Call, CreateDirectory, Lint, Permit, RunTests, Seen, Want};
 use ports::tools::{Order, Tools};
 use testkit::tools::order;
 
@@ -112,7 +112,7 @@ async fn without_a_sandbox_commands_are_not_offered() {
         "agents/coder-001.agent.yaml",
         "id: coder-001\ntype: coder\nmodel: m\nworkspace: {test: 'echo x'}\n",
     );
-    for act in [command("echo hello"), Act::RunTests {}] {
+    for act in [command("echo hello"), Act::RunTests(RunTests {})] {
         let seen = seen(&home, &act).await;
         let refused = seen.refused.clone().unwrap_or_default();
         assert!(refused.contains("`sandbox: {unsafe: true}` in synod.yaml"), "{seen:?}");
@@ -176,7 +176,11 @@ async fn a_path_is_judged_by_where_its_links_lead() {
     let acts: [(&str, Act, &str); 6] = [
         ("memory/new/b.md", write(&at("memory/new/b.md"), "x"), "memory/new/b.md"),
         ("file.md", write(&at("file.md"), "x"), "memory/a.md"),
-        ("other", Act::CreateDirectory { path: at("other/new") }, "workspaces/other-001/new"),
+        (
+            "other",
+            Act::CreateDirectory(CreateDirectory { path: at("other/new") }),
+            "workspaces/other-001/new",
+        ),
         ("other/a.md", read(&at("other/a.md")), "workspaces/other-001/a.md"),
         ("memory", search("old", Some(&at("memory"))), "memory"),
         ("mine", list(&at("mine")), "workspaces/coder-001/sub"),
@@ -210,7 +214,7 @@ async fn a_link_that_is_swapped_in_after_the_judging_is_not_followed() {
         search("old", Some(&at("sub"))),
         write(&at("sub/a.md"), "new\n"),
         write(&at("sub/new.md"), "new\n"),
-        Act::CreateDirectory { path: at("sub/deep/er") },
+        Act::CreateDirectory(CreateDirectory { path: at("sub/deep/er") }),
     ];
     let mut judged = Vec::new();
     for act in acts {
@@ -254,17 +258,17 @@ async fn tests_and_checks_run_as_the_owner_wrote_them() {
     let home = Home::new();
     let agent = "id: coder-001\ntype: coder\nmodel: m\nworkspace: {test: 'echo testing && touch built'}\n";
     home.write("agents/coder-001.agent.yaml", agent);
-    let tested = home.run(order(1, "coder-001", Act::RunTests {})).await;
+    let tested = home.run(order(1, "coder-001", Act::RunTests(RunTests {}))).await;
     assert!(tested.ok && tested.text.contains("testing"), "{tested:?}");
     assert!(home.path(&format!("{WORKSPACE}/built")).exists(), "its workspace is written");
     assert_eq!(tested.wrote, [WORKSPACE]);
-    let unset = home.run(order(1, "coder-001", Act::Lint {})).await;
+    let unset = home.run(order(1, "coder-001", Act::Lint(Lint {}))).await;
     assert_eq!(
         unset.text,
         "coder-001 has no command for lint: the owner of the home can set one in agents/coder-001.agent.yaml, \
          as `workspace: {lint: \"…\"}`"
     );
-    let nobody = home.run(order(1, "other", Act::RunTests {})).await;
+    let nobody = home.run(order(1, "other", Act::RunTests(RunTests {}))).await;
     assert!(!nobody.ok && nobody.text.contains("agents/other.agent.yaml"), "{nobody:?}");
 }
 

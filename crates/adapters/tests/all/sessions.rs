@@ -2,7 +2,7 @@
 
 use domain::id::{AgentId, SessionId};
 use domain::session::Status;
-use domain::tool::Act;
+use domain::tool::{Act, EmailSend, ListSessions, ReadSession};
 use ports::tools::Outcome;
 use testkit::tools::order;
 
@@ -34,7 +34,7 @@ fn home() -> Home {
 }
 
 fn list(agent: Option<&str>, status: Option<Status>, limit: Option<u32>) -> Act {
-    Act::ListSessions { agent: agent.map(AgentId::new), status, limit }
+    Act::ListSessions(ListSessions { agent: agent.map(AgentId::new), status, limit })
 }
 
 #[tokio::test]
@@ -56,7 +56,7 @@ async fn sessions_are_listed_by_agent_and_status_without_what_was_said() {
 #[tokio::test]
 async fn a_session_is_read_from_its_end_and_names_its_file() {
     let home = home();
-    let read = |id: &str, last| Act::ReadSession { session: SessionId::new(id), last };
+    let read = |id: &str, last| Act::ReadSession(ReadSession { session: SessionId::new(id), last });
     let seen = home.run(order(1, "planner-001", read("planner-001-000002", Some(2)))).await;
     let expected = "planner-001-000002  sleeping  agent planner-001, task task-007, changed 2026-01-02T03:04:05.000Z, 3 messages\n\
         [cut: 1 older messages; read_file shows all of the file]\n\
@@ -70,10 +70,12 @@ async fn a_session_is_read_from_its_end_and_names_its_file() {
 #[tokio::test]
 async fn a_mail_is_one_line_and_a_repetition_adds_none() {
     let home = Home::new();
-    let mail = |subject: &str| Act::EmailSend {
-        to: "dana@example.org".to_owned(),
-        subject: subject.to_owned(),
-        text: "It is full\nquite".to_owned(),
+    let mail = |subject: &str| {
+        Act::EmailSend(EmailSend {
+            to: "dana@example.org".to_owned(),
+            subject: subject.to_owned(),
+            text: "It is full\nquite".to_owned(),
+        })
     };
     for _ in 0..3 {
         let outcome = home.run(order(5, "coder-001", mail("Disk"))).await;

@@ -1,6 +1,6 @@
 //! Slack through its two files.
 
-use domain::tool::Act;
+use domain::tool::{Act, SlackRead, SlackSend};
 use ports::tools::{Outcome, Tools};
 use testkit::tools::order;
 
@@ -9,7 +9,7 @@ use crate::home::Home;
 const OUTBOX: &str = "inbox/slack-outbox.jsonl";
 
 fn send(text: &str) -> Act {
-    Act::SlackSend { channel: "#ops".to_owned(), text: text.to_owned() }
+    Act::SlackSend(SlackSend { channel: "#ops".to_owned(), text: text.to_owned() })
 }
 
 fn line(effect: u64, text: &str) -> String {
@@ -88,7 +88,7 @@ async fn an_outbox_that_is_no_file_is_refused() {
 #[tokio::test]
 async fn the_newest_messages_are_read_oldest_first() {
     let home = Home::new();
-    let read = |limit| Act::SlackRead { limit };
+    let read = |limit| Act::SlackRead(SlackRead { limit });
     assert_eq!(home.done(read(None)).await, "[no messages came in]");
     home.write("inbox/slack-messages.jsonl", "");
     assert_eq!(home.done(read(None)).await, "[no messages came in]");

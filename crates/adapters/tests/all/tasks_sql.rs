@@ -1,7 +1,7 @@
 //! SQL over task files.
 
 use adapters::tools::tasks_sql::{Cell, QueryError, query};
-use domain::tool::Act;
+use domain::tool::{Act, QueryTasks};
 
 use crate::home::Home;
 
@@ -66,12 +66,13 @@ fn every_column_can_be_asked_for() {
 #[tokio::test]
 async fn an_agent_sees_a_small_table() {
     let home = home();
-    let act =
-        Act::QueryTasks { sql: "SELECT id, mark FROM tasks WHERE id > 'task-001' ORDER BY id".to_owned() };
+    let act = Act::QueryTasks(QueryTasks {
+        sql: "SELECT id, mark FROM tasks WHERE id > 'task-001' ORDER BY id".to_owned(),
+    });
     assert_eq!(home.done(act).await, "id | mark\ntask-002 | done\ntask-003 | running\n[2 rows]");
-    let act = Act::QueryTasks { sql: "SELECT 'a' || char(10) || 'b' AS x, NULL AS y".to_owned() };
+    let act = Act::QueryTasks(QueryTasks { sql: "SELECT 'a' || char(10) || 'b' AS x, NULL AS y".to_owned() });
     assert_eq!(home.done(act).await, "x | y\na\\nb | \n[1 row]");
-    let act = Act::QueryTasks { sql: "SELECT absent FROM tasks".to_owned() };
+    let act = Act::QueryTasks(QueryTasks { sql: "SELECT absent FROM tasks".to_owned() });
     assert_eq!(home.failed(act).await, "the SQL does not work: no such column: absent");
 }
 

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use domain::review::Finding;
-use domain::tool::Act;
+use domain::tool::{Act, GitDiff};
 use git2::{IndexEntry, IndexTime, Oid, Repository, Signature};
 
 use crate::home::{Home, write};
@@ -227,7 +227,7 @@ async fn submodules_that_only_the_other_side_moved_come_along() {
     assert_eq!(points(&own, "lib"), Some("d".to_owned()));
     // What is reviewed and merged is only what the author did.
     let place = submit(&home).await.unwrap();
-    let diff = looks(&home, &place, Act::GitDiff { path: None, against: None }).await;
+    let diff = looks(&home, &place, Act::GitDiff(GitDiff { path: None, against: None })).await;
     assert!(diff.ok && !diff.text.contains("lib"), "{}", diff.text);
     assert!(merge(&home, &place).await.ok);
     assert_eq!(

@@ -7,7 +7,7 @@ use domain::id::{AgentId, CallId, LockName, ReviewId, SessionId, TaskId};
 use domain::lock::Grant;
 use domain::lock::workspace::Hold;
 use domain::review::{Finding, Place, Review, Stage};
-use domain::tool::Act;
+use domain::tool::{Act, GitCommit, GitUpdate, MergeBranch, RequestReview};
 use git2::{Oid, Repository};
 use ports::tools::{Order, Outcome, Tools as _};
 use testkit::tools::order;
@@ -45,7 +45,7 @@ async fn put(home: &Home, hold: &Hold, name: &str, text: &str) {
 async fn commit(home: &Home, hold: &Hold) -> String {
     let message = format!("of {}", hold.work);
     let effect = u64::from(hold.work.as_bytes()[0]);
-    let outcome = run(home, hold, effect, Act::GitCommit { message, paths: Vec::new() }).await;
+    let outcome = run(home, hold, effect, Act::GitCommit(GitCommit { message, paths: Vec::new() })).await;
     assert!(outcome.ok, "{}", outcome.text);
     outcome.text
 }
@@ -57,7 +57,7 @@ async fn make(home: &Home, hold: &Hold, name: &str) -> String {
 }
 
 async fn submit(home: &Home, hold: &Hold) -> Place {
-    let act = Act::RequestReview { summary: "look".to_owned(), to: None };
+    let act = Act::RequestReview(RequestReview { summary: "look".to_owned(), to: None });
     match run(home, hold, 1, act).await {
         Outcome { finding: Some(Finding::Submitted(place)), .. } => place,
         Outcome { text, .. } => panic!("{text}"),
@@ -79,7 +79,7 @@ async fn merge(home: &Home, id: &str, work: &str, place: &Place) -> Outcome {
         stage: Stage::Approved,
         checks: Default::default(),
     };
-    let act = Act::MergeBranch { review: ReviewId::new(id) };
+    let act = Act::MergeBranch(MergeBranch { review: ReviewId::new(id) });
     home.run(Order { review: Some(Box::new(review)), ..order(3, "coordinator-001", act) }).await
 }
 
@@ -298,7 +298,7 @@ async fn a_merge_that_is_not_finished_is_kept_as_it_is_and_out_of_the_way() {
     commit(&home, &alpha).await;
     fs::write(repo.join("old"), "theirs\n").unwrap();
     commit_all(&repo, "theirs");
-    let outcome = run(&home, &alpha, 7, Act::GitUpdate { take_back: false }).await;
+    let outcome = run(&home, &alpha, 7, Act::GitUpdate(GitUpdate { take_back: false })).await;
     assert!(outcome.text.contains("both sides changed"), "{}", outcome.text);
     make(&home, &of("beta"), "b").await;
     assert_eq!(home.read("workspaces/coder-001/old"), "theirs\n");
@@ -327,7 +327,7 @@ async fn what_a_command_deletes_is_removed_by_the_commit_and_by_the_merge() {
     let ran = run(&home, &alpha, 1, command("rm old")).await;
     assert!(ran.ok && ran.text.starts_with("exit code: 0"), "{}", ran.text);
     put(&home, &alpha, "new", "new").await;
-    let act = Act::GitCommit { message: "remove it".to_owned(), paths: vec!["old".to_owned()] };
+    let act = Act::GitCommit(GitCommit { message: "remove it".to_owned(), paths: vec!["old".to_owned()] });
     let said = run(&home, &alpha, 2, act).await.text;
     assert!(said.ends_with(" on agent/coder-001:\nremoved old"), "{said}");
     commit(&home, &alpha).await;

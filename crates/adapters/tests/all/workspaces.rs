@@ -9,7 +9,7 @@ use adapters::git::workspace::{Workspaces, clean_up};
 use domain::evidence::Evidence;
 use domain::id::{AgentId, TaskId};
 use domain::settings::Settings;
-use domain::tool::Act;
+use domain::tool::{Act, Check, GitCommit, GitDiff, RunTests};
 use git2::{Repository, Signature};
 use ports::tools::Tools as _;
 use testkit::tools::order;
@@ -17,15 +17,18 @@ use testkit::tools::order;
 use crate::home::{Home, command, write};
 
 fn commit(message: &str) -> Act {
-    Act::GitCommit { message: message.to_owned(), paths: Vec::new() }
+    Act::GitCommit(GitCommit { message: message.to_owned(), paths: Vec::new() })
 }
 
 fn commit_only(paths: &[&str]) -> Act {
-    Act::GitCommit { message: "some".to_owned(), paths: paths.iter().map(|p| (*p).to_owned()).collect() }
+    Act::GitCommit(GitCommit {
+        message: "some".to_owned(),
+        paths: paths.iter().map(|p| (*p).to_owned()).collect(),
+    })
 }
 
 fn diff() -> Act {
-    Act::GitDiff { path: None, against: None }
+    Act::GitDiff(GitDiff { path: None, against: None })
 }
 
 fn ensure(home: &Home, agent: &str) -> Result<(), String> {
@@ -202,7 +205,7 @@ async fn a_diff_is_bounded_and_shows_nothing_that_steers_a_terminal() {
     let text = home.run(short).await.text;
     assert!(text.len() < 1_100 && text.contains("more files differ; give a path]"), "{}", text.len());
     for against in ["--output=x", ":/begin", "@{upstream}", "no-such"] {
-        let act = Act::GitDiff { path: None, against: Some(against.to_owned()) };
+        let act = Act::GitDiff(GitDiff { path: None, against: Some(against.to_owned()) });
         assert!(home.failed(act).await.contains("names no commit"), "{against}");
     }
 }
@@ -227,7 +230,7 @@ async fn a_worktree_is_made_on_the_agents_branch_with_plain_bytes() {
         "theirs stays"
     );
     assert!(!source.join("new.rs").exists());
-    let act = Act::GitDiff { path: None, against: Some("agent/coder-001~1".to_owned()) };
+    let act = Act::GitDiff(GitDiff { path: None, against: Some("agent/coder-001~1".to_owned()) });
     assert!(home.done(act).await.contains("added new.rs"));
     // The folder is deleted: the worktree is made anew, with what was committed.
     fs::remove_dir_all(home.path("workspaces/coder-001")).unwrap();
@@ -334,7 +337,7 @@ async fn nothing_that_a_hostile_repository_brings_along_runs() {
         litter(&home, &own);
         for act in [
             diff(),
-            Act::GitDiff { path: None, against: Some("HEAD".to_owned()) },
+            Act::GitDiff(GitDiff { path: None, against: Some("HEAD".to_owned()) }),
             commit("one"),
             commit_only(&["--output=x", "a\nb"]),
         ] {
@@ -546,9 +549,10 @@ async fn what_a_rule_covers_is_told_by_commands_diffs_and_evidence() {
     ] {
         assert_eq!(read(command(words)).await, expected.into_iter().cloned().collect::<Vec<_>>(), "{words}");
     }
-    assert_eq!(read(Act::RunTests {}).await, [file.clone()]);
+    assert_eq!(read(Act::RunTests(RunTests {})).await, [file.clone()]);
     assert_eq!(read(diff()).await, [file.clone()]);
-    let check = |evidence| Act::Check { task: TaskId::new("task-001"), evidence, result: String::new() };
+    let check =
+        |evidence| Act::Check(Check { task: TaskId::new("task-001"), evidence, result: String::new() });
     assert_eq!(read(check(Evidence::File(file.clone()))).await, [file.clone()]);
     assert_eq!(read(check(Evidence::Command("make".to_owned()))).await, [folder]);
 }

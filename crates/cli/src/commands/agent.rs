@@ -4,12 +4,10 @@ use std::path::Path;
 
 use domain::agent::Spec;
 use domain::gate::{self, Asker, Ruling, Verdict};
-use domain::id::{AgentId, ReviewId, SessionId, TaskId};
 use domain::label::Label;
-use domain::layout;
 use domain::role::{Permission, Role};
 use domain::settings::Settings;
-use domain::tool::{self, Act};
+use domain::tool::{self, Examples};
 use policy::Policy;
 use serde_json::{Value, json};
 
@@ -105,11 +103,13 @@ fn cases(agent: &Spec, role: Option<&Role>, policy: &Policy) -> Vec<Case> {
     let label = Label::owner();
     let asker = Asker::at_rest(agent, role, &label);
     let mut cases = Vec::new();
+    let commands: Vec<&str> = policy.commands.keys().map(String::as_str).collect();
+    let at = Examples { agent: &agent.id, commands: &commands };
     for facts in tool::ALL {
-        let samples = samples(facts.name, &agent.id, policy).into_iter();
+        let examples = tool::examples(facts.name, &at).into_iter();
         let judged =
             |(when, act)| Case { tool: facts.name, when, ruling: gate::judge(&asker, policy, &act, None) };
-        let mut found: Vec<Case> = samples.map(judged).collect();
+        let mut found: Vec<Case> = examples.map(judged).collect();
         // An answer that does not depend on the arguments is given once.
         if found.windows(2).all(|pair| pair[0].ruling == pair[1].ruling) {
             found.truncate(1);
@@ -118,122 +118,6 @@ fn cases(agent: &Spec, role: Option<&Role>, policy: &Policy) -> Vec<Case> {
         cases.append(&mut found);
     }
     cases
-}
-
-fn samples(tool: &str, agent: &AgentId, policy: &Policy) -> Vec<(String, Act)> {
-    let anything = |act: Act| vec![(String::new(), act)];
-    let path = || "memory/notes.md".to_owned();
-    let own = layout::workspace(agent);
-    let other = "elsewhere in the home".to_owned();
-    let control = "what people control by, as agents/".to_owned();
-    let write = |path: String| Act::WriteFile { path, content: String::new() };
-    match tool {
-        "read_file" => anything(Act::read_file(path())),
-        "list_directory" => anything(Act::ListDirectory { path: path() }),
-        "search_files" => anything(Act::SearchFiles { query: "word".to_owned(), path: None }),
-        "write_file" => vec![
-            (format!("in {own}/"), write(format!("{own}/notes.md"))),
-            (other, write(path())),
-            (control, write("agents/notes.md".to_owned())),
-        ],
-        "create_directory" => vec![
-            (format!("in {own}/"), Act::CreateDirectory { path: format!("{own}/notes") }),
-            (other, Act::CreateDirectory { path: path() }),
-            (control, Act::CreateDirectory { path: "agents/notes".to_owned() }),
-        ],
-        "execute_command" => {
-            let listed =
-                policy.commands.keys().map(|c| (c.clone(), Act::ExecuteCommand { command: c.clone() }));
-            let reads = Act::ExecuteCommand { command: "ls".to_owned() };
-            let rest = Act::ExecuteCommand { command: "(any other command)".to_owned() };
-            let others = [("those that only read, as ls", reads), ("any other command", rest)];
-            listed.chain(others.map(|(when, act)| (when.to_owned(), act))).collect()
-        }
-        "git_commit" => anything(Act::GitCommit { message: "a change".to_owned(), paths: Vec::new() }),
-        "git_diff" => anything(Act::GitDiff { path: None, against: None }),
-        "git_update" => anything(Act::GitUpdate { take_back: false }),
-        domain::review::ASK => anything(Act::RequestReview { summary: "a change".to_owned(), to: None }),
-        domain::review::ANSWER => anything(Act::ApproveWork { approved: true, issues: Vec::new() }),
-        domain::review::MERGE => anything(Act::MergeBranch { review: ReviewId::new("review-0001") }),
-        "run_tests" => anything(Act::RunTests {}),
-        "lint" => anything(Act::Lint {}),
-        domain::plan::TOOL => anything(Act::CreatePlan { tasks: Vec::new() }),
-        "create_task" => anything(Act::CreateTask {
-            title: "a task".to_owned(),
-            description: String::new(),
-            assignee: None,
-            depends_on: Vec::new(),
-            parent: None,
-            tags: Vec::new(),
-            tag: None,
-            priority: None,
-            approval_required: false,
-            done_when: None,
-        }),
-        "update_task" => anything(Act::UpdateTask {
-            id: TaskId::new("task-001"),
-            status: None,
-            result: None,
-            title: None,
-            assignee: None,
-            priority: None,
-            depends_on: None,
-        }),
-        "query_tasks" => anything(Act::QueryTasks { sql: "SELECT 1".to_owned() }),
-        "send_message" => anything(Act::send_message(agent.clone(), "a word")),
-        "lock" => anything(Act::Lock { name: "a-name".to_owned(), wait_ms: None }),
-        "unlock" => anything(Act::Unlock { name: "a-name".to_owned() }),
-        "extract" => anything(Act::Extract {
-            path: "inbox/mail.jsonl".to_owned(),
-            question: "a word".to_owned(),
-            answer: domain::closed::Closed::Bool,
-        }),
-        "memory_search" => anything(Act::MemorySearch { query: "word".to_owned(), limit: None }),
-        "context_get" => anything(Act::ContextGet { context: "plan".to_owned(), field: None }),
-        "context_put" => anything(Act::ContextPut {
-            context: "plan".to_owned(),
-            content: Some("a word".to_owned()),
-            field: None,
-            value: None,
-        }),
-        "list_sessions" => anything(Act::ListSessions { agent: None, status: None, limit: None }),
-        "read_session" => {
-            anything(Act::ReadSession { session: SessionId::new(format!("{agent}-000000")), last: None })
-        }
-        "email_send" => anything(Act::EmailSend {
-            to: "somebody".to_owned(),
-            subject: "a word".to_owned(),
-            text: "a word".to_owned(),
-        }),
-        "slack_read" => anything(Act::SlackRead { limit: None }),
-        "slack_send" => {
-            anything(Act::SlackSend { channel: "a channel".to_owned(), text: "a word".to_owned() })
-        }
-        _ => of_team(tool, agent).into_iter().flat_map(anything).collect(),
-    }
-}
-
-/// The same of tools that are about other agents.
-fn of_team(tool: &str, agent: &AgentId) -> Option<Act> {
-    Some(match tool {
-        domain::delegation::TOOL => Act::Delegate {
-            to: agent.clone(),
-            tag: "a:tag".to_owned(),
-            task: "a word".to_owned(),
-            payload: None,
-            callback: None,
-            deadline_ms: None,
-            contexts: Vec::new(),
-        },
-        domain::spawn::SPAWN => Act::SpawnAgent {
-            role: "coder".to_owned(),
-            name: None,
-            goal: String::new(),
-            responsibilities: Vec::new(),
-        },
-        domain::spawn::TERMINATE => Act::TerminateAgent { agent: agent.clone(), reason: String::new() },
-        _ => return None,
-    })
 }
 
 fn word(verdict: &Verdict) -> &'static str {

@@ -9,7 +9,6 @@ use domain::layout;
 use domain::settings::Settings;
 use domain::state::{Halt, State};
 use domain::usage::money;
-use formats::approval::raise;
 use formats::document::{Document, Scalar};
 use serde_json::{Value, json};
 
@@ -87,7 +86,7 @@ pub fn show(home: &Path, out: &Out) -> anyhow::Result<Exit> {
     for row in &rows {
         let raised = state.ledger.raised(&row.node, at);
         if !raised.is_none() {
-            let amount = raise(raised.tokens, raised.money);
+            let amount = domain::usage::amount(raised.tokens, raised.money);
             out.line(format!(
                 "{} may be passed by {amount} until its window ends: a person said so",
                 row.node.name

@@ -2,10 +2,8 @@
 
 use std::path::Path;
 
-use domain::evidence::Evidence;
 use domain::layout::{self, Decided};
-use domain::tool::Act;
-use formats::approval::raise;
+use domain::tool::{Act, RaiseBudget};
 use serde_json::{Value, json};
 
 use crate::failure::Exit;
@@ -83,7 +81,7 @@ fn standings(home: &Path, waiting: &[Waiting]) -> Vec<Option<String>> {
     let is_asked = waiting.iter().any(|waiting| waiting.request.is_about_budget());
     let state = is_asked.then(|| view::spent::known(home));
     let told = |waiting: &Waiting| match &waiting.request.act {
-        Act::RaiseBudget { budget, .. } => state.as_ref()?.told_of_budget(view::now(), budget),
+        Act::RaiseBudget(RaiseBudget { budget, .. }) => state.as_ref()?.told_of_budget(view::now(), budget),
         _ => None,
     };
     waiting.iter().map(told).collect()
@@ -196,101 +194,12 @@ pub fn waits(approvals: usize, tasks: usize) -> String {
 
 /// What would be done: what it is called, and the text that counts.
 fn act(act: &Act) -> (String, String) {
-    match act {
-        Act::ExecuteCommand { command } => ("command".to_owned(), command.clone()),
-        Act::WriteFile { path, content } => (format!("write {}", text::line(path)), content.clone()),
-        Act::ContextPut { context, content: Some(content), .. } => {
-            (format!("put the shared context {}", text::line(context)), content.clone())
-        }
-        Act::CreateDirectory { path } => ("make the folder".to_owned(), path.clone()),
-        Act::SlackSend { channel, text } => (format!("say in {}", text::line(channel)), text.clone()),
-        Act::Check { task, evidence: Evidence::Approval, result } => {
-            (format!("{task} is done"), result.clone())
-        }
-        Act::Check { task, evidence, .. } => (format!("evidence that {task} demands"), evidence.to_string()),
-        Act::RaiseBudget { budget, tokens, money } => {
-            let amount = raise(*tokens, *money);
-            (
-                format!("pass {} once", text::line(budget)),
-                format!("by {amount}, until its window ends; what waits goes on"),
-            )
-        }
-        Act::EmailSend { to, subject, text } => {
-            (format!("mail {}", text::line(to)), format!("Subject: {}\n\n{text}", text::line(subject)))
-        }
-        Act::ReadFile { .. }
-        | Act::ListDirectory { .. }
-        | Act::SearchFiles { .. }
-        | Act::GitCommit { .. }
-        | Act::GitDiff { .. }
-        | Act::GitUpdate { .. }
-        | Act::RequestReview { .. }
-        | Act::ApproveWork { .. }
-        | Act::MergeBranch { .. }
-        | Act::CreatePlan { .. }
-        | Act::CreateTask { .. }
-        | Act::UpdateTask { .. }
-        | Act::QueryTasks { .. }
-        | Act::SendMessage { .. }
-        | Act::Lock { .. }
-        | Act::Unlock { .. }
-        | Act::Delegate { .. }
-        | Act::SpawnAgent { .. }
-        | Act::TerminateAgent { .. }
-        | Act::MemorySearch { .. }
-        | Act::ContextGet { .. }
-        | Act::ContextPut { .. }
-        | Act::Extract { .. }
-        | Act::ListSessions { .. }
-        | Act::ReadSession { .. }
-        | Act::SlackRead { .. }
-        | Act::RunTests {}
-        | Act::Lint {} => {
+    match act.shown() {
+        Some(shown) => (text::line(&shown.label), shown.text),
+        None => {
             let value = serde_json::to_value(act).unwrap_or_default();
             (act.tool().to_owned(), value["arguments"].to_string())
         }
-    }
-}
-
-/// The act as one line, for lists.
-pub fn act_line(wanted: &Act) -> String {
-    let (label, body) = act(wanted);
-    match wanted {
-        Act::ExecuteCommand { .. } => body,
-        Act::WriteFile { .. } | Act::ContextPut { content: Some(_), .. } => label,
-        Act::EmailSend { subject, .. } => format!("{label}: {}", text::line(subject)),
-        Act::CreateDirectory { .. }
-        | Act::Check { .. }
-        | Act::RaiseBudget { .. }
-        | Act::SlackSend { .. }
-        | Act::ReadFile { .. }
-        | Act::ListDirectory { .. }
-        | Act::SearchFiles { .. }
-        | Act::GitCommit { .. }
-        | Act::GitDiff { .. }
-        | Act::GitUpdate { .. }
-        | Act::RequestReview { .. }
-        | Act::ApproveWork { .. }
-        | Act::MergeBranch { .. }
-        | Act::CreatePlan { .. }
-        | Act::CreateTask { .. }
-        | Act::UpdateTask { .. }
-        | Act::QueryTasks { .. }
-        | Act::SendMessage { .. }
-        | Act::Lock { .. }
-        | Act::Unlock { .. }
-        | Act::Delegate { .. }
-        | Act::SpawnAgent { .. }
-        | Act::TerminateAgent { .. }
-        | Act::MemorySearch { .. }
-        | Act::ContextGet { .. }
-        | Act::ContextPut { .. }
-        | Act::Extract { .. }
-        | Act::ListSessions { .. }
-        | Act::ReadSession { .. }
-        | Act::SlackRead { .. }
-        | Act::RunTests {}
-        | Act::Lint {} => format!("{label}: {body}"),
     }
 }
 

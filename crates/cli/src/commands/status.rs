@@ -7,6 +7,7 @@ use formats::check::FileKind;
 use formats::{Diagnostic, Severity};
 use serde_json::{Value, json};
 
+use super::story::act_words;
 use super::{check, inbox};
 use crate::failure::Exit;
 use crate::out::Out;
@@ -101,7 +102,7 @@ fn approvals(overview: &Overview, out: &Out) {
     for w in waiting {
         let d = &w.request;
         let task = d.task.as_ref().map_or_else(String::new, |task| format!(" for {task}"));
-        let act = text::line(&inbox::act_line(&d.act));
+        let act = text::line(&act_words(&d.act));
         out.line(text::fit(&format!("  {}  {}  {}{task}: {act}", d.id, d.risk.as_str(), d.agent)));
     }
     for path in &overview.approvals.broken {

@@ -10,9 +10,8 @@ use domain::lifecycle::Lifecycle;
 use domain::session::Message;
 use domain::state::{Requester, Stage};
 use domain::task::{Change, End};
-use domain::tool::{Act, Call, Want};
+use domain::tool::{Act, Call, Runs, Want};
 use engine::{Closed, Handle};
-use formats::approval::raise;
 
 use crate::view;
 
@@ -191,13 +190,11 @@ impl Story {
         let who = self.agent(session);
         let words = act_words(act);
         match finish {
-            Finish::Done if matches!(act, Act::CreateTask { .. }) => None,
+            Finish::Done if matches!(act, Act::CreateTask(_)) => None,
             Finish::Done => {
-                let detail = match act {
-                    Act::ExecuteCommand { .. } | Act::RunTests {} | Act::Lint {} => {
-                        output_lines(&message.content)
-                    }
-                    _ => Vec::new(),
+                let detail = match act.runs() {
+                    Runs::Command(_) | Runs::OwnersCommand => output_lines(&message.content),
+                    Runs::Nothing => Vec::new(),
                 };
                 Some(Told { who, what: done_words(act), detail })
             }
@@ -218,72 +215,22 @@ fn told(who: &str, what: impl Into<String>) -> Told {
     Told { who: who.to_owned(), what: what.into(), detail: Vec::new() }
 }
 
-fn done_words(act: &Act) -> String {
-    match act {
-        Act::ExecuteCommand { command } => format!("ran `{command}`"),
-        Act::SlackSend { channel, text } => format!("posted in {channel}: \"{}\"", one_line(text)),
-        Act::EmailSend { to, subject, .. } => format!("mailed {to}: \"{}\"", one_line(subject)),
-        _ => format!("did: {}", act_words(act)),
-    }
-}
-
-/// An act in a few words.
+/// An act in a few words, before it is done.
 pub fn act_words(act: &Act) -> String {
-    match act {
-        Act::ReadFile { path, .. } => format!("read {path}"),
-        Act::ListDirectory { path } => format!("list {path}"),
-        Act::SearchFiles { query, path } => {
-            format!("search {} for \"{query}\"", path.as_deref().unwrap_or("memory and workspace"))
-        }
-        Act::Extract { path, question, .. } => format!("ask about {path}: {}", one_line(question)),
-        Act::MemorySearch { query, .. } => format!("search memory for \"{query}\""),
-        Act::ContextGet { context, .. } => format!("read the shared context {context}"),
-        Act::ContextPut { context, .. } => format!("write the shared context {context}"),
-        Act::ListSessions { .. } => "list sessions".to_owned(),
-        Act::ReadSession { session, .. } => format!("read the session {session}"),
-        Act::WriteFile { path, .. } => format!("write {path}"),
-        Act::CreateDirectory { path } => format!("make the folder {path}"),
-        Act::ExecuteCommand { command } => format!("run `{command}`"),
-        Act::GitCommit { message, .. } => {
-            format!("commit in its workspace: {}", one_line(message.lines().next().unwrap_or_default()))
-        }
-        Act::GitDiff { .. } => "look at what changed in its workspace".to_owned(),
-        Act::GitUpdate { take_back: false } => "bring its branch up to date".to_owned(),
-        Act::GitUpdate { take_back: true } => "take a merge back".to_owned(),
-        Act::RunTests {} => "run the tests".to_owned(),
-        Act::Lint {} => "run the checks".to_owned(),
-        Act::RequestReview { summary, .. } => format!("ask for a review: {}", one_line(summary)),
-        Act::ApproveWork { approved: true, .. } => "approve the work".to_owned(),
-        Act::ApproveWork { approved: false, issues } => {
-            format!("reject the work: {}", one_line(&issues.join("; ")))
-        }
-        Act::MergeBranch { review } => format!("merge {review}"),
-        Act::CreatePlan { tasks } => format!("make a plan ({})", count(tasks.len(), "task")),
-        Act::CreateTask { title, .. } => format!("make a task \"{title}\""),
-        Act::UpdateTask { id, .. } => format!("change {id}"),
-        Act::QueryTasks { .. } => "look through the tasks with SQL".to_owned(),
-        Act::SendMessage { to, content, .. } => format!("tell {to}: {}", one_line(content)),
-        Act::Delegate { to, task, .. } => format!("have {to} do: {}", one_line(task)),
-        Act::SpawnAgent { role, goal, .. } => format!("spawn {} {role}: {}", article(role), one_line(goal)),
-        Act::TerminateAgent { agent, .. } => format!("terminate {agent}"),
-        Act::Lock { name, .. } => format!("take the lock {name}"),
-        Act::Unlock { name } => format!("give the lock {name} back"),
-        Act::SlackRead { .. } => "read Slack messages".to_owned(),
-        Act::Check { task, evidence, .. } => format!("check that {task} is done ({evidence})"),
-        Act::RaiseBudget { budget, tokens, money } => {
-            format!("pass {budget} once by {}", raise(*tokens, *money))
-        }
-        Act::SlackSend { channel, text } => format!("post in {channel}: \"{}\"", one_line(text)),
-        Act::EmailSend { to, subject, .. } => format!("mail {to}: \"{}\"", one_line(subject)),
+    let words = act.words();
+    with_text(words.wish, words.about)
+}
+
+fn done_words(act: &Act) -> String {
+    let words = act.words();
+    with_text(words.done, words.about)
+}
+
+fn with_text(words: String, about: Option<String>) -> String {
+    match about {
+        Some(about) => format!("{words}: {}", one_line(&about)),
+        None => words,
     }
-}
-
-fn count(number: usize, what: &str) -> String {
-    if number == 1 { format!("1 {what}") } else { format!("{number} {what}s") }
-}
-
-fn article(word: &str) -> &'static str {
-    if word.starts_with(['a', 'e', 'i', 'o', 'u']) { "an" } else { "a" }
 }
 
 fn one_line(text: &str) -> String {

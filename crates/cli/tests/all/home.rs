@@ -5,7 +5,7 @@ use std::path::Path;
 use assert_cmd::Command;
 use domain::approval::Request;
 use domain::id::{AgentId, ApprovalId, CallId, SessionId, TaskId, Time};
-use domain::tool::Act;
+use domain::tool::{Act, ExecuteCommand};
 use policy::Risk;
 use serde_json::Value;
 use tempfile::TempDir;
@@ -121,7 +121,7 @@ pub fn synod() -> Command {
 
 /// An act that runs a command.
 pub fn command(command: &str) -> Act {
-    Act::ExecuteCommand { command: command.to_owned() }
+    Act::ExecuteCommand(ExecuteCommand { command: command.to_owned() })
 }
 
 fn request(id: &str, act: Act) -> Request {

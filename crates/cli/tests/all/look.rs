@@ -1,6 +1,6 @@
 //! What the commands say of a home in which everything is in order.
 
-use domain::tool::Act;
+use domain::tool::{Act, WriteFile};
 use serde_json::json;
 
 use crate::home::{Home, command, synod};
@@ -174,7 +174,7 @@ or in approvals/pending/approval-0001.approval.md, behind **Decision:**"
 fn characters_that_hide_are_shown_by_their_number() {
     let home = Home::fine();
     let text = "a\u{202e}b\u{1b}[2Jc".to_owned();
-    home.ask("approval-0002", Act::WriteFile { path: "memory/a.md".to_owned(), content: text });
+    home.ask("approval-0002", Act::WriteFile(WriteFile { path: "memory/a.md".to_owned(), content: text }));
     let shown = home.run(&["inbox"]).stdout;
     assert!(shown.contains("  write memory/a.md:\n    a\\u{202e}b\\u{1b}[2Jc\n"), "{shown}");
 }

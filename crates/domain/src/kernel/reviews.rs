@@ -3,7 +3,7 @@
 use crate::kernel::state::State;
 use crate::topics::review::{Review, Stage};
 use crate::topics::session::Session;
-use crate::topics::tool::{Act, Call, Want};
+use crate::topics::tool::{Act, Call, MergeBranch, Want};
 use crate::words::id::SessionId;
 
 /// The review that a conversation is there to answer, whatever has become of it: it stays one about the work of others.
@@ -15,7 +15,7 @@ pub fn of_session<'a>(state: &'a State, session: &Session) -> Option<&'a Review>
 /// is no longer approved by then is not merged, whatever it was when the call was let through.
 pub fn of_call<'a>(state: &'a State, session: &SessionId, call: &Call) -> Option<&'a Review> {
     match &call.want {
-        Want::Act(Act::MergeBranch { review }) => {
+        Want::Act(Act::MergeBranch(MergeBranch { review })) => {
             let review = state.reviews.by_id.get(review)?;
             matches!(review.stage, Stage::Approved | Stage::Merged { .. }).then_some(review)
         }

@@ -9,15 +9,22 @@ use crate::topics::lock::workspace::{CONTINUES, Hold, Room, WORKSPACE};
 use crate::topics::lock::{Grant, REPOSITORY, of_path, plain};
 use crate::topics::session::Session;
 use crate::topics::task::{End, Task, TaskStage};
-use crate::topics::tool::Act;
+use crate::topics::tool::{
+    Act, Check, CreateDirectory, ExecuteCommand, Extract, GitCommit, GitDiff, GitUpdate, Lint, ListDirectory,
+    MergeBranch, ReadFile, RequestReview, RunTests, SearchFiles, WriteFile,
+};
 use crate::words::id::{AgentId, LockName, ReviewId, SessionId};
 
 /// The lock that an act takes by itself while it runs. Agents who share a repository share its lock.
 pub fn of_act(state: &State, agent: &AgentId, act: &Act) -> Option<LockName> {
     match act {
-        Act::WriteFile { path, .. } | Act::CreateDirectory { path } => of_path(path),
-        Act::GitCommit { .. } | Act::GitUpdate { .. } => Some(of_repository(state, agent)),
-        Act::MergeBranch { review } => {
+        Act::WriteFile(WriteFile { path, .. }) | Act::CreateDirectory(CreateDirectory { path }) => {
+            of_path(path)
+        }
+        Act::GitCommit(GitCommit { .. }) | Act::GitUpdate(GitUpdate { .. }) => {
+            Some(of_repository(state, agent))
+        }
+        Act::MergeBranch(MergeBranch { review }) => {
             state.reviews.by_id.get(review).map(|review| of_repository(state, &review.author))
         }
         _ => None,
@@ -58,13 +65,15 @@ pub fn needed(state: &State, session: &Session, act: &Act) -> Option<LockName> {
 /// Commands, checks and the like are done where the conversation works.
 pub fn is_only_own(agent: &AgentId, act: &Act) -> bool {
     match act {
-        Act::GitCommit { .. } | Act::GitUpdate { .. } | Act::RequestReview { .. } => true,
-        Act::WriteFile { path, .. }
-        | Act::CreateDirectory { path }
-        | Act::ReadFile { path, .. }
-        | Act::ListDirectory { path }
-        | Act::SearchFiles { path: Some(path), .. }
-        | Act::Extract { path, .. } => is_in_own(agent, path),
+        Act::GitCommit(GitCommit { .. })
+        | Act::GitUpdate(GitUpdate { .. })
+        | Act::RequestReview(RequestReview { .. }) => true,
+        Act::WriteFile(WriteFile { path, .. })
+        | Act::CreateDirectory(CreateDirectory { path })
+        | Act::ReadFile(ReadFile { path, .. })
+        | Act::ListDirectory(ListDirectory { path })
+        | Act::SearchFiles(SearchFiles { path: Some(path), .. })
+        | Act::Extract(Extract { path, .. }) => is_in_own(agent, path),
         _ => false,
     }
 }
@@ -78,22 +87,24 @@ fn is_in_own(agent: &AgentId, path: &str) -> bool {
 fn usage(agent: &AgentId, act: &Act) -> Option<Use> {
     let is_own = |path: &str| is_in_own(agent, path);
     match act {
-        Act::ExecuteCommand { .. }
-        | Act::GitCommit { .. }
-        | Act::GitUpdate { .. }
-        | Act::RunTests {}
-        | Act::Lint {}
-        | Act::RequestReview { .. }
-        | Act::Check { evidence: Evidence::Command(_), .. } => Some(Use::Changes),
-        Act::WriteFile { path, .. } | Act::CreateDirectory { path } => is_own(path).then_some(Use::Changes),
-        Act::GitDiff { .. } | Act::SearchFiles { path: None, .. } => Some(Use::Looks),
-        Act::ReadFile { path, .. }
-        | Act::ListDirectory { path }
-        | Act::SearchFiles { path: Some(path), .. }
-        | Act::Extract { path, .. }
-        | Act::Check { evidence: Evidence::File(path) | Evidence::Schema { file: path, .. }, .. } => {
-            is_own(path).then_some(Use::Looks)
+        Act::ExecuteCommand(ExecuteCommand { .. })
+        | Act::GitCommit(GitCommit { .. })
+        | Act::GitUpdate(GitUpdate { .. })
+        | Act::RunTests(RunTests {})
+        | Act::Lint(Lint {})
+        | Act::RequestReview(RequestReview { .. })
+        | Act::Check(Check { evidence: Evidence::Command(_), .. }) => Some(Use::Changes),
+        Act::WriteFile(WriteFile { path, .. }) | Act::CreateDirectory(CreateDirectory { path }) => {
+            is_own(path).then_some(Use::Changes)
         }
+        Act::GitDiff(GitDiff { .. }) | Act::SearchFiles(SearchFiles { path: None, .. }) => Some(Use::Looks),
+        Act::ReadFile(ReadFile { path, .. })
+        | Act::ListDirectory(ListDirectory { path })
+        | Act::SearchFiles(SearchFiles { path: Some(path), .. })
+        | Act::Extract(Extract { path, .. })
+        | Act::Check(Check {
+            evidence: Evidence::File(path) | Evidence::Schema { file: path, .. }, ..
+        }) => is_own(path).then_some(Use::Looks),
         _ => None,
     }
 }

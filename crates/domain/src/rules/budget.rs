@@ -11,7 +11,7 @@ use crate::topics::budget::{ANSWER_TOKENS, Hold, Payer, Short};
 use crate::topics::lifecycle::Lifecycle;
 use crate::topics::session::Session;
 use crate::topics::settings::{CONTEXT_TOKENS, Settings};
-use crate::topics::tool::{Act, Call};
+use crate::topics::tool::{Act, Call, Extract};
 use crate::words::id::{SessionId, TaskId, Time};
 use crate::words::usage::Usage;
 
@@ -122,7 +122,7 @@ pub(super) fn reserve_call(
     call: &Call,
     act: &Act,
 ) -> Result<Option<Event>, Short> {
-    let Act::Extract { question, answer, .. } = act else { return Ok(None) };
+    let Act::Extract(Extract { question, answer, .. }) = act else { return Ok(None) };
     let Some(spec) = state.spec_of(session) else { return Ok(None) };
     let model = &spec.model.primary;
     let terms = state.terms(session);

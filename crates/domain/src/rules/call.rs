@@ -17,7 +17,10 @@ use crate::topics::lifecycle::Lifecycle;
 use crate::topics::session::{Session, Stage, Step, spoiled_by};
 use crate::topics::task::{Requester, TASK_DEPTH_MAX};
 use crate::topics::tool;
-use crate::topics::tool::{Act, Call, Permit, Want};
+use crate::topics::tool::{
+    Act, ApproveWork, Call, Check, CreatePlan, CreateTask, Delegate, Lock, Permit, SendMessage, SpawnAgent,
+    TerminateAgent, Unlock, UpdateTask, Want,
+};
 use crate::words::id::{ApprovalId, SessionId, Time};
 use policy::Risk;
 
@@ -47,7 +50,7 @@ pub(super) fn advance(d: &mut Draft<'_>, id: &SessionId, index: usize) {
     };
     let rule = ruling.named_rule();
     let approved_by = pending.step.approval();
-    let accepts = matches!(act, Act::Check { evidence: Evidence::Approval, .. });
+    let accepts = matches!(act, Act::Check(Check { evidence: Evidence::Approval, .. }));
     let is_inside = accepts || tool::facts(act.tool()).is_some_and(|f| f.inside);
     match (ruling.verdict, approved_by) {
         // It was refused above.
@@ -113,21 +116,21 @@ fn reserve(d: &mut Draft<'_>, id: &SessionId, call: &Call, act: &Act) -> bool {
 /// Does what the domain itself can do.
 fn carry_out(d: &mut Draft<'_>, id: &SessionId, (call, index): (&Call, usize), act: &Act, hands: &Hands) {
     let (finish, text) = match act {
-        Act::Delegate { .. } => return delegate::perform(d, id, call, hands),
-        Act::Lock { name, wait_ms } => return locks::take(d, id, call, name, *wait_ms),
-        Act::Unlock { name } => return locks::give_back(d, id, call, name),
-        Act::SendMessage { .. } => match send::send(d, id, (call, index), act) {
+        Act::Delegate(Delegate { .. }) => return delegate::perform(d, id, call, hands),
+        Act::Lock(Lock { name, wait_ms }) => return locks::take(d, id, call, name, *wait_ms),
+        Act::Unlock(Unlock { name }) => return locks::give_back(d, id, call, name),
+        Act::SendMessage(SendMessage { .. }) => match send::send(d, id, (call, index), act) {
             Ok(None) => return,
             Ok(Some(text)) => (Finish::Done, text),
             Err(text) => (Finish::Failed, text),
         },
-        Act::CreatePlan { tasks } => outcome(plan::create(d, id, tasks)),
-        Act::ApproveWork { approved, issues } => review::perform(d, id, *approved, issues),
-        Act::SpawnAgent { .. } => spawn::perform(d, id, index, act, &hands.chain),
-        Act::TerminateAgent { .. } => spawn::perform_end(d, id, act),
-        Act::CreateTask { .. } => outcome(tasks::create(d, id, act)),
-        Act::UpdateTask { .. } => outcome(tasks::update(d, id, act)),
-        Act::Check { evidence: Evidence::Approval, .. } => {
+        Act::CreatePlan(CreatePlan { tasks }) => outcome(plan::create(d, id, tasks)),
+        Act::ApproveWork(ApproveWork { approved, issues }) => review::perform(d, id, *approved, issues),
+        Act::SpawnAgent(SpawnAgent { .. }) => spawn::perform(d, id, index, act, &hands.chain),
+        Act::TerminateAgent(TerminateAgent { .. }) => spawn::perform_end(d, id, act),
+        Act::CreateTask(CreateTask { .. }) => outcome(tasks::create(d, id, act)),
+        Act::UpdateTask(UpdateTask { .. }) => outcome(tasks::update(d, id, act)),
+        Act::Check(Check { evidence: Evidence::Approval, .. }) => {
             (Finish::Done, "a person says that it is done".to_owned())
         }
         act => (Finish::Failed, format!("{} is not carried out inside", act.tool())),

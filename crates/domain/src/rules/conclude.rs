@@ -17,7 +17,7 @@ use crate::topics::lifecycle::Lifecycle;
 use crate::topics::session::{Message, Speaker};
 use crate::topics::session::{Proving, Session};
 use crate::topics::task::End;
-use crate::topics::tool::{Act, Call, Want};
+use crate::topics::tool::{Act, Call, Check, Want};
 use crate::words::id::{CallId, SessionId, TaskId};
 
 /// The model has answered without asking for anything.
@@ -48,7 +48,7 @@ pub(super) fn conclude(d: &mut Draft<'_>, id: &SessionId, text: &str) {
         Ok(evidence) => {
             let (turns, label) = (session.turns_total, session.label.clone());
             let calls = evidence.into_iter().enumerate().map(|(number, evidence)| {
-                let act = Act::Check { task: task_id.clone(), evidence, result: text.to_owned() };
+                let act = Act::Check(Check { task: task_id.clone(), evidence, result: text.to_owned() });
                 Call {
                     id: CallId::new(format!("check-{turns}-{}", number + 1)),
                     arguments: serde_json::to_string(&act).unwrap_or_default(),

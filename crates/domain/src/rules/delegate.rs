@@ -21,7 +21,7 @@ use crate::topics::delegation::{Delegation, Request, Status, Verdict};
 use crate::topics::session::{Pending, Session, Stage, Step};
 use crate::topics::task;
 use crate::topics::task::End;
-use crate::topics::tool::{Act, Call, Want};
+use crate::topics::tool::{Act, Call, Delegate, Want};
 use crate::words::id::{AgentId, DelegationId, SessionId, TaskId, Time};
 use policy::Nature;
 
@@ -74,7 +74,7 @@ fn make(
     hands: &Hands,
 ) -> Result<Made, Outcome> {
     let failed = |text: String| (Finish::Failed, text);
-    let Want::Act(Act::Delegate { to, tag, task: text, payload, callback, deadline_ms, contexts }) =
+    let Want::Act(Act::Delegate(Delegate { to, tag, task: text, payload, callback, deadline_ms, contexts })) =
         &call.want
     else {
         return Err(failed("not a delegate".to_owned()));

@@ -24,7 +24,7 @@ use crate::topics::agent;
 use crate::topics::role::{Permission, Role};
 use crate::topics::session::{Pending, Session};
 use crate::topics::tool;
-use crate::topics::tool::{Act, Permit, Seen, Want};
+use crate::topics::tool::{Act, Check, ExecuteCommand, Lint, Permit, RunTests, Seen, SpawnAgent, Want};
 use crate::words::label::Label;
 use policy::command::Judgement;
 use policy::{Nature, Policy, Risk};
@@ -263,7 +263,7 @@ pub fn judge_call(state: &State, session: &Session, pending: &Pending, index: us
     let place = Place { state, session, pending, index };
     let case = Case::new(&asker, &state.policy, act, pending.call.seen.as_ref(), Some(place));
     match act {
-        Act::Check { .. } => match limits::inspect(&case) {
+        Act::Check(Check { .. }) => match limits::inspect(&case) {
             Opinion::Deny { rule, advice } => Ruling::deny(Inspector::Limits, rule, advice),
             Opinion::Fine(_) | Opinion::Ask { .. } => evidence::judge(&case),
         },
@@ -342,15 +342,17 @@ impl<'a> Case<'a> {
     /// Whether it changes something that people would look at. An agent's file is what the owner trusts, so what is written
     /// there counts, too.
     fn changes(&self) -> bool {
-        let is_definition = matches!(self.act, Act::SpawnAgent { .. });
+        let is_definition = matches!(self.act, Act::SpawnAgent(SpawnAgent { .. }));
         let is_inside = tool::facts(self.act.tool()).is_some_and(|facts| facts.inside);
         is_definition || (self.nature() != Nature::Read && !is_inside)
     }
 
     fn permit(&self, asked: bool) -> Permit {
         match self.act {
-            Act::ExecuteCommand { .. } if asked => Permit { writes: true, network: self.wants_network() },
-            Act::RunTests {} | Act::Lint {} => Permit { writes: true, network: false },
+            Act::ExecuteCommand(ExecuteCommand { .. }) if asked => {
+                Permit { writes: true, network: self.wants_network() }
+            }
+            Act::RunTests(RunTests {}) | Act::Lint(Lint {}) => Permit { writes: true, network: false },
             _ => Permit::NONE,
         }
     }

@@ -8,7 +8,7 @@ use crate::topics::approval::{Answer, Outcome, Request};
 use crate::topics::budget::question::{Due, NOTHING_WAITS, named};
 use crate::topics::budget::{Node, Window, units_of};
 use crate::topics::caps::Cap;
-use crate::topics::tool::{Act, Permit};
+use crate::topics::tool::{Act, Permit, RaiseBudget};
 use crate::words::id::{AgentId, ApprovalId, CallId, SessionId, Time};
 use crate::words::label::Label;
 use policy::Risk;
@@ -50,7 +50,7 @@ pub(super) fn after_an_end(d: &mut Draft<'_>, input: &Input) {
 
 fn ask(state: &State, at: Time, node: &Node) -> Option<Request> {
     let Cap { tokens, money } = enough(state, at, node, node.again()?);
-    let act = Act::RaiseBudget { budget: node.name.clone(), tokens, money };
+    let act = Act::RaiseBudget(RaiseBudget { budget: node.name.clone(), tokens, money });
     let ends = match node.window {
         Window::Minute | Window::Day => "the day ends (UTC)",
         Window::Month => "the month ends (UTC)",
@@ -115,7 +115,7 @@ fn why(state: &State, at: Time, node: &Node) -> String {
 
 /// What follows from the answer, if the question was about a budget; whether it was.
 pub(super) fn answered(d: &mut Draft<'_>, request: &Request, answer: &Answer) -> bool {
-    let Act::RaiseBudget { budget, tokens, money } = &request.act else { return false };
+    let Act::RaiseBudget(RaiseBudget { budget, tokens, money }) = &request.act else { return false };
     if *answer == Answer::Approved {
         let cap = Cap { tokens: *tokens, money: *money };
         d.emit(Event::BudgetRaised { budget: budget.clone(), cap, approval: request.id.clone() });

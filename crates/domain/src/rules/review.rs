@@ -23,7 +23,7 @@ use crate::topics::review::{Finding, Move, Place, Review, Stage, written};
 use crate::topics::session::{Session, Step};
 use crate::topics::task;
 use crate::topics::task::End;
-use crate::topics::tool::{Act, Call, Want};
+use crate::topics::tool::{Act, Call, MergeBranch, RequestReview, Want};
 use crate::words::id::{AgentId, SessionId};
 
 /// Whether a person is asked before there is another one.
@@ -132,7 +132,7 @@ pub(super) fn found(d: &mut Draft<'_>, id: &SessionId, call: &Call, finding: &Fi
 /// The review that a call is about, if it is about this commit.
 fn about<'a>(state: &'a State, id: &SessionId, call: &Call, commit: &str) -> Option<&'a Review> {
     let review = match &call.want {
-        Want::Act(Act::MergeBranch { review }) => state.reviews.by_id.get(review),
+        Want::Act(Act::MergeBranch(MergeBranch { review })) => state.reviews.by_id.get(review),
         Want::Act(_) | Want::Invalid { .. } => {
             let task = state.sessions.get(id)?.task.as_ref();
             task.and_then(|task| state.reviews.of_task(task))
@@ -166,7 +166,7 @@ fn new_round(
     call: &Call,
     place: &Place,
 ) -> Result<(Option<task::Spec>, Review), String> {
-    let Want::Act(Act::RequestReview { summary, to }) = &call.want else {
+    let Want::Act(Act::RequestReview(RequestReview { summary, to })) = &call.want else {
         return Err("not a request_review".to_owned());
     };
     let before = state.reviews.open_of(&session.agent, session.task.as_ref());

@@ -17,7 +17,7 @@ use crate::topics::message;
 use crate::topics::message::{BROADCAST, CHANNEL_SIGN, Envelope, Kind, OPEN_MAX, Urgency};
 use crate::topics::session::Message;
 use crate::topics::session::{On, Session, Step};
-use crate::topics::tool::{Act, Call};
+use crate::topics::tool::{Act, Call, SendMessage};
 use crate::words::id::{AgentId, CallId, SessionId};
 use crate::words::label::Label;
 
@@ -65,7 +65,7 @@ pub(super) fn send(
 
 /// Whether a call stands still until an answer is there.
 pub(super) fn is_awaited(act: &Act) -> bool {
-    matches!(act, Act::SendMessage { wait_ms: Some(_), .. })
+    matches!(act, Act::SendMessage(SendMessage { wait_ms: Some(_), .. }))
 }
 
 /// Whether a receiver is not one agent.
@@ -84,7 +84,9 @@ fn letter<'a>(
     index: usize,
     act: &'a Act,
 ) -> Result<Letter<'a>, String> {
-    let Act::SendMessage { to, content, kind, priority, reply_to, wait_ms, approved, issues } = act else {
+    let Act::SendMessage(SendMessage { to, content, kind, priority, reply_to, wait_ms, approved, issues }) =
+        act
+    else {
         return Err("not a send_message".to_owned());
     };
     let kind = kind.unwrap_or(if reply_to.is_some() { Kind::Response } else { Kind::Request });

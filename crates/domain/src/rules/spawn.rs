@@ -19,7 +19,7 @@ use crate::topics::agent;
 use crate::topics::agent::{Model, Permissions, Tools, Workspace};
 use crate::topics::spawn::{MADE_IN, Order, Origin, Rejected};
 use crate::topics::task::End;
-use crate::topics::tool::Act;
+use crate::topics::tool::{Act, SpawnAgent, TerminateAgent};
 use crate::words::id::{AgentId, SessionId, TaskId, Time};
 
 /// The longest part of an id that comes from the role, so that ids of its sessions are file names too.
@@ -43,7 +43,8 @@ pub(super) fn perform(
     act: &Act,
     chain: &[AgentId],
 ) -> Outcome {
-    let (Act::SpawnAgent { role, name, goal, responsibilities }, Some(session)) = (act, d.sessions.get(id))
+    let (Act::SpawnAgent(SpawnAgent { role, name, goal, responsibilities }), Some(session)) =
+        (act, d.sessions.get(id))
     else {
         return (Finish::Failed, "not a spawn_agent".to_owned());
     };
@@ -169,7 +170,8 @@ pub(super) fn terminate(d: &mut Draft<'_>, agent: &AgentId, reason: &str, by: &s
 
 /// Carries out `terminate_agent`.
 pub(super) fn perform_end(d: &mut Draft<'_>, id: &SessionId, act: &Act) -> Outcome {
-    let (Act::TerminateAgent { agent, reason }, Some(session)) = (act, d.sessions.get(id)) else {
+    let (Act::TerminateAgent(TerminateAgent { agent, reason }), Some(session)) = (act, d.sessions.get(id))
+    else {
         return (Finish::Failed, "not a terminate_agent".to_owned());
     };
     if let Err(rejected) = may_spawn::check_end(d, agent, Some(&session.agent)) {

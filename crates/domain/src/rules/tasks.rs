@@ -17,7 +17,7 @@ use crate::topics::session::Session;
 use crate::topics::task;
 use crate::topics::task::{Change, End, Mark};
 use crate::topics::task::{Requester, TASK_DEPTH_MAX, Task};
-use crate::topics::tool::Act;
+use crate::topics::tool::{Act, CreateTask, UpdateTask};
 use crate::words::id::{AgentId, SessionId, TaskId};
 use crate::words::label::Readers;
 
@@ -53,7 +53,7 @@ pub(super) fn add(d: &mut Draft<'_>, spec: task::Spec, id: &SessionId) {
 }
 
 fn new_spec(state: &State, id: &SessionId, session: &Session, act: &Act) -> Result<task::Spec, String> {
-    let Act::CreateTask {
+    let Act::CreateTask(CreateTask {
         title,
         description,
         assignee,
@@ -64,7 +64,7 @@ fn new_spec(state: &State, id: &SessionId, session: &Session, act: &Act) -> Resu
         priority,
         approval_required,
         done_when,
-    } = act
+    }) = act
     else {
         return Err("not a create_task".to_owned());
     };
@@ -142,7 +142,9 @@ pub(super) fn already_made<'a>(
 
 /// Carries out `update_task`.
 pub(super) fn update(d: &mut Draft<'_>, id: &SessionId, act: &Act) -> Result<String, String> {
-    let Act::UpdateTask { id: which, status, result, title, assignee, priority, depends_on } = act else {
+    let Act::UpdateTask(UpdateTask { id: which, status, result, title, assignee, priority, depends_on }) =
+        act
+    else {
         return Err("not an update_task".to_owned());
     };
     let Some(session) = d.sessions.get(id) else { return Err("the conversation is over".to_owned()) };

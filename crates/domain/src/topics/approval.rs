@@ -56,7 +56,7 @@ pub struct Request {
 impl Request {
     /// Whether a budget that is used up asks, and no call.
     pub fn is_about_budget(&self) -> bool {
-        matches!(self.act, Act::RaiseBudget { .. })
+        matches!(self.act, Act::RaiseBudget(_))
     }
 }
 

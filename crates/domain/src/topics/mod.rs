@@ -24,3 +24,4 @@ pub mod settings;
 pub mod spawn;
 pub mod task;
 pub mod tool;
+pub mod tools;

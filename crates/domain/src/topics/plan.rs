@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::topics::task::Priority;
@@ -16,29 +17,37 @@ pub const HELD_BY: &str = "held_by";
 pub const STEPS_MAX: usize = 50;
 
 /// One task of a plan.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Step {
-    /// Its name inside the plan.
+    /// A short name inside this plan, for `after`
+    #[schemars(regex(pattern = r"^[a-z][a-z0-9-]{0,62}$"))]
     pub id: String,
-    /// One line.
+    /// What is to be done, in one line
+    #[schemars(length(min = 1, max = 500), regex(pattern = r"^[^\r\n]+$"))]
     pub title: String,
-    /// Details.
+    /// All that whoever does it needs: they see nothing else of your conversation
     #[serde(default, skip_serializing_if = "String::is_empty")]
+    #[schemars(length(max = 20000))]
     pub description: String,
-    /// The kind of work; it says who does it.
+    /// The kind of work, such as code:feature; an agent must answer for it
+    #[schemars(length(min = 1, max = 200))]
     pub tag: String,
-    /// Who shall do it, in place of who the tag says.
+    /// Id of the agent that shall do it; the tag decides if left out
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String", regex(pattern = r"^[a-z][a-z0-9-]{0,62}$"))]
     pub assignee: Option<AgentId>,
-    /// The names of steps that must end first.
+    /// Ids of tasks of this plan that must end first
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 50), inner(length(min = 1, max = 63)))]
     pub after: Vec<String>,
-    /// A to F.
+    /// A is first, F is last
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String", extend("enum" = ["A", "B", "C", "D", "E", "F"]))]
     pub priority: Option<Priority>,
-    /// The evidence that Synod must see before it is done, one piece a line.
+    /// The evidence that must be seen before it counts as done, as in create_task
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 2000))]
     pub done_when: Option<String>,
 }
 

@@ -142,6 +142,13 @@ pub fn money(millionths: u64) -> String {
     text[..kept].to_owned()
 }
 
+/// Tokens, money or both, in words.
+pub fn amount(tokens: Option<u64>, millionths: Option<u64>) -> String {
+    let tokens = tokens.map(|tokens| format!("{tokens} tokens"));
+    let money = millionths.map(|millionths| format!("{} of money", money(millionths)));
+    tokens.into_iter().chain(money).collect::<Vec<_>>().join(" and ")
+}
+
 /// What an agent spent, by the model's alias.
 pub type ByModel = BTreeMap<String, Spent>;
 

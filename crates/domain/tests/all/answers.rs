@@ -6,7 +6,7 @@ use domain::input::Input;
 use domain::lifecycle::Lifecycle;
 use domain::settings::Settings;
 use domain::task::{End, Mark};
-use domain::tool::Act;
+use domain::tool::{Act, SendMessage};
 
 use crate::delegation::{able, delegate};
 use crate::home::{Home, create, line, run, tell, update};
@@ -23,8 +23,8 @@ fn asked() -> Home {
 
 fn awaited(to: &str) -> Act {
     match tell(to, "how full is the disk?") {
-        Act::SendMessage { to, content, kind, priority, reply_to, approved, issues, .. } => {
-            Act::SendMessage {
+        Act::SendMessage(SendMessage { to, content, kind, priority, reply_to, approved, issues, .. }) => {
+            Act::SendMessage(SendMessage {
                 to,
                 content,
                 kind,
@@ -33,7 +33,7 @@ fn awaited(to: &str) -> Act {
                 wait_ms: Some(60_000),
                 approved,
                 issues,
-            }
+            })
         }
         other => other,
     }

@@ -4,7 +4,7 @@
 use domain::delegation::Status;
 use domain::id::{AgentId, DelegationId, TaskId};
 use domain::message::Kind;
-use domain::tool::Act;
+use domain::tool::{Act, CreatePlan, SendMessage, WriteFile};
 
 use crate::delegation::{able, delegate};
 use crate::home::{Home, create, run, tell};
@@ -22,8 +22,8 @@ fn handed_on() -> Home {
 
 fn waiting(to: &str, content: &str) -> Act {
     match tell(to, content) {
-        Act::SendMessage { to, content, kind, priority, reply_to, approved, issues, .. } => {
-            Act::SendMessage {
+        Act::SendMessage(SendMessage { to, content, kind, priority, reply_to, approved, issues, .. }) => {
+            Act::SendMessage(SendMessage {
                 to,
                 content,
                 kind,
@@ -32,7 +32,7 @@ fn waiting(to: &str, content: &str) -> Act {
                 wait_ms: Some(60_000),
                 approved,
                 issues,
-            }
+            })
         }
         other => other,
     }
@@ -40,9 +40,11 @@ fn waiting(to: &str, content: &str) -> Act {
 
 fn notify(to: &str, content: &str) -> Act {
     match tell(to, content) {
-        Act::SendMessage { to, content, priority, reply_to, wait_ms, approved, issues, .. } => {
+        Act::SendMessage(SendMessage {
+            to, content, priority, reply_to, wait_ms, approved, issues, ..
+        }) => {
             let kind = Some(Kind::Notification);
-            Act::SendMessage { to, content, kind, priority, reply_to, wait_ms, approved, issues }
+            Act::SendMessage(SendMessage { to, content, kind, priority, reply_to, wait_ms, approved, issues })
         }
         other => other,
     }
@@ -87,7 +89,10 @@ fn a_yes_that_a_task_demands_is_demanded_of_the_steps_of_its_plan() {
     home.task_with("plan it", "planner-001", |spec| spec.approval_required = true);
     let step =
         serde_json::json!({"id": "a", "title": "write", "tag": "ops:write", "assignee": "executor-001"});
-    home.wants("planner-001", &[Act::CreatePlan { tasks: vec![serde_json::from_value(step).unwrap()] }]);
+    home.wants(
+        "planner-001",
+        &[Act::CreatePlan(CreatePlan { tasks: vec![serde_json::from_value(step).unwrap()] })],
+    );
     home.wants("executor-001", &[write("executor-001")]);
     assert!(home.calls_to_tools("executor-001").is_empty());
     assert_eq!(home.state.approvals.len(), 1);
@@ -124,7 +129,7 @@ fn who_gets_work_back_as_a_task_has_come_no_nearer_to_its_beginning() {
 
 /// A file in the agent's own workspace: nobody is asked for that.
 fn write(agent: &str) -> Act {
-    Act::WriteFile { path: format!("workspaces/{agent}/x"), content: "x".to_owned() }
+    Act::WriteFile(WriteFile { path: format!("workspaces/{agent}/x"), content: "x".to_owned() })
 }
 
 #[test]

@@ -407,7 +407,7 @@ fn delegated_work_backs_off_at_a_limit_and_goes_on_by_itself() {
     let (to, tag, task) = (AgentId::new("executor-001"), "ops:look".to_owned(), "look".to_owned());
     let events = home.wants(
         "planner-001",
-        &[domain::tool::Act::Delegate {
+        &[domain::tool::Act::Delegate(domain::tool::Delegate {
             to,
             tag,
             task,
@@ -415,7 +415,7 @@ fn delegated_work_backs_off_at_a_limit_and_goes_on_by_itself() {
             callback: None,
             deadline_ms: None,
             contexts: Vec::new(),
-        }],
+        })],
     );
     let blocked = events.iter().find_map(|event| match event {
         Event::Moved { to: Lifecycle::Blocked, reason, .. } => Some(reason.clone()),
@@ -438,11 +438,11 @@ fn delegated_work_backs_off_at_a_limit_and_goes_on_by_itself() {
 fn a_quarantined_call_parks_at_a_budget_and_is_made_when_there_is_room() {
     let mut home = home(Budgets { day: tokens(36_000), ..Budgets::default() });
     home.task("ask", "executor-001");
-    let extract = domain::tool::Act::Extract {
+    let extract = domain::tool::Act::Extract(domain::tool::Extract {
         path: "memory/mail.md".to_owned(),
         question: "is it urgent?".to_owned(),
         answer: domain::closed::Closed::Bool,
-    };
+    });
     home.wants("executor-001", &[extract]);
     assert_eq!(parked(&home, "executor-001").limit, "budgets.day");
     assert!(home.calls_to_tools("executor-001").is_empty() && !home.state.ledger.is_holding());

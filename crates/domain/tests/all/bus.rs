@@ -9,7 +9,7 @@ use domain::lifecycle::Lifecycle;
 use domain::message::{self, BROADCAST, Kind, Urgency};
 use domain::session::{Message, Speaker};
 use domain::spawn::Order;
-use domain::tool::{Act, Want};
+use domain::tool::{Act, SendMessage, Want};
 use proptest::prelude::{Just, Strategy, any, prop_oneof, proptest};
 use proptest::sample::select;
 
@@ -112,7 +112,7 @@ impl Book {
                 Event::MessageAdded { session, message, .. } => self.arrives(home, session, message),
                 Event::Replied { session, message, .. } => {
                     for call in &message.calls {
-                        let Want::Act(Act::SendMessage { to, content, .. }) = &call.want else {
+                        let Want::Act(Act::SendMessage(SendMessage { to, content, .. })) = &call.want else {
                             continue;
                         };
                         let (from, to) = (Some(session.clone()), to.to_string());
@@ -238,7 +238,7 @@ fn act(book: &mut Book, known: &[String], wish: &Wish) -> Act {
         Wish::Send { to, notifies, priority, waits } => {
             let whom: Vec<&str> =
                 known.iter().map(String::as_str).chain([BROADCAST, "#ops", "ghost-001"]).collect();
-            Act::SendMessage {
+            Act::SendMessage(SendMessage {
                 to: AgentId::new(whom[to % whom.len()]),
                 content: book.word(),
                 kind: notifies.then_some(Kind::Notification),
@@ -247,7 +247,7 @@ fn act(book: &mut Book, known: &[String], wish: &Wish) -> Act {
                 wait_ms: waits.then_some(5_000),
                 approved: None,
                 issues: Vec::new(),
-            }
+            })
         }
     }
 }

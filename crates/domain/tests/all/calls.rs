@@ -6,12 +6,12 @@ use domain::id::{AgentId, CallId};
 use domain::input::Input;
 use domain::lifecycle::Lifecycle;
 use domain::settings::Settings;
-use domain::tool::Act;
+use domain::tool::{Act, GitCommit, GitDiff, Lock, ReadFile, RequestReview, Unlock, WriteFile};
 
 use crate::home::{Home, line, run};
 
 fn write(path: &str) -> Act {
-    Act::WriteFile { path: path.to_owned(), content: "x".to_owned() }
+    Act::WriteFile(WriteFile { path: path.to_owned(), content: "x".to_owned() })
 }
 
 fn working() -> Home {
@@ -73,7 +73,7 @@ fn a_call_that_waits_for_a_person_holds_back_those_behind_it() {
 #[test]
 fn after_a_failure_no_review_is_asked_for() {
     let mut home = working();
-    let ask = Act::RequestReview { summary: "greets".to_owned(), to: None };
+    let ask = Act::RequestReview(RequestReview { summary: "greets".to_owned(), to: None });
     home.wants("coder-001", &[write(OWN), ask]);
     home.tool_ends("coder-001", false, "the disk is full");
     assert_eq!(running(&home), [""; 0]);
@@ -152,7 +152,7 @@ fn assert_in_order(acts: &[Act], events: &[Event], fails: Option<usize>) {
         let of = |event: &Event| matches!(event, Event::CallFinished { message, .. } if message.call == Some(id(n)));
         at(&of).expect("each call has a result")
     };
-    let reads = |n: usize| matches!(acts[n], Act::ReadFile { .. } | Act::GitDiff { .. });
+    let reads = |n: usize| matches!(acts[n], Act::ReadFile(ReadFile { .. }) | Act::GitDiff(GitDiff { .. }));
     for n in 0..acts.len() {
         let is_spoiled = !reads(n) && fails.is_some_and(|fails| fails < n);
         assert_eq!(begun(n).is_none(), is_spoiled, "{n} of {acts:?}");
@@ -167,8 +167,11 @@ fn a_lock_a_command_and_its_unlock_in_one_answer_keep_others_out() {
     let team = ["executor-001", "executor-002"];
     let mut home = Home::new(&team);
     let name = || "deploy".to_owned();
-    let alone =
-        [Act::Lock { name: name(), wait_ms: None }, run("touch counter"), Act::Unlock { name: name() }];
+    let alone = [
+        Act::Lock(Lock { name: name(), wait_ms: None }),
+        run("touch counter"),
+        Act::Unlock(Unlock { name: name() }),
+    ];
     for agent in team {
         home.task("count", agent);
         home.wants(agent, &alone);
@@ -190,9 +193,9 @@ fn running(home: &Home) -> Vec<String> {
 }
 
 fn diff() -> Act {
-    Act::GitDiff { path: None, against: None }
+    Act::GitDiff(GitDiff { path: None, against: None })
 }
 
 fn commit() -> Act {
-    Act::GitCommit { message: "a".to_owned(), paths: Vec::new() }
+    Act::GitCommit(GitCommit { message: "a".to_owned(), paths: Vec::new() })
 }

@@ -9,7 +9,7 @@ use domain::lifecycle::Lifecycle;
 use domain::pending;
 use domain::state::State;
 use domain::task::{Mark, Spec};
-use domain::tool::Act;
+use domain::tool::{Act, WriteFile};
 use proptest::prelude::{Just, Strategy, any, prop_oneof, proptest};
 
 use crate::home::{Home, answered, create, marked, no, read, reply, run, tell, update, written};
@@ -80,7 +80,7 @@ fn act(kind: u8, task: TaskId) -> Act {
         10 => create("part", "planner-001", &[]),
         11 => update(&task, Mark::Done, "fine"),
         12 => update(&task, Mark::Cancelled, ""),
-        _ => Act::WriteFile { path: "policy/x".to_owned(), content: String::new() },
+        _ => Act::WriteFile(WriteFile { path: "policy/x".to_owned(), content: String::new() }),
     }
 }
 

@@ -10,7 +10,7 @@ use domain::lifecycle::Lifecycle;
 use domain::settings::WhenFull;
 use domain::state::State;
 use domain::task::{End, Mark};
-use domain::tool::Act;
+use domain::tool::{Act, CreateTask, Delegate, UpdateTask};
 
 use crate::home::{Home, create, line, run, tell, update};
 
@@ -21,7 +21,7 @@ pub fn delegate(to: &str, text: &str) -> Act {
 pub fn delegate_with(to: &str, tag: &str, text: &str, deadline_ms: Option<u64>) -> Act {
     let (tag, task) = (tag.to_owned(), text.to_owned());
     let (to, contexts) = (AgentId::new(to), Vec::new());
-    Act::Delegate { to, tag, task, payload: None, callback: None, deadline_ms, contexts }
+    Act::Delegate(Delegate { to, tag, task, payload: None, callback: None, deadline_ms, contexts })
 }
 
 pub fn able(spec: &mut agent::Spec) {
@@ -660,9 +660,9 @@ fn gone_along(home: &Home, task: &str) -> Vec<String> {
 
 pub fn with_context(to: &str, context: &str) -> Act {
     match delegate_with(to, "ops:check", "look", Some(9_000)) {
-        Act::Delegate { to, tag, task, payload, callback, deadline_ms, .. } => {
+        Act::Delegate(Delegate { to, tag, task, payload, callback, deadline_ms, .. }) => {
             let contexts = vec![Pass::to_read(context)];
-            Act::Delegate { to, tag, task, payload, callback, deadline_ms, contexts }
+            Act::Delegate(Delegate { to, tag, task, payload, callback, deadline_ms, contexts })
         }
         other => other,
     }
@@ -725,7 +725,7 @@ fn a_tag_is_one_line_that_can_be_seen() {
         let mut home = team();
         home.task("is the disk fine?", "executor-001");
         let made = match create("look", "executor-002", &[]) {
-            Act::CreateTask {
+            Act::CreateTask(CreateTask {
                 title,
                 description,
                 assignee,
@@ -736,9 +736,9 @@ fn a_tag_is_one_line_that_can_be_seen() {
                 approval_required,
                 done_when,
                 ..
-            } => {
+            }) => {
                 let tag = Some(tag.to_owned());
-                Act::CreateTask {
+                Act::CreateTask(CreateTask {
                     title,
                     description,
                     assignee,
@@ -749,7 +749,7 @@ fn a_tag_is_one_line_that_can_be_seen() {
                     priority,
                     approval_required,
                     done_when,
-                }
+                })
             }
             other => other,
         };
@@ -777,7 +777,7 @@ fn a_payload_goes_along_and_a_call_without_callback_does_not_wait() {
     let mut home = team();
     home.task("is the disk fine?", "executor-001");
     let contexts = vec![Pass { expires_ms: Some(500), ..Pass::to_read("plan") }];
-    let act = Act::Delegate {
+    let act = Act::Delegate(Delegate {
         to: AgentId::new("executor-002"),
         tag: "ops:check".to_owned(),
         task: "look".to_owned(),
@@ -785,7 +785,7 @@ fn a_payload_goes_along_and_a_call_without_callback_does_not_wait() {
         callback: Some(false),
         deadline_ms: None,
         contexts,
-    };
+    });
     let at = home.at;
     home.wants("executor-001", &[act]);
     assert_eq!(
@@ -849,11 +849,11 @@ fn who_handed_work_on_does_not_give_it_to_somebody_else_past_the_checks() {
     });
     fill(&mut home);
     let mut away = update(&id("task-003"), Mark::Done, "");
-    if let Act::UpdateTask { status, result, assignee, .. } = &mut away {
+    if let Act::UpdateTask(UpdateTask { status, result, assignee, .. }) = &mut away {
         (*status, *result, *assignee) = (None, None, Some(AgentId::new("executor-003")));
     }
     let mut handed = delegate("executor-002", "look");
-    if let Act::Delegate { callback, .. } = &mut handed {
+    if let Act::Delegate(Delegate { callback, .. }) = &mut handed {
         *callback = Some(false);
     }
     home.wants("executor-001", &[handed, away]);

@@ -8,7 +8,7 @@ use domain::play;
 use domain::session::{Head, Status};
 use domain::state::State;
 use domain::task::{Change, End, Mark, Spec};
-use domain::tool::{Act, Call, Want};
+use domain::tool::{Act, Call, SendMessage, Want};
 
 use crate::delegation::{able, delegate, delegate_with};
 use crate::home::{Home, create, line, tell};
@@ -363,9 +363,9 @@ fn a_found_parent_is_told_once_however_often_synod_starts() {
 
 fn awaiting(to: &str) -> Act {
     match tell(to, "how full is the disk?") {
-        Act::SendMessage { to, content, kind, priority, reply_to, approved, issues, .. } => {
+        Act::SendMessage(SendMessage { to, content, kind, priority, reply_to, approved, issues, .. }) => {
             let wait_ms = Some(60_000);
-            Act::SendMessage { to, content, kind, priority, reply_to, wait_ms, approved, issues }
+            Act::SendMessage(SendMessage { to, content, kind, priority, reply_to, wait_ms, approved, issues })
         }
         other => other,
     }

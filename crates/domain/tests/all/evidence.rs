@@ -112,7 +112,7 @@ fn a_command_that_an_agent_made_a_condition_is_a_command_like_any_other() {
     let mut home = Home::new(&["coordinator-001", "coder-001"]);
     home.task("plan", "coordinator-001");
     let mut act = create("build it", "coder-001", &[]);
-    if let domain::tool::Act::CreateTask { done_when, .. } = &mut act {
+    if let domain::tool::Act::CreateTask(domain::tool::CreateTask { done_when, .. }) = &mut act {
         *done_when = Some("command: make deploy".to_owned());
     }
     home.wants("coordinator-001", &[act]);

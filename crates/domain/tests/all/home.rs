@@ -14,7 +14,7 @@ use domain::session::Message;
 use domain::settings::Settings;
 use domain::state::{Session, State, Task};
 use domain::task::{End, Mark, Spec};
-use domain::tool::{Act, Call, Want};
+use domain::tool::{Act, Call, CreateTask, ExecuteCommand, UpdateTask, Want};
 use domain::usage::Usage;
 use domain::{Refused, pending, play, react};
 use policy::{CommandRule, CommandVerdict, Nature, Policy};
@@ -389,7 +389,7 @@ pub fn read(path: &str) -> Act {
 
 /// Run a command: `df -h` is allowed and only reads, `touch counter` is allowed once, others are asked.
 pub fn run(command: &str) -> Act {
-    Act::ExecuteCommand { command: command.to_owned() }
+    Act::ExecuteCommand(ExecuteCommand { command: command.to_owned() })
 }
 
 /// Say something to an agent.
@@ -399,7 +399,7 @@ pub fn tell(to: &str, content: &str) -> Act {
 
 /// Make a task.
 pub fn create(title: &str, assignee: &str, depends_on: &[&str]) -> Act {
-    Act::CreateTask {
+    Act::CreateTask(CreateTask {
         title: title.to_owned(),
         description: String::new(),
         assignee: Some(AgentId::new(assignee)),
@@ -410,12 +410,12 @@ pub fn create(title: &str, assignee: &str, depends_on: &[&str]) -> Act {
         priority: None,
         approval_required: false,
         done_when: None,
-    }
+    })
 }
 
 /// End a task.
 pub fn update(task: &TaskId, status: Mark, result: &str) -> Act {
-    Act::UpdateTask {
+    Act::UpdateTask(UpdateTask {
         id: task.clone(),
         status: Some(status),
         result: Some(result.to_owned()),
@@ -423,7 +423,7 @@ pub fn update(task: &TaskId, status: Mark, result: &str) -> Act {
         assignee: None,
         priority: None,
         depends_on: None,
-    }
+    })
 }
 
 /// What happened, in one line: kinds of events, with what matters most about each.

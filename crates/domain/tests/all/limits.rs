@@ -5,7 +5,7 @@ use domain::id::CallId;
 use domain::input::{Failure, Input};
 use domain::settings::Limits;
 use domain::task::End;
-use domain::tool::{Act, Call, Want};
+use domain::tool::{Act, Call, SendMessage, Want, WriteFile};
 use domain::usage::Usage;
 
 use crate::home::{Home, create, line, no, read, run, tell, written};
@@ -259,7 +259,7 @@ fn a_common_mailbox_has_time_for_each_request() {
     let mut home = limited(|_| {});
     for disk in 1..=4 {
         let mut ask = tell("planner-001", &format!("how full is disk {disk}?"));
-        if let Act::SendMessage { wait_ms, .. } = &mut ask {
+        if let Act::SendMessage(SendMessage { wait_ms, .. }) = &mut ask {
             *wait_ms = Some(60_000);
         }
         home.wants("executor-001", &[ask]);
@@ -308,7 +308,8 @@ fn a_call_that_does_not_fit_its_schema_is_refused_with_what_to_do_better() {
 #[test]
 fn a_denied_call_names_its_rule_and_never_runs() {
     let mut home = limited(|_| {});
-    let denied = Act::WriteFile { path: "policy/commands.yaml".to_owned(), content: String::new() };
+    let denied =
+        Act::WriteFile(WriteFile { path: "policy/commands.yaml".to_owned(), content: String::new() });
     for act in [denied, run("rm -rf /")] {
         let events = home.wants("executor-001", &[act]);
         assert_eq!(line(&events), "replied call_finished:refused turn_begun");

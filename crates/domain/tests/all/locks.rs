@@ -6,7 +6,7 @@ use domain::event::Event;
 use domain::id::{AgentId, LockName, SessionId};
 use domain::input::Input;
 use domain::lifecycle::Lifecycle;
-use domain::tool::Act;
+use domain::tool::{Act, Delegate, GitCommit, Lock, SendMessage, Unlock, WriteFile};
 use domain::waits::edges;
 use proptest::prelude::*;
 
@@ -15,15 +15,15 @@ use crate::home::{Home, answered, create, no, tell};
 const TEAM: [&str; 3] = ["coder-001", "coder-002", "planner-001"];
 
 fn lock(name: &str) -> Act {
-    Act::Lock { name: name.to_owned(), wait_ms: None }
+    Act::Lock(Lock { name: name.to_owned(), wait_ms: None })
 }
 
 fn unlock(name: &str) -> Act {
-    Act::Unlock { name: name.to_owned() }
+    Act::Unlock(Unlock { name: name.to_owned() })
 }
 
 fn write(path: &str) -> Act {
-    Act::WriteFile { path: path.to_owned(), content: "x".to_owned() }
+    Act::WriteFile(WriteFile { path: path.to_owned(), content: "x".to_owned() })
 }
 
 fn free(name: &str) -> Input {
@@ -90,9 +90,9 @@ fn a_lock_that_is_not_ones_own_is_not_given_back() {
 fn who_does_not_want_to_wait_is_told_who_has_it_and_who_waits_too_long_too() {
     let mut home = two();
     home.wants("coder-001", &[lock("deploy")]);
-    home.wants("coder-002", &[Act::Lock { name: "deploy".to_owned(), wait_ms: Some(0) }]);
+    home.wants("coder-002", &[Act::Lock(Lock { name: "deploy".to_owned(), wait_ms: Some(0) })]);
     assert!(last(&home, "coder-002").starts_with("the lock deploy is held by coder-001"));
-    home.wants("coder-002", &[Act::Lock { name: "deploy".to_owned(), wait_ms: Some(500) }]);
+    home.wants("coder-002", &[Act::Lock(Lock { name: "deploy".to_owned(), wait_ms: Some(500) })]);
     home.pass(499);
     assert_eq!(home.session_of("coder-002").1.lifecycle, Lifecycle::Blocked);
     home.pass(1);
@@ -160,7 +160,7 @@ fn agents_that_share_a_repository_commit_one_after_the_other() {
     let mut home = Home::with(&TEAM, |_| {}, share);
     home.task("one", "coder-001");
     home.task("two", "coder-002");
-    let commit = Act::GitCommit { message: "x".to_owned(), paths: Vec::new() };
+    let commit = Act::GitCommit(GitCommit { message: "x".to_owned(), paths: Vec::new() });
     home.wants("coder-001", std::slice::from_ref(&commit));
     home.wants("coder-002", &[commit]);
     assert_eq!(holder(&home, "git:code").as_deref(), Some("coder-001"));
@@ -236,8 +236,17 @@ fn running_calls_close_no_circle_because_they_end_by_themselves() {
 #[test]
 fn a_circle_of_a_lock_and_an_answer_is_named_from_both_sides() {
     let ask = |to: &str| match tell(to, "how far are you?") {
-        Act::SendMessage { to, content, kind, priority, reply_to, approved, issues, .. } => {
-            Act::SendMessage { to, content, kind, priority, reply_to, wait_ms: Some(9_000), approved, issues }
+        Act::SendMessage(SendMessage { to, content, kind, priority, reply_to, approved, issues, .. }) => {
+            Act::SendMessage(SendMessage {
+                to,
+                content,
+                kind,
+                priority,
+                reply_to,
+                wait_ms: Some(9_000),
+                approved,
+                issues,
+            })
         }
         other => other,
     };
@@ -273,7 +282,7 @@ fn delegated_work_that_needs_a_lock_of_who_asked_is_told_so() {
     home.wants("coder-001", &[lock("x")]);
     home.wants(
         "coder-001",
-        &[Act::Delegate {
+        &[Act::Delegate(Delegate {
             to: AgentId::new("coder-002"),
             tag: "code:part".to_owned(),
             task: "a part".to_owned(),
@@ -281,7 +290,7 @@ fn delegated_work_that_needs_a_lock_of_who_asked_is_told_so() {
             callback: None,
             deadline_ms: None,
             contexts: Vec::new(),
-        }],
+        })],
     );
     let (first, _) = home.session_of("coder-001");
     assert!(
@@ -371,7 +380,10 @@ fn a_restart_keeps_locks_and_queues_and_counts_no_time_that_nothing_ran() {
     home.wants("coder-001", &[lock("x"), write("workspaces/coder-001/a")]);
     home.wants(
         "coder-002",
-        &[write("workspaces/coder-002/b"), Act::Lock { name: "x".to_owned(), wait_ms: Some(3_000_000) }],
+        &[
+            write("workspaces/coder-002/b"),
+            Act::Lock(Lock { name: "x".to_owned(), wait_ms: Some(3_000_000) }),
+        ],
     );
     home.at = home.at.plus_ms(1_000_000);
     home.give(Input::Started);

@@ -7,7 +7,7 @@ use domain::lifecycle::Lifecycle;
 use domain::message::Kind;
 use domain::state::Requester;
 use domain::task::Mark;
-use domain::tool::Act;
+use domain::tool::{Act, SendMessage};
 
 use crate::home::{Home, create, line, read, tell, written};
 
@@ -16,7 +16,7 @@ const PAIR: [&str; 2] = ["planner-001", "executor-001"];
 /// Says something that wants no answer.
 fn notify(to: &str, words: &str) -> Act {
     let mut act = tell(to, words);
-    if let Act::SendMessage { kind, .. } = &mut act {
+    if let Act::SendMessage(SendMessage { kind, .. }) = &mut act {
         *kind = Some(Kind::Notification);
     }
     act

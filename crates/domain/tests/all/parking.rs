@@ -5,7 +5,7 @@ use domain::closed::{Closed, IDS_MAX};
 use domain::id::AgentId;
 use domain::input::Input;
 use domain::task::{End, Mark, Priority};
-use domain::tool::Act;
+use domain::tool::{Act, Extract};
 use domain::usage::Usage;
 
 use crate::budgets::{TEAM, home, requests_per_minute, settings, sums, tokens, used};
@@ -90,7 +90,7 @@ fn a_quarantined_call_reserves_for_all_that_it_says_and_only_open_tasks_may_be_a
         }
         let known = answer.known(&home.state);
         let (path, question) = ("memory/mail.md".to_owned(), "which is it about?".to_owned());
-        home.wants("executor-001", &[Act::Extract { path, question, answer }]);
+        home.wants("executor-001", &[Act::Extract(Extract { path, question, answer })]);
         let (session, call, _) = home.calls_to_tools("executor-001").remove(0);
         let held = home.state.ledger.held(&session, call.as_str()).expect("it is reserved").tokens();
         (known.len(), held.0)
@@ -114,7 +114,7 @@ fn a_quarantined_call_counts_each_request_that_it_made_and_no_other() {
     home.task("ask", "executor-001");
     let (path, question) = ("memory/mail.md".to_owned(), "is it urgent?".to_owned());
     let answer = Closed::Bool;
-    home.wants("executor-001", &[Act::Extract { path, question, answer }]);
+    home.wants("executor-001", &[Act::Extract(Extract { path, question, answer })]);
     let counted = |home: &Home| sums(&home.state, home.at)["providers.p.limits"].1;
     assert_eq!(counted(&home), 1 + 3, "the turn, and the most that the call may make");
     let (session, call, _) = home.calls_to_tools("executor-001").remove(0);

@@ -5,7 +5,7 @@ use domain::id::{AgentId, TaskId};
 use domain::input::Input;
 use domain::plan::Step;
 use domain::task::{End, Mark};
-use domain::tool::Act;
+use domain::tool::{Act, CreatePlan, UpdateTask};
 use proptest::prelude::*;
 
 use crate::home::{Home, marked, update};
@@ -42,7 +42,7 @@ fn planning(hold: bool) -> Home {
 }
 
 fn plan(home: &mut Home, steps: &[Step]) -> String {
-    home.wants("planner-001", &[Act::CreatePlan { tasks: steps.to_vec() }]);
+    home.wants("planner-001", &[Act::CreatePlan(CreatePlan { tasks: steps.to_vec() })]);
     home.results("planner-001").pop().unwrap()
 }
 
@@ -216,14 +216,16 @@ fn what_a_person_adds_to_a_held_plan_is_of_the_plan() {
 fn no_agent_says_yes_to_a_plan_in_a_persons_place() {
     let mut home = planning(true);
     plan(&mut home, &[step("a", "code:a", &[]), step("b", "code:b", &["a"])]);
-    let change = |which: &str, assignee: Option<&str>, on: Option<&[&str]>| Act::UpdateTask {
-        id: id(which),
-        status: None,
-        result: None,
-        title: None,
-        assignee: assignee.map(AgentId::new),
-        priority: None,
-        depends_on: on.map(|on| on.iter().map(|on| id(on)).collect()),
+    let change = |which: &str, assignee: Option<&str>, on: Option<&[&str]>| {
+        Act::UpdateTask(UpdateTask {
+            id: id(which),
+            status: None,
+            result: None,
+            title: None,
+            assignee: assignee.map(AgentId::new),
+            priority: None,
+            depends_on: on.map(|on| on.iter().map(|on| id(on)).collect()),
+        })
     };
     home.wants_each(
         "planner-001",

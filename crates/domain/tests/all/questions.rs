@@ -7,7 +7,7 @@ use domain::id::{ApprovalId, TaskId};
 use domain::input::Input;
 use domain::settings::{Endpoint, ModelRef, Provider};
 use domain::task::{End, Mark};
-use domain::tool::Act;
+use domain::tool::{Act, RaiseBudget};
 use domain::usage::Usage;
 
 use crate::home::{Home, no};
@@ -76,7 +76,8 @@ fn withdrawn(reason: &str) -> Outcome {
 fn one_question_for_all_that_waits_says_what_stays_so_and_what_a_yes_means() {
     let (home, _) = exhausted(3);
     let [request] = asked(&home)[..] else { panic!("{:?}", asked(&home)) };
-    let act = Act::RaiseBudget { budget: "budgets.day".to_owned(), tokens: Some(4_000), money: None };
+    let act =
+        Act::RaiseBudget(RaiseBudget { budget: "budgets.day".to_owned(), tokens: Some(4_000), money: None });
     assert_eq!((&request.act, request.agent.as_str()), (&act, "synod"));
     assert_eq!(request.digest, act.digest(None, request.permit));
     let why = "budgets.day: 4000 tokens leave no room for what waits. ";
@@ -230,7 +231,11 @@ fn nobody_is_asked_for_what_opens_by_itself_in_a_minute_or_when_others_are_done(
 fn an_agent_cannot_raise_a_budget() {
     let mut home = home(Budgets { day: tokens(40_000), ..Budgets::default() });
     home.task("look", "executor-001");
-    let act = Act::RaiseBudget { budget: "budgets.day".to_owned(), tokens: Some(1_000_000), money: None };
+    let act = Act::RaiseBudget(RaiseBudget {
+        budget: "budgets.day".to_owned(),
+        tokens: Some(1_000_000),
+        money: None,
+    });
     home.wants("executor-001", &[act]);
     let result = &home.results("executor-001")[0];
     assert!(result.contains("does not have the tool raise_budget"), "{result}");

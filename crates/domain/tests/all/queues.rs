@@ -5,7 +5,7 @@ use domain::agent;
 use domain::id::{AgentId, TaskId};
 use domain::input::Input;
 use domain::task::{End, Mark, Priority};
-use domain::tool::Act;
+use domain::tool::{Act, Delegate};
 use proptest::prelude::{ProptestConfig, any, proptest};
 
 use crate::home::{Home, create, line};
@@ -40,7 +40,7 @@ fn with_letter(home: &mut Home, agent: &str, letter: char) -> TaskId {
 
 fn delegate(task: &str) -> Act {
     let (to, tag) = (AgentId::new("executor-001"), "ops:look".to_owned());
-    Act::Delegate {
+    Act::Delegate(Delegate {
         to,
         tag,
         task: task.to_owned(),
@@ -48,7 +48,7 @@ fn delegate(task: &str) -> Act {
         callback: None,
         deadline_ms: None,
         contexts: Vec::new(),
-    }
+    })
 }
 
 #[test]

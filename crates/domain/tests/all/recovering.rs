@@ -11,7 +11,7 @@ use domain::lifecycle::Lifecycle;
 use domain::session::{Head, Status};
 use domain::state::{Requester, State};
 use domain::task::{End, Mark, Spec};
-use domain::tool::{Act, Call, Permit, Want};
+use domain::tool::{Act, Call, Permit, Want, WriteFile};
 use policy::Risk;
 
 use crate::home::{Home, line, read, run};
@@ -26,7 +26,7 @@ fn working(acts: &[Act]) -> Home {
 }
 
 fn write() -> Act {
-    Act::WriteFile { path: "workspaces/executor-001/a".to_owned(), content: "x".to_owned() }
+    Act::WriteFile(WriteFile { path: "workspaces/executor-001/a".to_owned(), content: "x".to_owned() })
 }
 
 #[test]

@@ -7,7 +7,7 @@ use domain::lifecycle::Lifecycle;
 use domain::message::{self, Envelope, Kind, Urgency};
 use domain::session::{Message, Speaker};
 use domain::task::Mark;
-use domain::tool::Act;
+use domain::tool::{Act, SendMessage};
 use proptest::prelude::*;
 
 use crate::home::{Home, create, line, read, tell};
@@ -19,7 +19,7 @@ fn send(to: &str, content: &str, say: impl FnOnce(&mut Sending)) -> Act {
     let mut sending = Sending::default();
     say(&mut sending);
     let Sending { kind, priority, reply_to, wait_ms } = sending;
-    Act::SendMessage {
+    Act::SendMessage(SendMessage {
         to: AgentId::new(to),
         content: content.to_owned(),
         kind,
@@ -28,7 +28,7 @@ fn send(to: &str, content: &str, say: impl FnOnce(&mut Sending)) -> Act {
         wait_ms,
         approved: None,
         issues: Vec::new(),
-    }
+    })
 }
 
 #[derive(Default)]

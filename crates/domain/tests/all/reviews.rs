@@ -9,22 +9,22 @@ use domain::review::{Check, Finding, Place, Review, Stage, of_call};
 use domain::role::{Permission, Role};
 use domain::state::{On, State, Step};
 use domain::task::{End, Mark};
-use domain::tool::Act;
+use domain::tool::{Act, ApproveWork, Lint, MergeBranch, RequestReview, RunTests, SpawnAgent};
 
 use crate::home::{Home, create, no, read, update};
 
 const TEAM: [&str; 4] = ["coordinator-001", "coder-001", "coder-002", "reviewer-001"];
 
 pub fn ask() -> Act {
-    Act::RequestReview { summary: "greets by name".to_owned(), to: None }
+    Act::RequestReview(RequestReview { summary: "greets by name".to_owned(), to: None })
 }
 
 fn verdict(approved: bool, issues: &[&str]) -> Act {
-    Act::ApproveWork { approved, issues: issues.iter().map(|i| (*i).to_owned()).collect() }
+    Act::ApproveWork(ApproveWork { approved, issues: issues.iter().map(|i| (*i).to_owned()).collect() })
 }
 
 fn merge() -> Act {
-    Act::MergeBranch { review: ReviewId::new("review-0001") }
+    Act::MergeBranch(MergeBranch { review: ReviewId::new("review-0001") })
 }
 
 fn place(commit: &str) -> Place {
@@ -67,7 +67,7 @@ impl Home {
     /// The reviewer runs its checks on `commit`.
     pub fn checks(&mut self, commit: &str, results: &[(Check, bool)]) {
         for (check, passed) in results {
-            let act = if *check == Check::Lint { Act::Lint {} } else { Act::RunTests {} };
+            let act = if *check == Check::Lint { Act::Lint(Lint {}) } else { Act::RunTests(RunTests {}) };
             self.wants("reviewer-001", &[act]);
             let (commit, check, passed) = (commit.to_owned(), *check, *passed);
             self.finds("reviewer-001", true, Finding::Checked { commit, check, passed });
@@ -175,7 +175,7 @@ fn an_approval_without_passed_checks_of_this_commit_is_refused() {
     home.wants("reviewer-001", &[verdict(true, &[])]);
     assert!(home.results("reviewer-001")[3].starts_with("not approved: run_tests did not pass on c1"));
     // What was found out about another commit counts for nothing.
-    home.wants("reviewer-001", &[Act::RunTests {}]);
+    home.wants("reviewer-001", &[Act::RunTests(RunTests {})]);
     let commit = "c0".to_owned();
     home.finds("reviewer-001", true, Finding::Checked { commit, check: Check::Test, passed: true });
     home.wants("reviewer-001", &[verdict(true, &[])]);
@@ -244,7 +244,7 @@ fn what_a_reviewer_found_goes_only_to_who_may_know_it() {
     assert!(told.contains("review-0001 is rejected (task-002 says why)"), "{told}");
     // Nor does the author tell what it was not told.
     let to = Some(AgentId::new("reviewer-002"));
-    home.wants("coder-001", &[Act::RequestReview { summary: "again".to_owned(), to }]);
+    home.wants("coder-001", &[Act::RequestReview(RequestReview { summary: "again".to_owned(), to })]);
     home.finds("coder-001", true, Finding::Submitted(place("c2")));
     let brief = home.heard("reviewer-002").pop().unwrap();
     assert!(brief.contains("round 2 of 3") && !brief.contains("12345"), "{brief}");
@@ -267,7 +267,8 @@ fn a_rejection_says_what_is_wrong_and_an_approval_has_no_issues() {
 #[test]
 fn nobody_looks_at_their_own_work() {
     let mut home = coding();
-    let own = Act::RequestReview { summary: "mine".to_owned(), to: Some(AgentId::new("coder-001")) };
+    let own =
+        Act::RequestReview(RequestReview { summary: "mine".to_owned(), to: Some(AgentId::new("coder-001")) });
     home.wants("coder-001", &[own]);
     home.finds("coder-001", true, Finding::Submitted(place("c1")));
     assert!(home.results("coder-001")[0].starts_with("nobody approves their own work"));
@@ -302,7 +303,8 @@ fn nobody_looks_at_their_own_work() {
 #[test]
 fn only_who_may_approve_is_asked_and_answers() {
     let mut home = coding();
-    let to = Act::RequestReview { summary: "x".to_owned(), to: Some(AgentId::new("coder-002")) };
+    let to =
+        Act::RequestReview(RequestReview { summary: "x".to_owned(), to: Some(AgentId::new("coder-002")) });
     home.wants("coder-001", &[to]);
     home.finds("coder-001", true, Finding::Submitted(place("c1")));
     assert!(
@@ -339,7 +341,7 @@ fn only_approved_work_is_merged() {
             .unwrap()
             .contains("review-0001 is rejected (task-003 says why)")
     );
-    home.wants("coordinator-001", &[Act::MergeBranch { review: ReviewId::new("review-0009") }]);
+    home.wants("coordinator-001", &[Act::MergeBranch(MergeBranch { review: ReviewId::new("review-0009") })]);
     assert!(home.results("coordinator-001").pop().unwrap().contains("there is no review review-0009"));
     assert!(home.calls_to_tools("coordinator-001").is_empty(), "nothing was let through");
 }
@@ -378,7 +380,7 @@ fn after_the_last_round_a_person_is_asked_before_each_more() {
     home.finds("coder-001", true, Finding::Submitted(place("c3")));
     assert_eq!(home.review().round, 3);
     home.rejects("no");
-    home.wants("coder-001", &[Act::RequestReview { summary: "please".to_owned(), to: None }]);
+    home.wants("coder-001", &[Act::RequestReview(RequestReview { summary: "please".to_owned(), to: None })]);
     home.answer("approval-0002", no());
     assert!(home.results("coder-001").pop().unwrap().starts_with("rejected by dana"));
     assert_eq!(home.review().round, 3);
@@ -388,7 +390,7 @@ fn after_the_last_round_a_person_is_asked_before_each_more() {
 fn a_second_request_in_one_answer_does_not_pass_the_last_round() {
     let mut home = Home::with(&TEAM, |settings| settings.review.max_review_rounds = 1, |_| {});
     home.task("greet", "coder-001");
-    let again = Act::RequestReview { summary: "and again".to_owned(), to: None };
+    let again = Act::RequestReview(RequestReview { summary: "and again".to_owned(), to: None });
     home.wants("coder-001", &[ask(), again]);
     home.finds("coder-001", true, Finding::Submitted(place("c1")));
     assert_eq!(home.calls_to_tools("coder-001"), [], "the second waits for the verdict on the first");
@@ -413,16 +415,16 @@ fn whom_the_author_made_is_not_asked() {
         able,
     );
     home.task("greet", "coder-001");
-    let spawn = Act::SpawnAgent {
+    let spawn = Act::SpawnAgent(SpawnAgent {
         role: "reviewer".to_owned(),
         name: None,
         goal: String::new(),
         responsibilities: Vec::new(),
-    };
+    });
     home.wants("coder-001", &[spawn]);
     let child = home.state.agents.keys().find(|id| id.as_str().starts_with("reviewer-")).cloned();
     for (to, why) in [(child, "was made by coder-001"), (None, "nobody here may review")] {
-        home.wants("coder-001", &[Act::RequestReview { summary: "x".to_owned(), to }]);
+        home.wants("coder-001", &[Act::RequestReview(RequestReview { summary: "x".to_owned(), to })]);
         home.finds("coder-001", true, Finding::Submitted(place("c1")));
         let said = home.results("coder-001").pop().unwrap();
         assert!(said.contains(why), "{said}");

@@ -19,7 +19,7 @@ use domain::settings::Settings;
 use domain::spawn::{Order, Origin};
 use domain::state::{Session, State};
 use domain::task::End;
-use domain::tool::Act;
+use domain::tool::{Act, GitCommit, SendMessage, SpawnAgent, TerminateAgent, WriteFile};
 use proptest::prelude::{Strategy, any, prop_oneof, proptest};
 
 use crate::delegation::delegate;
@@ -27,11 +27,11 @@ use crate::home::{Home, create, no, read, reply, run, tell, written};
 
 fn spawn(role: &str) -> Act {
     let (role, goal) = (role.to_owned(), "Look after the disk".to_owned());
-    Act::SpawnAgent { role, name: None, goal, responsibilities: vec!["ops:*".to_owned()] }
+    Act::SpawnAgent(SpawnAgent { role, name: None, goal, responsibilities: vec!["ops:*".to_owned()] })
 }
 
 fn terminate(agent: &str) -> Act {
-    Act::TerminateAgent { agent: AgentId::new(agent), reason: "it is done".to_owned() }
+    Act::TerminateAgent(TerminateAgent { agent: AgentId::new(agent), reason: "it is done".to_owned() })
 }
 
 /// A role that may do everything, so that what a spawned agent may not do is not for want of that.
@@ -165,7 +165,7 @@ fn depth_and_number_of_spawned_agents_are_bounded() {
 }
 
 fn write(agent: &str) -> Act {
-    Act::WriteFile { path: format!("workspaces/{agent}/a"), content: "x".to_owned() }
+    Act::WriteFile(WriteFile { path: format!("workspaces/{agent}/a"), content: "x".to_owned() })
 }
 
 #[test]
@@ -186,11 +186,11 @@ fn a_coordinator_that_may_not_write_spawns_a_coder_that_writes() {
     let (role, goal) = ("coder".to_owned(), "Fix the login".to_owned());
     home.wants(
         "coordinator-001",
-        &[Act::SpawnAgent { role, name: None, goal, responsibilities: Vec::new() }],
+        &[Act::SpawnAgent(SpawnAgent { role, name: None, goal, responsibilities: Vec::new() })],
     );
     let coder = made(&home);
     home.wants("coordinator-001", &[delegate(&coder, "Fix it")]);
-    let commit = Act::GitCommit { message: "fix the login".to_owned(), paths: Vec::new() };
+    let commit = Act::GitCommit(GitCommit { message: "fix the login".to_owned(), paths: Vec::new() });
     for act in [write(&coder), commit] {
         home.wants(&coder, &[act]);
         assert_eq!(home.calls_to_tools(&coder).len(), 1, "nobody is asked: {:?}", home.results(&coder));
@@ -392,12 +392,13 @@ fn what_a_terminated_agent_has_not_read_is_given_back() {
     let mut settings = home.state.settings.clone();
     settings.limits.parallel_max = 3;
     home.give(Input::SettingsRead(Box::new(settings)));
-    let Act::SendMessage { to, content, priority, .. } = tell(&child, "by the way") else {
+    let Act::SendMessage(SendMessage { to, content, priority, .. }) = tell(&child, "by the way") else {
         panic!("a message")
     };
     let (kind, reply_to, wait_ms, approved, issues) =
         (Some(Kind::Notification), None, None, None, Vec::new());
-    let tells = Act::SendMessage { to, content, kind, priority, reply_to, wait_ms, approved, issues };
+    let tells =
+        Act::SendMessage(SendMessage { to, content, kind, priority, reply_to, wait_ms, approved, issues });
     home.wants("boss-002", &[tells, tell("executor-001", "hello")]);
     home.wants("boss-001", &[terminate(&child)]);
     let back = format!(
@@ -414,7 +415,7 @@ fn what_was_given_back_is_not_given_back_once_more() {
     home.task("Look", &child);
     home.task("Talk", "boss-002");
     let mut tells = tell(&child, "by the way");
-    if let Act::SendMessage { kind, .. } = &mut tells {
+    if let Act::SendMessage(SendMessage { kind, .. }) = &mut tells {
         *kind = Some(Kind::Notification);
     }
     home.wants("boss-002", &[tells]);
@@ -458,12 +459,21 @@ fn who_ended_an_agent_hears_what_is_kept_of_its_workspace() {
 }
 
 fn ask(to: &str) -> Act {
-    let Act::SendMessage { to, content, kind, priority, reply_to, approved, issues, .. } =
+    let Act::SendMessage(SendMessage { to, content, kind, priority, reply_to, approved, issues, .. }) =
         tell(to, "are you there?")
     else {
         panic!("tell sends a message");
     };
-    Act::SendMessage { to, content, kind, priority, reply_to, wait_ms: Some(60_000), approved, issues }
+    Act::SendMessage(SendMessage {
+        to,
+        content,
+        kind,
+        priority,
+        reply_to,
+        wait_ms: Some(60_000),
+        approved,
+        issues,
+    })
 }
 
 #[test]

@@ -7,7 +7,7 @@ use domain::event::Event;
 use domain::id::{AgentId, TaskId};
 use domain::input::Input;
 use domain::label::{Integrity, Label};
-use domain::tool::Act;
+use domain::tool::{Act, ListDirectory, SendMessage, SpawnAgent, TerminateAgent, UpdateTask, WriteFile};
 use policy::Risk;
 
 use crate::home::{Home, create, line, read, run, tell, written};
@@ -29,7 +29,7 @@ fn reached(agents: &[&str]) -> Home {
 }
 
 fn write(path: &str) -> Act {
-    Act::WriteFile { path: path.to_owned(), content: "x".to_owned() }
+    Act::WriteFile(WriteFile { path: path.to_owned(), content: "x".to_owned() })
 }
 
 fn integrity(home: &Home, agent: &str) -> Integrity {
@@ -240,7 +240,10 @@ fn laundered_through_a_file_name_it_is_still_from_outside() {
     home.answer("approval-0001", Answer::Approved);
     ends(&mut home, "executor-001", true, &[], &["workspaces/executor-001"]);
     home.task("look around", "coder-001");
-    home.wants("coder-001", &[Act::ListDirectory { path: "workspaces/executor-001".to_owned() }]);
+    home.wants(
+        "coder-001",
+        &[Act::ListDirectory(ListDirectory { path: "workspaces/executor-001".to_owned() })],
+    );
     ends(&mut home, "coder-001", true, &["names:workspaces/executor-001"], &[]);
     assert_eq!(integrity(&home, "coder-001"), Integrity::Outside);
 }
@@ -315,9 +318,9 @@ fn secretive() -> Home {
 #[test]
 fn what_only_some_may_see_is_no_answer_to_others_however_they_ask() {
     let awaited = match tell("finance-001", "how much was june?") {
-        Act::SendMessage { to, content, kind, priority, reply_to, approved, issues, .. } => {
+        Act::SendMessage(SendMessage { to, content, kind, priority, reply_to, approved, issues, .. }) => {
             let wait_ms = Some(60_000);
-            Act::SendMessage { to, content, kind, priority, reply_to, wait_ms, approved, issues }
+            Act::SendMessage(SendMessage { to, content, kind, priority, reply_to, wait_ms, approved, issues })
         }
         other => other,
     };
@@ -374,12 +377,12 @@ fn boss_who_knows() -> (Home, String) {
         },
     );
     home.task("Mind the pay", "boss-001");
-    let spawn = Act::SpawnAgent {
+    let spawn = Act::SpawnAgent(SpawnAgent {
         role: "executor".to_owned(),
         name: None,
         goal: "Look".to_owned(),
         responsibilities: vec!["ops:*".to_owned()],
-    };
+    });
     home.wants("boss-001", &[spawn]);
     let is_new = |id: &&AgentId| id.as_str().starts_with("executor-") && id.as_str().len() > 12;
     let child = home.state.agents.keys().find(is_new).unwrap().to_string();
@@ -401,8 +404,9 @@ fn nobody_knows(home: &Home) {
 #[test]
 fn what_only_some_may_see_is_no_reason_that_others_are_told() {
     let (mut home, child) = boss_who_knows();
-    let terminate =
-        |reason: &str| Act::TerminateAgent { agent: AgentId::new(child.as_str()), reason: reason.to_owned() };
+    let terminate = |reason: &str| {
+        Act::TerminateAgent(TerminateAgent { agent: AgentId::new(child.as_str()), reason: reason.to_owned() })
+    };
     let events = home.wants("boss-001", &[terminate("the pay is 4242")]);
     assert!(line(&events).contains("call_finished:refused"), "{}", line(&events));
     nobody_knows(&home);
@@ -431,7 +435,7 @@ fn what_only_some_may_see_does_not_stand_in_the_tasks_of_others() {
     let own = TaskId::new("task-001");
     home.wants(
         "finance-001",
-        &[Act::UpdateTask {
+        &[Act::UpdateTask(UpdateTask {
             id: part.clone(),
             status: Some(domain::task::Mark::Cancelled),
             result: None,
@@ -439,7 +443,7 @@ fn what_only_some_may_see_does_not_stand_in_the_tasks_of_others() {
             assignee: None,
             priority: None,
             depends_on: None,
-        }],
+        })],
     );
     assert!(home.end(&part).is_some(), "without words it may");
     home.wants("finance-001", &[crate::home::update(&own, domain::task::Mark::Done, "june was 4242")]);

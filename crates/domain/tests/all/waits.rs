@@ -6,7 +6,7 @@ use domain::Refused;
 use domain::id::TaskId;
 use domain::input::{Failure, Input};
 use domain::task::{Change, Mark, Spec};
-use domain::tool::Act;
+use domain::tool::{Act, UpdateTask};
 use domain::waits::{Node, Why, edges, would_close};
 use proptest::prelude::*;
 
@@ -31,7 +31,7 @@ fn one_slot() -> Home {
 
 fn depends(task: &TaskId, on: &[&str]) -> Act {
     let depends_on = Some(on.iter().map(|id| TaskId::new(*id)).collect());
-    Act::UpdateTask {
+    Act::UpdateTask(UpdateTask {
         id: task.clone(),
         status: None,
         result: None,
@@ -39,7 +39,7 @@ fn depends(task: &TaskId, on: &[&str]) -> Act {
         assignee: None,
         priority: None,
         depends_on,
-    }
+    })
 }
 
 #[test]

@@ -11,7 +11,10 @@ use domain::pending;
 use domain::review::{Check, Finding, Place, Stage, of_session};
 use domain::role::{Permission, Role};
 use domain::task::Mark;
-use domain::tool::Act;
+use domain::tool::{
+    Act, ApproveWork, CreateDirectory, GitCommit, GitUpdate, Lint, ListDirectory, Lock, MergeBranch,
+    RequestReview, RunTests, Unlock, WriteFile,
+};
 use domain::waits::{Node, Wait, Why, edges};
 
 use crate::home::{Home, answered, create, reply, update, written};
@@ -20,7 +23,7 @@ const CODER: &str = "coder-001";
 const LOCK: &str = "workspace:coder-001";
 
 fn write(name: &str) -> Act {
-    Act::WriteFile { path: format!("workspaces/{CODER}/{name}"), content: "x".to_owned() }
+    Act::WriteFile(WriteFile { path: format!("workspaces/{CODER}/{name}"), content: "x".to_owned() })
 }
 
 fn look() -> Act {
@@ -72,7 +75,7 @@ impl Home {
     fn reviews(&mut self, commit: &str, approved: bool) {
         self.checks(commit, &[(Check::Lint, true), (Check::Test, true)]);
         let issues = if approved { Vec::new() } else { vec!["mend it".to_owned()] };
-        self.wants("reviewer-001", &[Act::ApproveWork { approved, issues }]);
+        self.wants("reviewer-001", &[Act::ApproveWork(ApproveWork { approved, issues })]);
         self.says("reviewer-001", "that is all");
     }
 }
@@ -187,10 +190,10 @@ fn who_brings_work_into_line_goes_on_with_that_work() {
     home.reviews("c1", true);
     home.says(CODER, "approved");
     home.task("merge", "coordinator-001");
-    home.wants("coordinator-001", &[Act::MergeBranch { review: ReviewId::new("review-0001") }]);
+    home.wants("coordinator-001", &[Act::MergeBranch(MergeBranch { review: ReviewId::new("review-0001") })]);
     let (commit, files) = ("c1".to_owned(), vec!["a".to_owned()]);
     home.finds("coordinator-001", false, Finding::Conflicted { commit, files });
-    home.wants(CODER, &[Act::GitUpdate { take_back: false }]);
+    home.wants(CODER, &[Act::GitUpdate(GitUpdate { take_back: false })]);
     assert_eq!(home.hold().unwrap().onto[0], alpha.to_string());
 }
 
@@ -244,13 +247,13 @@ fn a_circle_through_a_workspace_is_named_and_refused() {
     home.tool_ends(CODER, true, "written");
     let first = home.session_of(CODER).0;
     home.task("other", "coder-002");
-    home.wants("coder-002", &[Act::Lock { name: "deploy".to_owned(), wait_ms: None }]);
-    home.wants(CODER, &[Act::Lock { name: "deploy".to_owned(), wait_ms: None }]);
+    home.wants("coder-002", &[Act::Lock(Lock { name: "deploy".to_owned(), wait_ms: None })]);
+    home.wants(CODER, &[Act::Lock(Lock { name: "deploy".to_owned(), wait_ms: None })]);
     // A second conversation of the coder has what coder-002 waits for, and wants the workspace.
     let beta = home.task("beta", CODER);
-    home.wants(CODER, &[Act::Lock { name: "report".to_owned(), wait_ms: None }]);
+    home.wants(CODER, &[Act::Lock(Lock { name: "report".to_owned(), wait_ms: None })]);
     let second = home.at_work(&beta);
-    home.wants("coder-002", &[Act::Lock { name: "report".to_owned(), wait_ms: None }]);
+    home.wants("coder-002", &[Act::Lock(Lock { name: "report".to_owned(), wait_ms: None })]);
     home.wants(CODER, &[write("b")]);
     let told = home.results(CODER).pop().unwrap();
     assert!(told.starts_with("not carried out: waiting would never end: "), "{told}");
@@ -271,7 +274,10 @@ fn peers() -> Home {
     );
     for peer in ["peer-001", "peer-002"] {
         home.task("own work", peer);
-        home.wants(peer, &[Act::WriteFile { path: format!("workspaces/{peer}/a"), content: "x".to_owned() }]);
+        home.wants(
+            peer,
+            &[Act::WriteFile(WriteFile { path: format!("workspaces/{peer}/a"), content: "x".to_owned() })],
+        );
         home.tool_ends(peer, true, "written");
     }
     home
@@ -281,7 +287,7 @@ impl Home {
     /// Asks the other for a review of its own work.
     fn asks(&mut self, author: &str, to: &str, commit: &str) {
         let to = Some(AgentId::new(to));
-        self.wants(author, &[Act::RequestReview { summary: "look".to_owned(), to }]);
+        self.wants(author, &[Act::RequestReview(RequestReview { summary: "look".to_owned(), to })]);
         let place = Place {
             branch: format!("agent/{author}"),
             target: "main".to_owned(),
@@ -303,7 +309,7 @@ fn two_who_review_each_other_do_not_wait_for_each_other() {
     };
     let before = ["peer-001", "peer-002"].map(|peer| held(&home, peer));
     for (reviewer, commit) in [("peer-002", "c1"), ("peer-001", "c2")] {
-        for (act, check) in [(Act::Lint {}, Check::Lint), (Act::RunTests {}, Check::Test)] {
+        for (act, check) in [(Act::Lint(Lint {}), Check::Lint), (Act::RunTests(RunTests {}), Check::Test)] {
             home.wants(reviewer, &[act]);
             home.finds(reviewer, true, Finding::Checked { commit: commit.to_owned(), check, passed: true });
         }
@@ -313,7 +319,7 @@ fn two_who_review_each_other_do_not_wait_for_each_other() {
         let is_review = |id: &SessionId| room(&home.state, &home.state.sessions[id]) == Room::Review;
         let mut calls = home.calls_to_model(reviewer).into_iter();
         let (session, ticket) = calls.find(|(id, _)| is_review(id)).unwrap();
-        let approval = Act::ApproveWork { approved: true, issues: Vec::new() };
+        let approval = Act::ApproveWork(ApproveWork { approved: true, issues: Vec::new() });
         home.give(reply(session, ticket, "it is good", &[approval]));
     }
     for id in ["review-0001", "review-0002"] {
@@ -328,14 +334,14 @@ fn a_review_leaves_the_reviewers_own_workspace_alone() {
     // Its own task thinks too; only the review is asked here.
     home.says("peer-002", "done");
     let own = "workspaces/peer-002/a".to_owned();
-    let commit = Act::GitCommit { message: "x".to_owned(), paths: Vec::new() };
+    let commit = Act::GitCommit(GitCommit { message: "x".to_owned(), paths: Vec::new() });
     let acts = [
-        Act::WriteFile { path: own.clone(), content: "y".to_owned() },
-        Act::CreateDirectory { path: "workspaces/./Peer-002/b".to_owned() },
+        Act::WriteFile(WriteFile { path: own.clone(), content: "y".to_owned() }),
+        Act::CreateDirectory(CreateDirectory { path: "workspaces/./Peer-002/b".to_owned() }),
         Act::read_file(own),
-        Act::ListDirectory { path: "workspaces/peer-002".to_owned() },
+        Act::ListDirectory(ListDirectory { path: "workspaces/peer-002".to_owned() }),
         commit.clone(),
-        Act::GitUpdate { take_back: false },
+        Act::GitUpdate(GitUpdate { take_back: false }),
     ];
     for act in acts {
         home.wants("peer-002", std::slice::from_ref(&act));
@@ -352,8 +358,8 @@ fn a_review_leaves_the_reviewers_own_workspace_alone() {
     assert_eq!(about(&home), expected);
     assert!(home.state.sessions[&session].pending(&call).is_some());
     home.tool_ends("peer-002", true, "x");
-    let rejection = Act::ApproveWork { approved: false, issues: vec!["no test".to_owned()] };
-    home.wants("peer-002", &[rejection, Act::Lint {}]);
+    let rejection = Act::ApproveWork(ApproveWork { approved: false, issues: vec!["no test".to_owned()] });
+    home.wants("peer-002", &[rejection, Act::Lint(Lint {})]);
     assert_eq!(about(&home), expected, "also when it was answered");
     home.tool_ends("peer-002", true, "exit code: 0");
     home.wants("peer-002", &[commit]);
@@ -381,12 +387,12 @@ fn an_approval_lasts_through_the_wait_for_a_workspace() {
 #[test]
 fn a_workspace_is_given_back_by_who_has_it_and_taken_away_by_a_person_but_taken_by_nobody() {
     let (mut home, alpha, _) = two();
-    home.wants(CODER, &[Act::Lock { name: LOCK.to_owned(), wait_ms: None }]);
+    home.wants(CODER, &[Act::Lock(Lock { name: LOCK.to_owned(), wait_ms: None })]);
     assert_eq!(
         home.results(CODER).pop().unwrap(),
         format!("{LOCK} is taken by the first call that works there; just begin")
     );
-    home.wants(CODER, &[Act::Unlock { name: LOCK.to_owned() }]);
+    home.wants(CODER, &[Act::Unlock(Unlock { name: LOCK.to_owned() })]);
     assert_eq!((home.works(), home.results(CODER).pop()), (None, Some(format!("{LOCK} is given back"))));
     home.wants(CODER, &[write("a")]);
     let free = || Input::LockFreed { name: LOCK.to_owned(), by: "dana".to_owned() };

@@ -4,7 +4,7 @@ use domain::agent;
 use domain::effect::Effect;
 use domain::id::{AgentId, CallId, TaskId, Time};
 use domain::task::Spec;
-use domain::tool::{Act, Call, Want};
+use domain::tool::{Act, Call, ExecuteCommand, Want};
 use domain::usage::Usage;
 use policy::{CommandRule, CommandVerdict, Policy};
 use testkit::clock::Virtual;
@@ -43,7 +43,7 @@ fn opening() -> Vec<Input> {
 /// The model's answer to a call: run a command.
 fn command(effect: Effect) -> Input {
     let Effect::CallModel { ticket, session, .. } = effect else { panic!("not a model call: {effect:?}") };
-    let act = Act::ExecuteCommand { command: "make".to_owned() };
+    let act = Act::ExecuteCommand(ExecuteCommand { command: "make".to_owned() });
     let call = Call { id: CallId::new("c-1"), arguments: String::new(), want: Want::Act(act), seen: None };
     Input::Replied {
         session,

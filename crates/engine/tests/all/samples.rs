@@ -25,7 +25,11 @@ use domain::settings::{ModelRef, Provider, Settings};
 use domain::spawn::Origin;
 use domain::state::{Deadline, Parked, Requester};
 use domain::task::{Change, End, Mark, Priority, Spec};
-use domain::tool::{Act, Call, Permit, Want};
+use domain::tool::{
+    Act, Call, CreateDirectory, CreateTask, Delegate, EmailSend, ExecuteCommand, ListDirectory, ListSessions,
+    MemorySearch, Permit, QueryTasks, RaiseBudget, ReadFile, ReadSession, SearchFiles, SlackRead, SlackSend,
+    UpdateTask, Want, WriteFile,
+};
 use domain::usage::{Spent, Usage};
 use policy::{CommandRule, CommandVerdict, Nature, Policy, Risk};
 
@@ -144,7 +148,7 @@ fn after(event: Option<&Event>) -> Option<Vec<Event>> {
 
 fn demanded() -> Event {
     let evidence = Evidence::File("artifacts/a.md".to_owned());
-    let act = Act::Check { task: task_id(), evidence, result: "it is done".to_owned() };
+    let act = Act::Check(domain::tool::Check { task: task_id(), evidence, result: "it is done".to_owned() });
     let call = Call { id: call_id(), arguments: "{}".to_owned(), want: Want::Act(act), seen: None };
     let message = Message { calls: vec![call], ..message(Speaker::Assistant, "synod", "") };
     Event::EvidenceDemanded { session: session(), message }
@@ -638,12 +642,12 @@ fn acts() -> Vec<Act> {
     let text = |text: &str| text.to_owned();
     vec![
         Act::read_file("a"),
-        Act::ListDirectory { path: text("memory") },
-        Act::SearchFiles { query: text("disk"), path: Some(text("memory")) },
-        Act::WriteFile { path: text("a"), content: text("b\n") },
-        Act::CreateDirectory { path: text("c") },
-        Act::ExecuteCommand { command: text("df -h") },
-        Act::CreateTask {
+        Act::ListDirectory(ListDirectory { path: text("memory") }),
+        Act::SearchFiles(SearchFiles { query: text("disk"), path: Some(text("memory")) }),
+        Act::WriteFile(WriteFile { path: text("a"), content: text("b\n") }),
+        Act::CreateDirectory(CreateDirectory { path: text("c") }),
+        Act::ExecuteCommand(ExecuteCommand { command: text("df -h") }),
+        Act::CreateTask(CreateTask {
             title: text("Look"),
             description: text("closely"),
             assignee: Some(me()),
@@ -654,8 +658,8 @@ fn acts() -> Vec<Act> {
             priority: Some(Priority::B),
             approval_required: true,
             done_when: None,
-        },
-        Act::UpdateTask {
+        }),
+        Act::UpdateTask(UpdateTask {
             id: task_id(),
             status: Some(Mark::Done),
             result: Some(text("fine")),
@@ -663,32 +667,32 @@ fn acts() -> Vec<Act> {
             assignee: Some(me()),
             priority: Some(Priority::D),
             depends_on: None,
-        },
-        Act::QueryTasks { sql: text("SELECT 1") },
+        }),
+        Act::QueryTasks(QueryTasks { sql: text("SELECT 1") }),
         Act::send_message(me(), "hello"),
-        Act::SlackRead { limit: Some(5) },
-        Act::SlackSend { channel: text("#ops"), text: text("fine") },
+        Act::SlackRead(SlackRead { limit: Some(5) }),
+        Act::SlackSend(SlackSend { channel: text("#ops"), text: text("fine") }),
     ]
 }
 
 fn later_acts() -> Vec<Act> {
     let text = |text: &str| text.to_owned();
     vec![
-        Act::ReadFile { path: text("a"), from_line: Some(200), lines: Some(50) },
-        Act::MemorySearch { query: text("disk"), limit: Some(3) },
-        Act::ListSessions {
+        Act::ReadFile(ReadFile { path: text("a"), from_line: Some(200), lines: Some(50) }),
+        Act::MemorySearch(MemorySearch { query: text("disk"), limit: Some(3) }),
+        Act::ListSessions(ListSessions {
             agent: Some(me()),
             status: Some(domain::session::Status::Sleeping),
             limit: Some(5),
-        },
-        Act::ReadSession { session: session(), last: Some(9) },
-        Act::EmailSend { to: text("dana@example.org"), subject: text("Disk"), text: text("fine") },
+        }),
+        Act::ReadSession(ReadSession { session: session(), last: Some(9) }),
+        Act::EmailSend(EmailSend { to: text("dana@example.org"), subject: text("Disk"), text: text("fine") }),
     ]
 }
 
 fn handing_on() -> Act {
     let to = AgentId::new("retriever-001");
-    Act::Delegate {
+    Act::Delegate(Delegate {
         to,
         tag: "ops:check".to_owned(),
         task: "look".to_owned(),
@@ -696,7 +700,7 @@ fn handing_on() -> Act {
         callback: None,
         deadline_ms: Some(5_000),
         contexts: Vec::new(),
-    }
+    })
 }
 
 fn replies() -> Vec<Event> {
@@ -748,7 +752,7 @@ fn clearances() -> Vec<Event> {
 }
 
 fn request() -> Request {
-    let act = Act::ExecuteCommand { command: "make deploy".to_owned() };
+    let act = Act::ExecuteCommand(ExecuteCommand { command: "make deploy".to_owned() });
     Request {
         id: ApprovalId::new("approval-0001"),
         agent: me(),
@@ -773,7 +777,7 @@ fn request() -> Request {
 /// What a budget asks, which is about no call.
 fn question() -> Request {
     let (budget, tokens, money) = ("budgets.day".to_owned(), Some(200_000), None);
-    let act = Act::RaiseBudget { budget, tokens, money };
+    let act = Act::RaiseBudget(RaiseBudget { budget, tokens, money });
     let (session, call) = (SessionId::new(""), CallId::new(""));
     let digest = act.digest(None, Permit::NONE);
     let agent = AgentId::new("synod");

@@ -8,7 +8,7 @@ use domain::id::{AgentId, CallId, Seq, TaskId, Time};
 use domain::input::Input;
 use domain::state::State;
 use domain::task::Spec;
-use domain::tool::{Act, Call, Want};
+use domain::tool::{Act, Call, ExecuteCommand, Want};
 use domain::usage::Usage;
 use engine::Parts;
 use policy::{CommandRule, CommandVerdict, Policy};
@@ -166,7 +166,7 @@ pub fn blank(line: u64) -> Input {
 /// The answer to a model call: words, or a command that must not run twice.
 pub fn answer(effect: &Effect, acts: bool) -> Input {
     let Effect::CallModel { ticket, session, .. } = effect else { panic!("not a model call: {effect:?}") };
-    let act = Act::ExecuteCommand { command: "touch counter".to_owned() };
+    let act = Act::ExecuteCommand(ExecuteCommand { command: "touch counter".to_owned() });
     let call = Call { id: CallId::new("c-1"), arguments: String::new(), want: Want::Act(act), seen: None };
     Input::Replied {
         read: Vec::new(),

@@ -35,7 +35,7 @@ pub fn queue_item(r: &Request) -> (Spec, Vec<(String, String)>) {
     text.push_str(&format!("More is in approvals/pending/{}.approval.md", r.id));
     let mut extra: Vec<(&str, String)> = vec![
         ("type", "approval_request".to_owned()),
-        ("approval_type", shown.kind.to_owned()),
+        ("approval_type", shown.kind.to_string()),
         ("agent", r.agent.to_string()),
     ];
     extra.extend(r.task.as_ref().map(|t| ("task", t.to_string())));

@@ -109,7 +109,7 @@ fn good_files_fit_and_files_with_an_unknown_key_do_not() {
 #[test]
 fn records_and_lines_fit_their_schemas() {
     use domain::{approval, id, tool};
-    let act = tool::Act::ExecuteCommand { command: "df".to_owned() };
+    let act = tool::Act::ExecuteCommand(tool::ExecuteCommand { command: "df".to_owned() });
     let request = approval::Request {
         id: id::ApprovalId::new("approval-0001"),
         agent: id::AgentId::new("a"),

@@ -6,7 +6,7 @@ use domain::event::Event;
 use domain::id::{AgentId, CallId, Seq, SessionId, Ticket, Time};
 use domain::input::Input;
 use domain::state::State;
-use domain::tool::{Act, Call, Permit, Want};
+use domain::tool::{Act, Call, ListDirectory, Permit, Want};
 use ports::hands::Hands;
 
 use super::printer;
@@ -38,7 +38,7 @@ pub fn ask(session: &SessionId, attempt: u32) -> Effect {
 
 /// A tool call that only looks.
 pub fn look(session: &SessionId) -> Effect {
-    let act = Act::ListDirectory { path: ".".to_owned() };
+    let act = Act::ListDirectory(ListDirectory { path: ".".to_owned() });
     let call =
         Call { id: CallId::new("call-1"), arguments: "{}".to_owned(), want: Want::Act(act), seen: None };
     Effect::RunTool {

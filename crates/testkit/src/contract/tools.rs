@@ -5,7 +5,12 @@ use domain::context::{Access, Pass};
 use domain::id::{AgentId, CallId, SessionId, TaskId};
 use domain::session::Status;
 use domain::task::{Mark, Priority};
-use domain::tool::{self, Act, Want};
+use domain::tool::{
+    self, Act, ContextGet, ContextPut, CreateDirectory, CreateTask, Delegate, EmailSend, ExecuteCommand,
+    Extract, GitCommit, GitDiff, GitUpdate, Lint, ListDirectory, ListSessions, Lock, MemorySearch,
+    QueryTasks, ReadFile, ReadSession, RunTests, SearchFiles, SlackRead, SlackSend, SpawnAgent,
+    TerminateAgent, Unlock, UpdateTask, Want, WriteFile,
+};
 use ports::model::RawCall;
 use ports::tools::{Order, Outcome, Tools};
 
@@ -51,39 +56,39 @@ pub fn good() -> Vec<(&'static str, &'static str, Act)> {
         (
             "read_file",
             r#"{"path":"a","from_line":9,"lines":2}"#,
-            Act::ReadFile { path: text("a"), from_line: Some(9), lines: Some(2) },
+            Act::ReadFile(ReadFile { path: text("a"), from_line: Some(9), lines: Some(2) }),
         ),
-        ("list_directory", r#" {"path": "."} "#, Act::ListDirectory { path: text(".") }),
+        ("list_directory", r#" {"path": "."} "#, Act::ListDirectory(ListDirectory { path: text(".") })),
         (
             "search_files",
             r#"{"query":"two words"}"#,
-            Act::SearchFiles { query: text("two words"), path: None },
+            Act::SearchFiles(SearchFiles { query: text("two words"), path: None }),
         ),
         (
             "search_files",
             r#"{"path":"notes","query":"x"}"#,
-            Act::SearchFiles { query: text("x"), path: Some(text("notes")) },
+            Act::SearchFiles(SearchFiles { query: text("x"), path: Some(text("notes")) }),
         ),
         (
             "write_file",
             r#"{"path":"artifacts/ä.md","content":"one\n"}"#,
-            Act::WriteFile { path: text("artifacts/ä.md"), content: text("one\n") },
+            Act::WriteFile(WriteFile { path: text("artifacts/ä.md"), content: text("one\n") }),
         ),
-        ("create_directory", r#"{"path":"artifacts/x"}"#, Act::CreateDirectory { path: text("artifacts/x") }),
-        ("execute_command", r#"{"command":"df -h"}"#, Act::ExecuteCommand { command: text("df -h") }),
-        ("run_tests", "{}", Act::RunTests {}),
-        ("lint", "{}", Act::Lint {}),
+        ("create_directory", r#"{"path":"artifacts/x"}"#, Act::CreateDirectory(CreateDirectory { path: text("artifacts/x") })),
+        ("execute_command", r#"{"command":"df -h"}"#, Act::ExecuteCommand(ExecuteCommand { command: text("df -h") })),
+        ("run_tests", "{}", Act::RunTests(RunTests {})),
+        ("lint", "{}", Act::Lint(Lint {})),
         (
             "git_commit",
             r#"{"message":"fix","paths":["src"]}"#,
-            Act::GitCommit { message: text("fix"), paths: vec![text("src")] },
+            Act::GitCommit(GitCommit { message: text("fix"), paths: vec![text("src")] }),
         ),
-        ("git_diff", r#"{"against":"main"}"#, Act::GitDiff { path: None, against: Some(text("main")) }),
-        ("git_update", r#"{"take_back":true}"#, Act::GitUpdate { take_back: true }),
+        ("git_diff", r#"{"against":"main"}"#, Act::GitDiff(GitDiff { path: None, against: Some(text("main")) })),
+        ("git_update", r#"{"take_back":true}"#, Act::GitUpdate(GitUpdate { take_back: true })),
         (
             "create_task",
             r#"{"title":"Look","assignee":"retriever-001","depends_on":["task-001"],"priority":"A","tags":["x"]}"#,
-            Act::CreateTask {
+            Act::CreateTask(CreateTask {
                 title: text("Look"),
                 description: String::new(),
                 assignee: Some(AgentId::new("retriever-001")),
@@ -94,19 +99,19 @@ pub fn good() -> Vec<(&'static str, &'static str, Act)> {
                 priority: Some(Priority::A),
                 approval_required: false,
                 done_when: None,
-            },
+            }),
         ),
         (
             "update_task",
             r#"{"id":"task-001","status":"done","result":"It is full"}"#,
-            Act::UpdateTask {
+            Act::UpdateTask(UpdateTask {
                 id: TaskId::new("task-001"),
                 status: Some(Mark::Done),
                 result: Some(text("It is full")),
                 title: None,
                 assignee: None,
                 priority: None, depends_on: None,
-            },
+            }),
         ),
     ]
     .into_iter()
@@ -118,18 +123,22 @@ pub fn good() -> Vec<(&'static str, &'static str, Act)> {
 fn good_words() -> Vec<(&'static str, &'static str, Act)> {
     let text = str::to_owned;
     vec![
-        ("query_tasks", r#"{"sql":"SELECT 1"}"#, Act::QueryTasks { sql: text("SELECT 1") }),
+        ("query_tasks", r#"{"sql":"SELECT 1"}"#, Act::QueryTasks(QueryTasks { sql: text("SELECT 1") })),
         (
             "send_message",
             r#"{"to":"planner-001","content":"hello"}"#,
             Act::send_message(AgentId::new("planner-001"), "hello"),
         ),
-        ("lock", r#"{"name":"deploy","wait_ms":0}"#, Act::Lock { name: text("deploy"), wait_ms: Some(0) }),
-        ("unlock", r#"{"name":"deploy"}"#, Act::Unlock { name: text("deploy") }),
+        (
+            "lock",
+            r#"{"name":"deploy","wait_ms":0}"#,
+            Act::Lock(Lock { name: text("deploy"), wait_ms: Some(0) }),
+        ),
+        ("unlock", r#"{"name":"deploy"}"#, Act::Unlock(Unlock { name: text("deploy") })),
         (
             "delegate",
             r#"{"to":"planner-001","tag":"ops:check","task":"look","deadline_ms":5000}"#,
-            Act::Delegate {
+            Act::Delegate(Delegate {
                 to: AgentId::new("planner-001"),
                 tag: text("ops:check"),
                 task: text("look"),
@@ -137,12 +146,12 @@ fn good_words() -> Vec<(&'static str, &'static str, Act)> {
                 callback: None,
                 deadline_ms: Some(5_000),
                 contexts: Vec::new(),
-            },
+            }),
         ),
         (
             "delegate",
             r#"{"to":"a","tag":"t","task":"look","contexts":[{"context":"plan"},{"context":"b","access":"read_write","redact":["x.y"]}]}"#,
-            Act::Delegate {
+            Act::Delegate(Delegate {
                 to: AgentId::new("a"),
                 tag: text("t"),
                 task: text("look"),
@@ -153,69 +162,84 @@ fn good_words() -> Vec<(&'static str, &'static str, Act)> {
                     Pass::to_read("plan"),
                     Pass { access: Access::ReadWrite, redact: vec![text("x.y")], ..Pass::to_read("b") },
                 ],
-            },
+            }),
         ),
         (
             "spawn_agent",
             r#"{"role":"coder","goal":"fix it","responsibilities":["code:*"]}"#,
-            Act::SpawnAgent {
+            Act::SpawnAgent(SpawnAgent {
                 role: text("coder"),
                 name: None,
                 goal: text("fix it"),
                 responsibilities: vec![text("code:*")],
-            },
+            }),
         ),
         (
             "terminate_agent",
             r#"{"agent":"coder-1a2b3c4d"}"#,
-            Act::TerminateAgent { agent: AgentId::new("coder-1a2b3c4d"), reason: String::new() },
+            Act::TerminateAgent(TerminateAgent {
+                agent: AgentId::new("coder-1a2b3c4d"),
+                reason: String::new(),
+            }),
         ),
         (
             "extract",
             r#"{"path":"inbox/a.jsonl","question":"spam?","answer":{"kind":"choice","of":["yes","no"]}}"#,
-            Act::Extract {
+            Act::Extract(Extract {
                 path: text("inbox/a.jsonl"),
                 question: text("spam?"),
                 answer: Closed::Choice { of: vec![text("yes"), text("no")] },
-            },
+            }),
         ),
-        ("memory_search", r#"{"query":"x"}"#, Act::MemorySearch { query: text("x"), limit: None }),
-        ("context_get", r#"{"context":"plan"}"#, Act::ContextGet { context: text("plan"), field: None }),
+        (
+            "memory_search",
+            r#"{"query":"x"}"#,
+            Act::MemorySearch(MemorySearch { query: text("x"), limit: None }),
+        ),
+        (
+            "context_get",
+            r#"{"context":"plan"}"#,
+            Act::ContextGet(ContextGet { context: text("plan"), field: None }),
+        ),
         (
             "context_put",
             r#"{"context":"plan","field":"a.b","value":[1,null]}"#,
-            Act::ContextPut {
+            Act::ContextPut(ContextPut {
                 context: text("plan"),
                 content: None,
                 field: Some(text("a.b")),
                 value: Some(serde_json::json!([1, null])),
-            },
+            }),
         ),
         (
             "list_sessions",
             r#"{"agent":"planner-001","status":"completed","limit":5}"#,
-            Act::ListSessions {
+            Act::ListSessions(ListSessions {
                 agent: Some(AgentId::new("planner-001")),
                 status: Some(Status::Completed),
                 limit: Some(5),
-            },
+            }),
         ),
         (
             "read_session",
             r#"{"session":"planner-001-0a1b2c","last":3}"#,
-            Act::ReadSession { session: SessionId::new("planner-001-0a1b2c"), last: Some(3) },
+            Act::ReadSession(ReadSession { session: SessionId::new("planner-001-0a1b2c"), last: Some(3) }),
         ),
         (
             "email_send",
             r#"{"to":"dana@example.org","subject":"Disk","text":"It is full"}"#,
-            Act::EmailSend { to: text("dana@example.org"), subject: text("Disk"), text: text("It is full") },
+            Act::EmailSend(EmailSend {
+                to: text("dana@example.org"),
+                subject: text("Disk"),
+                text: text("It is full"),
+            }),
         ),
-        ("slack_read", r#"{}"#, Act::SlackRead { limit: None }),
-        ("slack_read", r#"{"limit":3}"#, Act::SlackRead { limit: Some(3) }),
+        ("slack_read", r#"{}"#, Act::SlackRead(SlackRead { limit: None })),
+        ("slack_read", r#"{"limit":3}"#, Act::SlackRead(SlackRead { limit: Some(3) })),
         (
             "slack_send",
             r##"{"channel":"#ops","text":"done"}"##,
-            Act::SlackSend { channel: text("#ops"), text: text("done") },
+            Act::SlackSend(SlackSend { channel: text("#ops"), text: text("done") }),
         ),
     ]
 }
@@ -288,24 +312,27 @@ fn a_call_keeps_its_id_or_gets_one(tools: &dyn Tools) {
 
 async fn what_is_written_can_be_read(tools: &dyn Tools) {
     for (effect, content) in [(1, "one\n"), (1, "one\n"), (2, "two, and longer\n"), (3, "")] {
-        let write = Act::WriteFile { path: "artifacts/contract.md".to_owned(), content: content.to_owned() };
+        let write = Act::WriteFile(WriteFile {
+            path: "artifacts/contract.md".to_owned(),
+            content: content.to_owned(),
+        });
         done(tools, order(effect, "contract-agent", write)).await;
         let read = Act::read_file("artifacts/contract.md");
         let seen = done(tools, order(10, "contract-agent", read)).await;
         assert!(seen.contains(content), "{seen:?} has {content:?}");
     }
-    let list = Act::ListDirectory { path: "artifacts".to_owned() };
+    let list = Act::ListDirectory(ListDirectory { path: "artifacts".to_owned() });
     assert!(done(tools, order(11, "contract-agent", list)).await.contains("contract.md"));
 }
 
 async fn what_is_put_can_be_got(tools: &dyn Tools) {
-    let get = || Act::ContextGet { context: "contract".to_owned(), field: None };
+    let get = || Act::ContextGet(ContextGet { context: "contract".to_owned(), field: None });
     let refused = failed(tools, order(20, "contract-agent", get())).await;
     assert!(refused.contains("contexts/contract.acl.yaml"), "{refused}");
     for (effect, content) in [(21, "{\"a\":1}"), (21, "{\"a\":1}"), (22, "{\"a\":[2]}")] {
         let content = Some(content.to_owned());
         let (context, text) = ("contract".to_owned(), content.clone().unwrap_or_default());
-        let put = Act::ContextPut { context, content, field: None, value: None };
+        let put = Act::ContextPut(ContextPut { context, content, field: None, value: None });
         done(tools, order(effect, "contract-agent", put)).await;
         assert_eq!(done(tools, order(23, "contract-agent", get())).await, text);
     }
@@ -319,7 +346,7 @@ async fn what_is_absent_is_said_to_be(tools: &dyn Tools) {
 async fn nothing_leads_out_of_the_home(tools: &dyn Tools) {
     for path in ["../out", "/etc/passwd", "a/../../out", "/"] {
         failed(tools, order(13, "contract-agent", Act::read_file(path))).await;
-        let write = Act::WriteFile { path: path.to_owned(), content: String::new() };
+        let write = Act::WriteFile(WriteFile { path: path.to_owned(), content: String::new() });
         failed(tools, order(14, "contract-agent", write)).await;
     }
 }
@@ -333,8 +360,12 @@ async fn what_the_domain_carries_out_is_not_carried_out_here(tools: &dyn Tools) 
 }
 
 async fn a_dropped_act_harms_no_other(tools: &dyn Tools) {
-    drop(tools.run(order(16, "contract-agent", Act::ExecuteCommand { command: "echo one".to_owned() })));
-    let act = Act::ExecuteCommand { command: "echo two".to_owned() };
+    drop(tools.run(order(
+        16,
+        "contract-agent",
+        Act::ExecuteCommand(ExecuteCommand { command: "echo one".to_owned() }),
+    )));
+    let act = Act::ExecuteCommand(ExecuteCommand { command: "echo two".to_owned() });
     assert!(done(tools, order(17, "contract-agent", act)).await.contains("two"));
 }
 

@@ -5,7 +5,10 @@ use domain::id::{AgentId, ReviewId};
 use domain::plan;
 use domain::review::{Check, Review, Stage};
 use domain::state::{Session, State};
-use domain::tool::Act;
+use domain::tool::{
+    Act, ApproveWork, ContextGet, ContextPut, CreatePlan, Lint, MergeBranch, RequestReview, RunTests,
+    SpawnAgent, TerminateAgent,
+};
 
 use super::choice::{TAG, anybody, pick, somebody};
 use super::outside::CONTEXTS;
@@ -20,22 +23,27 @@ pub(super) const KINDS: u64 = 12;
 /// One of these acts, `kind` being below `KINDS`.
 pub(super) fn act(rng: &mut Rng, state: &State, session: &Session, kind: u64, words: String) -> Act {
     match kind {
-        0 | 1 => Act::SpawnAgent {
+        0 | 1 => Act::SpawnAgent(SpawnAgent {
             role: role(rng),
             name: None,
             goal: words,
             responsibilities: vec!["*".to_owned()],
-        },
-        2 => Act::TerminateAgent { agent: doomed(rng, state, session), reason: words },
+        }),
+        2 => Act::TerminateAgent(TerminateAgent { agent: doomed(rng, state, session), reason: words }),
         3..=5 => {
             let to = rng.chance(1, 2).then(|| anybody(rng, state));
-            Act::RequestReview { summary: words, to }
+            Act::RequestReview(RequestReview { summary: words, to })
         }
-        6 | 7 => Act::MergeBranch { review: some_review(rng, state) },
-        8 => Act::CreatePlan { tasks: steps(rng, state) },
+        6 | 7 => Act::MergeBranch(MergeBranch { review: some_review(rng, state) }),
+        8 => Act::CreatePlan(CreatePlan { tasks: steps(rng, state) }),
         9 => verdict(rng),
-        10 => Act::ContextPut { context: context(rng), content: Some(words), field: None, value: None },
-        _ => Act::ContextGet { context: context(rng), field: None },
+        10 => Act::ContextPut(ContextPut {
+            context: context(rng),
+            content: Some(words),
+            field: None,
+            value: None,
+        }),
+        _ => Act::ContextGet(ContextGet { context: context(rng), field: None }),
     }
 }
 
@@ -44,8 +52,8 @@ pub(super) fn looking(rng: &mut Rng, state: &State, review: &Review) -> Act {
     let wanted = state.settings.review.checks.iter();
     let missing = wanted.filter(|check| !review.checks.contains_key(check)).copied().next();
     match missing.filter(|_| rng.chance(4, 5)) {
-        Some(Check::Test) => Act::RunTests {},
-        Some(Check::Lint) => Act::Lint {},
+        Some(Check::Test) => Act::RunTests(RunTests {}),
+        Some(Check::Lint) => Act::Lint(Lint {}),
         None => verdict(rng),
     }
 }
@@ -54,7 +62,7 @@ fn verdict(rng: &mut Rng) -> Act {
     let approved = rng.chance(3, 5);
     // Now and then it is a yes with issues, or a no without.
     let issues = if approved == rng.chance(1, 12) { vec!["it is slow".to_owned()] } else { Vec::new() };
-    Act::ApproveWork { approved, issues }
+    Act::ApproveWork(ApproveWork { approved, issues })
 }
 
 pub(super) fn role(rng: &mut Rng) -> String {

@@ -15,7 +15,10 @@ use domain::settings::{Endpoint, Limits, ModelRef, OnExpiry, Provider, Settings,
 use domain::spawn::Order;
 use domain::state::{Session, State};
 use domain::task::{Mark, Spec};
-use domain::tool::{Act, Call, Want};
+use domain::tool::{
+    Act, Call, CreateTask, Delegate, ExecuteCommand, Extract, Lock, QueryTasks, SendMessage, Unlock,
+    UpdateTask, Want, WriteFile,
+};
 use domain::usage::Price;
 use policy::{CommandRule, CommandVerdict, Nature, Policy};
 
@@ -220,37 +223,38 @@ fn want(rng: &mut Rng, state: &State, session: &Session, sent: &mut u32) -> Want
         craft @ FIRST_CRAFT.. => craft::act(rng, state, session, craft - FIRST_CRAFT, words),
         0 => return Want::Invalid { tool: "fly".to_owned(), error: "there is no tool fly".to_owned() },
         1 => Act::read_file(format!("memory/{}.md", word(rng))),
-        2 => Act::WriteFile { path, content: "x".to_owned() },
-        3 | 4 => Act::ExecuteCommand {
+        2 => Act::WriteFile(WriteFile { path, content: "x".to_owned() }),
+        3 | 4 => Act::ExecuteCommand(ExecuteCommand {
             command: rng
                 .pick(&["df -h", "make deploy", "rm -rf /", "touch counter"])
                 .map(|c| (*c).to_owned())
                 .unwrap_or_default(),
-        },
-        5 => Act::Extract {
+        }),
+        5 => Act::Extract(Extract {
             path: "inbox/slack-messages.jsonl".to_owned(),
             question: "is it urgent?".to_owned(),
             answer: Closed::Bool,
-        },
+        }),
         6 | 7 => part(rng, state, words),
         8..=14 => handed(rng, state, sent),
         15..=18 => of_kind(message(anybody(rng, state), words, Some(500 + rng.below(60_000))), rng),
         19 => of_kind(message(anybody(rng, state), words, None), rng),
         20 => {
             let mut act = message(anybody(rng, state), words, None);
-            if let Act::SendMessage { kind, .. } = &mut act {
+            if let Act::SendMessage(SendMessage { kind, .. }) = &mut act {
                 *kind = Some(Kind::Notification);
             }
             act
         }
         21..=23 => answer(rng, state, session, words),
-        26 | 27 => {
-            Act::Lock { name: word(rng).to_owned(), wait_ms: rng.chance(2, 3).then(|| rng.below(20_000)) }
-        }
-        28 => Act::Unlock { name: word(rng).to_owned() },
+        26 | 27 => Act::Lock(Lock {
+            name: word(rng).to_owned(),
+            wait_ms: rng.chance(2, 3).then(|| rng.below(20_000)),
+        }),
+        28 => Act::Unlock(Unlock { name: word(rng).to_owned() }),
         24 if rng.chance(1, 12) => message(AgentId::new(BROADCAST), words, None),
-        24 => Act::QueryTasks { sql: "SELECT 1".to_owned() },
-        _ => Act::UpdateTask {
+        24 => Act::QueryTasks(QueryTasks { sql: "SELECT 1".to_owned() }),
+        _ => Act::UpdateTask(UpdateTask {
             id: some_task(rng, state).unwrap_or_else(|| TaskId::new("task-001")),
             status: rng
                 .pick(&[Mark::Done, Mark::Failed, Mark::Cancelled])
@@ -261,14 +265,14 @@ fn want(rng: &mut Rng, state: &State, session: &Session, sent: &mut u32) -> Want
             assignee: None,
             priority: None,
             depends_on: rng.chance(1, 4).then(Vec::new),
-        },
+        }),
     })
 }
 
 /// Work for somebody else, beside other such work in the same answer or alone.
 fn handed(rng: &mut Rng, state: &State, sent: &mut u32) -> Act {
     *sent += 1;
-    Act::Delegate {
+    Act::Delegate(Delegate {
         to: anybody(rng, state),
         tag: TAG.to_owned(),
         task: format!("{WORDS}{sent}"),
@@ -276,11 +280,11 @@ fn handed(rng: &mut Rng, state: &State, sent: &mut u32) -> Act {
         callback: rng.chance(1, 5).then_some(false),
         deadline_ms: rng.chance(1, 3).then(|| 500 + rng.below(60_000)),
         contexts: passed(rng),
-    }
+    })
 }
 
 fn part(rng: &mut Rng, state: &State, title: String) -> Act {
-    Act::CreateTask {
+    Act::CreateTask(CreateTask {
         title,
         description: String::new(),
         assignee: rng.chance(4, 5).then(|| anybody(rng, state)),
@@ -291,12 +295,12 @@ fn part(rng: &mut Rng, state: &State, title: String) -> Act {
         tag: Some(TAG.to_owned()),
         priority: None,
         approval_required: rng.chance(1, 20),
-    }
+    })
 }
 
 fn message(to: AgentId, content: String, wait_ms: Option<u64>) -> Act {
     let mut act = Act::send_message(to, content);
-    if let Act::SendMessage { wait_ms: wait, .. } = &mut act {
+    if let Act::SendMessage(SendMessage { wait_ms: wait, .. }) = &mut act {
         *wait = wait_ms;
     }
     act
@@ -305,7 +309,7 @@ fn message(to: AgentId, content: String, wait_ms: Option<u64>) -> Act {
 /// Some requests are for help, or for what somebody cannot go on without.
 fn of_kind(mut act: Act, rng: &mut Rng) -> Act {
     const KINDS: [Option<Kind>; 4] = [None, None, Some(Kind::DependencyRequest), Some(Kind::HelpRequest)];
-    if let Act::SendMessage { kind, .. } = &mut act {
+    if let Act::SendMessage(SendMessage { kind, .. }) = &mut act {
         *kind = rng.pick(&KINDS).copied().flatten();
     }
     act
@@ -320,7 +324,7 @@ fn answer(rng: &mut Rng, state: &State, session: &Session, words: String) -> Act
     });
     let (to, name) = open.unwrap_or_else(|| (somebody(rng), "agent-1-000000/m-0001.1".to_owned()));
     let mut act = message(to, words, None);
-    if let Act::SendMessage { reply_to, .. } = &mut act {
+    if let Act::SendMessage(SendMessage { reply_to, .. }) = &mut act {
         *reply_to = Some(name);
     }
     act

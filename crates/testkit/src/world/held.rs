@@ -9,7 +9,7 @@ use domain::id::{AgentId, ApprovalId, SessionId, Time};
 use domain::lifecycle::Lifecycle;
 use domain::settings::{Provider, Settings};
 use domain::state::{On, Session, Stage, State, Step};
-use domain::tool::Act;
+use domain::tool::{Act, RaiseBudget};
 use serde_json::Value;
 
 use super::broken::Broken;
@@ -52,7 +52,7 @@ pub(super) struct Raises {
 impl Raises {
     /// A person says yes to a question, and that is to what it names.
     pub(super) fn say_yes(&mut self, approval: &ApprovalId, act: &Act) {
-        let Act::RaiseBudget { budget, tokens, money } = act else { return };
+        let Act::RaiseBudget(RaiseBudget { budget, tokens, money }) = act else { return };
         let cap = Cap { tokens: *tokens, money: *money };
         self.said.insert(approval.clone(), (budget.clone(), cap));
     }

@@ -11,7 +11,7 @@ use domain::lock::workspace::WORKSPACE;
 use domain::review::Review;
 use domain::state::{On, Pending, Requester, Session, Stage, State, Step};
 use domain::task::Change;
-use domain::tool::{self, Act, Want};
+use domain::tool::{self, Act, Check, Delegate, RequestReview, Want};
 use domain::waits::{Node, would_stand_still};
 use policy::Nature;
 
@@ -505,12 +505,12 @@ fn is_next(calls: &[Pending], index: usize) -> bool {
 }
 
 fn is_delegation(pending: &Pending) -> bool {
-    matches!(pending.call.want, Want::Act(Act::Delegate { .. }))
+    matches!(pending.call.want, Want::Act(Act::Delegate(Delegate { .. })))
 }
 
 fn reads(pending: &Pending) -> bool {
     match &pending.call.want {
-        Want::Act(Act::RequestReview { .. }) => false,
+        Want::Act(Act::RequestReview(RequestReview { .. })) => false,
         Want::Act(act) => tool::facts(act.tool()).is_some_and(|facts| facts.nature == Nature::Read),
         Want::Invalid { .. } => true,
     }
@@ -527,7 +527,7 @@ fn check_order(before: &State, id: &SessionId, call: &CallId) -> Result<(), Brok
     }
     let failed = calls[..index].iter().any(|pending| pending.step == Step::Finished { ok: false });
     // Synod's own looks at evidence do not depend on each other.
-    let is_check = matches!(calls[index].call.want, Want::Act(Act::Check { .. }));
+    let is_check = matches!(calls[index].call.want, Want::Act(Act::Check(Check { .. })));
     if failed && !reads(&calls[index]) && !is_check {
         return Err(Broken(format!("{call} of {id} changes something behind a failure: {calls:?}")));
     }

@@ -10,7 +10,7 @@ use domain::effect::Effect;
 use domain::id::{AgentId, Ticket, Time};
 use domain::review::{Check, Finding, Place, Review, of_call};
 use domain::state::State;
-use domain::tool::{Act, Call, Want};
+use domain::tool::{Act, Call, ContextGet, ContextPut, Lint, ReadFile, RunTests, Want};
 
 use super::choice::somebody;
 use crate::rng::Rng;
@@ -64,12 +64,12 @@ impl Outside {
     /// A try begins: hands look up the review that it is about, and what went along with the work.
     pub(super) fn begin(&mut self, state: &State, effect: &Effect) -> Option<&Review> {
         let Effect::RunTool { ticket, session, agent, call, .. } = effect else { return None };
-        if let Want::Act(Act::ContextGet { .. } | Act::ContextPut { .. }) = &call.want {
+        if let Want::Act(Act::ContextGet(_) | Act::ContextPut(_)) = &call.want {
             self.lines.insert((*ticket, agent.clone()), delegation::line(state, session));
         }
         let review = of_call(state, session, call)?.clone();
         let review = self.begun.entry(*ticket).or_insert(review);
-        matches!(&call.want, Want::Act(Act::MergeBranch { .. })).then_some(&*review)
+        matches!(&call.want, Want::Act(Act::MergeBranch(_))).then_some(&*review)
     }
 
     /// A tool comes to its end, well or not.
@@ -85,9 +85,12 @@ impl Outside {
         let Want::Act(act) = &call.want else { return nothing };
         let review = self.begun.get(&ticket).cloned();
         match (act, review) {
-            (Act::ContextGet { context, .. } | Act::ContextPut { context, .. }, _) => {
+            (
+                Act::ContextGet(ContextGet { context, .. }) | Act::ContextPut(ContextPut { context, .. }),
+                _,
+            ) => {
                 let place = vec![format!("contexts/{context}.json")];
-                let writes = matches!(act, Act::ContextPut { .. });
+                let writes = matches!(act, Act::ContextPut(_));
                 let wanted = if writes { Access::ReadWrite } else { Access::Read };
                 let acl = self.grants.get(context.as_str()).cloned().unwrap_or_default();
                 let line = self.lines.get(&(ticket, agent.id.clone())).map_or(&[][..], Vec::as_slice);
@@ -100,18 +103,18 @@ impl Outside {
                     (true, false) => Played { ok, read: place, wrote: none, finding: None },
                 }
             }
-            (Act::ReadFile { path, .. }, _) => Played { read: vec![path.clone()], ..nothing },
-            (Act::RequestReview { .. }, _) if ok => {
+            (Act::ReadFile(ReadFile { path, .. }), _) => Played { read: vec![path.clone()], ..nothing },
+            (Act::RequestReview(_), _) if ok => {
                 let finding = Some(Finding::Submitted(self.submit(rng, &agent.id)));
                 Played { finding, ..nothing }
             }
-            (Act::RunTests {}, Some(review)) => {
+            (Act::RunTests(RunTests {}), Some(review)) => {
                 Played { finding: Some(checked(review, Check::Test, ok)), ..nothing }
             }
-            (Act::Lint {}, Some(review)) => {
+            (Act::Lint(Lint {}), Some(review)) => {
                 Played { finding: Some(checked(review, Check::Lint, ok)), ..nothing }
             }
-            (Act::MergeBranch { .. }, Some(review)) => match self.merge(rng, &review, ok) {
+            (Act::MergeBranch(_), Some(review)) => match self.merge(rng, &review, ok) {
                 Some(finding) => Played {
                     ok: matches!(finding, Finding::Merged { .. }),
                     finding: Some(finding),

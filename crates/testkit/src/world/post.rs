@@ -7,7 +7,7 @@ use domain::id::{AgentId, CallId, SessionId};
 use domain::message::BROADCAST;
 use domain::session::Message;
 use domain::state::State;
-use domain::tool::{Act, Want};
+use domain::tool::{Act, SendMessage, Want};
 
 use super::broken::Broken;
 
@@ -90,7 +90,7 @@ impl Post {
     /// What an agent was told that it sent has arrived.
     fn check_sent(&self, before: &State, session: &SessionId, call: &CallId) -> Result<(), Broken> {
         let Some(sender) = before.sessions.get(session) else { return Ok(()) };
-        let Some(Want::Act(Act::SendMessage { to, content, .. })) =
+        let Some(Want::Act(Act::SendMessage(SendMessage { to, content, .. }))) =
             sender.pending(call).map(|p| &p.call.want)
         else {
             return Ok(());

@@ -7,7 +7,9 @@ use domain::input::Input;
 use domain::settings::{Limits, Settings};
 use domain::state::{Pending, Stage, State};
 use domain::task::{Priority, Spec};
-use domain::tool::{Act, Call, Want};
+use domain::tool::{
+    Act, Call, CreateTask, ExecuteCommand, Lock, QueryTasks, SlackSend, Unlock, UpdateTask, Want, WriteFile,
+};
 use policy::{CommandRule, CommandVerdict, Nature, Policy};
 
 use super::{COMMANDS, WORDS};
@@ -83,12 +85,12 @@ fn want(rng: &mut Rng) -> Want {
     Want::Act(match rng.below(14) {
         0 => return Want::Invalid { tool: "fly".to_owned(), error: "there is no tool fly".to_owned() },
         1 => Act::read_file(format!("memory/{}.md", word(rng))),
-        2 => Act::WriteFile { path, content: "x".to_owned() },
-        3 => Act::WriteFile { path: "policy/commands.yaml".to_owned(), content: "x".to_owned() },
-        4 | 5 => {
-            Act::ExecuteCommand { command: rng.pick(&COMMAND_LINES).copied().unwrap_or("df -h").to_owned() }
-        }
-        6 | 7 => Act::CreateTask {
+        2 => Act::WriteFile(WriteFile { path, content: "x".to_owned() }),
+        3 => Act::WriteFile(WriteFile { path: "policy/commands.yaml".to_owned(), content: "x".to_owned() }),
+        4 | 5 => Act::ExecuteCommand(ExecuteCommand {
+            command: rng.pick(&COMMAND_LINES).copied().unwrap_or("df -h").to_owned(),
+        }),
+        6 | 7 => Act::CreateTask(CreateTask {
             title: format!("look at the {}", word(rng)),
             description: String::new(),
             assignee: rng.chance(2, 3).then(|| agent_id(number(rng, 6))),
@@ -99,8 +101,8 @@ fn want(rng: &mut Rng) -> Want {
             tag: Some(format!("{}:x", word(rng))),
             priority: Priority::from_letter(char::from(b'A' + u8::try_from(rng.below(6)).unwrap_or(0))),
             approval_required: rng.chance(1, 6),
-        },
-        8 => Act::UpdateTask {
+        }),
+        8 => Act::UpdateTask(UpdateTask {
             id: task_id(rng),
             status: rng.pick(&COMMANDS).copied(),
             result: Some("as it is".to_owned()),
@@ -108,12 +110,15 @@ fn want(rng: &mut Rng) -> Want {
             assignee: None,
             priority: None,
             depends_on: None,
-        },
+        }),
         9 => Act::send_message(agent_id(number(rng, 6)), format!("what of the {}?", word(rng))),
-        10 => Act::SlackSend { channel: "#ops".to_owned(), text: word(rng).to_owned() },
-        11 => Act::Lock { name: word(rng).to_owned(), wait_ms: rng.chance(1, 3).then(|| rng.below(9_000)) },
-        12 => Act::Unlock { name: word(rng).to_owned() },
-        _ => Act::QueryTasks { sql: "SELECT 1".to_owned() },
+        10 => Act::SlackSend(SlackSend { channel: "#ops".to_owned(), text: word(rng).to_owned() }),
+        11 => Act::Lock(Lock {
+            name: word(rng).to_owned(),
+            wait_ms: rng.chance(1, 3).then(|| rng.below(9_000)),
+        }),
+        12 => Act::Unlock(Unlock { name: word(rng).to_owned() }),
+        _ => Act::QueryTasks(QueryTasks { sql: "SELECT 1".to_owned() }),
     })
 }
 

@@ -3,7 +3,7 @@
 use domain::id::{CallId, MessageId, Time};
 use domain::message::{Envelope, Urgency};
 use domain::session::{Message, Speaker};
-use domain::tool::{Act, Call, Want};
+use domain::tool::{Act, Call, ListDirectory, Want};
 use proptest::prelude::*;
 
 use super::*;
@@ -30,7 +30,7 @@ fn asks(number: usize, calls: &[String]) -> Message {
     let call = |id: &String| Call {
         id: CallId::new(id.as_str()),
         arguments: "{}".to_owned(),
-        want: Want::Act(Act::ListDirectory { path: "a".to_owned() }),
+        want: Want::Act(Act::ListDirectory(ListDirectory { path: "a".to_owned() })),
         seen: None,
     };
     let calls = calls.iter().map(call).collect();

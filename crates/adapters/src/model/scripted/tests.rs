@@ -2,7 +2,7 @@
 
 use domain::id::CallId;
 use domain::session::{Message, Speaker};
-use domain::tool::{Act, Call, Want};
+use domain::tool::{Act, Call, ExecuteCommand, Want};
 use testkit::contract;
 use testkit::model::{message, request, result};
 
@@ -70,7 +70,7 @@ async fn a_rule_for_a_tools_result_finds_the_tool_by_the_call() {
          - {tool_result: '*', answer: another tool}\n\
          - {answer: no tool}\n",
     );
-    let run = Act::ExecuteCommand { command: "df".to_owned() };
+    let run = Act::ExecuteCommand(ExecuteCommand { command: "df".to_owned() });
     let read = Act::read_file("a");
     let said = vec![user("go"), calling("c1", run), result("c1", "full")];
     assert_eq!(text(&model, "a", &said).await, "it printed full");

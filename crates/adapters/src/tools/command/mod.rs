@@ -150,7 +150,7 @@ fn start(
         run: run_of(command),
     };
     // What an approval is for must be what runs. What only reads can do no harm by reading something else.
-    let is_approved = matches!(order.act, Act::ExecuteCommand { .. }) && !permit.is_none();
+    let is_approved = matches!(order.act, Act::ExecuteCommand(_)) && !permit.is_none();
     if let Some(before) = order.seen.as_ref().filter(|_| is_approved) {
         let now = look::look(root, sandbox, (&order.agent, order.room()), command)?;
         if let Some(what) = before.difference(&now) {

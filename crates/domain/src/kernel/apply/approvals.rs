@@ -4,7 +4,7 @@ use crate::kernel::state::State;
 use crate::topics::approval::{Answer, Outcome, Request};
 use crate::topics::deadline::Deadline;
 use crate::topics::session::{On, Step};
-use crate::topics::tool::Act;
+use crate::topics::tool::{Act, RaiseBudget};
 use crate::words::id::{ApprovalId, Time};
 use crate::words::text::number_in;
 
@@ -21,7 +21,7 @@ impl State {
             request.call.as_str(),
             Step::Waiting { on: On::Approval { approval: request.id.clone() } },
         );
-        if let Act::RaiseBudget { budget, .. } = &request.act {
+        if let Act::RaiseBudget(RaiseBudget { budget, .. }) = &request.act {
             self.ledger.asked(&self.settings, at, budget, &request.id);
         }
         self.approvals.insert(request.id.clone(), request.clone());
@@ -33,7 +33,7 @@ impl State {
         if let Some(expires) = request.expires {
             self.deadlines.remove(&(expires, Deadline::Approval(id.clone())));
         }
-        if let Act::RaiseBudget { budget, .. } = &request.act {
+        if let Act::RaiseBudget(RaiseBudget { budget, .. }) = &request.act {
             self.ledger.asked_no_more(&self.settings, at, budget);
             if let Outcome::Answered { answer: Answer::Rejected { .. }, .. } = outcome {
                 self.ledger.refuse(&self.settings, at, budget);

@@ -7,7 +7,7 @@ use crate::topics::context;
 use crate::topics::session::{Pending, Step};
 use crate::topics::task;
 use crate::topics::task::Requester;
-use crate::topics::tool::{Act, Want};
+use crate::topics::tool::{Act, ContextPut, CreateDirectory, Want, WriteFile};
 use crate::words::id::SessionId;
 use crate::words::label::{FILES_MAX, Label};
 
@@ -44,11 +44,13 @@ impl State {
             return;
         };
         let places = match &call.want {
-            Want::Act(Act::WriteFile { path, .. } | Act::CreateDirectory { path }) if !approved => {
+            Want::Act(
+                Act::WriteFile(WriteFile { path, .. }) | Act::CreateDirectory(CreateDirectory { path }),
+            ) if !approved => {
                 vec![path.clone()]
             }
             // A yes is for what the agent said, and the rest of the context stays as it was: no better for it.
-            Want::Act(Act::ContextPut { context, .. }) => context::places(context).to_vec(),
+            Want::Act(Act::ContextPut(ContextPut { context, .. })) => context::places(context).to_vec(),
             Want::Act(_) if permit.writes => {
                 vec![workspaces::room(self, session).folder(&session.agent)]
             }
@@ -70,7 +72,8 @@ impl State {
         let Some(session) = self.sessions.get(id).filter(|_| !wrote.is_empty()) else { return };
         let label = session.label.clone();
         let pending = call.and_then(|call| session.pending(call));
-        let whole = pending.is_some_and(|p| matches!(p.call.want, Want::Act(Act::WriteFile { .. })));
+        let whole =
+            pending.is_some_and(|p| matches!(p.call.want, Want::Act(Act::WriteFile(WriteFile { .. }))));
         // A person saw these very bytes and said yes: that is what makes a label better.
         let vouched = whole && approved;
         // Grants hold names and nothing that was read.

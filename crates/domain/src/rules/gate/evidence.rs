@@ -4,7 +4,7 @@ use super::reach::open_to;
 use super::{Case, Inspector, OF_EVIDENCE, Opinion, Ruling, Verdict};
 use crate::topics::evidence::Evidence;
 use crate::topics::task::Requester;
-use crate::topics::tool::{Act, Permit};
+use crate::topics::tool::{Act, Check, ExecuteCommand, Permit};
 use policy::{Nature, Risk};
 
 pub(super) fn inspect(case: &Case<'_>) -> Opinion {
@@ -21,7 +21,7 @@ pub(super) fn inspect(case: &Case<'_>) -> Opinion {
 /// Says whether Synod may look at evidence. What the owner demanded is looked at as it stands; a command that an agent
 /// made a condition is a command like any other.
 pub(super) fn judge(case: &Case<'_>) -> Ruling {
-    let Act::Check { task, evidence, .. } = case.act else { return case.pass(&OF_EVIDENCE) };
+    let Act::Check(Check { task, evidence, .. }) = case.act else { return case.pass(&OF_EVIDENCE) };
     let by = case.place.and_then(|place| place.state.tasks.get(task)).map(|task| &task.by);
     let rule = |verdict: Verdict, rule: &str, nature: Nature, permit: Permit| Ruling {
         verdict,
@@ -45,7 +45,7 @@ pub(super) fn judge(case: &Case<'_>) -> Ruling {
             rule(Verdict::Allow, "done_when", Nature::Idempotent, permit)
         }
         (Evidence::Command(command), Some(Requester::Session { .. }) | None) => {
-            let act = Act::ExecuteCommand { command: command.clone() };
+            let act = Act::ExecuteCommand(ExecuteCommand { command: command.clone() });
             let ruling = Case::new(case.asker, case.policy, &act, None, None).pass(&OF_EVIDENCE);
             Ruling { rule: format!("done_when: {}", ruling.rule), ..ruling }
         }

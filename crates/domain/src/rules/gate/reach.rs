@@ -5,7 +5,10 @@ use super::{Asker, Case, Opinion};
 use crate::topics::context;
 use crate::topics::lock;
 use crate::topics::role::Permission;
-use crate::topics::tool::Act;
+use crate::topics::tool::{
+    Act, ContextGet, ContextPut, CreateDirectory, EmailSend, Extract, ListDirectory, Lock, ReadFile,
+    SearchFiles, SlackSend, WriteFile,
+};
 use crate::words::id::LockName;
 use crate::words::layout;
 use policy::Risk;
@@ -17,25 +20,34 @@ pub(super) fn inspect(case: &Case<'_>) -> Opinion {
     }
     match case.act {
         // A list has only names.
-        Act::ListDirectory { path } => Opinion::of(readable(path).map(|_| ())),
-        Act::ReadFile { path, .. } | Act::Extract { path, .. } => Opinion::of(openable(case, path)),
-        Act::SearchFiles { path, .. } => Opinion::of(openable(case, path.as_deref().unwrap_or("memory"))),
-        Act::WriteFile { path, .. } | Act::CreateDirectory { path } => match writable_by(case, path) {
-            Ok(path) => of_writing(&path, &format!("workspaces/{}", case.asker.spec.id)),
-            Err((rule, advice)) => Opinion::Deny { rule, advice },
-        },
-        Act::Lock { name, .. } => Opinion::of(lockable(case, name)),
-        Act::ContextGet { context: name, .. } | Act::ContextPut { context: name, .. }
+        Act::ListDirectory(ListDirectory { path }) => Opinion::of(readable(path).map(|_| ())),
+        Act::ReadFile(ReadFile { path, .. }) | Act::Extract(Extract { path, .. }) => {
+            Opinion::of(openable(case, path))
+        }
+        Act::SearchFiles(SearchFiles { path, .. }) => {
+            Opinion::of(openable(case, path.as_deref().unwrap_or("memory")))
+        }
+        Act::WriteFile(WriteFile { path, .. }) | Act::CreateDirectory(CreateDirectory { path }) => {
+            match writable_by(case, path) {
+                Ok(path) => of_writing(&path, &format!("workspaces/{}", case.asker.spec.id)),
+                Err((rule, advice)) => Opinion::Deny { rule, advice },
+            }
+        }
+        Act::Lock(Lock { name, .. }) => Opinion::of(lockable(case, name)),
+        Act::ContextGet(ContextGet { context: name, .. })
+        | Act::ContextPut(ContextPut { context: name, .. })
             if !context::is_name(name) =>
         {
             let advice = format!("{name:?} is no name of a context: use letters, digits, - and _ only");
             Opinion::Deny { rule: "contexts are named, not found by path".to_owned(), advice }
         }
-        Act::SlackSend { channel: whom, .. } | Act::EmailSend { to: whom, .. } => Opinion::Ask {
-            rule: format!("{} always asks", case.act.tool()),
-            risk: Risk::Medium,
-            factors: vec![format!("speaks to people outside the home: {whom}")],
-        },
+        Act::SlackSend(SlackSend { channel: whom, .. }) | Act::EmailSend(EmailSend { to: whom, .. }) => {
+            Opinion::Ask {
+                rule: format!("{} always asks", case.act.tool()),
+                risk: Risk::Medium,
+                factors: vec![format!("speaks to people outside the home: {whom}")],
+            }
+        }
         _ => Opinion::NONE,
     }
 }

@@ -13,7 +13,7 @@ use crate::topics::review::{Review, Stage};
 use crate::topics::role::Permission;
 use crate::topics::role::Role;
 use crate::topics::session::Session;
-use crate::topics::tool::Act;
+use crate::topics::tool::{Act, ApproveWork, MergeBranch, RequestReview};
 use crate::words::id::ReviewId;
 use crate::words::label::Label;
 use policy::Risk;
@@ -31,9 +31,9 @@ pub(super) fn inspect(case: &Case<'_>) -> Opinion {
         );
     }
     match case.act {
-        Act::RequestReview { .. } => of_request(state, session),
-        Act::ApproveWork { .. } => of_answer(state, session),
-        Act::MergeBranch { review } => of_merge(state, review),
+        Act::RequestReview(RequestReview { .. }) => of_request(state, session),
+        Act::ApproveWork(ApproveWork { .. }) => of_answer(state, session),
+        Act::MergeBranch(MergeBranch { review }) => of_merge(state, review),
         _ => Opinion::NONE,
     }
 }

@@ -3,7 +3,10 @@
 use super::*;
 use crate::topics::evidence::Evidence;
 use crate::topics::role::builtin;
-use crate::topics::tool::ALL;
+use crate::topics::tool::{
+    ALL, Check, ContextGet, CreateDirectory, ExecuteCommand, ListDirectory, RaiseBudget, SearchFiles,
+    WriteFile,
+};
 use crate::words::id::AgentId;
 use crate::words::id::TaskId;
 use policy::{CommandRule, CommandVerdict};
@@ -157,8 +160,11 @@ fn the_command_policy_decides_on_commands() {
         .into(),
     };
     let says = |command: &str| {
-        let ruling =
-            judge_as(&spec("executor"), &policy, &Act::ExecuteCommand { command: command.to_owned() });
+        let ruling = judge_as(
+            &spec("executor"),
+            &policy,
+            &Act::ExecuteCommand(ExecuteCommand { command: command.to_owned() }),
+        );
         (word(&ruling), ruling.nature, ruling.permit)
     };
     let asked = |network| ("ask", Nature::Once, Permit { writes: true, network });
@@ -178,7 +184,7 @@ fn the_command_policy_decides_on_commands() {
 #[test]
 fn control_files_are_never_written_whatever_the_spelling() {
     let write = |path: &str| {
-        let act = Act::WriteFile { path: path.to_owned(), content: String::new() };
+        let act = Act::WriteFile(WriteFile { path: path.to_owned(), content: String::new() });
         word(&judge_as(&spec("executor"), &Policy::default(), &act))
     };
     for path in [
@@ -235,7 +241,8 @@ fn a_task_that_requires_approval_asks_for_every_effect_but_not_for_reading() {
         now: None,
     };
     let policy = Policy::default();
-    let write = Act::WriteFile { path: "workspaces/executor-001/a".to_owned(), content: String::new() };
+    let write =
+        Act::WriteFile(WriteFile { path: "workspaces/executor-001/a".to_owned(), content: String::new() });
     assert_eq!(judge(&asker, &policy, &write, None).rule, "approval_required");
     assert_eq!(word(&judge(&asker, &policy, &sample("read_file"), None)), "allow");
     assert_eq!(word(&judge(&asker, &policy, &sample("create_task"), None)), "allow");
@@ -255,8 +262,8 @@ fn what_a_repository_runs_is_never_written_however_deep_it_lies() {
         "git~1/config",
     ] {
         for act in [
-            Act::WriteFile { path: path.to_owned(), content: String::new() },
-            Act::CreateDirectory { path: path.to_owned() },
+            Act::WriteFile(WriteFile { path: path.to_owned(), content: String::new() }),
+            Act::CreateDirectory(CreateDirectory { path: path.to_owned() }),
         ] {
             let mut agent = spec("executor");
             agent.permissions.tools.allow = Some(vec!["*".to_owned()]);
@@ -268,7 +275,7 @@ fn what_a_repository_runs_is_never_written_however_deep_it_lies() {
         "workspaces/executor-001/git/x",
         "workspaces/executor-001/x.git",
     ] {
-        let act = Act::WriteFile { path: path.to_owned(), content: String::new() };
+        let act = Act::WriteFile(WriteFile { path: path.to_owned(), content: String::new() });
         assert_eq!(word(&judge_as(&spec("executor"), &Policy::default(), &act)), "allow", "{path}");
     }
 }
@@ -344,7 +351,7 @@ fn a_context_is_put_unasked_unless_what_was_read_came_from_outside() {
     assert_eq!(says("context_put", &Label::outside("inbox/a.jsonl:1")), "ask");
     assert_eq!(says("context_get", &Label::outside("inbox/a.jsonl:1")), "allow");
     for name in ["../a", "a/b", "a.acl", ""] {
-        let act = Act::ContextGet { context: name.to_owned(), field: None };
+        let act = Act::ContextGet(ContextGet { context: name.to_owned(), field: None });
         assert_eq!(judge_as(&agent, &policy, &act).rule, "contexts are named, not found by path", "{name}");
     }
 }
@@ -353,7 +360,7 @@ fn a_context_is_put_unasked_unless_what_was_read_came_from_outside() {
 fn nobody_is_asked_whether_an_agent_may_write_who_sees_a_context() {
     let (agent, policy) = (spec("executor"), Policy::default());
     for path in ["contexts/plan.acl.yaml", "Contexts/Plan.ACL.yaml", "./contexts/plan.acl.yaml."] {
-        let act = Act::WriteFile { path: path.to_owned(), content: String::new() };
+        let act = Act::WriteFile(WriteFile { path: path.to_owned(), content: String::new() });
         let ruling = judge_as(&agent, &policy, &act);
         assert_eq!(ruling.rule, "control file contexts/*.acl.yaml", "{path}");
         assert!(matches!(ruling.verdict, Verdict::Deny { .. }), "{path}");
@@ -362,10 +369,14 @@ fn nobody_is_asked_whether_an_agent_may_write_who_sees_a_context() {
 
 #[test]
 fn what_is_synods_own_is_denied_whatever_the_file_of_an_agent_says() {
-    let raise = Act::RaiseBudget { budget: "budgets.day".to_owned(), tokens: Some(1), money: None };
+    let raise =
+        Act::RaiseBudget(RaiseBudget { budget: "budgets.day".to_owned(), tokens: Some(1), money: None });
     let evidence = crate::topics::evidence::Evidence::Approval;
-    let check =
-        Act::Check { task: crate::words::id::TaskId::new("task-001"), evidence, result: String::new() };
+    let check = Act::Check(Check {
+        task: crate::words::id::TaskId::new("task-001"),
+        evidence,
+        result: String::new(),
+    });
     for act in [raise, check] {
         let mut asker = spec("coordinator");
         asker.permissions.tools.allow = Some(vec!["*".to_owned()]);
@@ -384,8 +395,8 @@ fn a_ruling_names_the_inspector_and_its_rule() {
     let policy = Policy::default();
     let mut stripped = spec("executor");
     stripped.permissions.tools.deny = vec!["read_file".to_owned()];
-    let write = |path: &str| Act::WriteFile { path: path.to_owned(), content: String::new() };
-    let command = |command: &str| Act::ExecuteCommand { command: command.to_owned() };
+    let write = |path: &str| Act::WriteFile(WriteFile { path: path.to_owned(), content: String::new() });
+    let command = |command: &str| Act::ExecuteCommand(ExecuteCommand { command: command.to_owned() });
     let executor = spec("executor");
     let table = [
         (&spec("planner"), write("a"), "permission: role planner lacks write_files"),
@@ -406,7 +417,7 @@ fn a_denial_wins_and_of_several_that_ask_all_factors_and_the_highest_risk_count(
     let (roles, policy, spec) = (builtin(), Policy::default(), spec("executor"));
     let label = Label::outside("inbox/a.jsonl:1");
     let asker = Asker { approval_required: true, ..Asker::at_rest(&spec, roles.get("executor"), &label) };
-    let write = |path: &str| Act::WriteFile { path: path.to_owned(), content: String::new() };
+    let write = |path: &str| Act::WriteFile(WriteFile { path: path.to_owned(), content: String::new() });
     let ruling = judge(&asker, &policy, &write("memory/a.md"), None);
     let Verdict::Ask { risk, factors } = &ruling.verdict else { panic!("{ruling:?}") };
     assert_eq!((*risk, factors.len()), (Risk::High, 3), "{factors:?}");
@@ -420,8 +431,9 @@ fn a_denial_wins_and_of_several_that_ask_all_factors_and_the_highest_risk_count(
 fn credentials_and_conversations_of_others_are_closed_to_file_tools() {
     let coder = spec("coder");
     let verdict = |act: &Act| word(&judge_as(&coder, &Policy::default(), act));
-    let search = |path: &str| Act::SearchFiles { query: "x".to_owned(), path: Some(path.to_owned()) };
-    let write = |path: &str| Act::WriteFile { path: path.to_owned(), content: String::new() };
+    let search =
+        |path: &str| Act::SearchFiles(SearchFiles { query: "x".to_owned(), path: Some(path.to_owned()) });
+    let write = |path: &str| Act::WriteFile(WriteFile { path: path.to_owned(), content: String::new() });
     for path in ["workspaces/coder-001/.env", "memory/id_rsa", "workspaces/coder-001/.ssh/config"] {
         for act in [Act::read_file(path), write(path), search(path)] {
             assert_eq!(verdict(&act), "deny", "{act:?}");
@@ -433,13 +445,13 @@ fn credentials_and_conversations_of_others_are_closed_to_file_tools() {
         assert_eq!(verdict(&act), "deny", "{act:?}");
     }
     assert_eq!(verdict(&Act::read_file("sessions/coder-001-00000a.session.yaml")), "allow");
-    assert_eq!(verdict(&Act::ListDirectory { path: "sessions".to_owned() }), "allow");
+    assert_eq!(verdict(&Act::ListDirectory(ListDirectory { path: "sessions".to_owned() })), "allow");
     let roles = builtin();
     let (role, label) = (roles.get("coder"), Label::owner());
     let asker = Asker::at_rest(&coder, role, &label);
     for (path, expected) in [("workspaces/coder-001/.env", "deny"), ("memory/a.md", "allow")] {
         let evidence = Evidence::File(path.to_owned());
-        let act = Act::Check { task: TaskId::new("task-001"), evidence, result: String::new() };
+        let act = Act::Check(Check { task: TaskId::new("task-001"), evidence, result: String::new() });
         let (policy, case) = (Policy::default(), |policy| Case::new(&asker, policy, &act, None, None));
         assert_eq!(word(&evidence::judge(&case(&policy))), expected, "{path}");
     }

@@ -17,7 +17,7 @@ pub(super) fn inspect(case: &Case<'_>) -> Opinion {
     };
     let asker = case.asker;
     let checked = has((asker.spec, asker.role)).and_then(|()| asker.now.map_or(Ok(()), has));
-    let is_synods = matches!(case.act, Act::RaiseBudget { .. } | Act::Check { .. });
+    let is_synods = matches!(case.act, Act::RaiseBudget(_) | Act::Check(_));
     Opinion::of(checked.and_then(|()| match is_synods {
         true => Err((format!("{name} is Synod's own"), format!("there is no tool {name}"))),
         false => Ok(()),

@@ -1,6 +1,7 @@
 //! Contexts that go along with delegated work. Whoever hands work on can let the other see what it sees itself, or less,
 //! as long as the work lasts. Nobody gets more in this way than each one had through whose hands the work went.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Access, Acl, Denied, Granted};
@@ -8,19 +9,25 @@ use crate::topics::agent;
 use crate::words::id::{AgentId, Time};
 
 /// A context that goes along, and how much of it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
 pub struct Pass {
-    /// Its name.
+    /// Its name
+    #[schemars(regex(pattern = r"^[A-Za-z0-9][A-Za-z0-9_-]{0,62}$"))]
     pub context: String,
-    /// For what; at most what whoever passes it on has.
+    /// read if you do not say
     #[serde(default)]
+    #[schemars(with = "String", extend("enum" = ["read", "read_write"]))]
     pub access: Access,
-    /// Fields that the other does not see, beside those that are hidden anyway.
+    /// Fields that it does not see, such as customer.email
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 100), inner(length(min = 1, max = 200)))]
     pub redact: Vec<String>,
-    /// After how many milliseconds it is no longer seen, if it ends before the work does.
+    /// It is seen no longer after so many milliseconds
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 2_592_000_000_u64))]
     pub expires_ms: Option<u64>,
+    #[schemars(skip)]
     /// When that is; known since the work was handed on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires: Option<Time>,

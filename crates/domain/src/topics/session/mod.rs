@@ -12,10 +12,10 @@ use crate::topics::message::Kind;
 use crate::topics::message::Urgency;
 use crate::topics::task::queue::Rank;
 use crate::topics::tool;
-use crate::topics::tool::Act;
 use crate::topics::tool::Call;
 use crate::topics::tool::Permit;
 use crate::topics::tool::Want;
+use crate::topics::tool::{Act, Check, Delegate, RequestReview};
 use crate::words::id::ApprovalId;
 use crate::words::id::DelegationId;
 use crate::words::id::LockName;
@@ -403,7 +403,7 @@ impl Pending {
     pub(crate) fn only_reads(&self) -> bool {
         match &self.call.want {
             // It reads where the branch stands, and then starts a review of that.
-            Want::Act(Act::RequestReview { .. }) => false,
+            Want::Act(Act::RequestReview(RequestReview { .. })) => false,
             Want::Act(act) => {
                 tool::facts(act.tool()).is_some_and(|facts| facts.nature == Nature::Read && !facts.inside)
             }
@@ -416,14 +416,14 @@ impl Pending {
         match (&self.step, &self.call.want) {
             (Step::Waiting { on: On::Delegation { .. } }, _) => Some(Together::Delegates),
             (Step::Waiting { .. }, _) => None,
-            (_, Want::Act(Act::Delegate { .. })) => Some(Together::Delegates),
+            (_, Want::Act(Act::Delegate(Delegate { .. }))) => Some(Together::Delegates),
             (_, _) => self.only_reads().then_some(Together::Reads),
         }
     }
 
     /// Whether the call is Synod's own look at evidence.
     fn is_check(&self) -> bool {
-        matches!(self.call.want, Want::Act(Act::Check { .. }))
+        matches!(self.call.want, Want::Act(Act::Check(Check { .. })))
     }
 }
 

@@ -1,0 +1,68 @@
+//! The tool `delegate`.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Examples, Listener, Reach, Tool, Words};
+use crate::topics::context::Pass;
+use crate::topics::delegation;
+use crate::words::id::AgentId;
+
+/// Hand a piece of work to another agent, and wait for what comes of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Delegate {
+    /// Id of the agent
+    #[schemars(with = "String", regex(pattern = r"^[a-z][a-z0-9-]{0,62}$"))]
+    pub to: AgentId,
+    /// The kind of work, one that the other is responsible for, such as ops:check
+    #[schemars(length(min = 1, max = 200))]
+    pub tag: String,
+    /// What is to be done, with all that the other must know
+    #[schemars(length(min = 1, max = 20000))]
+    pub task: String,
+    /// Data that the other needs for it, as any JSON value
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "serde_json::Value")]
+    pub payload: Option<serde_json::Value>,
+    /// false: do not wait; you get the id at once and hear no more of it. true if you do not say
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub callback: Option<bool>,
+    /// Give it up after so many milliseconds
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 2_592_000_000_u64))]
+    pub deadline_ms: Option<u64>,
+    /// Shared contexts that the other may see while it works on this, as far as you may yourself
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 32))]
+    pub contexts: Vec<Pass>,
+}
+
+impl Tool for Delegate {
+    const NAME: &'static str = delegation::TOOL;
+    const DESCRIPTION: &'static str = "Hand a piece of work to another agent and wait for what comes of it: its result, or why there is \
+        none. The other works with its own rights and within the time you have left. The result ends \
+        with the chain of agents that the work went through.";
+    const INSIDE: bool = true;
+
+    fn reach(&self) -> Reach<'_> {
+        Reach { listener: Some(Listener::Agent(&self.to)), ..Reach::default() }
+    }
+
+    fn words(&self) -> Words {
+        Words::new(format!("delegate to {}", self.to), format!("delegated to {}", self.to))
+            .about(self.task.clone())
+    }
+
+    fn examples(at: &Examples<'_>) -> Vec<(String, Self)> {
+        at.anything(Self {
+            to: at.agent.clone(),
+            tag: "a:tag".to_owned(),
+            task: "a word".to_owned(),
+            payload: None,
+            callback: None,
+            deadline_ms: None,
+            contexts: Vec::new(),
+        })
+    }
+}

@@ -1,0 +1,41 @@
+//! The tool `merge_branch`.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Examples, Locked, Tool, Words};
+use crate::words::id::ReviewId;
+use crate::topics::review;
+use crate::topics::role::Permission;
+use policy::Nature;
+
+/// Merge work that was approved, as it was approved.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct MergeBranch {
+    /// Id of the review, such as review-0001
+    #[schemars(with = "String", length(min = 1, max = 63))]
+    pub review: ReviewId,
+}
+
+impl Tool for MergeBranch {
+    const NAME: &'static str = review::MERGE;
+    const DESCRIPTION: &'static str = "Merge work that a review approved: exactly the commit that was approved, with a merge commit. If \
+        its author has moved the branch on since, it is not merged. If both sides changed the same \
+        lines, the author gets it back.";
+    const NEEDS: Option<Permission> = Some(Permission::ApproveWork);
+    /// The merge commit names its review, and is looked for before it is made again.
+    const NATURE: Nature = Nature::Idempotent;
+
+    fn locks(&self) -> Vec<Locked<'_>> {
+        vec![Locked::RepositoryOf(&self.review)]
+    }
+
+    fn words(&self) -> Words {
+        Words::new(format!("merge {}", self.review), format!("merged {}", self.review))
+    }
+
+    fn examples(at: &Examples<'_>) -> Vec<(String, Self)> {
+        at.anything(Self { review: ReviewId::new("review-0001") })
+    }
+}

@@ -1,0 +1,294 @@
+//! Tools, one file each: the arguments of a tool, what it needs, what it reaches and locks, and the words for people.
+//! `tools!` below is the registry: a tool that has a line there is known everywhere. Nothing here runs anything: what
+//! touches the world has a performer of the same name in `adapters`.
+
+mod reach;
+mod words;
+
+use policy::Nature;
+use schemars::JsonSchema;
+use schemars::generate::SchemaSettings;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::topics::role::Permission;
+
+pub use reach::{Listener, Locked, Outward, Reach, Runs, Use};
+pub use words::{Examples, Shown, Words};
+
+/// One tool: its arguments, and all that is known of it without running it.
+pub trait Tool: JsonSchema + Serialize + DeserializeOwned {
+    /// The name by which models call it.
+    const NAME: &'static str;
+    /// What it is for, for models.
+    const DESCRIPTION: &'static str = "";
+    /// The permission that a role must have for it.
+    const NEEDS: Option<Permission> = None;
+    /// Whether the domain itself carries it out, as events.
+    const INSIDE: bool = false;
+    /// What repeating it would do, unless the policy says otherwise for a command.
+    const NATURE: Nature = if Self::INSIDE { Nature::Idempotent } else { Nature::Read };
+
+    /// The JSON Schema of its arguments, derived from their type. The comment above a field is its description.
+    fn schema() -> Value {
+        derived_schema::<Self>()
+    }
+
+    /// The name of the tool that this act calls.
+    fn name(&self) -> &str {
+        Self::NAME
+    }
+
+    /// What this act reaches.
+    fn reach(&self) -> Reach<'_> {
+        Reach::default()
+    }
+
+    /// What is locked while this act runs.
+    fn locks(&self) -> Vec<Locked<'_>> {
+        Vec::new()
+    }
+
+    /// The command that this act runs.
+    fn runs(&self) -> Runs<'_> {
+        Runs::Nothing
+    }
+
+    /// This act in a few words.
+    fn words(&self) -> Words;
+
+    /// What a person who is asked for this act must see; its arguments as JSON if there is no better form.
+    fn shown(&self) -> Option<Shown> {
+        None
+    }
+
+    /// An act of each kind that the gate tells apart, with the words for that kind; empty words if there is only one.
+    fn examples(_at: &Examples<'_>) -> Vec<(String, Self)> {
+        Vec::new()
+    }
+}
+
+/// Facts about one tool.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Facts {
+    /// Its name.
+    pub name: &'static str,
+    /// What it is for, for models.
+    pub description: &'static str,
+    /// The permission that a role must have for it.
+    pub needs: Option<Permission>,
+    /// What repeating it would do, unless the policy says otherwise for a command.
+    pub nature: Nature,
+    /// Whether the domain itself carries it out, as events.
+    pub inside: bool,
+}
+
+impl Facts {
+    const fn of<T: Tool>() -> Self {
+        Self {
+            name: T::NAME,
+            description: T::DESCRIPTION,
+            needs: T::NEEDS,
+            nature: T::NATURE,
+            inside: T::INSIDE,
+        }
+    }
+}
+
+/// Makes the enum `Act` and the tables of all tools. `agents` can have those of the first list, in the order of the
+/// documentation; those of the second are Synod's own.
+macro_rules! tools {
+    (
+        agents { $($module:ident::$tool:ident,)* }
+        synod { $($own_module:ident::$own:ident,)* }
+    ) => {
+        $(pub mod $module;)*
+        $(pub mod $own_module;)*
+        $(pub use $module::$tool;)*
+        $(pub use $own_module::$own;)*
+
+        /// An action with its arguments. In JSON: `{"tool": "read_file", "arguments": {"path": "…"}}`.
+        #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+        #[serde(tag = "tool", content = "arguments", rename_all = "snake_case", deny_unknown_fields)]
+        #[allow(missing_docs, reason = "each tool is documented in its file")]
+        pub enum Act {
+            $($tool($tool),)*
+            $($own($own),)*
+        }
+
+        /// Every tool that agents can have, in the order of the documentation.
+        pub const ALL: [Facts; [$($tool::NAME),*].len()] = [$(Facts::of::<$tool>()),*];
+
+        /// The JSON Schema of the arguments of a tool that agents can have.
+        pub fn schema(name: &str) -> Option<Value> {
+            match name {
+                $($tool::NAME => Some($tool::schema()),)*
+                _ => None,
+            }
+        }
+
+        /// The act that calls a tool that agents can have; `None` if there is no such tool.
+        pub fn parse(name: &str, arguments: Value) -> Option<serde_json::Result<Act>> {
+            match name {
+                $($tool::NAME => Some(serde_json::from_value(arguments).map(Act::$tool)),)*
+                _ => None,
+            }
+        }
+
+        /// Acts of a tool, one of each kind that the gate tells apart, with the words for that kind.
+        pub fn examples(name: &str, at: &Examples<'_>) -> Vec<(String, Act)> {
+            match name {
+                $($tool::NAME => {
+                    let examples = $tool::examples(at).into_iter();
+                    examples.map(|(when, act)| (when, Act::$tool(act))).collect()
+                })*
+                _ => Vec::new(),
+            }
+        }
+
+        impl Act {
+            /// The tool's name.
+            pub fn tool(&self) -> &str {
+                match self {
+                    $(Self::$tool(tool) => tool.name(),)*
+                    $(Self::$own(tool) => tool.name(),)*
+                }
+            }
+
+            /// What it reaches.
+            pub fn reach(&self) -> Reach<'_> {
+                match self {
+                    $(Self::$tool(tool) => tool.reach(),)*
+                    $(Self::$own(tool) => tool.reach(),)*
+                }
+            }
+
+            /// What is locked while it runs.
+            pub fn locks(&self) -> Vec<Locked<'_>> {
+                match self {
+                    $(Self::$tool(tool) => tool.locks(),)*
+                    $(Self::$own(tool) => tool.locks(),)*
+                }
+            }
+
+            /// The command that it runs.
+            pub fn runs(&self) -> Runs<'_> {
+                match self {
+                    $(Self::$tool(tool) => tool.runs(),)*
+                    $(Self::$own(tool) => tool.runs(),)*
+                }
+            }
+
+            /// The act in a few words.
+            pub fn words(&self) -> Words {
+                match self {
+                    $(Self::$tool(tool) => tool.words(),)*
+                    $(Self::$own(tool) => tool.words(),)*
+                }
+            }
+
+            /// What a person who is asked for it must see, if that is not its arguments as JSON.
+            pub fn shown(&self) -> Option<Shown> {
+                match self {
+                    $(Self::$tool(tool) => tool.shown(),)*
+                    $(Self::$own(tool) => tool.shown(),)*
+                }
+            }
+        }
+    };
+}
+
+tools! {
+    agents {
+        read_file::ReadFile,
+        list_directory::ListDirectory,
+        search_files::SearchFiles,
+        write_file::WriteFile,
+        create_directory::CreateDirectory,
+        execute_command::ExecuteCommand,
+        git_commit::GitCommit,
+        git_diff::GitDiff,
+        git_update::GitUpdate,
+        run_tests::RunTests,
+        lint::Lint,
+        request_review::RequestReview,
+        approve_work::ApproveWork,
+        merge_branch::MergeBranch,
+        create_plan::CreatePlan,
+        create_task::CreateTask,
+        update_task::UpdateTask,
+        query_tasks::QueryTasks,
+        send_message::SendMessage,
+        lock::Lock,
+        unlock::Unlock,
+        delegate::Delegate,
+        spawn_agent::SpawnAgent,
+        terminate_agent::TerminateAgent,
+        memory_search::MemorySearch,
+        extract::Extract,
+        context_get::ContextGet,
+        context_put::ContextPut,
+        list_sessions::ListSessions,
+        read_session::ReadSession,
+        slack_read::SlackRead,
+        slack_send::SlackSend,
+        email_send::EmailSend,
+    }
+    synod {
+        check::Check,
+        raise_budget::RaiseBudget,
+    }
+}
+
+/// The facts about a tool that agents can have.
+pub fn facts(name: &str) -> Option<&'static Facts> {
+    static TABLE: [Facts; ALL.len()] = ALL;
+    TABLE.iter().find(|facts| facts.name == name)
+}
+
+/// The schema of a type as models are shown it: whole, and with nothing that says less than the words beside it.
+fn derived_schema<T: JsonSchema>() -> Value {
+    let settings = SchemaSettings::draft2020_12().with(|settings| {
+        settings.meta_schema = None;
+        settings.inline_subschemas = true;
+    });
+    let mut schema = settings.into_generator().into_root_schema_for::<T>().to_value();
+    simplify(&mut schema);
+    if let Value::Object(schema) = &mut schema {
+        schema.remove("description");
+        schema.entry("properties").or_insert_with(|| Value::Object(serde_json::Map::new()));
+    }
+    schema
+}
+
+/// Removes what a schema says of Rust types: their names, widths and defaults, and that an option can be null, since a value
+/// of null is read as one left out.
+fn simplify(schema: &mut Value) {
+    let Value::Object(schema) = schema else { return };
+    for key in ["title", "format", "default"] {
+        schema.remove(key);
+    }
+    if let Some(Value::String(description)) = schema.get_mut("description") {
+        *description = description.replace('\n', " ");
+    }
+    if let Some(kinds @ Value::Array(_)) = schema.get_mut("type") {
+        let kind = kinds.as_array().and_then(|kinds| kinds.iter().find(|kind| *kind != "null")).cloned();
+        *kinds = kind.unwrap_or_default();
+    }
+    for value in
+        schema.get_mut("properties").and_then(Value::as_object_mut).into_iter().flat_map(|p| p.values_mut())
+    {
+        simplify(value);
+    }
+    if let Some(items) = schema.get_mut("items") {
+        simplify(items);
+        // The comment on the type of an item is for people who read the code.
+        if let Value::Object(items) = items {
+            items.remove("description");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,48 @@
+//! The tool `request_review`.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Examples, Reach, Shown, Tool, Use, Words};
+use crate::words::id::AgentId;
+use crate::topics::review;
+use policy::Nature;
+
+/// Ask another agent to look at what is committed on the caller's branch, and wait for what it says.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RequestReview {
+    /// What changed and why, and what the reviewer should look at
+    #[schemars(length(min = 1, max = 10000))]
+    pub summary: String,
+    /// Id of the agent that shall review; one who may is found if left out
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String", regex(pattern = r"^[a-z][a-z0-9-]{0,62}$"))]
+    pub to: Option<AgentId>,
+}
+
+impl Tool for RequestReview {
+    const NAME: &'static str = review::ASK;
+    const DESCRIPTION: &'static str = "Ask another agent to review what you committed on your branch, and wait for the answer: \
+        approved, or rejected with the issues. Commit everything and run the tests first. After a \
+        rejection, mend what is named, commit, and ask again.";
+    /// It only looks where the branch is; the rest are events.
+    const NATURE: Nature = Nature::Read;
+
+    fn reach(&self) -> Reach<'_> {
+        Reach { workspace: Some(Use::Branch), ..Reach::default() }
+    }
+
+    fn words(&self) -> Words {
+        Words::new("ask for a review", "asked for a review").about(self.summary.clone())
+    }
+
+    fn shown(&self) -> Option<Shown> {
+        let title = format!("another round of review: {}", self.summary);
+        Some(Shown::text("review_round", title, "What the author says", &self.summary))
+    }
+
+    fn examples(at: &Examples<'_>) -> Vec<(String, Self)> {
+        at.anything(Self { summary: "a change".to_owned(), to: None })
+    }
+}

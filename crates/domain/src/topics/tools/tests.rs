@@ -1,0 +1,51 @@
+//! The registry.
+
+use super::*;
+use crate::words::id::AgentId;
+
+/// The table that was written by hand before schemas were derived.
+fn written_by_hand() -> Vec<Value> {
+    serde_json::from_str(include_str!("../../../tests/fixtures/tools.json")).unwrap()
+}
+
+#[test]
+fn a_derived_schema_is_the_one_that_was_written_by_hand() {
+    for tool in written_by_hand() {
+        let name = tool["name"].as_str().unwrap();
+        assert_eq!(facts(name).unwrap().description, tool["description"], "{name}");
+        let derived = schema(name).unwrap();
+        assert_eq!(
+            serde_json::to_string_pretty(&derived).unwrap(),
+            serde_json::to_string_pretty(&tool["schema"]).unwrap(),
+            "{name}"
+        );
+    }
+}
+
+#[test]
+fn every_tool_of_agents_is_described_and_has_examples() {
+    let agent = AgentId::new("coder-001");
+    let at = Examples { agent: &agent, commands: &["df"] };
+    for facts in ALL {
+        assert!(!facts.description.is_empty(), "{}", facts.name);
+        let schema = schema(facts.name).unwrap();
+        assert_eq!((&schema["type"], &schema["additionalProperties"]), (&"object".into(), &false.into()));
+        let examples = examples(facts.name, &at);
+        assert!(!examples.is_empty(), "{}", facts.name);
+        for (_, act) in examples {
+            assert_eq!(act.tool(), facts.name);
+            let json = serde_json::to_value(&act).unwrap();
+            assert_eq!(json["tool"], facts.name, "the name in files is the name of the tool");
+            assert_eq!(parse(facts.name, json["arguments"].clone()).unwrap().unwrap(), act);
+        }
+    }
+}
+
+#[test]
+fn no_agent_has_the_tools_of_synod() {
+    for name in [Check::NAME, RaiseBudget::NAME, "no_such_tool"] {
+        assert_eq!(facts(name), None);
+        assert_eq!(schema(name), None);
+        assert!(parse(name, Value::Null).is_none());
+    }
+}
