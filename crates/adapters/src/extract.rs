@@ -130,6 +130,7 @@ mod tests {
                 act: Act::read_file(PATH),
                 seen: None,
                 permit: Permit::NONE,
+                approved: false,
                 lock: None,
                 hold: None,
                 ms_max: 1_000,

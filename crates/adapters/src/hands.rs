@@ -20,7 +20,7 @@ use domain::lock::workspace::Hold;
 use domain::review::{self, Review};
 use domain::session::Message;
 use domain::settings::{Provider, Settings};
-use domain::state::State;
+use domain::state::{Stage, State, Step};
 use domain::tool::{self, Act, Call, Permit, Want};
 use ports::hands::Hands;
 use ports::inputs::Inputs;
@@ -198,6 +198,7 @@ impl LocalHands {
         let agent = agent.id.clone();
         let files = self.files.clone();
         let review = review::of_call(state, &session, &call).cloned().map(Box::new);
+        let approved = is_approved(state, &session, &call);
         self.start(session.clone(), false, async move {
             // An agent reads what it wrote: a task made a moment ago stands in its file before a tool looks.
             files.written().await;
@@ -212,6 +213,7 @@ impl LocalHands {
                         act,
                         seen,
                         permit,
+                        approved,
                         lock,
                         hold,
                         ms_max,
@@ -278,6 +280,7 @@ impl LocalHands {
                 act: Act::read_file(path.clone()),
                 seen: None,
                 permit: Permit::NONE,
+                approved: false,
                 lock: None,
                 hold: None,
                 ms_max: limits.tool_ms_max,
@@ -368,6 +371,14 @@ impl Hands for LocalHands {
         }
         self.running.clear();
     }
+}
+
+/// Whether a person said yes to a call that runs.
+fn is_approved(state: &State, session: &SessionId, call: &Call) -> bool {
+    let stage = state.sessions.get(session).map(|session| &session.stage);
+    let Some(Stage::Acting { calls, .. }) = stage else { return false };
+    let step = calls.iter().find(|pending| pending.call.id == call.id).map(|pending| &pending.step);
+    matches!(step, Some(Step::Running { approved: true, .. }))
 }
 
 /// One model call.

@@ -28,6 +28,8 @@ pub struct Order {
     pub seen: Option<Seen>,
     /// What a command may do beyond reading.
     pub permit: Permit,
+    /// Whether a person said yes to exactly this, with what was seen then.
+    pub approved: bool,
     /// The lock that it has on what it changes; if somebody else has it by then, nothing is changed.
     pub lock: Option<Grant>,
     /// Its hold on the agent's workspace, if it works there: what stands there is then its own work and no other.

@@ -229,6 +229,7 @@ pub fn order(effect: u64, agent: &str, act: Act) -> Order {
         act,
         seen: None,
         permit: Permit { writes: true, network: false },
+        approved: false,
         lock: None,
         hold: None,
         ms_max: 10_000,

@@ -1,22 +1,70 @@
 //! The tools `git_commit` and `git_diff`: they work in the agent's workspace and nowhere else.
 
 use domain::id::{AgentId, Seq};
+use domain::tool::Part;
 use git2::{Repository, Tree};
 
+use super::changes::Changed;
 use super::commit::{self, Change};
 use super::mark::{find_mark, mark, signed};
 use super::patch::{NAMES_MAX, cut_patch, line, listed, show};
 use super::workspace::{self, Workspace};
 use super::{changes, message, update};
+use crate::digest::digest;
 use crate::until::Until;
 
-/// Commits what changed in a workspace, once for each effect.
+/// So many changed files are told one by one; the others are one.
+const PARTS_MAX: usize = 100;
+
+/// What a commit would change, for whoever is asked about it: a part for each file, and a patch of at most `bytes_max`
+/// bytes.
+pub(crate) fn look(
+    workspace: &Workspace,
+    paths: &[String],
+    bytes_max: usize,
+    until: &Until,
+) -> Result<(Vec<Part>, String), String> {
+    let repo = workspace::repository(workspace)?;
+    let found = changes::find(&repo, &workspace.path, &base(&repo, None)?, &clean(paths)?, until)?;
+    let mut text = String::new();
+    let mut left = found.files.len();
+    for file in &found.files {
+        if text.len() >= bytes_max || until.is_over() {
+            break;
+        }
+        left -= 1;
+        show(&repo, file, bytes_max, &mut text)?;
+    }
+    Ok((parts(&found.files), cut_patch(text, bytes_max, left)))
+}
+
+/// What a commit changes: the same change of the same file has the same digest.
+fn parts(files: &[Changed]) -> Vec<Part> {
+    let change = |file: &Changed| {
+        let new = file.new.as_ref().map(|new| format!("{:o} {}", new.mode, digest(&new.bytes)));
+        digest(format!("{:?} {new:?}", file.old).as_bytes())
+    };
+    let mut parts: Vec<Part> = files
+        .iter()
+        .take(PARTS_MAX)
+        .map(|file| Part { what: format!("file {}", file.path), digest: change(file) })
+        .collect();
+    if files.len() > PARTS_MAX {
+        let rest: String =
+            files[PARTS_MAX..].iter().map(|file| format!("{}\0{}\0", file.path, change(file))).collect();
+        let what = format!("{} more files", files.len() - PARTS_MAX);
+        parts.push(Part { what, digest: digest(rest.as_bytes()) });
+    }
+    parts
+}
+
+/// Commits what changed in a workspace, once for each effect, unless `check` has something against what it found.
 pub(crate) fn commit(
     workspace: &Workspace,
     agent: &AgentId,
     effect: Seq,
-    text: &str,
-    paths: &[String],
+    (text, paths): (&str, &[String]),
+    check: impl Fn(Vec<Part>) -> Result<(), String>,
     until: &Until,
 ) -> Result<String, String> {
     let repo = workspace::repository(workspace)?;
@@ -35,11 +83,14 @@ pub(crate) fn commit(
         commit::mend(&repo, &head.branch);
         return Ok(format!("committed {id} on {branch}, before a restart"));
     }
+    let base = commit::tree_of(&repo, head.commit.as_ref()).map_err(|error| error.message().to_owned())?;
     if let Some(merging) = merging {
+        check(parts(&changes::find(&repo, &workspace.path, &base, &paths, until)?.files))?;
         return merging.finish(&words, &paths, until);
     }
-    let base = commit::tree_of(&repo, head.commit.as_ref()).map_err(|error| error.message().to_owned())?;
     let found = changes::find(&repo, &workspace.path, &base, &paths, until)?;
+    // On what is committed below, so that nothing can change in between.
+    check(parts(&found.files))?;
     let names: Vec<String> = found.files.iter().map(line).collect();
     let changes: Vec<Change> =
         found.files.into_iter().map(|file| Change { path: file.path, new: file.new }).collect();

@@ -3,6 +3,7 @@
 
 mod arguments;
 mod command;
+mod content;
 mod email;
 mod evidence;
 mod fences;
@@ -43,11 +44,17 @@ use ports::tools::{Order, Outcome, Tools};
 
 use crate::beneath::Root;
 use crate::git::workspace::{Workspace, Workspaces};
+use crate::redact::redacted;
 use crate::sandbox::Sandbox;
 use crate::search::Index;
 use crate::until::Until;
 use crate::{contexts, git, text};
 use meaning::{Meaning, Near, Settled};
+
+/// So much of what a commit would change is shown to a person.
+const PATCH_BYTES_MAX: usize = 16 << 10;
+/// How long it may take to see what a commit would change.
+const LOOK_MS_MAX: u64 = 60_000;
 
 /// All tools of one home.
 pub struct Toolbox {
@@ -307,12 +314,18 @@ impl Toolbox {
     async fn git(&self, order: &Order, act: Act, pass: fences::Pass) -> files::Answer {
         let (agent, workspaces) = (order.agent.clone(), Arc::clone(&self.workspaces));
         let (effect, ms_max) = (order.ticket.effect, order.ms_max);
+        // An approval is for the changes that it showed.
+        let approved = order.approved.then(|| order.seen.clone().unwrap_or_default());
         self.change(move |_| {
             let (place, until) = (workspaces.ensure(&agent)?, Until::ms(ms_max));
             pass.check()?;
             match act {
                 Act::GitCommit(GitCommit { message, paths }) => {
-                    git::tools::commit(&place, &agent, effect, &message, &paths, &until)
+                    let check = |parts| match &approved {
+                        Some(before) => own::check_parts(before, parts),
+                        None => Ok(()),
+                    };
+                    git::tools::commit(&place, &agent, effect, (&message, &paths), check, &until)
                 }
                 Act::GitUpdate(GitUpdate { take_back: true }) => git::update::take_back(&place),
                 _ => git::update::update(&place, &agent, effect, &until),
@@ -342,11 +355,25 @@ impl Toolbox {
             }
             act @ (Act::RunTests(RunTests {}) | Act::Lint(Lint {})) => {
                 let sandbox = self.sandbox.clone()?;
-                blocking(move || own::look(&root, &sandbox, &agent, &act)).await
+                blocking(move || own::look(&root, &sandbox, (&agent, room), &act)).await
             }
             Act::ContextPut(ContextPut { context, content: Some(_), .. }) => {
                 let contexts = Arc::clone(&self.contexts);
                 return blocking(move || Ok(contexts::look(&contexts, &context))).await.ok().flatten();
+            }
+            Act::GitCommit(GitCommit { paths, .. }) if room == Room::Own => {
+                let (workspaces, folder) =
+                    (Arc::clone(&self.workspaces), root.path().join(room.folder(&agent)));
+                let look = move || match folder.is_dir() {
+                    true => {
+                        let place = workspaces.ensure(&agent)?;
+                        git::tools::look(&place, &paths, PATCH_BYTES_MAX, &Until::ms(LOOK_MS_MAX))
+                    }
+                    false => Err("there is no workspace yet".to_owned()),
+                };
+                // A yes to what cannot be shown is a yes to nothing.
+                let (parts, patch) = blocking(look).await.unwrap_or_else(|why| (Vec::new(), why));
+                return Some(Seen { parts, patch: Some(redacted(patch)), sandbox: true, ..Seen::default() });
             }
             act if act.path().is_some() => {
                 return blocking(move || Ok(own::look_at_path(&root, &agent, &act))).await.ok().flatten();
@@ -476,8 +503,12 @@ impl Toolbox {
             }
             Act::RunTests(RunTests {}) | Act::Lint(Lint {}) => {
                 let (root, agent, act) = (Arc::clone(&self.root), order.agent.clone(), order.act.clone());
-                let now = self.look(&agent, &act).await;
-                let changed = order.seen.as_ref().zip(now).and_then(|(before, now)| before.difference(&now));
+                let now = self.see(&agent, order.room(), &act).await;
+                let changed = order.seen.as_ref().zip(now).and_then(|(before, now)| match order.approved {
+                    true => content::difference(before, &now),
+                    // Nobody said yes to what it works on.
+                    false => own::of_words(before).difference(&own::of_words(&now)),
+                });
                 match blocking(move || own::command(&root, &agent, &act)).await {
                     Ok(_) if changed.is_some() => Err(own::void(&changed.unwrap_or_default())),
                     Ok(command) => return self.command(&order, &command, own::PERMIT).await,

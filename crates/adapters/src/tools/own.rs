@@ -4,9 +4,11 @@
 use domain::agent::Workspace;
 use domain::id::AgentId;
 use domain::layout;
+use domain::lock::workspace::Room;
 use domain::tool::{Act, Lint, Part, Permit, Resolved, Seen, WriteFile};
 use policy::path::normal;
 
+use super::content;
 use crate::beneath::{PathRefused, Root};
 use crate::digest::digest;
 use crate::sandbox::Sandbox;
@@ -56,18 +58,34 @@ fn text(root: &Root, path: &str) -> Result<String, PathRefused> {
     Ok(text)
 }
 
-/// What is seen of such a command: its words, and whether there is a sandbox for it. Blocks.
-pub(super) fn look(root: &Root, sandbox: &Sandbox, agent: &AgentId, act: &Act) -> Result<Seen, String> {
+/// What is seen of such a command: its words, whether there is a sandbox for it, and what it works on. A checkout for a
+/// review is made anew when it runs, so nothing of it is seen before. Blocks.
+pub(super) fn look(
+    root: &Root,
+    sandbox: &Sandbox,
+    (agent, room): (&AgentId, Room),
+    act: &Act,
+) -> Result<Seen, String> {
     let command = command(root, agent, act).unwrap_or_default();
     let lack = sandbox.lack();
     let part = Part { what: format!("command {command}"), digest: digest(command.as_bytes()) };
-    Ok(Seen {
+    let mut seen = Seen {
         parts: vec![part],
         sandbox: lack.is_none(),
         refused: sandbox.refusal(),
         notes: Vec::from_iter(lack),
         ..Seen::default()
-    })
+    };
+    if room == Room::Own {
+        content::add(&mut seen, &root.path().join(room.folder(agent)));
+    }
+    Ok(seen)
+}
+
+/// What is seen of such a command without what it works on.
+pub(super) fn of_words(seen: &Seen) -> Seen {
+    let parts = seen.parts.iter().take(1).cloned().collect();
+    Seen { parts, ..seen.clone() }
 }
 
 /// What is seen of the path that a file tool names: where it leads, and what stands there if a person is asked to let
@@ -125,6 +143,12 @@ pub(super) fn check_file(
         Some(what) => Err(void(&what)),
         None => Ok(()),
     }
+}
+
+/// Whether what would be committed is what was approved.
+pub(super) fn check_parts(before: &Seen, parts: Vec<Part>) -> Result<(), String> {
+    let now = Seen { parts, ..before.clone() };
+    before.difference(&now).map_or(Ok(()), |what| Err(void(&what)))
 }
 
 /// The words for an approval that is for something that is no more.

@@ -92,6 +92,11 @@ fn bounded(folder: &str, mut places: Vec<String>) -> Vec<String> {
     places
 }
 
+/// Whether a command reads only what its words name, and writes nothing.
+pub(super) fn reads_named(command: &str) -> bool {
+    policy::command::script(command).is_some_and(|script| named(Path::new("/"), &script).is_some())
+}
+
 /// The words of a script, if its programs read only what these name.
 fn named(at: &Path, script: &Script) -> Option<Vec<String>> {
     let mut words = Vec::new();

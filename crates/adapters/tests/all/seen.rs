@@ -5,7 +5,7 @@ use std::os::unix::fs::symlink;
 use adapters::sandbox::Sandbox;
 use adapters::sandbox::backend::Backend;
 use domain::id::{AgentId, CallId};
-use domain::tool::{Act, Call, CreateDirectory, Lint, Permit, RunTests, Seen, Want};
+use domain::tool::{Act, Call, CreateDirectory, GitCommit, GitDiff, Lint, Permit, RunTests, Seen, Want};
 use ports::tools::{Order, Tools};
 use testkit::tools::order;
 
@@ -37,6 +37,7 @@ async fn a_command_is_seen_with_its_programs_files_folder_and_environment() {
             "program /usr/bin/grep",
             "folder src",
             "file ./missing",
+            "files in src",
         ]
     );
     assert!(seen.sandbox && seen.notes.is_empty(), "{seen:?}");
@@ -298,4 +299,62 @@ async fn words_are_run_as_they_were_judged() {
         let outcome = home.run(order).await;
         assert!(outcome.ok && outcome.text.starts_with(expected), "{text}: {}", outcome.text);
     }
+}
+
+#[tokio::test]
+async fn an_approval_is_for_the_workspace_as_it_was_when_asked() {
+    let home = Home::new();
+    let at = |path: &str| format!("{WORKSPACE}/{path}");
+    home.write(&at("package.json"), "{}\n").write(&at("src/a.js"), "one\n").write(&at("src/b.js"), "two\n");
+    let agent = "id: coder-001\ntype: coder\nmodel: m\nworkspace: {test: 'true'}\n";
+    home.write("agents/coder-001.agent.yaml", agent);
+    for (act, ran) in [(command("sh -c true"), "exit code: 0"), (Act::RunTests(RunTests {}), "exit code: 0")]
+    {
+        let asked =
+            Order { approved: true, seen: Some(seen(&home, &act).await), ..order(1, "coder-001", act) };
+        assert!(home.run(asked.clone()).await.text.starts_with(ran), "as it was");
+        for (path, was) in [("package.json", "{}\n"), ("src/b.js", "two\n")] {
+            home.write(&at(path), "changed\n");
+            let said = home.run(asked.clone()).await.text;
+            assert!(said.starts_with(&format!("void: file {path} changed since it was approved")), "{said}");
+            home.write(&at(path), was);
+        }
+        home.write(&at("src/new.js"), "x");
+        let said = home.run(asked.clone()).await.text;
+        assert!(said.starts_with("void: file src/new.js changed"), "{said}");
+        std::fs::remove_file(home.path(&at("src/new.js"))).unwrap();
+        assert!(home.run(asked).await.text.starts_with(ran), "the same content again is the same");
+    }
+    let unasked = Order {
+        seen: Some(seen(&home, &Act::RunTests(RunTests {})).await),
+        ..order(1, "coder-001", Act::RunTests(RunTests {}))
+    };
+    home.write(&at("package.json"), "changed\n");
+    assert!(home.run(unasked).await.ok, "nobody was asked, so nothing is bound");
+}
+
+#[tokio::test]
+async fn an_approved_commit_makes_what_was_shown_or_nothing() {
+    let home = Home::new();
+    let act = || Act::GitCommit(GitCommit { message: "some".to_owned(), paths: Vec::new() });
+    // The first look makes nothing, the first diff makes the repository.
+    home.done(Act::GitDiff(GitDiff { path: None, against: None })).await;
+    home.write(&format!("{WORKSPACE}/a.txt"), "one\n");
+    let seen = seen(&home, &act()).await;
+    assert_eq!(parts(&seen), ["file a.txt"]);
+    assert!(seen.patch.as_deref().is_some_and(|patch| patch.contains("+one")), "{seen:?}");
+    let asked = Order { approved: true, seen: Some(seen), ..order(1, "coder-001", act()) };
+    home.write(&format!("{WORKSPACE}/b.txt"), "two\n");
+    let said = home.run(asked.clone()).await.text;
+    assert!(said.starts_with("void: file b.txt changed since it was approved"), "{said}");
+    std::fs::remove_file(home.path(&format!("{WORKSPACE}/b.txt"))).unwrap();
+    home.write(&format!("{WORKSPACE}/a.txt"), "other\n");
+    assert!(home.run(asked.clone()).await.text.starts_with("void: file a.txt changed"));
+    home.write(&format!("{WORKSPACE}/a.txt"), "one\n");
+    let made = home.run(asked.clone()).await;
+    assert!(made.ok && made.text.contains("added a.txt"), "{made:?}");
+    assert!(home.run(asked).await.text.contains("before a restart"), "once made, it is found");
+    home.write(&format!("{WORKSPACE}/c.txt"), "three\n");
+    let unseen = Order { approved: true, seen: None, ..order(2, "coder-001", act()) };
+    assert!(!home.run(unseen).await.ok, "a yes to nothing commits nothing");
 }

@@ -285,3 +285,36 @@ rules:
     team.to_the_end();
     assert_eq!(team.read("memory/a.md"), "new");
 }
+
+#[test]
+fn an_approval_of_a_commit_shows_its_changes_and_is_void_when_they_change() {
+    let rules = "\
+rules:
+  - tool_result: git_commit
+    text: \"It gave: {last}\"
+  - tool_result: write_file
+    calls: [{tool: git_commit, arguments: {message: some}}]
+  - calls: [{tool: write_file, arguments: {path: workspaces/worker-1/a.txt, content: shown}}]
+";
+    let team = Team::scripted(rules);
+    team.write(
+        "agents/worker-1.agent.yaml",
+        "id: worker-1\ntype: executor\nmodel: m\npermissions: {tools: {allow: [write_file, git_commit]}}\n",
+    );
+    team.write("tasks/t.task.md", "- [ ] @worker-1 \"Write\"\n  id: task-001\n  approval_required: true\n");
+    assert_eq!(team.pump(), 3);
+    team.fine(&["approve", "--all"]);
+    assert_eq!(team.pump(), 3);
+    let shown = team.read("approvals/pending/approval-0002.approval.md");
+    for words in ["**What it commits:**", "added a.txt", "+shown", "- file a.txt: "] {
+        assert!(shown.contains(words), "{words} in {shown}");
+    }
+    team.write("workspaces/worker-1/a.txt", "other");
+    team.fine(&["approve", "--all"]);
+    assert_eq!(team.pump(), 0);
+    let talk = team.talk("worker-1");
+    assert!(
+        talk.iter().any(|m| m.content.contains("void: file a.txt changed since it was approved")),
+        "{talk:?}"
+    );
+}

@@ -35,6 +35,9 @@ pub struct Seen {
     /// Where the path that the agent wrote leads by links, if it leads elsewhere. The act has the path behind them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<Resolved>,
+    /// What a commit would change, as a patch for people; it may be cut, and the parts name all of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub patch: Option<String>,
     /// Why this system or home does not offer what the act needs; the gate then denies it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refused: Option<String>,

@@ -50,6 +50,11 @@ pub fn print_detail(r: &Request) -> String {
         let shown = format!("{} leads by a link to {}", visible(&path.named), visible(&path.real));
         let _ = write!(out, "\n**Resolved path:** {}\n", shown.replace('\n', " "));
     }
+    if let Some(patch) = r.seen.as_ref().and_then(|seen| seen.patch.as_ref()) {
+        let patch = visible(patch);
+        let ticks = fence(&patch);
+        let _ = write!(out, "\n**What it commits:**\n\n{ticks}diff\n{}\n{ticks}\n", patch.trim_end());
+    }
     if r.act.tool() == "execute_command" {
         let words = match (r.permit.writes, r.permit.network) {
             (false, false) => "it can read its workspace, and neither write nor reach the network",

@@ -1,17 +1,16 @@
 //! What a command depends on beside its words: the programs, the files it names, where it runs and with what. An
 //! approval is for all of it; what is different when it runs makes the approval void.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::fs::{self, File};
-use std::io::{self, Read};
+use std::collections::BTreeSet;
+use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::{LazyLock, Mutex, PoisonError};
 
 use domain::lock::workspace::Room;
 use domain::tool::Part;
-use sha2::{Digest, Sha256};
 
+use super::super::content::held;
+use super::super::{content, reach};
 use super::{AgentId, Root, Sandbox, Seen, git, workspace};
 use crate::digest::digest;
 use crate::sandbox::glob::expand;
@@ -19,10 +18,6 @@ use crate::sandbox::job::environment;
 
 /// So many words of a command are looked at; the rest makes a note.
 const WORDS_MAX: usize = 256;
-/// A file up to this size is known by its content, a larger one by its place, size and time.
-const HASHED_BYTES_MAX: u64 = 64 << 20;
-/// So many files are remembered.
-const REMEMBERED_MAX: usize = 512;
 
 /// Where a word ends when the command is more than a list of words.
 const SHELL_ENDS: [char; 18] =
@@ -59,7 +54,7 @@ pub(in super::super) fn look(
     for (word, may_run) in words.iter().take(WORDS_MAX) {
         if *may_run && let Some(program) = program(&folder, &path, word) {
             runs_git |= program.ends_with("git");
-            seen.parts.push(part(format!("program {}", program.display()), content(&program)));
+            seen.parts.push(part(format!("program {}", program.display()), held(&program)));
         }
         if let Some(found) = named(&folder, word, &mut seen.notes, &mut repositories) {
             seen.parts.push(found);
@@ -69,6 +64,10 @@ pub(in super::super) fn look(
         seen.notes.extend(repositories.iter().flat_map(|(shown, folder)| git::notes(folder, shown)));
     }
     seen.parts.dedup();
+    // A command that only prints what it names depends on nothing else.
+    if !reach::reads_named(command) {
+        content::add(&mut seen, &folder);
+    }
     Ok(seen)
 }
 
@@ -137,48 +136,5 @@ fn named(
         repositories.insert((word.to_owned(), real));
         return Some(part(format!("folder {word}"), "folder".to_owned()));
     }
-    Some(part(format!("file {word}"), content(&real)))
-}
-
-/// A place, a size and a time: the same file has the same.
-type Stamp = (u64, u64, i64, i64, u64);
-
-/// What a file holds, in one word. Files that did not change are not read again.
-fn content(path: &Path) -> String {
-    static KNOWN: LazyLock<Mutex<BTreeMap<Stamp, String>>> = LazyLock::new(Mutex::default);
-    let known = || KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
-    // Reading anything but a regular file might never end.
-    let Some(stat) = fs::metadata(path).ok().filter(fs::Metadata::is_file) else {
-        return "not a file".to_owned();
-    };
-    let stamp = (stat.dev(), stat.ino(), stat.mtime(), stat.mtime_nsec(), stat.size());
-    if stat.size() > HASHED_BYTES_MAX {
-        return format!("{stamp:?}");
-    }
-    if let Some(digest) = known().get(&stamp) {
-        return digest.clone();
-    }
-    let Ok(digest) = hash(path) else { return "unreadable".to_owned() };
-    let mut known = known();
-    if known.len() >= REMEMBERED_MAX {
-        known.clear();
-    }
-    known.insert(stamp, digest.clone());
-    digest
-}
-
-fn hash(path: &Path) -> io::Result<String> {
-    let mut file = File::open(path)?.take(HASHED_BYTES_MAX);
-    let mut hasher = Sha256::new();
-    let mut buffer = vec![0; 64 << 10];
-    loop {
-        match file.read(&mut buffer)? {
-            0 => return Ok(hex(&hasher.finalize())),
-            n => hasher.update(&buffer[..n]),
-        }
-    }
-}
-
-fn hex(bytes: &[u8]) -> String {
-    data_encoding::HEXLOWER.encode(bytes)
+    Some(part(format!("file {word}"), held(&real)))
 }

@@ -20,7 +20,7 @@ use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::time::{Instant, sleep_until, timeout};
 
 use super::own::void;
-use super::{blocking, kept};
+use super::{blocking, content, kept};
 use crate::beneath::Root;
 use crate::sandbox::job::{End, Limits, Run};
 use crate::sandbox::{Cage, Sandbox, Started};
@@ -153,7 +153,7 @@ fn start(
     let is_approved = matches!(order.act, Act::ExecuteCommand(_)) && !permit.is_none();
     if let Some(before) = order.seen.as_ref().filter(|_| is_approved) {
         let now = look::look(root, sandbox, (&order.agent, order.room()), command)?;
-        if let Some(what) = before.difference(&now) {
+        if let Some(what) = content::difference(before, &now) {
             return Err(void(&what));
         }
     }
