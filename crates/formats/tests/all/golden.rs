@@ -356,7 +356,6 @@ fn every_section_of_the_settings_is_read_whole() {
             max_total_tasks: 50,
             default_delegation_depth: 2,
             locks: domain::settings::LockLimits { lease_ms: 90_000, wait_ms: 5_000, queue_max: 4 },
-            ..Limits::default()
         },
         routing: domain::settings::Routing {
             keywords: false,

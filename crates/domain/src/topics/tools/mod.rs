@@ -111,7 +111,7 @@ macro_rules! tools {
         /// An action with its arguments. In JSON: `{"tool": "read_file", "arguments": {"path": "…"}}`.
         #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
         #[serde(tag = "tool", content = "arguments", rename_all = "snake_case", deny_unknown_fields)]
-        #[allow(missing_docs, reason = "each tool is documented in its file")]
+        #[expect(missing_docs, reason = "each tool is documented in its file")]
         pub enum Act {
             $($tool($tool),)*
             $($own($own),)*
