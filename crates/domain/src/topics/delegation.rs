@@ -1,5 +1,5 @@
 //! Delegation: work that is handed on along a chain of agents, and what must be so before it is.
-//! Nothing here makes anything; `decide/delegate.rs` does.
+//! Nothing here makes anything; `rules/delegate.rs` does.
 
 use std::collections::BTreeMap;
 

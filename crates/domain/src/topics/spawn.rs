@@ -1,5 +1,5 @@
 //! Agents that are made while the team works: who made them, and what must be so before one is made or ended. A spawned
-//! agent has the rights of its role. Nothing here makes anything; `decide/spawn.rs` does.
+//! agent has the rights of its role. Nothing here makes anything; `rules/spawn.rs` does.
 
 use std::fmt;
 
