@@ -73,11 +73,11 @@ fn the_code_example_ends_with_a_merge_whose_tests_pass() {
     ended_well(&team);
     for words in [
         "coordinator-001 makes task-002 for planner-001: Plan: Greet people by name",
-        "planner-001    did: make a plan (1 task)",
+        "planner-001    made a plan (1 task)",
         "FAILED: greets by name",
-        "reviewer-001   did: reject the work: greet.sh line 3 reads words.local",
-        "reviewer-001   did: approve the work",
-        "coordinator-001 did: merge review-0001",
+        "reviewer-001   rejected the work: greet.sh line 3 reads words.local",
+        "reviewer-001   approved the work",
+        "coordinator-001 merged review-0001",
         "task-001 is done: People are greeted by name now.",
     ] {
         assert!(told.contains(words), "{words:?} in {told}");
@@ -272,7 +272,7 @@ rules:
 ",
     );
     let told = team.fine(&["run", "--to", "lead-001", "Make something new"]);
-    assert!(told.contains("lead-001       did: spawn a reviewer"), "{told}");
+    assert!(told.contains("lead-001       spawned a reviewer"), "{told}");
     assert!(told.contains("nobody here may review"), "{told}");
     assert_eq!(team.fine(&["review", "list"]), "No agent has asked for a review.\n");
 }

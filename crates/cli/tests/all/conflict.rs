@@ -75,7 +75,7 @@ fn ended_well(team: &Team) {
 fn whose_work_does_not_merge_brings_it_in_line_and_it_is_merged() {
     let team = at_odds();
     let told = team.fine(&SECOND);
-    assert!(told.contains("coder-002      did: bring its branch up to date"), "{told}");
+    assert!(told.contains("coder-002      brought its branch up to date"), "{told}");
     ended_well(&team);
 }
 

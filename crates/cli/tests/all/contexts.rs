@@ -98,7 +98,7 @@ fn a_label_from_outside_stays_on_through_a_put_and_a_get_by_another() {
     assert_eq!(team.pump(), 3, "what came from outside changes nothing unasked");
     assert!(!team.at("contexts/plan.md").exists());
     let shown = team.fine(&["inbox"]);
-    assert!(shown.contains("put the shared context plan") && shown.contains("buy now"), "{shown}");
+    assert!(shown.contains("New text of the shared context plan") && shown.contains("buy now"), "{shown}");
     team.fine(&["approve", "--all"]);
     assert_eq!(team.pump(), 0);
     assert_eq!(team.read("contexts/plan.md"), "buy now");

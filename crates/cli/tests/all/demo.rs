@@ -21,7 +21,7 @@ fn every_step_of_the_workflow_stands_in_the_files() {
     for words in [
         "@dana asks: \"Is there enough disk space for the nightly backup?\"  → task-001 for planner-001",
         "planner-001    makes task-002 for retriever-001",
-        "retriever-001  did: read memory/backup.md",
+        "retriever-001  read memory/backup.md",
         "executor-001   asks a person: run `df -h --output=avail .` (approval-0001, risk LOW)",
         "tess           approves approval-0001",
         "executor-001   ran `df -h --output=avail .`",

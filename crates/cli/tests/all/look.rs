@@ -16,7 +16,7 @@ fn status_says_what_waits_what_runs_and_why_the_rest_does_not() {
 No daemon runs; `synod up` starts one.
 
 Waits for you: 1 approval and 2 tasks (`synod inbox` shows all of it)
-  approval-0001  MEDIUM  executor-001 for task-002: df -h /backup && echo done
+  approval-0001  MEDIUM  executor-001 for task-002: run `df -h /backup && echo done`
   task-005  stranded  This one has somebody who is not there
   task-006  task  Buy a disk
 
@@ -137,7 +137,7 @@ fn the_inbox_shows_the_exact_act_and_how_to_answer() {
         rest.join("\n"),
         "\
 approval-0001  MEDIUM
-  command:
+  Command:
     df -h /backup && echo done
   why:
     I look how much is free.
@@ -176,7 +176,7 @@ fn characters_that_hide_are_shown_by_their_number() {
     let text = "a\u{202e}b\u{1b}[2Jc".to_owned();
     home.ask("approval-0002", Act::WriteFile(WriteFile { path: "memory/a.md".to_owned(), content: text }));
     let shown = home.run(&["inbox"]).stdout;
-    assert!(shown.contains("  write memory/a.md:\n    a\\u{202e}b\\u{1b}[2Jc\n"), "{shown}");
+    assert!(shown.contains("  New text of memory/a.md:\n    a\\u{202e}b\\u{1b}[2Jc\n"), "{shown}");
 }
 
 #[test]
