@@ -213,7 +213,10 @@ fn still_open(team: &Team) -> usize {
 fn a_used_up_budget_asks_and_a_yes_lets_it_be_passed_once_also_after_kills() {
     let team = waiting();
     let inbox = team.fine(&["inbox"]);
-    assert!(inbox.contains("budgets.day may be passed once, by 2400 tokens, until its window ends"), "{inbox}");
+    assert!(
+        inbox.contains("budgets.day may be passed once, by 2400 tokens, until its window ends"),
+        "{inbox}"
+    );
     assert!(
         inbox.contains("\n    of 2400 tokens, 0 are spent and 0 reserved. 2 wait: task-001, task-002\n"),
         "{inbox}"

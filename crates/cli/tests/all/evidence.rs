@@ -58,7 +58,10 @@ fn a_person_who_must_say_so_is_asked() {
     let team = team("approval");
     assert_eq!(team.pump(), 3);
     let shown = team.fine(&["inbox"]);
-    assert!(shown.contains("What the agent says came of task-001:") && shown.contains("It is done."), "{shown}");
+    assert!(
+        shown.contains("What the agent says came of task-001:") && shown.contains("It is done."),
+        "{shown}"
+    );
     team.fine(&["approve", "approval-0001"]);
     assert_eq!(team.pump(), 0);
     assert_eq!(team.mark(TASKS, "task-001"), Some(Mark::Done));
