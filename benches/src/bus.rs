@@ -8,6 +8,7 @@ use anyhow::Context as _;
 use domain::agent;
 use domain::effect::Effect;
 use domain::event::Event;
+use domain::event::SessionEvent;
 use domain::id::{AgentId, CallId, Seq, SessionId, Ticket, Time};
 use domain::input::Input;
 use domain::message::Kind;
@@ -136,7 +137,7 @@ fn throughput() -> anyhow::Result<Measurement> {
                 Ok(())
             });
             let sent = sent.context("a cycle")?;
-            let added = |event: &Event| matches!(event, Event::MessageAdded { .. });
+            let added = |event: &Event| matches!(event, Event::Session(SessionEvent::MessageAdded { .. }));
             let count = sent.recorded.iter().filter(|recorded| added(&recorded.event)).count();
             anyhow::ensure!(count == BATCH as usize, "{count} of {BATCH} messages were delivered");
             senders.extend(asked(sent.effects).map(|(_, waiting)| waiting));

@@ -3,6 +3,7 @@
 
 use domain::agent;
 use domain::event::Event;
+use domain::event::{AgentEvent, SystemEvent, TaskEvent};
 use domain::id::{AgentId, SessionId, TaskId, Time};
 use domain::input::Input;
 use domain::play;
@@ -87,9 +88,11 @@ fn working(tasks: u32, shape: Shape) -> anyhow::Result<State> {
     let mut state = State::new();
     state.apply(
         Time(1),
-        &Event::SettingsChanged { settings: Box::new(Settings { limits, ..Settings::default() }) },
+        &Event::System(SystemEvent::SettingsChanged {
+            settings: Box::new(Settings { limits, ..Settings::default() }),
+        }),
     );
-    state.apply(Time(1), &Event::AgentSpawned { spec: Box::new(spec), session: None });
+    state.apply(Time(1), &Event::Agent(AgentEvent::Spawned { spec: Box::new(spec), session: None }));
     let speaks = Input::MessageWritten {
         session: None,
         agent: agent.clone(),
@@ -111,7 +114,7 @@ fn working(tasks: u32, shape: Shape) -> anyhow::Result<State> {
             Shape::Deep => Some(task_id(number - 1)),
         };
         let by = Requester::Session { session: session.clone() };
-        state.apply(Time(1), &Event::TaskAdded { spec: Box::new(spec), by, in_file: false });
+        state.apply(Time(1), &Event::Task(TaskEvent::Added { spec: Box::new(spec), by, in_file: false }));
     }
     Ok(state)
 }

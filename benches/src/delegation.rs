@@ -7,6 +7,7 @@ use std::time::Instant;
 
 use anyhow::Context as _;
 use domain::event::Event;
+use domain::event::{SessionEvent, TurnEvent};
 use domain::input::Input;
 use domain::lifecycle::Lifecycle;
 use domain::session::Speaker;
@@ -64,12 +65,14 @@ pub fn run() -> anyhow::Result<Vec<Measurement>> {
             running.handle.submit(word(&boss)).await??;
             loop {
                 match events.recv().await?.event {
-                    Event::Moved { session, to: Lifecycle::Waiting, .. }
+                    Event::Session(SessionEvent::Moved { session, to: Lifecycle::Waiting, .. })
                         if session.as_str().starts_with(&boss) =>
                     {
                         break;
                     }
-                    Event::TurnFailed { reason, .. } => anyhow::bail!("the model failed: {reason}"),
+                    Event::Turn(TurnEvent::Failed { reason, .. }) => {
+                        anyhow::bail!("the model failed: {reason}")
+                    }
                     _ => {}
                 }
             }

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
 use domain::event::Event;
+use domain::event::{SessionEvent, TaskEvent};
 use domain::id::SessionId;
 use domain::input::Input;
 use domain::session::Status;
@@ -129,8 +130,10 @@ impl Edit {
 
     fn is_told_by(&self, event: &Event) -> bool {
         match event {
-            Event::TaskEdited { change: Change::Title(title), .. } => *title == self.title(),
-            Event::MessageEdited { session: of, .. } => !self.is_task() && *of == session(),
+            Event::Task(TaskEvent::Edited { change: Change::Title(title), .. }) => *title == self.title(),
+            Event::Session(SessionEvent::MessageEdited { session: of, .. }) => {
+                !self.is_task() && *of == session()
+            }
             _ => false,
         }
     }

@@ -9,6 +9,7 @@ use adapters::lock::Claim;
 use adapters::tools::Toolbox;
 use async_trait::async_trait;
 use domain::agent;
+use domain::event::{AgentEvent, SessionEvent};
 use domain::event::{Event, Tail};
 use domain::id::{AgentId, Seq, SessionId, Time};
 use domain::input::Input;
@@ -70,7 +71,7 @@ impl Desk {
         std::fs::create_dir_all(home.join("sessions"))?;
         let agent = agent::Spec::new(AgentId::new(AGENT), "coder", "team");
         let mut state = State::new();
-        state.apply(Time(1), &Event::AgentDefined { spec: Box::new(agent) });
+        state.apply(Time(1), &Event::Agent(AgentEvent::Defined { spec: Box::new(agent) }));
         let mut all = Vec::new();
         for n in 0..sessions {
             let id = SessionId::new(format!("{AGENT}-{n:06x}"));
@@ -78,14 +79,14 @@ impl Desk {
             let mut text = print_head(&head, head.created, Status::Sleeping);
             (1..=length).for_each(|number| text.push_str(&print_message(&home::message(number))));
             std::fs::write(home.join(path_of(&id)), text)?;
-            let event = Event::SessionAdopted {
+            let event = Event::Session(SessionEvent::Adopted {
                 label: Default::default(),
                 head: Box::new(head),
                 lifecycle: Lifecycle::Waiting,
                 failed: false,
                 next_message: length + 1,
                 tail: Tail::Answered,
-            };
+            });
             state.apply(Time(1), &event);
             all.push((id, length + 1));
         }
@@ -113,12 +114,12 @@ impl Desk {
         self.added += 1;
         let (session, next) = &mut self.sessions[place];
         self.seq = self.seq.plus(1);
-        let event = Event::MessageAdded {
+        let event = Event::Session(SessionEvent::MessageAdded {
             session: session.clone(),
             message: home::message(*next),
             asker: None,
             in_file: false,
-        };
+        });
         *next += 1;
         let batch: Arc<[Recorded]> = [Recorded { seq: self.seq, at: Time(2), event }].into();
         let took = timed(|| {

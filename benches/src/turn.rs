@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use domain::event::Event;
+use domain::event::{SessionEvent, TurnEvent};
 use domain::id::{AgentId, Seq, Time};
 use domain::input::Input;
 use domain::lifecycle::Lifecycle;
@@ -106,10 +107,10 @@ async fn turn(
     let mut took = None;
     loop {
         match events.recv().await?.event {
-            Event::TurnBegun { .. } => begun = Some(Instant::now()),
-            Event::Replied { .. } => took = begun.map(|begun| begun.elapsed()),
-            Event::Moved { to: Lifecycle::Waiting, .. } => break,
-            Event::TurnFailed { reason, .. } => anyhow::bail!("the model failed: {reason}"),
+            Event::Turn(TurnEvent::Begun { .. }) => begun = Some(Instant::now()),
+            Event::Turn(TurnEvent::Replied { .. }) => took = begun.map(|begun| begun.elapsed()),
+            Event::Session(SessionEvent::Moved { to: Lifecycle::Waiting, .. }) => break,
+            Event::Turn(TurnEvent::Failed { reason, .. }) => anyhow::bail!("the model failed: {reason}"),
             _ => {}
         }
     }

@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 use domain::context::Pass;
 use domain::delegation::{Delegation, Delegations};
 use domain::event::Event;
+use domain::event::{DelegationEvent, TaskEvent};
 use domain::id::{DelegationId, Seq, TaskId};
 use domain::state::State;
 use ports::printer::{Printer, Recorded};
@@ -170,11 +171,11 @@ impl Printer for Log {
         let concerns = |recorded: &Recorded| {
             matches!(
                 recorded.event,
-                Event::Delegated { .. }
-                    | Event::DelegationCrashed { .. }
-                    | Event::TaskStarted { .. }
-                    | Event::TaskEnded { .. }
-                    | Event::TaskReopened { .. }
+                Event::Delegation(DelegationEvent::Made { .. })
+                    | Event::Delegation(DelegationEvent::Crashed { .. })
+                    | Event::Task(TaskEvent::Started { .. })
+                    | Event::Task(TaskEvent::Ended { .. })
+                    | Event::Task(TaskEvent::Reopened { .. })
             )
         };
         if batch.iter().any(concerns) {

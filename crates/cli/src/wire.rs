@@ -17,6 +17,7 @@ use adapters::sandbox::Sandbox;
 use adapters::tools::Toolbox;
 use anyhow::Context as _;
 use domain::effect::Effect;
+use domain::event::CallEvent;
 use domain::event::{Event, Finish};
 use domain::id::Seq;
 use domain::input::Input;
@@ -253,7 +254,7 @@ fn calls_unknown(events: &mut broadcast::Receiver<Recorded>) -> Vec<(String, Str
     let mut unknown = Vec::new();
     loop {
         match events.try_recv().map(|recorded| recorded.event) {
-            Ok(Event::CallFinished { session, finish: Finish::Unknown, message, .. }) => {
+            Ok(Event::Call(CallEvent::Finished { session, finish: Finish::Unknown, message, .. })) => {
                 let agent = session.as_str().rsplit_once('-').map_or("", |(agent, _)| agent);
                 unknown.push((agent.to_owned(), message.content));
             }

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use domain::Refused;
+use domain::event::ApprovalEvent;
 use domain::event::Event;
 use domain::id::Seq;
 use domain::input::Input;
@@ -264,7 +265,10 @@ impl Loop {
     fn approvals_after(&self, recorded: &[Recorded]) -> usize {
         let before = *self.pulse.borrow();
         let changes = |recorded: &Recorded| {
-            matches!(recorded.event, Event::CallAsked { .. } | Event::ApprovalEnded { .. })
+            matches!(
+                recorded.event,
+                Event::Approval(ApprovalEvent::Asked { .. }) | Event::Approval(ApprovalEvent::Ended { .. })
+            )
         };
         if before.seq != Seq(0) && !recorded.iter().any(changes) {
             return before.approvals;

@@ -4,6 +4,7 @@ use std::cell::RefCell;
 use std::sync::Arc;
 
 use domain::event::Event;
+use domain::event::SessionEvent;
 use domain::id::SessionId;
 use testkit::contract;
 use testkit::hands::Puppets;
@@ -24,7 +25,7 @@ fn the_paper_keeps_the_contract_of_printers() {
     let paper = Paper::default();
     let read = || {
         let ids = paper.events().into_iter().filter_map(|event| match event {
-            Event::MessageAdded { message, .. } => Some(message.id.to_string()),
+            Event::Session(SessionEvent::MessageAdded { message, .. }) => Some(message.id.to_string()),
             _ => None,
         });
         ids.collect()

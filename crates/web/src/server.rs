@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use domain::approval::Answer;
 use domain::event::Event;
+use domain::event::{AgentEvent, SessionEvent, TaskEvent};
 use domain::id::{AgentId, ApprovalId, SessionId, TaskId};
 use domain::input::Input;
 use domain::state::{Stage, State, Step};
@@ -365,9 +366,11 @@ impl Made {
         let mut made = Self::default();
         for event in taken.events() {
             match event {
-                Event::TaskAdded { spec, .. } => made.task = Some(spec.id.clone()),
-                Event::AgentSpawned { spec, .. } => made.agent = Some(spec.id.clone()),
-                Event::MessageAdded { session, .. } => made.sessions.push(session.clone()),
+                Event::Task(TaskEvent::Added { spec, .. }) => made.task = Some(spec.id.clone()),
+                Event::Agent(AgentEvent::Spawned { spec, .. }) => made.agent = Some(spec.id.clone()),
+                Event::Session(SessionEvent::MessageAdded { session, .. }) => {
+                    made.sessions.push(session.clone())
+                }
                 _ => {}
             }
         }

@@ -21,6 +21,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use domain::event::Event;
+use domain::event::SystemEvent;
 use domain::id::{Seq, Time};
 use domain::layout;
 use domain::state::State;
@@ -237,7 +238,7 @@ impl Writer {
             return;
         }
         for recorded in batch {
-            if let Event::SettingsChanged { settings } = &recorded.event {
+            if let Event::System(SystemEvent::SettingsChanged { settings }) = &recorded.event {
                 self.settings = settings.audit.clone();
             }
             self.journal.at = recorded.at;

@@ -5,6 +5,10 @@ use std::collections::BTreeMap;
 use domain::approval::{Answer, Outcome, Request};
 use domain::budget::Cap;
 use domain::delegation::{self, Delegation};
+use domain::event::{
+    AgentEvent, ApprovalEvent, BudgetEvent, CallEvent, DelegationEvent, LockEvent, ReviewEvent, SessionEvent,
+    SystemEvent, TaskEvent, TrustEvent, TurnEvent,
+};
 use domain::event::{Event, Finish, Found, FoundCall, Tail};
 use domain::evidence::Evidence;
 use domain::gate;
@@ -98,97 +102,94 @@ impl Trail {
             Line { action, act, by, ..new(Kind::Config, "changed") }
         };
         match &recorded.event {
-            Event::Started => vec![Line { by: "synod".to_owned(), ..new(Kind::Run, "started") }],
-            Event::SettingsChanged { settings } => vec![config(layout::SETTINGS, digest(settings))],
-            Event::PolicyChanged { policy } => vec![config(layout::COMMANDS, digest(policy))],
-            Event::AgentDefined { .. }
-            | Event::AgentRetired { .. }
-            | Event::AgentSpawned { .. }
-            | Event::AgentTerminated { .. }
-            | Event::WorkspaceCleaned { .. }
-            | Event::CleaningResumed { .. } => about_agent(config, &recorded.event).into_iter().collect(),
-            Event::TaskAdded { spec, by: Requester::Session { session }, .. } => {
+            Event::System(SystemEvent::Started) => {
+                vec![Line { by: "synod".to_owned(), ..new(Kind::Run, "started") }]
+            }
+            Event::System(SystemEvent::SettingsChanged { settings }) => {
+                vec![config(layout::SETTINGS, digest(settings))]
+            }
+            Event::System(SystemEvent::PolicyChanged { policy }) => {
+                vec![config(layout::COMMANDS, digest(policy))]
+            }
+            Event::Agent(_) => about_agent(config, &recorded.event).into_iter().collect(),
+            Event::Task(TaskEvent::Added { spec, by: Requester::Session { session }, .. }) => {
                 vec![self.delegation(new(Kind::Delegation, "given"), session, spec)]
             }
-            Event::SessionOpened { head } => {
+            Event::Session(SessionEvent::Opened { head }) => {
                 self.opened(head);
                 Vec::new()
             }
-            Event::SessionAdopted { head, tail, .. } => {
+            Event::Session(SessionEvent::Adopted { head, tail, .. }) => {
                 self.opened(head);
                 self.found(&head.session, tail);
                 Vec::new()
             }
-            Event::SessionCut { session, tail, .. } => {
+            Event::Session(SessionEvent::Cut { session, tail, .. }) => {
                 self.found(session, tail);
                 Vec::new()
             }
-            Event::Replied { session, message, tokens_in, tokens_out, .. } => {
+            Event::Turn(TurnEvent::Replied { session, message, tokens_in, tokens_out, .. }) => {
                 self.replied(session, message);
                 vec![self.model(new(Kind::Model, "answered"), session, (*tokens_in, *tokens_out))]
             }
-            Event::Summarised { session, tokens_in, tokens_out, .. } => {
+            Event::Turn(TurnEvent::Summarised { session, tokens_in, tokens_out, .. }) => {
                 vec![self.model(new(Kind::Model, "summarised"), session, (*tokens_in, *tokens_out))]
             }
-            Event::EvidenceDemanded { session, message } => {
+            Event::Turn(TurnEvent::EvidenceDemanded { session, message }) => {
                 self.replied(session, message);
                 Vec::new()
             }
-            Event::TaskVerified { task, evidence } => vec![verified(&new, task, evidence)],
-            Event::TurnFailed { session, reason, .. } => {
+            Event::Task(TaskEvent::Verified { task, evidence }) => vec![verified(&new, task, evidence)],
+            Event::Turn(TurnEvent::Failed { session, reason, .. }) => {
                 vec![self.unanswered(new(Kind::Model, "failed"), session, reason)]
             }
-            Event::CallCleared { session, call, rule, .. } => {
+            Event::Call(CallEvent::Cleared { session, call, rule, .. }) => {
                 vec![self.cleared(new(Kind::Gate, "allow"), session, call, rule)]
             }
-            Event::CallAsked { request } => vec![self.asked(new(Kind::Gate, "ask"), request)],
-            Event::CallRetried { session, call } => {
+            Event::Approval(ApprovalEvent::Asked { request }) => {
+                vec![self.asked(new(Kind::Gate, "ask"), request)]
+            }
+            Event::Call(CallEvent::Retried { session, call }) => {
                 vec![self.about(new(Kind::Call, "retried"), session, call)]
             }
-            Event::CallFinished { session, finish, message, .. } => match &message.call {
+            Event::Call(CallEvent::Finished { session, finish, message, .. }) => match &message.call {
                 Some(call) => self.finished(&new, session, call, finish),
                 None => Vec::new(),
             },
-            Event::ApprovalEnded { approval, outcome } => self.ended(&new, approval, outcome),
-            Event::FileTrusted { path, digest, by } => {
+            Event::Approval(ApprovalEvent::Ended { approval, outcome }) => {
+                self.ended(&new, approval, outcome)
+            }
+            Event::Trust(TrustEvent::FileTrusted { path, digest, by }) => {
                 vec![trusted(new(Kind::Approval, "trusted"), path, digest, by)]
             }
-            Event::Spent { session, tokens_in, tokens_out, .. } => {
+            Event::Budget(BudgetEvent::Spent { session, tokens_in, tokens_out, .. }) => {
                 vec![self.beside(new(Kind::Model, "answered"), session, (*tokens_in, *tokens_out))]
             }
-            Event::Delegated { delegation } => vec![self.delegated(new(Kind::Gate, "allow"), delegation)],
-            Event::ReviewAsked { .. } | Event::ReviewMoved { .. } => self.review(&new, &recorded.event),
-            Event::Parked { session, parked, .. } => vec![self.parked(&new, session, parked)],
-            Event::LockFreed { name, session, why } => self.lock_taken(&new, session, name, why),
-            Event::BudgetRaised { .. } | Event::UsageFound { .. } => about_budget(&new, &recorded.event),
-            Event::TaskParked { task, parked } => vec![not_begun(&new, task, parked)],
-            Event::LineTaken { .. }
-            | Event::LockAwaited { .. }
-            | Event::LockGranted { .. }
-            | Event::Reserved { .. }
-            | Event::Resumed { .. }
-            | Event::TaskResumed { .. }
-            | Event::LabelsFound { .. }
-            | Event::TaskAdded { by: Requester::Person { .. } | Requester::Inbox { .. }, .. }
-            | Event::TaskEdited { .. }
-            | Event::TaskStarted { .. }
-            | Event::TaskEnded { .. }
-            | Event::Told { .. }
-            | Event::TaskReopened { .. }
-            | Event::ApprovalsFound { .. }
-            | Event::IdsFound { .. }
-            | Event::TiesFound { .. }
-            | Event::SessionReopened { .. }
-            | Event::MessageAdded { .. }
-            | Event::CallAwaited { .. }
-            | Event::MessageEdited { .. }
-            | Event::DeadlineDropped { .. }
-            | Event::Moved { .. }
-            | Event::TurnBegun { .. }
-            | Event::TurnRetried { .. }
-            | Event::Outgrown { .. }
-            | Event::Unsummarised { .. } => Vec::new(),
-            Event::DelegationCrashed { delegation: id, reason, .. } => vec![crashed(new, id, reason)],
+            Event::Delegation(DelegationEvent::Made { delegation }) => {
+                vec![self.delegated(new(Kind::Gate, "allow"), delegation)]
+            }
+            Event::Review(_) => self.review(&new, &recorded.event),
+            Event::Budget(BudgetEvent::Parked { session, parked, .. }) => {
+                vec![self.parked(&new, session, parked)]
+            }
+            Event::Lock(LockEvent::Freed { name, session, why }) => self.lock_taken(&new, session, name, why),
+            Event::Budget(BudgetEvent::Raised { .. }) | Event::Budget(BudgetEvent::Found { .. }) => {
+                about_budget(&new, &recorded.event)
+            }
+            Event::Budget(BudgetEvent::TaskParked { task, parked }) => vec![not_begun(&new, task, parked)],
+            Event::Delegation(DelegationEvent::Crashed { delegation: id, reason, .. }) => {
+                vec![crashed(new, id, reason)]
+            }
+            Event::System(_)
+            | Event::Task(_)
+            | Event::Notice(_)
+            | Event::Session(_)
+            | Event::Turn(_)
+            | Event::Call(_)
+            | Event::Approval(_)
+            | Event::Lock(_)
+            | Event::Budget(_)
+            | Event::Trust(_) => Vec::new(),
         }
     }
 
@@ -259,8 +260,10 @@ impl Trail {
 
     fn review(&self, new: &dyn Fn(Kind, &str) -> Line, event: &Event) -> Vec<Line> {
         match event {
-            Event::ReviewAsked { review } => vec![self.review_asked(new(Kind::Review, "asked"), review)],
-            Event::ReviewMoved { review, commit, to, by, session } => {
+            Event::Review(ReviewEvent::Asked { review }) => {
+                vec![self.review_asked(new(Kind::Review, "asked"), review)]
+            }
+            Event::Review(ReviewEvent::Moved { review, commit, to, by, session }) => {
                 let line = self.of(new(Kind::Review, to.as_str()), session);
                 vec![review_moved(line, review, commit, to, by)]
             }
@@ -463,18 +466,20 @@ fn arguments(act: &Act) -> String {
 fn about_agent(config: impl Fn(&str, String) -> Line, event: &Event) -> Option<Line> {
     let line = |agent: &AgentId, act: String| Line { agent: agent.to_string(), ..config("agents", act) };
     Some(match event {
-        Event::AgentDefined { spec } => line(&spec.id, digest(spec)),
-        Event::AgentRetired { agent } => Line { outcome: "removed".to_owned(), ..line(agent, String::new()) },
-        Event::AgentSpawned { spec, .. } => {
+        Event::Agent(AgentEvent::Defined { spec }) => line(&spec.id, digest(spec)),
+        Event::Agent(AgentEvent::Retired { agent }) => {
+            Line { outcome: "removed".to_owned(), ..line(agent, String::new()) }
+        }
+        Event::Agent(AgentEvent::Spawned { spec, .. }) => {
             let by = spec.spawned_by.as_ref().map(ToString::to_string).unwrap_or_default();
             let (by, outcome) = (brief(&by, TEXT_BYTES_MAX), "spawned".to_owned());
             Line { by, outcome, ..line(&spec.id, digest(spec)) }
         }
-        Event::AgentTerminated { agent, by, reason, .. } => {
+        Event::Agent(AgentEvent::Terminated { agent, by, reason, .. }) => {
             let (by, note) = (brief(by, TEXT_BYTES_MAX), brief(reason, TEXT_BYTES_MAX));
             Line { by, note, outcome: "terminated".to_owned(), ..line(agent, String::new()) }
         }
-        Event::WorkspaceCleaned { agent, kept } => {
+        Event::Agent(AgentEvent::Cleaned { agent, kept }) => {
             let (outcome, note) = ("cleaned up".to_owned(), brief(&kept.join("; "), TEXT_BYTES_MAX));
             Line { by: "synod".to_owned(), outcome, note, ..config(&layout::workspace(agent), String::new()) }
         }
@@ -531,8 +536,12 @@ fn verified(new: &dyn Fn(Kind, &str) -> Line, task: &TaskId, evidence: &[Evidenc
 
 fn about_budget(new: &dyn Fn(Kind, &str) -> Line, event: &Event) -> Vec<Line> {
     match event {
-        Event::BudgetRaised { budget, cap, approval } => vec![raised(new, budget, *cap, approval)],
-        Event::UsageFound { sums, .. } => vec![found(new, &Spent::sum(sums.iter().map(|sum| &sum.spent)))],
+        Event::Budget(BudgetEvent::Raised { budget, cap, approval }) => {
+            vec![raised(new, budget, *cap, approval)]
+        }
+        Event::Budget(BudgetEvent::Found { sums, .. }) => {
+            vec![found(new, &Spent::sum(sums.iter().map(|sum| &sum.spent)))]
+        }
         _ => Vec::new(),
     }
 }

@@ -360,7 +360,7 @@ async fn a_turn_that_was_summarised_often_enough_is_not_summarised_again() {
         task: None,
         created: domain::id::Time(0),
     };
-    let opened = domain::event::Event::SessionOpened { head: Box::new(head) };
+    let opened = domain::event::Event::Session(domain::event::SessionEvent::Opened { head: Box::new(head) });
     stage.state.apply(domain::id::Time(0), &opened);
     let session = stage.state.sessions.values_mut().next().unwrap();
     (session.summaries, session.next_message) = (SUMMARIES_MAX, 61);

@@ -1,6 +1,7 @@
 //! Files of agents that Synod makes and takes away. All others are a person's.
 
 use domain::agent;
+use domain::event::AgentEvent;
 use domain::event::Event;
 use domain::id::AgentId;
 use domain::layout;
@@ -20,8 +21,8 @@ impl AgentOp {
     /// What an event changes in `agents/`.
     pub(super) fn of(event: &Event) -> Option<Self> {
         match event {
-            Event::AgentSpawned { spec, .. } => Some(Self::Write(spec.clone())),
-            Event::AgentTerminated { agent, .. } => Some(Self::Remove(agent.clone())),
+            Event::Agent(AgentEvent::Spawned { spec, .. }) => Some(Self::Write(spec.clone())),
+            Event::Agent(AgentEvent::Terminated { agent, .. }) => Some(Self::Remove(agent.clone())),
             _ => None,
         }
     }

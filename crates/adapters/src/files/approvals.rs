@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use domain::approval::{Answer, Outcome, Request};
+use domain::event::ApprovalEvent;
 use domain::event::{Event, Found};
 use domain::id::{ApprovalId, CallId, SessionId, TaskId, Time};
 use domain::input::Input;
@@ -29,8 +30,8 @@ impl ApprovalOp {
     /// What an event changes in the approval files.
     pub(super) fn of(at: Time, event: &Event) -> Option<Self> {
         match event {
-            Event::CallAsked { request } => Some(ApprovalOp::Ask(request.clone())),
-            Event::ApprovalEnded { approval, outcome } => {
+            Event::Approval(ApprovalEvent::Asked { request }) => Some(ApprovalOp::Ask(request.clone())),
+            Event::Approval(ApprovalEvent::Ended { approval, outcome }) => {
                 Some(ApprovalOp::Close { id: approval.clone(), outcome: outcome.clone(), at })
             }
             _ => None,

@@ -2,6 +2,7 @@
 //! person's; the tasks stay where they are, and the person is told which they are and where it says so.
 
 use domain::event::Event;
+use domain::event::TaskEvent;
 use domain::task::Change;
 use domain::waits;
 use formats::task::TaskFile;
@@ -12,8 +13,8 @@ use crate::disk;
 /// Tells of the cycle that an edit has closed. The state has the edit by now, and so those before it, in any file.
 pub(super) fn note_cycle(cabinet: &Cabinet, event: &Event) {
     let (id, asks) = match event {
-        Event::TaskAdded { spec, in_file: true, .. } => (&spec.id, true),
-        Event::TaskEdited { task, change, in_file: true } => {
+        Event::Task(TaskEvent::Added { spec, in_file: true, .. }) => (&spec.id, true),
+        Event::Task(TaskEvent::Edited { task, change, in_file: true }) => {
             (task, matches!(change, Change::DependsOn(_) | Change::Parent(_)))
         }
         _ => return,

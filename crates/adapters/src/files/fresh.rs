@@ -6,6 +6,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use domain::event::Event;
+use domain::event::{CallEvent, SessionEvent, TurnEvent};
 use domain::id::{Seq, SessionId};
 use domain::layout;
 use ports::printer::Recorded;
@@ -36,17 +37,17 @@ impl Fresh {
         let mut all = None;
         for Recorded { seq, event, .. } in batch {
             match event {
-                Event::SessionOpened { head } => {
+                Event::Session(SessionEvent::Opened { head }) => {
                     let conversation =
                         Conversation { system: head.system_prompt.clone(), messages: Vec::new() };
                     let told = Told { conversation, last: *seq, made: None };
                     all.get_or_insert_with(|| self.lock()).insert(head.session.clone(), told);
                 }
-                Event::MessageAdded { session, message, .. }
-                | Event::Replied { session, message, .. }
-                | Event::EvidenceDemanded { session, message }
-                | Event::Summarised { session, message, .. }
-                | Event::CallFinished { session, message, .. } => {
+                Event::Session(SessionEvent::MessageAdded { session, message, .. })
+                | Event::Turn(TurnEvent::Replied { session, message, .. })
+                | Event::Turn(TurnEvent::EvidenceDemanded { session, message })
+                | Event::Turn(TurnEvent::Summarised { session, message, .. })
+                | Event::Call(CallEvent::Finished { session, message, .. }) => {
                     if let Some(told) = all.get_or_insert_with(|| self.lock()).get_mut(session) {
                         told.last = *seq;
                         told.conversation.messages.push(message.clone());
@@ -110,7 +111,12 @@ mod tests {
             read_through: None,
             envelope: None,
         };
-        let event = Event::MessageAdded { session: session(), message, asker: None, in_file: false };
+        let event = Event::Session(SessionEvent::MessageAdded {
+            session: session(),
+            message,
+            asker: None,
+            in_file: false,
+        });
         Recorded { seq: Seq(seq), at: Time(1), event }
     }
 
@@ -130,8 +136,11 @@ mod tests {
             task: None,
             created: Time(1),
         };
-        let opened =
-            Recorded { seq: Seq(1), at: Time(1), event: Event::SessionOpened { head: Box::new(head) } };
+        let opened = Recorded {
+            seq: Seq(1),
+            at: Time(1),
+            event: Event::Session(SessionEvent::Opened { head: Box::new(head) }),
+        };
         let home = tempfile::tempdir().unwrap();
         let file = home.path().join(layout::session_file(session()));
         std::fs::create_dir(file.parent().unwrap()).unwrap();

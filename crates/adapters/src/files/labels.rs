@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::io::Write as _;
 
 use domain::event::Event;
+use domain::event::{CallEvent, TrustEvent};
 use domain::input::Input;
 use domain::label;
 use domain::lock::workspace;
@@ -30,9 +31,9 @@ impl Labels {
     /// Notes the labels that an event changed; to be called when the state has it.
     pub(super) fn note(&mut self, cabinet: &Cabinet, event: &Event) {
         let places: Vec<String> = match event {
-            Event::CallFinished { wrote, .. } => wrote.clone(),
-            Event::FileTrusted { path, .. } => vec![path.clone()],
-            Event::CallCleared { session, call, .. } => {
+            Event::Call(CallEvent::Finished { wrote, .. }) => wrote.clone(),
+            Event::Trust(TrustEvent::FileTrusted { path, .. }) => vec![path.clone()],
+            Event::Call(CallEvent::Cleared { session, call, .. }) => {
                 let Some(session) = cabinet.state.sessions.get(session).filter(|s| s.label.counts()) else {
                     return;
                 };

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use domain::event::{AgentEvent, CallEvent, SessionEvent, TaskEvent, TurnEvent};
 use domain::event::{Event, Found, FoundCall, Tail};
 use domain::id::{MessageId, SessionId, Time};
 use domain::input::Input;
@@ -32,9 +33,11 @@ const NUMBER_MAX: u32 = 1_000_000_000;
 /// The session with the call that an event outside of it follows from.
 pub(super) fn asked_by(event: &Event) -> Option<&SessionId> {
     match event {
-        Event::TaskAdded { by: Requester::Session { session }, in_file: false, .. } => Some(session),
-        Event::AgentSpawned { session, .. } => session.as_ref(),
-        Event::MessageAdded { asker, .. } => asker.as_ref(),
+        Event::Task(TaskEvent::Added { by: Requester::Session { session }, in_file: false, .. }) => {
+            Some(session)
+        }
+        Event::Agent(AgentEvent::Spawned { session, .. }) => session.as_ref(),
+        Event::Session(SessionEvent::MessageAdded { asker, .. }) => asker.as_ref(),
         _ => None,
     }
 }
@@ -75,21 +78,23 @@ impl Sessions {
         event: &Event,
     ) -> Option<(SessionId, SessionOp)> {
         match event {
-            Event::SessionOpened { head } => Some((head.session.clone(), SessionOp::Create(head.clone()))),
-            Event::MessageAdded { session, message, in_file: true, .. } => {
+            Event::Session(SessionEvent::Opened { head }) => {
+                Some((head.session.clone(), SessionOp::Create(head.clone())))
+            }
+            Event::Session(SessionEvent::MessageAdded { session, message, in_file: true, .. }) => {
                 self.adopting.remove(&(session.clone(), message.content.clone()));
                 cabinet.recent.message(session, message);
                 Some((session.clone(), SessionOp::GiveId(message.clone())))
             }
-            Event::MessageAdded { session, message, .. }
-            | Event::Replied { session, message, .. }
-            | Event::EvidenceDemanded { session, message }
-            | Event::Summarised { session, message, .. }
-            | Event::CallFinished { session, message, .. } => {
+            Event::Session(SessionEvent::MessageAdded { session, message, .. })
+            | Event::Turn(TurnEvent::Replied { session, message, .. })
+            | Event::Turn(TurnEvent::EvidenceDemanded { session, message })
+            | Event::Turn(TurnEvent::Summarised { session, message, .. })
+            | Event::Call(CallEvent::Finished { session, message, .. }) => {
                 cabinet.recent.message(session, message);
                 Some((session.clone(), SessionOp::Append(message.clone())))
             }
-            Event::Moved { session, task, to, failed, reason } => {
+            Event::Session(SessionEvent::Moved { session, task, to, failed, reason }) => {
                 let old = cabinet.state.sessions.get(session)?.status();
                 let new = to.status(*failed);
                 // Of a task its result says why; of a conversation nothing else does.
@@ -99,10 +104,10 @@ impl Sessions {
                 };
                 (old != new).then(|| (session.clone(), op))
             }
-            Event::SessionReopened { session } => {
+            Event::Session(SessionEvent::Reopened { session }) => {
                 Some((session.clone(), SessionOp::Status(Status::Active, at)))
             }
-            Event::SessionCut { session, .. } => {
+            Event::Session(SessionEvent::Cut { session, .. }) => {
                 self.cutting.remove(session);
                 cabinet.recent.forget_session(session);
                 None

@@ -3,6 +3,7 @@
 
 use domain::agent::PERSON;
 use domain::event::Event;
+use domain::event::{AgentEvent, TaskEvent};
 use domain::id::{AgentId, TaskId};
 use domain::layout;
 use domain::task::Change;
@@ -15,11 +16,11 @@ use crate::disk;
 /// Tells of a name that nobody has. The state has the edit by now, and so those before it, in any file.
 pub(super) fn note_stranger(cabinet: &Cabinet, event: &Event) {
     match event {
-        Event::TaskAdded { spec, in_file: true, .. } => note_assignee(cabinet, &spec.id),
-        Event::TaskEdited { task, change: Change::Assignee(_), in_file: true } => {
+        Event::Task(TaskEvent::Added { spec, in_file: true, .. }) => note_assignee(cabinet, &spec.id),
+        Event::Task(TaskEvent::Edited { task, change: Change::Assignee(_), in_file: true }) => {
             note_assignee(cabinet, task)
         }
-        Event::AgentDefined { spec } if cabinet.state.role(&spec.role).is_none() => {
+        Event::Agent(AgentEvent::Defined { spec }) if cabinet.state.role(&spec.role).is_none() => {
             note_role(cabinet, &spec.id, &spec.role);
         }
         _ => {}

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashSet, VecDeque};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use domain::event::Event;
+use domain::event::{BudgetEvent, SessionEvent, TaskEvent};
 use domain::id::{SessionId, TaskId, Time};
 use domain::input::Input;
 use domain::lifecycle::Lifecycle;
@@ -94,7 +95,7 @@ impl Tasks {
         let file_of =
             |cabinet: &Cabinet, id: &TaskId| cabinet.state.tasks.get(id).map(|t| t.spec.file.clone());
         match event {
-            Event::TaskAdded { spec, in_file, .. } => {
+            Event::Task(TaskEvent::Added { spec, in_file, .. }) => {
                 cabinet.recent.task(&spec.id);
                 self.reading.remove(&spec.id);
                 let op = if *in_file {
@@ -105,20 +106,20 @@ impl Tasks {
                 };
                 Some((spec.file.clone(), op))
             }
-            Event::TaskEdited { task, change, in_file: false } => {
+            Event::Task(TaskEvent::Edited { task, change, in_file: false }) => {
                 let old = cabinet.state.tasks.get(task).map(|t| t.spec.clone())?;
                 cabinet.recent.spec(&old);
                 let (file, from) = (old.file.clone(), (!cabinet.replaying).then(|| Box::new(old)));
                 Some((file, TaskOp::Edit { id: task.clone(), change: change.clone(), from }))
             }
-            Event::TaskStarted { task, session } => {
+            Event::Task(TaskEvent::Started { task, session }) => {
                 note_mark(cabinet, task);
                 Some((
                     file_of(cabinet, task)?,
                     TaskOp::Start { id: task.clone(), session: session.clone(), at },
                 ))
             }
-            Event::Moved { session, task: Some(task), to, .. } => {
+            Event::Session(SessionEvent::Moved { session, task: Some(task), to, .. }) => {
                 let for_agents =
                     cabinet.state.sessions.get(session).is_some_and(|session| session.waits_for_agents());
                 let mark = match to {
@@ -133,7 +134,7 @@ impl Tasks {
                 note_mark(cabinet, task);
                 Some((file, TaskOp::Mark { id: task.clone(), mark }))
             }
-            Event::Parked { session, parked, .. } => {
+            Event::Budget(BudgetEvent::Parked { session, parked, .. }) => {
                 let task = cabinet.state.sessions.get(session)?.task.clone()?;
                 let known = cabinet
                     .state
@@ -146,15 +147,15 @@ impl Tasks {
                 note_mark(cabinet, &task);
                 Some((file, TaskOp::Mark { id: task, mark }))
             }
-            Event::TaskEnded { task, end, result, .. } => {
+            Event::Task(TaskEvent::Ended { task, end, result, .. }) => {
                 note_mark(cabinet, task);
                 let op = TaskOp::End { id: task.clone(), mark: end.mark(), result: result.clone(), at };
                 Some((file_of(cabinet, task)?, op))
             }
-            Event::TaskVerified { task, .. } => {
+            Event::Task(TaskEvent::Verified { task, .. }) => {
                 Some((file_of(cabinet, task)?, TaskOp::Verify { id: task.clone(), at }))
             }
-            Event::TaskReopened { task, .. } => {
+            Event::Task(TaskEvent::Reopened { task, .. }) => {
                 note_mark(cabinet, task);
                 Some((file_of(cabinet, task)?, TaskOp::Reopen { id: task.clone() }))
             }

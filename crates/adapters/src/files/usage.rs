@@ -7,6 +7,7 @@ use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::Path;
 
 use domain::budget::charge::{Charge, Raise, sums};
+use domain::event::BudgetEvent;
 use domain::event::Event;
 use domain::id::{Seq, Time};
 use domain::input::Input;
@@ -36,7 +37,7 @@ impl Usage {
         let (at, event) = (recorded.at, &recorded.event);
         let is_again = recorded.seq <= cabinet.state.seq;
         let told = match event {
-            Event::BudgetRaised { budget, cap, approval } => {
+            Event::Budget(BudgetEvent::Raised { budget, cap, approval }) => {
                 Told::Raised(Raise { at, budget: budget.clone(), cap: *cap }, approval.clone())
             }
             event => match cabinet.state.charge(at, event) {

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use domain::approval::{Answer, Outcome};
+use domain::event::{AgentEvent, ApprovalEvent, CallEvent, SessionEvent, SystemEvent, TaskEvent, TurnEvent};
 use domain::event::{Event, Finish, Found, Tail};
 use domain::id::{AgentId, ApprovalId, CallId, Seq, SessionId, TaskId, Time};
 use domain::layout::{self, Decided};
@@ -120,38 +121,42 @@ impl Reasons {
 
     fn tell(&mut self, state: &State, event: &Event) -> Option<Told> {
         let told = match event {
-            Event::SettingsChanged { .. } => owner("changed the settings", layout::SETTINGS),
-            Event::PolicyChanged { .. } => owner("changed the command policy", layout::COMMANDS),
-            Event::AgentDefined { spec } => {
+            Event::System(SystemEvent::SettingsChanged { .. }) => {
+                owner("changed the settings", layout::SETTINGS)
+            }
+            Event::System(SystemEvent::PolicyChanged { .. }) => {
+                owner("changed the command policy", layout::COMMANDS)
+            }
+            Event::Agent(AgentEvent::Defined { spec }) => {
                 let files = layout::agent_files(&spec.id).to_vec();
                 let known = state.agents.get(&spec.id).is_some_and(|agent| !agent.retired);
                 let did = if known { "changed" } else { "defined" };
                 Told { files, ..owner(&format!("{did} the agent {}", spec.id), "") }
             }
-            Event::AgentRetired { agent } => {
+            Event::Agent(AgentEvent::Retired { agent }) => {
                 let files = layout::agent_files(agent).to_vec();
                 Told { files, ..owner(&format!("removed the agent {agent}"), "") }
             }
-            Event::AgentSpawned { spec, .. } => {
+            Event::Agent(AgentEvent::Spawned { spec, .. }) => {
                 let who = spec.spawned_by.as_ref().map_or(Who::Synod, maker);
                 let text = format!("{} spawned the agent {}", name_of(&who), spec.id);
                 Told::new(who, Weight::Change, text, &layout::agent_file(&spec.id))
             }
-            Event::AgentTerminated { agent, by, .. } => {
+            Event::Agent(AgentEvent::Terminated { agent, by, .. }) => {
                 let who = speaker(by);
                 let text = format!("{} terminated the agent {agent}", name_of(&who));
                 Told::new(who, Weight::Change, text, &layout::agent_file(agent))
             }
-            Event::LineTaken { source, line } => Told {
+            Event::System(SystemEvent::LineTaken { source, line }) => Told {
                 lines: Some(*line),
                 ..Told::new(Who::Synod, Weight::Begin, format!("took line {line} of {source}"), source)
             },
-            Event::TaskAdded { .. }
-            | Event::TaskEdited { .. }
-            | Event::TaskStarted { .. }
-            | Event::TaskEnded { .. }
-            | Event::TaskReopened { .. } => return tell_task(state, event),
-            Event::CallAsked { request } => {
+            Event::Task(TaskEvent::Added { .. })
+            | Event::Task(TaskEvent::Edited { .. })
+            | Event::Task(TaskEvent::Started { .. })
+            | Event::Task(TaskEvent::Ended { .. })
+            | Event::Task(TaskEvent::Reopened { .. }) => return tell_task(state, event),
+            Event::Approval(ApprovalEvent::Asked { request }) => {
                 let place = (
                     request.session.clone(),
                     request.call.clone(),
@@ -164,8 +169,10 @@ impl Reasons {
                 told.files.push(layout::approval_file(Decided::Pending, &request.id));
                 Told { task: request.task.clone(), ..told }
             }
-            Event::ApprovalEnded { approval, outcome } => self.tell_outcome(approval, outcome),
-            Event::CallFinished { session, finish, message, wrote } => {
+            Event::Approval(ApprovalEvent::Ended { approval, outcome }) => {
+                self.tell_outcome(approval, outcome)
+            }
+            Event::Call(CallEvent::Finished { session, finish, message, wrote }) => {
                 return self.tell_call(state, session, finish, message, wrote);
             }
             _ => return self.tell_session(state, event),
@@ -235,7 +242,7 @@ impl Reasons {
 
     fn tell_session(&mut self, state: &State, event: &Event) -> Option<Told> {
         let (session, who, weight, text) = match event {
-            Event::SessionOpened { head } => {
+            Event::Session(SessionEvent::Opened { head }) => {
                 let told = Told::new(
                     agent(&head.agent),
                     Weight::Step,
@@ -244,24 +251,24 @@ impl Reasons {
                 );
                 return Some(Told { task: head.task.clone(), ..told });
             }
-            Event::SessionAdopted { head, .. } => {
+            Event::Session(SessionEvent::Adopted { head, .. }) => {
                 let text = format!("found the session {}", head.session);
                 let told = Told::new(Who::Synod, Weight::Step, text, &layout::session_file(&head.session));
                 return Some(Told { task: head.task.clone(), ..told });
             }
-            Event::SessionCut { session, tail, .. } => {
+            Event::Session(SessionEvent::Cut { session, tail, .. }) => {
                 self.cut(session, tail);
                 (session, Who::Person(None), Weight::Change, format!("cut the session {session}"))
             }
-            Event::MessageEdited { session, message } => {
+            Event::Session(SessionEvent::MessageEdited { session, message }) => {
                 (session, Who::Person(None), Weight::Change, format!("edited {message} in {session}"))
             }
-            Event::MessageAdded { session, message, .. } => {
+            Event::Session(SessionEvent::MessageAdded { session, message, .. }) => {
                 let who = speaker(&message.from);
                 let text = format!("{} wrote to {}", name_of(&who), name_of(&agent_of(state, session)));
                 (session, who, Weight::Word, text)
             }
-            Event::Replied { session, message, .. } => {
+            Event::Turn(TurnEvent::Replied { session, message, .. }) => {
                 self.know(session, message.calls.iter());
                 let whose = agent_of(state, session);
                 let text = if message.calls.is_empty() {
@@ -271,14 +278,16 @@ impl Reasons {
                 };
                 (session, whose, Weight::Word, text)
             }
-            Event::Moved { session, .. } | Event::SessionReopened { session } => {
+            Event::Session(SessionEvent::Moved { session, .. })
+            | Event::Session(SessionEvent::Reopened { session }) => {
                 (session, agent_of(state, session), Weight::Step, String::new())
             }
             _ => return None,
         };
         let mut told = Told::new(who, weight, text, &layout::session_file(session));
         told.task = task_of(state, session);
-        if let (Event::Moved { task: Some(task), .. }, Some(known)) = (event, &told.task)
+        if let (Event::Session(SessionEvent::Moved { task: Some(task), .. }), Some(known)) =
+            (event, &told.task)
             && task == known
         {
             told.files.extend(state.tasks.get(task).map(|t| t.spec.file.clone()));
@@ -290,7 +299,7 @@ impl Reasons {
 fn tell_task(state: &State, event: &Event) -> Option<Told> {
     let file = |task: &TaskId| state.tasks.get(task).map(|t| t.spec.file.clone());
     let (task, who, weight, text, file) = match event {
-        Event::TaskAdded { spec, by, .. } => {
+        Event::Task(TaskEvent::Added { spec, by, .. }) => {
             let who = match by {
                 Requester::Person { name } => person(name),
                 Requester::Session { session } => agent_of(state, session),
@@ -299,16 +308,16 @@ fn tell_task(state: &State, event: &Event) -> Option<Told> {
             let text = format!("{} added \"{}\"", name_of(&who), spec.title);
             (&spec.id, who, Weight::Change, text, spec.file.clone())
         }
-        Event::TaskEdited { task, in_file, .. } => {
+        Event::Task(TaskEvent::Edited { task, in_file, .. }) => {
             let who = if *in_file { Who::Person(None) } else { Who::Synod };
             (task, who, Weight::Change, "edited".to_owned(), file(task)?)
         }
-        Event::TaskStarted { task, session } => {
+        Event::Task(TaskEvent::Started { task, session }) => {
             let who = agent_of(state, session);
             let text = format!("{} began", name_of(&who));
             (task, who, Weight::Begin, text, file(task)?)
         }
-        Event::TaskEnded { task, end, by, .. } => {
+        Event::Task(TaskEvent::Ended { task, end, by, .. }) => {
             let how = match end {
                 End::Done => "done",
                 End::Failed => "failed",
@@ -317,7 +326,7 @@ fn tell_task(state: &State, event: &Event) -> Option<Told> {
             let who = speaker(by);
             (task, who.clone(), Weight::End, format!("{how}, says {}", name_of(&who)), file(task)?)
         }
-        Event::TaskReopened { task, by } => {
+        Event::Task(TaskEvent::Reopened { task, by }) => {
             let who = speaker(by);
             (task, who.clone(), Weight::Change, format!("{} opened it again", name_of(&who)), file(task)?)
         }
@@ -433,16 +442,17 @@ mod tests {
         let state = State::new();
         let outcome =
             Outcome::Answered { answer: Answer::Approved, by: "dana".to_owned(), via: "cli".to_owned() };
-        let ended = Event::ApprovalEnded { approval: ApprovalId::new("approval-0001"), outcome };
+        let ended =
+            Event::Approval(ApprovalEvent::Ended { approval: ApprovalId::new("approval-0001"), outcome });
         let approved = reasons.take(&state, &recorded(1, ended)).unwrap();
         assert_eq!(approved.text, "task-003: dana approved: run `df -h`");
         assert_eq!(approved.who, Who::Person(Some("dana".to_owned())));
-        let finished = Event::CallFinished {
+        let finished = Event::Call(CallEvent::Finished {
             session: key.0,
             finish: Finish::Done,
             message: message("c1"),
             wrote: Vec::new(),
-        };
+        });
         let ran = reasons.take(&state, &recorded(2, finished)).unwrap();
         assert_eq!(ran.text, "executor-001 ran `df -h` (approved by dana)");
         assert_eq!((ran.who, ran.weight), (Who::Agent("executor-001".to_owned()), Weight::Deed));
@@ -463,7 +473,7 @@ mod tests {
             keys.map(|(session, call)| format!("{session} {call}")).collect::<Vec<_>>()
         };
         let tell = |reasons: &mut Reasons, tail: Tail| {
-            let event = Event::SessionCut { session: cut.clone(), next_message: 2, tail };
+            let event = Event::Session(SessionEvent::Cut { session: cut.clone(), next_message: 2, tail });
             assert!(reasons.take(&State::new(), &recorded(1, event)).is_some());
         };
         reasons.know(&cut, [call("c1"), call("c2"), call("c3")].iter());
@@ -478,7 +488,7 @@ mod tests {
 
     #[test]
     fn a_line_of_an_inbox_says_how_far_it_was_read() {
-        let event = Event::LineTaken { source: "inbox/a.jsonl".to_owned(), line: 3 };
+        let event = Event::System(SystemEvent::LineTaken { source: "inbox/a.jsonl".to_owned(), line: 3 });
         let reason = Reasons::default().take(&State::new(), &recorded(1, event)).unwrap();
         assert_eq!((reason.files, reason.lines), (vec!["inbox/a.jsonl".to_owned()], Some(3)));
     }

@@ -12,6 +12,7 @@ use adapters::audit::{CHECKPOINTS, Given, Journal, KEY, KEYS, LOG, Listener, Log
 use domain::agent;
 use domain::approval::{Answer, Outcome};
 use domain::event::Event;
+use domain::event::{AgentEvent, ApprovalEvent, SystemEvent};
 use domain::id::{AgentId, ApprovalId, Seq, Time};
 use domain::settings::{Audit, Settings};
 use domain::state::State;
@@ -299,7 +300,7 @@ impl Listener for Heard {
 
 fn retired(seq: u64) -> Recorded {
     let agent = AgentId::new(format!("agent-{seq}"));
-    Recorded { seq: Seq(seq), at: AT, event: Event::AgentRetired { agent } }
+    Recorded { seq: Seq(seq), at: AT, event: Event::Agent(AgentEvent::Retired { agent }) }
 }
 
 /// Gives the events to a writer that begins where the log and the journal's cursor say.
@@ -585,32 +586,35 @@ fn the_form_of_a_line_stays() {
 
 fn samples() -> Vec<Event> {
     let mut events = vec![
-        Event::Started,
-        Event::SettingsChanged { settings: Box::new(Settings::default()) },
-        Event::PolicyChanged { policy: Policy { commands: BTreeMap::default() } },
-        Event::AgentDefined {
+        Event::System(SystemEvent::Started),
+        Event::System(SystemEvent::SettingsChanged { settings: Box::new(Settings::default()) }),
+        Event::System(SystemEvent::PolicyChanged { policy: Policy { commands: BTreeMap::default() } }),
+        Event::Agent(AgentEvent::Defined {
             spec: Box::new(agent::Spec::new(AgentId::new("coder-001"), "coder", "writes code")),
-        },
-        Event::AgentRetired { agent: AgentId::new("coder-002") },
+        }),
+        Event::Agent(AgentEvent::Retired { agent: AgentId::new("coder-002") }),
     ];
     let json = |text: &str| -> Event { serde_json::from_str(text).unwrap() };
-    let replied = r#"{"event":"replied","session":"coder-001-3f9a2c","message":{"id":"m-0002","at":0,"speaker":"assistant","content":"I look.","calls":[
+    let replied = r#"{"turn":{"replied":{"session":"coder-001-3f9a2c","message":{"id":"m-0002","at":0,"speaker":"assistant","content":"I look.","calls":[
         {"id":"c-1","arguments":"{}","want":{"act":{"tool":"execute_command","arguments":{"command":"df -h; echo password=hunter2"}}}},
         {"id":"c-2","arguments":"{}","want":{"act":{"tool":"create_task","arguments":{"title":"Look"}}}},
-        {"id":"c-3","arguments":"{}","want":{"invalid":{"tool":"fly","error":"there is no tool fly"}}}]},"tokens_in":12,"tokens_out":3}"#;
+        {"id":"c-3","arguments":"{}","want":{"invalid":{"tool":"fly","error":"there is no tool fly"}}}]},"tokens_in":12,"tokens_out":3}}}"#;
     events.push(json(replied));
-    let request = r#"{"event":"call_asked","request":{"id":"approval-0001","agent":"coder-001","session":"coder-001-3f9a2c","call":"c-1","task":"task-001",
+    let request = r#"{"approval":{"asked":{"request":{"id":"approval-0001","agent":"coder-001","session":"coder-001-3f9a2c","call":"c-1","task":"task-001",
         "act":{"tool":"execute_command","arguments":{"command":"df -h; echo password=hunter2"}},"digest":"00ff","why":"I look.","risk":"MEDIUM",
-        "factors":["rule: commands that policy/commands.yaml does not list are asked"],"created":0}}"#;
+        "factors":["rule: commands that policy/commands.yaml does not list are asked"],"created":0}}}}"#;
     events.push(json(request));
     let approved =
         Outcome::Answered { answer: Answer::Approved, by: "dana".to_owned(), via: "cli".to_owned() };
-    events.push(Event::ApprovalEnded { approval: ApprovalId::new("approval-0001"), outcome: approved });
+    events.push(Event::Approval(ApprovalEvent::Ended {
+        approval: ApprovalId::new("approval-0001"),
+        outcome: approved,
+    }));
     for text in [
-        r#"{"event":"call_cleared","session":"coder-001-3f9a2c","call":"c-1","rule":"approved in approval-0001","nature":"once"}"#,
-        r#"{"event":"call_finished","session":"coder-001-3f9a2c","finish":"done","message":{"id":"m-0003","at":0,"speaker":"tool_result","content":"ok","call":"c-1"}}"#,
-        r#"{"event":"call_finished","session":"coder-001-3f9a2c","finish":"done","message":{"id":"m-0004","at":0,"speaker":"tool_result","content":"ok","call":"c-2"}}"#,
-        r#"{"event":"call_finished","session":"coder-001-3f9a2c","finish":{"refused":{"rule":"schema of fly"}},"message":{"id":"m-0005","at":0,"speaker":"tool_result","content":"no","call":"c-3"}}"#,
+        r#"{"call":{"cleared":{"session":"coder-001-3f9a2c","call":"c-1","rule":"approved in approval-0001","nature":"once"}}}"#,
+        r#"{"call":{"finished":{"session":"coder-001-3f9a2c","finish":"done","message":{"id":"m-0003","at":0,"speaker":"tool_result","content":"ok","call":"c-1"}}}}"#,
+        r#"{"call":{"finished":{"session":"coder-001-3f9a2c","finish":"done","message":{"id":"m-0004","at":0,"speaker":"tool_result","content":"ok","call":"c-2"}}}}"#,
+        r#"{"call":{"finished":{"session":"coder-001-3f9a2c","finish":{"refused":{"rule":"schema of fly"}},"message":{"id":"m-0005","at":0,"speaker":"tool_result","content":"no","call":"c-3"}}}}"#,
     ] {
         events.push(json(text));
     }

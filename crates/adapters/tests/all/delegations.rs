@@ -8,6 +8,7 @@ use std::thread::JoinHandle;
 use adapters::delegations::{FILE, Log, Row, read, spawn};
 use domain::delegation::{Delegation, Status};
 use domain::event::Event;
+use domain::event::{DelegationEvent, TaskEvent};
 use domain::id::{AgentId, CallId, DelegationId, Seq, SessionId, TaskId, Time};
 use domain::state::State;
 use domain::task::End;
@@ -69,7 +70,7 @@ impl Home {
 fn story() -> Vec<Recorded> {
     let delegated = |number: i64| {
         let agents = [AgentId::new("planner-001"), AgentId::new("coder-001")];
-        Event::Delegated {
+        Event::Delegation(DelegationEvent::Made {
             delegation: Box::new(Delegation {
                 id: DelegationId::new(format!("delegation-{number:04}")),
                 source: agents[0].clone(),
@@ -92,13 +93,14 @@ fn story() -> Vec<Recorded> {
                 completed: None,
                 error: None,
             }),
-        }
+        })
     };
-    let started =
-        |number| Event::TaskStarted { task: task(number), session: SessionId::new("coder-001-3f9a2c") };
+    let started = |number| {
+        Event::Task(TaskEvent::Started { task: task(number), session: SessionId::new("coder-001-3f9a2c") })
+    };
     let ended = |number, end| {
         let (result, by) = ("said".to_owned(), "coder-001".to_owned());
-        Event::TaskEnded { task: task(number), end, result, by, session: None, found: false }
+        Event::Task(TaskEvent::Ended { task: task(number), end, result, by, session: None, found: false })
     };
     let events = [
         delegated(1),

@@ -9,6 +9,7 @@ use adapters::hands::{LocalHands, Reach};
 use adapters::lock::Claim;
 use adapters::tools::Toolbox;
 use domain::event::Event;
+use domain::event::SystemEvent;
 use domain::id::{Seq, SessionId, Time};
 use domain::settings::{ModelRef, Provider, Settings};
 use domain::state::State;
@@ -60,7 +61,9 @@ fn local_hands_keep_the_contract_of_hands() {
         .into(),
         ..Settings::default()
     };
-    let state = contract::hands::state(&[Event::SettingsChanged { settings: Box::new(settings) }]);
+    let state = contract::hands::state(&[Event::System(SystemEvent::SettingsChanged {
+        settings: Box::new(settings),
+    })]);
     let tray = Arc::new(Tray::new(8));
     let mut files = desk(home.path(), State::new(), tray.clone());
     // A conversation for the model to answer in.

@@ -8,6 +8,7 @@ use adapters::files::{self, Files, Setup};
 use adapters::lock::Claim;
 use adapters::problem::Problem;
 use adapters::tools::Toolbox;
+use domain::event::{CallEvent, SessionEvent, TaskEvent, TurnEvent};
 use domain::event::{Event, Finish};
 use domain::id::{AgentId, CallId, MessageId, Seq, SessionId, TaskId, Time};
 use domain::lifecycle::Lifecycle;
@@ -78,7 +79,7 @@ impl Watch {
 }
 
 fn opened(session: &str, agent: &str) -> Event {
-    Event::SessionOpened {
+    Event::Session(SessionEvent::Opened {
         head: Box::new(Head {
             session: SessionId::new(session),
             agent: AgentId::new(agent),
@@ -88,7 +89,7 @@ fn opened(session: &str, agent: &str) -> Event {
             task: None,
             created: Time(1_700_000_000_000),
         }),
-    }
+    })
 }
 
 fn message(number: u32, speaker: Speaker, content: &str) -> Message {
@@ -111,12 +112,23 @@ fn replied(act: Act) -> Event {
     let call =
         Call { id: CallId::new("call-1"), arguments: "{}".to_owned(), want: Want::Act(act), seen: None };
     let message = Message { calls: vec![call], ..message(1, Speaker::Assistant, "I hand it on.") };
-    Event::Replied { session: SessionId::new(PLANNER), message, tokens_in: 1, tokens_out: 1, spent: None }
+    Event::Turn(TurnEvent::Replied {
+        session: SessionId::new(PLANNER),
+        message,
+        tokens_in: 1,
+        tokens_out: 1,
+        spent: None,
+    })
 }
 
 fn finished(text: &str) -> Event {
     let message = Message { call: Some(CallId::new("call-1")), ..message(2, Speaker::ToolResult, text) };
-    Event::CallFinished { session: SessionId::new(PLANNER), finish: Finish::Done, message, wrote: Vec::new() }
+    Event::Call(CallEvent::Finished {
+        session: SessionId::new(PLANNER),
+        finish: Finish::Done,
+        message,
+        wrote: Vec::new(),
+    })
 }
 
 fn print(files: &mut Files, first: u64, events: Vec<Event>) {
@@ -143,11 +155,11 @@ fn a_call_is_printed_before_the_task_it_made_and_its_result_after() {
         approval_required: false,
         done_when: None,
     });
-    let added = Event::TaskAdded {
+    let added = Event::Task(TaskEvent::Added {
         spec: Box::new(Spec::new(TaskId::new("task-001"), "tasks/requests.task.md", "Look")),
         by: Requester::Session { session: SessionId::new(PLANNER) },
         in_file: false,
-    };
+    });
     print(&mut files, 2, vec![replied(made), added, finished("task-001 is created")]);
     assert_eq!(watch.written(), [PLANNER, "requests", PLANNER]);
 }
@@ -159,12 +171,12 @@ fn a_call_is_printed_before_the_message_it_sent() {
     print(&mut files, 1, vec![opened(PLANNER, "planner-1"), opened(ANALYST, "analyst-1")]);
     let watch = Watch::on(home.path());
     let sent = Act::send_message(AgentId::new("analyst-1"), "Look.");
-    let heard = Event::MessageAdded {
+    let heard = Event::Session(SessionEvent::MessageAdded {
         session: SessionId::new(ANALYST),
         message: message(1, Speaker::User, "Look."),
         asker: Some(SessionId::new(PLANNER)),
         in_file: false,
-    };
+    });
     print(&mut files, 3, vec![replied(sent), heard, finished("sent")]);
     assert_eq!(watch.written(), [PLANNER, ANALYST, PLANNER]);
 }
@@ -181,7 +193,7 @@ async fn a_status_that_the_disk_refuses_is_told_of_once_and_stands_in_the_file_l
     };
     let moved = |to| {
         let (session, reason) = (SessionId::new(PLANNER), "so it is".to_owned());
-        vec![Event::Moved { session, task: None, to, failed: false, reason }]
+        vec![Event::Session(SessionEvent::Moved { session, task: None, to, failed: false, reason })]
     };
     assert_eq!(status(), "status: active");
     // No new version can be prepared where a folder is.

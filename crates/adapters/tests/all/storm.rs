@@ -13,6 +13,7 @@ use adapters::tools::Toolbox;
 use domain::agent;
 use domain::effect::Effect;
 use domain::event::Event;
+use domain::event::{CallEvent, SessionEvent, TurnEvent};
 use domain::id::{AgentId, SessionId, TaskId, Time};
 use domain::input::{Failure, Input};
 use domain::role::{Permission, Role};
@@ -198,11 +199,11 @@ impl<'a> Run<'a> {
         let played = domain::play(&mut self.state, self.at, &input, true, &mut |state, event| {
             effects.extend(domain::react(state, &event));
             match event {
-                Event::MessageAdded { session, message, .. }
-                | Event::CallFinished { session, message, .. } => {
+                Event::Session(SessionEvent::MessageAdded { session, message, .. })
+                | Event::Call(CallEvent::Finished { session, message, .. }) => {
                     talks.entry(session).or_default().push(message);
                 }
-                Event::Replied { session, message, .. } => {
+                Event::Turn(TurnEvent::Replied { session, message, .. }) => {
                     *replied += 1;
                     talks.entry(session).or_default().push(message);
                 }

@@ -9,6 +9,7 @@ use adapters::lock::Claim;
 use adapters::tools::Toolbox;
 use domain::budget::Cap;
 use domain::event::{Bill, Event};
+use domain::event::{BudgetEvent, SessionEvent, TurnEvent};
 use domain::id::{AgentId, ApprovalId, MessageId, Seq, SessionId, Time};
 use domain::input::Input;
 use domain::session::{Head, Message, Speaker};
@@ -21,7 +22,7 @@ const SESSION: &str = "planner-1-0a0b0c";
 const AT: i64 = 1_700_000_000_000;
 
 fn opened() -> Event {
-    Event::SessionOpened {
+    Event::Session(SessionEvent::Opened {
         head: Box::new(Head {
             session: SessionId::new(SESSION),
             agent: AgentId::new("planner-1"),
@@ -31,7 +32,7 @@ fn opened() -> Event {
             task: None,
             created: Time(AT),
         }),
-    }
+    })
 }
 
 fn replied(number: u32) -> Event {
@@ -50,12 +51,22 @@ fn replied(number: u32) -> Event {
     };
     let spent = Bill { model: "m".to_owned(), cache_read: 3, cache_write: 0, reasoning: 0, cost: Some(7) };
     let session = SessionId::new(SESSION);
-    Event::Replied { session, message, tokens_in: 10, tokens_out: u64::from(number), spent: Some(spent) }
+    Event::Turn(TurnEvent::Replied {
+        session,
+        message,
+        tokens_in: 10,
+        tokens_out: u64::from(number),
+        spent: Some(spent),
+    })
 }
 
 fn raised() -> Event {
     let cap = Cap { tokens: Some(2_400), money: None };
-    Event::BudgetRaised { budget: "budgets.day".to_owned(), cap, approval: ApprovalId::new("approval-0001") }
+    Event::Budget(BudgetEvent::Raised {
+        budget: "budgets.day".to_owned(),
+        cap,
+        approval: ApprovalId::new("approval-0001"),
+    })
 }
 
 fn history() -> Vec<Recorded> {

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use adapters::disk::{self, Flush};
 use anyhow::Context as _;
 use domain::approval::{Answer, Request};
+use domain::event::ApprovalEvent;
 use domain::event::Event;
 use domain::id::ApprovalId;
 use domain::input::Input;
@@ -56,7 +57,7 @@ pub fn run(given: Option<&Path>, yes: bool, git: init::Git, out: &Out) -> anyhow
                 event = events.recv() => {
                     let request = match &event {
                         Ok(recorded) => match &recorded.event {
-                            Event::CallAsked { request } => Some((**request).clone()),
+                            Event::Approval(ApprovalEvent::Asked { request }) => Some((**request).clone()),
                             _ => None,
                         },
                         Err(_) => None,

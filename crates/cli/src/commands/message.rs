@@ -8,6 +8,7 @@ use adapters::journal::Sqlite;
 use adapters::journal::follow::Changes;
 use domain::delegation::TOOL;
 use domain::event::Event;
+use domain::event::{CallEvent, SessionEvent, TurnEvent};
 use domain::id::{AgentId, CallId, MessageId, Seq, SessionId, Time};
 use domain::layout;
 use domain::lifecycle::Lifecycle;
@@ -487,17 +488,18 @@ fn talk_of<'a>(
 /// The message that an event delivers, or the move that it is and what a person is told by it.
 fn sent(home: &Path, entry: &Entry, talks: &mut BTreeMap<SessionId, Talk>) -> anyhow::Result<Vec<Letter>> {
     let told = match engine::decode(entry)? {
-        Event::SessionOpened { head } | Event::SessionAdopted { head, .. } => {
+        Event::Session(SessionEvent::Opened { head })
+        | Event::Session(SessionEvent::Adopted { head, .. }) => {
             talks.insert(head.session.clone(), Talk::new(*head));
             Vec::new()
         }
-        Event::MessageAdded { session, message, .. }
-        | Event::CallFinished { session, message, .. }
-        | Event::Replied { session, message, .. } => {
+        Event::Session(SessionEvent::MessageAdded { session, message, .. })
+        | Event::Call(CallEvent::Finished { session, message, .. })
+        | Event::Turn(TurnEvent::Replied { session, message, .. }) => {
             let talk = talk_of(home, &session, Some(&message.id), talks);
             talk.map_or_else(Vec::new, |talk| talk.next(&item(message)))
         }
-        Event::Moved { session, to, failed, reason, .. } => {
+        Event::Session(SessionEvent::Moved { session, to, failed, reason, .. }) => {
             let Some(talk) = talk_of(home, &session, None, talks) else { return Ok(Vec::new()) };
             let at = Some(entry.at);
             let is_over = to == Lifecycle::Complete;

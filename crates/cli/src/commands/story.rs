@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use domain::approval::{Answer, Outcome, Request};
+use domain::event::{ApprovalEvent, CallEvent, SessionEvent, TaskEvent, TurnEvent};
 use domain::event::{Event, Finish};
 use domain::id::{ApprovalId, CallId, SessionId};
 use domain::lifecycle::Lifecycle;
@@ -63,11 +64,11 @@ impl Story {
     /// The line for an event, if people care about it.
     pub fn tell(&mut self, event: &Event) -> Option<Told> {
         match event {
-            Event::SessionOpened { head } => {
+            Event::Session(SessionEvent::Opened { head }) => {
                 self.agents.insert(head.session.clone(), head.agent.to_string());
                 None
             }
-            Event::TaskAdded { spec, by, .. } => {
+            Event::Task(TaskEvent::Added { spec, by, .. }) => {
                 let to = spec.assignee.as_ref().map(|a| format!(" for {a}")).unwrap_or_default();
                 Some(match by {
                     Requester::Inbox { source } => {
@@ -82,17 +83,21 @@ impl Story {
                     Requester::Person { name } => told(name, format!("adds {}{to}: {}", spec.id, spec.title)),
                 })
             }
-            Event::TaskStarted { task, session } => {
+            Event::Task(TaskEvent::Started { task, session }) => {
                 Some(told(&self.agent(session), format!("begins {task}")))
             }
-            Event::MessageAdded { session, message, .. } => {
+            Event::Session(SessionEvent::MessageAdded { session, message, .. }) => {
                 self.hear(session, message);
                 None
             }
-            Event::Moved { session, task: None, to: Lifecycle::Complete, failed, reason } => {
-                self.over(session, *failed, reason)
-            }
-            Event::Replied { session, message, .. } => {
+            Event::Session(SessionEvent::Moved {
+                session,
+                task: None,
+                to: Lifecycle::Complete,
+                failed,
+                reason,
+            }) => self.over(session, *failed, reason),
+            Event::Turn(TurnEvent::Replied { session, message, .. }) => {
                 if message.calls.is_empty()
                     && let Some(answered) = self.asked.get_mut(session)
                 {
@@ -104,20 +109,20 @@ impl Story {
                 let said = message.content.trim();
                 (!said.is_empty()).then(|| told(&self.agent(session), format!("says: {}", one_line(said))))
             }
-            Event::EvidenceDemanded { session, message } => {
+            Event::Turn(TurnEvent::EvidenceDemanded { session, message }) => {
                 for call in &message.calls {
                     self.calls.insert((session.clone(), call.id.clone()), call.clone());
                 }
                 None
             }
-            Event::TaskVerified { task, .. } => {
+            Event::Task(TaskEvent::Verified { task, .. }) => {
                 Some(told("synod", format!("has seen the evidence of {task}")))
             }
-            Event::Summarised { session, message, .. } => {
+            Event::Turn(TurnEvent::Summarised { session, message, .. }) => {
                 let through = message.summary_through.as_ref().map_or("", |id| id.as_str());
                 Some(told("synod", format!("summarises {session} up to {through}")))
             }
-            Event::CallAsked { request } => {
+            Event::Approval(ApprovalEvent::Asked { request }) => {
                 self.approvals.insert(request.id.clone(), (**request).clone());
                 let what = format!(
                     "asks a person: {} ({}, risk {})",
@@ -127,7 +132,7 @@ impl Story {
                 );
                 Some(told(request.agent.as_str(), what))
             }
-            Event::ApprovalEnded { approval, outcome } => {
+            Event::Approval(ApprovalEvent::Ended { approval, outcome }) => {
                 let act = self.approvals.get(approval).map(|r| act_words(&r.act)).unwrap_or_default();
                 Some(match outcome {
                     Outcome::Answered { answer: Answer::Approved, by, via } => {
@@ -140,8 +145,10 @@ impl Story {
                     Outcome::Withdrawn { reason } => told("synod", format!("withdraws {approval}: {reason}")),
                 })
             }
-            Event::CallFinished { session, finish, message, .. } => self.finished(session, finish, message),
-            Event::TaskEnded { task, end, result, by, .. } => {
+            Event::Call(CallEvent::Finished { session, finish, message, .. }) => {
+                self.finished(session, finish, message)
+            }
+            Event::Task(TaskEvent::Ended { task, end, result, by, .. }) => {
                 let who = by.rsplit(':').next().unwrap_or(by);
                 let word = match end {
                     End::Done => "finishes",
@@ -150,10 +157,10 @@ impl Story {
                 };
                 Some(told(who, format!("{word} {task}: {}", one_line(result))))
             }
-            Event::TaskEdited { task, change: Change::Label(label), .. } => {
+            Event::Task(TaskEvent::Edited { task, change: Change::Label(label), .. }) => {
                 Some(told("synod", format!("marks {task}: {}", view::caution(label))))
             }
-            Event::TurnFailed { session, reason, .. } => Some(told(
+            Event::Turn(TurnEvent::Failed { session, reason, .. }) => Some(told(
                 "synod",
                 format!("{} has no answer yet ({reason}); it is asked again", self.agent(session)),
             )),

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use domain::agent::PERSON;
 use domain::event::Event;
+use domain::event::TaskEvent;
 use domain::id::{AgentId, TaskId, Time};
 use domain::plan::HELD_BY;
 use domain::route;
@@ -204,7 +205,7 @@ impl Tasks {
         for task in self.list.iter().filter(|task| task.id().is_some()) {
             let by = Requester::Person { name: String::new() };
             let spec = Box::new(task.spec.clone());
-            state.apply(Time(0), &Event::TaskAdded { spec, by, in_file: true });
+            state.apply(Time(0), &Event::Task(TaskEvent::Added { spec, by, in_file: true }));
             let end = match task.mark {
                 Mark::Open | Mark::Running | Mark::Asking => continue,
                 Mark::Done => End::Done,
@@ -214,7 +215,14 @@ impl Tasks {
             let (result, by) = (String::new(), "file".to_owned());
             state.apply(
                 Time(0),
-                &Event::TaskEnded { task: task.spec.id.clone(), end, result, by, session: None, found: true },
+                &Event::Task(TaskEvent::Ended {
+                    task: task.spec.id.clone(),
+                    end,
+                    result,
+                    by,
+                    session: None,
+                    found: true,
+                }),
             );
         }
         state

@@ -7,6 +7,7 @@ use std::path::Path;
 
 use domain::agent;
 use domain::event::Event;
+use domain::event::{AgentEvent, SystemEvent};
 use domain::id::AgentId;
 use domain::layout;
 use domain::settings::Settings;
@@ -76,8 +77,9 @@ impl Team {
     /// As much of the state as the rules look at that say who gets a piece of work.
     pub fn rules(&self, settings: Settings) -> State {
         let mut state = State::new();
-        let agents = self.agents.iter().map(|spec| Event::AgentDefined { spec: Box::new(spec.clone()) });
-        let settings = Event::SettingsChanged { settings: Box::new(settings) };
+        let agents =
+            self.agents.iter().map(|spec| Event::Agent(AgentEvent::Defined { spec: Box::new(spec.clone()) }));
+        let settings = Event::System(SystemEvent::SettingsChanged { settings: Box::new(settings) });
         for event in std::iter::once(settings).chain(agents) {
             state.apply(super::now(), &event);
         }

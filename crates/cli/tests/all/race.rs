@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use adapters::journal::Sqlite;
 use domain::event::Event;
+use domain::event::{CallEvent, SessionEvent, TaskEvent, TurnEvent};
 use formats::session::SessionFile;
 use formats::task::TaskFile;
 use ports::journal::Journal;
@@ -200,16 +201,16 @@ fn team_writes_stand_once(home: &Path, file: &TaskFile, talk: &SessionFile) {
     let mut journal = Sqlite::open_read_only(&home.join(".synod/journal.db")).unwrap();
     for entry in journal.read(domain::id::Seq(0), usize::MAX >> 1).unwrap() {
         match engine::decode(&entry).unwrap() {
-            Event::TaskAdded { spec, .. } => _ = tasks.insert(spec.id.to_string(), 0),
-            Event::MessageAdded { session, message, .. }
-            | Event::Replied { session, message, .. }
-            | Event::CallFinished { session, message, .. }
+            Event::Task(TaskEvent::Added { spec, .. }) => _ = tasks.insert(spec.id.to_string(), 0),
+            Event::Session(SessionEvent::MessageAdded { session, message, .. })
+            | Event::Turn(TurnEvent::Replied { session, message, .. })
+            | Event::Call(CallEvent::Finished { session, message, .. })
                 if session == talk.head().session =>
             {
                 messages.insert(message.id.to_string(), 0);
             }
-            Event::TaskEnded { task, .. } => panic!("{task} ended, and nobody wanted that"),
-            Event::SessionCut { .. } => panic!("a cut was seen, and nobody cut"),
+            Event::Task(TaskEvent::Ended { task, .. }) => panic!("{task} ended, and nobody wanted that"),
+            Event::Session(SessionEvent::Cut { .. }) => panic!("a cut was seen, and nobody cut"),
             _ => {}
         }
     }

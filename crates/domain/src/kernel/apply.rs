@@ -12,9 +12,12 @@ mod queue;
 mod review;
 mod spawn;
 
-use crate::kernel::apply::budget::{drop_parking, named};
+use crate::kernel::apply::budget::drop_parking;
 pub(crate) use crate::kernel::apply::budget::{expected, expected_first};
 use crate::kernel::apply::spawn::forget_past;
+use crate::kernel::event::{
+    ApprovalEvent, CallEvent, NoticeEvent, SessionEvent, SystemEvent, TaskEvent, TrustEvent, TurnEvent,
+};
 use crate::kernel::event::{Event, Finish, Found, Tail};
 use crate::kernel::state::State;
 use crate::topics::deadline::Deadline;
@@ -42,80 +45,115 @@ impl State {
     pub fn apply(&mut self, at: Time, event: &Event) {
         self.come_to(at);
         match event {
-            Event::Started => self.restart_clocks(at),
-            Event::SettingsChanged { settings } => self.settle_anew(settings),
-            Event::PolicyChanged { policy } => self.policy = policy.clone(),
-            Event::AgentDefined { .. }
-            | Event::AgentRetired { .. }
-            | Event::AgentSpawned { .. }
-            | Event::AgentTerminated { .. }
-            | Event::WorkspaceCleaned { .. } => self.change_team(event),
-            Event::DeadlineDropped { due, what } => _ = self.deadlines.remove(&(*due, what.clone())),
-            Event::LineTaken { source, line } => self.take_line(source, *line),
-            Event::TaskAdded { spec, by, in_file } => self.add_task(spec, by, *in_file),
-            Event::TaskEdited { task, change, in_file: _ } => self.edit_task(task, change),
-            Event::TaskStarted { task, session } => {
-                self.start_task(task, session);
+            Event::System(event) => self.apply_system(at, event),
+            Event::Agent(event) => self.change_team(event),
+            Event::Task(of_task) => {
                 self.hand_on(at, event);
+                self.apply_task(of_task);
             }
-            Event::TaskEnded { task, end, result, by: _, session, found } => {
-                self.hand_on(at, event);
+            Event::Notice(NoticeEvent::Told { receiver }) => self.delivered(receiver),
+            Event::Session(event) => self.apply_session(at, event),
+            Event::Turn(event) => self.apply_turn(at, event),
+            Event::Call(event) => self.apply_call(at, event),
+            Event::Approval(event) => self.apply_approval(at, event),
+            Event::Delegation(_) => self.hand_on(at, event),
+            Event::Review(event) => self.look_over(event),
+            Event::Lock(event) => self.change_locks(at, event),
+            Event::Budget(event) => self.meter(at, event),
+            Event::Trust(TrustEvent::FileTrusted { path, .. }) => _ = self.files.remove(path),
+            Event::Trust(TrustEvent::Found { labels }) => self.label_files(labels),
+        }
+    }
+
+    fn apply_system(&mut self, at: Time, event: &SystemEvent) {
+        match event {
+            SystemEvent::Started => self.restart_clocks(at),
+            SystemEvent::SettingsChanged { settings } => self.settle_anew(settings),
+            SystemEvent::PolicyChanged { policy } => self.policy = policy.clone(),
+            SystemEvent::DeadlineDropped { due, what } => _ = self.deadlines.remove(&(*due, what.clone())),
+            SystemEvent::LineTaken { source, line } => self.take_line(source, *line),
+            SystemEvent::IdsFound { delegations, reviews } => {
+                self.delegations.found = self.delegations.found.max(*delegations);
+                self.reviews.found = self.reviews.found.max(*reviews);
+            }
+        }
+    }
+
+    fn apply_task(&mut self, event: &TaskEvent) {
+        match event {
+            TaskEvent::Added { spec, by, in_file } => self.add_task(spec, by, *in_file),
+            TaskEvent::Edited { task, change, in_file: _ } => self.edit_task(task, change),
+            TaskEvent::Started { task, session } => self.start_task(task, session),
+            TaskEvent::Ended { task, end, result, by: _, session, found } => {
                 let is_news = !found && self.tasks.get(task).is_some_and(|task| !task.is_ended());
                 if is_news {
                     self.leave_end(task, (*end, result), session.as_ref());
                 }
                 self.end_task(task, *end, result);
             }
-            Event::Told { receiver } => self.delivered(receiver),
-            Event::TaskVerified { .. } | Event::MessageEdited { .. } | Event::CleaningResumed { .. } => {}
-            Event::TaskReopened { task, by: _ } => {
-                self.hand_on(at, event);
-                self.reopen_task(task);
-            }
-            Event::SessionOpened { head } => self.open_session(head),
-            Event::SessionAdopted { head, lifecycle, failed, next_message, tail, label } => {
+            TaskEvent::Verified { .. } => {}
+            TaskEvent::Reopened { task, by: _ } => self.reopen_task(task),
+        }
+    }
+
+    fn apply_session(&mut self, at: Time, event: &SessionEvent) {
+        match event {
+            SessionEvent::Opened { head } => self.open_session(head),
+            SessionEvent::Adopted { head, lifecycle, failed, next_message, tail, label } => {
                 self.open_session(head);
                 self.label_session(&head.session, label);
                 self.adopt_session(&head.session, *lifecycle, *failed, *next_message, tail);
             }
-            Event::ApprovalsFound { .. } | Event::IdsFound { .. } | Event::TiesFound { .. } => {
-                self.find(event)
-            }
-            Event::SessionCut { session, next_message, tail } => {
+            SessionEvent::Cut { session, next_message, tail } => {
                 self.cut_session(session, *next_message, tail)
             }
-            Event::SessionReopened { session } => self.reopen_session(session),
-            Event::MessageAdded { session, message, asker, in_file: _ } => {
+            SessionEvent::Reopened { session } => self.reopen_session(session),
+            SessionEvent::MessageAdded { session, message, asker, in_file: _ } => {
                 self.hear(session, message, asker.as_ref());
             }
-            Event::Moved { session, to, failed, reason, task: _ } => {
+            SessionEvent::MessageEdited { .. } => {}
+            SessionEvent::Moved { session, to, failed, reason, task: _ } => {
                 self.move_session(at, session, *to, *failed, reason);
             }
-            Event::TurnBegun { session, turn } => self.begin_turn(at, session, *turn),
-            Event::TurnFailed { session, due, fallback, .. } => {
+            SessionEvent::TiesFound { session, hands, requests, cause } => {
+                self.tie(session, hands, requests, cause.as_ref());
+            }
+        }
+    }
+
+    fn apply_turn(&mut self, at: Time, event: &TurnEvent) {
+        match event {
+            TurnEvent::Begun { session, turn } => self.begin_turn(at, session, *turn),
+            TurnEvent::Failed { session, due, fallback, .. } => {
                 self.fail_turn(at, session, *due, fallback.is_some())
             }
-            Event::TurnRetried { session, .. } => self.retry_turn(session),
-            Event::Replied { session, message, tokens_in, tokens_out, spent } => {
+            TurnEvent::Retried { session, .. } => self.retry_turn(session),
+            TurnEvent::Replied { session, message, tokens_in, tokens_out, spent } => {
                 self.spend(at, (session, ""), Usage::of(*tokens_in, *tokens_out), spent.as_ref());
                 self.expect_after(session, tokens_in.saturating_add(*tokens_out));
                 self.take_reply(session, message);
                 self.renew_locks(at, session);
             }
-            Event::EvidenceDemanded { session, message } => self.prove(session, message),
-            Event::Summarised { session, message, tokens_in, tokens_out, spent } => {
+            TurnEvent::EvidenceDemanded { session, message } => self.prove(session, message),
+            TurnEvent::Summarised { session, message, tokens_in, tokens_out, spent } => {
                 self.spend(at, (session, ""), Usage::of(*tokens_in, *tokens_out), Some(spent));
                 self.take_summary(session, message);
             }
-            Event::CallCleared { session, call, nature, permit, approval, rule: _ } => {
+            TurnEvent::Outgrown { session, tokens_in } => self.outgrow(session, *tokens_in),
+            TurnEvent::Unsummarised { session } => self.unsummarise(session),
+        }
+    }
+
+    fn apply_call(&mut self, at: Time, event: &CallEvent) {
+        match event {
+            CallEvent::Cleared { session, call, nature, permit, approval, rule: _ } => {
                 self.clear_call(session, call, *nature, *permit, approval.is_some());
             }
-            Event::CallRetried { session, call } => self.retry_call(session, call.as_str()),
-            Event::CallAsked { request } => self.ask_person(at, request),
-            Event::CallAwaited { session, call, correlation, due } => {
+            CallEvent::Retried { session, call } => self.retry_call(session, call.as_str()),
+            CallEvent::Awaited { session, call, correlation, due } => {
                 self.await_answer(session, call, correlation, *due);
             }
-            Event::CallFinished { session, message, wrote, finish } => {
+            CallEvent::Finished { session, message, wrote, finish } => {
                 let pending =
                     message.call.as_ref().and_then(|call| self.sessions.get(session)?.pending(call));
                 let approved =
@@ -124,26 +162,14 @@ impl State {
                 self.finish_call(session, message, finish);
                 self.label_wrote(session, message.call.as_ref(), wrote, *finish == Finish::Done, approved);
             }
-            Event::Spent { session, tokens_in, tokens_out, spent, call } => {
-                self.spend(at, (session, named(call)), Usage::of(*tokens_in, *tokens_out), Some(spent));
-            }
-            Event::Delegated { .. } | Event::DelegationCrashed { .. } => self.hand_on(at, event),
-            Event::ReviewAsked { .. } | Event::ReviewMoved { .. } => self.look_over(event),
-            Event::LockAwaited { .. } | Event::LockGranted { .. } | Event::LockFreed { .. } => {
-                self.change_locks(at, event);
-            }
-            Event::Reserved { .. }
-            | Event::Outgrown { .. }
-            | Event::Unsummarised { .. }
-            | Event::Parked { .. }
-            | Event::Resumed { .. }
-            | Event::TaskParked { .. }
-            | Event::TaskResumed { .. }
-            | Event::BudgetRaised { .. }
-            | Event::UsageFound { .. } => self.meter(at, event),
-            Event::FileTrusted { path, .. } => _ = self.files.remove(path),
-            Event::LabelsFound { labels } => self.label_files(labels),
-            Event::ApprovalEnded { approval, outcome } => self.end_approval(at, approval, outcome),
+        }
+    }
+
+    fn apply_approval(&mut self, at: Time, event: &ApprovalEvent) {
+        match event {
+            ApprovalEvent::Asked { request } => self.ask_person(at, request),
+            ApprovalEvent::Ended { approval, outcome } => self.end_approval(at, approval, outcome),
+            ApprovalEvent::Found { next } => self.next_approval = self.next_approval.max(*next),
         }
     }
 
@@ -159,21 +185,6 @@ impl State {
         let ticket = Ticket { effect: self.seq, attempt: 1 };
         self.step(id, call.as_str(), Step::Running { ticket, nature, permit, approved });
         self.label_reach(id, call);
-    }
-
-    /// What was before this journal began: numbers are not given again, and who waited still does.
-    fn find(&mut self, event: &Event) {
-        match event {
-            Event::TiesFound { session, hands, requests, cause } => {
-                self.tie(session, hands, requests, cause.as_ref());
-            }
-            Event::ApprovalsFound { next } => self.next_approval = self.next_approval.max(*next),
-            Event::IdsFound { delegations, reviews } => {
-                self.delegations.found = self.delegations.found.max(*delegations);
-                self.reviews.found = self.reviews.found.max(*reviews);
-            }
-            _ => {}
-        }
     }
 
     fn restart_clocks(&mut self, at: Time) {

@@ -3,6 +3,7 @@
 
 use std::ops::Deref;
 
+use crate::kernel::event::{CallEvent, SessionEvent};
 use crate::kernel::event::{Event, Finish};
 use crate::kernel::state::State;
 use crate::topics::session::Message;
@@ -43,7 +44,11 @@ impl<'a> Draft<'a> {
     }
 
     /// Applies an event and keeps it.
-    pub(crate) fn emit(&mut self, event: Event) {
+    pub(crate) fn emit(&mut self, event: impl Into<Event>) {
+        self.record(event.into());
+    }
+
+    fn record(&mut self, event: Event) {
         self.state.apply(self.at, &event);
         (self.record)(self.state, event);
         self.emitted += 1;
@@ -75,13 +80,18 @@ impl<'a> Draft<'a> {
     pub(crate) fn say(&mut self, session: &SessionId, message: Message, asker: Option<&SessionId>) {
         let message = self.placed(session, message);
         let (session, asker) = (session.clone(), asker.cloned());
-        self.emit(Event::MessageAdded { session, message, asker, in_file: false });
+        self.emit(SessionEvent::MessageAdded { session, message, asker, in_file: false });
     }
 
     /// Takes over a message that a person wrote into the conversation's file.
     pub(crate) fn take_over(&mut self, session: &SessionId, message: Message) {
         let message = self.placed(session, message);
-        self.emit(Event::MessageAdded { session: session.clone(), message, asker: None, in_file: true });
+        self.emit(SessionEvent::MessageAdded {
+            session: session.clone(),
+            message,
+            asker: None,
+            in_file: true,
+        });
     }
 
     /// Gives a call its result.
@@ -98,7 +108,7 @@ impl<'a> Draft<'a> {
         wrote: Vec<String>,
     ) {
         let message = self.placed(session, message);
-        self.emit(Event::CallFinished { session: session.clone(), finish, message, wrote });
+        self.emit(CallEvent::Finished { session: session.clone(), finish, message, wrote });
     }
 
     /// The message with its number in the conversation. Words that its agent may not read are withheld, whichever way

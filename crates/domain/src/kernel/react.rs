@@ -2,6 +2,7 @@
 
 use crate::kernel::effect::Effect;
 use crate::kernel::event::Event;
+use crate::kernel::event::{AgentEvent, CallEvent, LockEvent, SessionEvent, TurnEvent};
 use crate::kernel::state::State;
 use crate::kernel::workspaces;
 use crate::topics::budget::Held;
@@ -13,71 +14,35 @@ use crate::words::id::{AgentId, CallId, SessionId};
 /// The effects of `event`, given the state right after it.
 pub fn react(state: &State, event: &Event) -> Option<Effect> {
     match event {
-        Event::TurnBegun { session, .. }
-        | Event::TurnRetried { session, .. }
-        | Event::Summarised { session, .. } => {
+        Event::Turn(TurnEvent::Begun { session, .. })
+        | Event::Turn(TurnEvent::Retried { session, .. })
+        | Event::Turn(TurnEvent::Summarised { session, .. }) => {
             state.sessions.get_key_value(session).and_then(|(id, s)| model_call(state, id, s))
         }
-        Event::CallCleared { session, call, .. } | Event::CallRetried { session, call } => {
+        Event::Call(CallEvent::Cleared { session, call, .. })
+        | Event::Call(CallEvent::Retried { session, call }) => {
             state.sessions.get_key_value(session).and_then(|(id, s)| tool_call(state, id, s, call))
         }
-        Event::AgentTerminated { agent, .. } | Event::CleaningResumed { agent } => {
-            Some(clean_up(state, agent))
-        }
-        Event::Moved { session, to: Lifecycle::Complete, .. } | Event::SessionCut { session, .. } => {
+        Event::Agent(AgentEvent::Terminated { agent, .. })
+        | Event::Agent(AgentEvent::CleaningResumed { agent }) => Some(clean_up(state, agent)),
+        Event::Session(SessionEvent::Moved { session, to: Lifecycle::Complete, .. })
+        | Event::Session(SessionEvent::Cut { session, .. }) => {
             Some(Effect::Stop { session: session.clone() })
         }
-        Event::LockGranted { grant, .. } => Some(Effect::Fence(grant.clone())),
-        Event::Started
-        | Event::SettingsChanged { .. }
-        | Event::PolicyChanged { .. }
-        | Event::AgentDefined { .. }
-        | Event::AgentRetired { .. }
-        | Event::AgentSpawned { .. }
-        | Event::WorkspaceCleaned { .. }
-        | Event::LineTaken { .. }
-        | Event::TaskAdded { .. }
-        | Event::TaskEdited { .. }
-        | Event::TaskStarted { .. }
-        | Event::TaskEnded { .. }
-        | Event::Told { .. }
-        | Event::TaskVerified { .. }
-        | Event::TaskReopened { .. }
-        | Event::SessionOpened { .. }
-        | Event::SessionAdopted { .. }
-        | Event::ApprovalsFound { .. }
-        | Event::IdsFound { .. }
-        | Event::TiesFound { .. }
-        | Event::SessionReopened { .. }
-        | Event::MessageAdded { .. }
-        | Event::MessageEdited { .. }
-        | Event::DeadlineDropped { .. }
-        | Event::Moved { .. }
-        | Event::TurnFailed { .. }
-        | Event::Outgrown { .. }
-        | Event::Unsummarised { .. }
-        | Event::Replied { .. }
-        | Event::EvidenceDemanded { .. }
-        | Event::CallAsked { .. }
-        | Event::CallAwaited { .. }
-        | Event::CallFinished { .. }
-        | Event::Delegated { .. }
-        | Event::DelegationCrashed { .. }
-        | Event::ReviewAsked { .. }
-        | Event::ReviewMoved { .. }
-        | Event::Spent { .. }
-        | Event::Reserved { .. }
-        | Event::Parked { .. }
-        | Event::Resumed { .. }
-        | Event::TaskParked { .. }
-        | Event::TaskResumed { .. }
-        | Event::BudgetRaised { .. }
-        | Event::FileTrusted { .. }
-        | Event::LabelsFound { .. }
-        | Event::UsageFound { .. }
-        | Event::LockAwaited { .. }
-        | Event::LockFreed { .. }
-        | Event::ApprovalEnded { .. } => None,
+        Event::Lock(LockEvent::Granted { grant, .. }) => Some(Effect::Fence(grant.clone())),
+        Event::System(_)
+        | Event::Agent(_)
+        | Event::Task(_)
+        | Event::Notice(_)
+        | Event::Session(_)
+        | Event::Turn(_)
+        | Event::Call(_)
+        | Event::Approval(_)
+        | Event::Delegation(_)
+        | Event::Review(_)
+        | Event::Lock(_)
+        | Event::Budget(_)
+        | Event::Trust(_) => None,
     }
 }
 

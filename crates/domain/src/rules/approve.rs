@@ -1,7 +1,8 @@
 //! What becomes of approvals: answered, or expired.
 
 use crate::kernel::draft::Draft;
-use crate::kernel::event::{Event, Finish};
+use crate::kernel::event::ApprovalEvent;
+use crate::kernel::event::Finish;
 use crate::kernel::refused::Refused;
 use crate::rules::question;
 use crate::rules::say::result;
@@ -24,7 +25,7 @@ pub(super) fn answered(
         });
     };
     let outcome = Outcome::Answered { answer: answer.clone(), by: by.to_owned(), via: via.to_owned() };
-    d.emit(Event::ApprovalEnded { approval: id.clone(), outcome });
+    d.emit(ApprovalEvent::Ended { approval: id.clone(), outcome });
     if question::answered(d, &request, answer) {
         return Ok(());
     }
@@ -40,7 +41,7 @@ pub(super) fn answered(
 /// An approval that nobody answered in time.
 pub(super) fn expired(d: &mut Draft<'_>, id: &ApprovalId) {
     let Some(mut request) = d.approvals.get(id).cloned() else { return };
-    d.emit(Event::ApprovalEnded { approval: id.clone(), outcome: Outcome::Expired });
+    d.emit(ApprovalEvent::Ended { approval: id.clone(), outcome: Outcome::Expired });
     let settings = &d.settings.approvals;
     if settings.on_expiry == OnExpiry::Escalate && request.escalates.is_none() {
         request.id = ApprovalId::new(format!("approval-{:04}", d.next_approval));
@@ -50,7 +51,7 @@ pub(super) fn expired(d: &mut Draft<'_>, id: &ApprovalId) {
         request.escalates = Some(id.clone());
         request.created = d.at;
         request.expires = settings.expire_ms.map(|ms| d.at.plus_ms(ms));
-        return d.emit(Event::CallAsked { request: Box::new(request) });
+        return d.emit(ApprovalEvent::Asked { request: Box::new(request) });
     }
     if d.sessions.contains_key(&request.session) {
         let text = format!("not carried out: {id} was not answered in time (approvals.expire_after)");

@@ -2,6 +2,7 @@
 
 use crate::kernel::draft::Draft;
 use crate::kernel::event::Event;
+use crate::kernel::event::{BudgetEvent, TurnEvent};
 use crate::kernel::state::State;
 use crate::rules::moves::move_to;
 use crate::topics::agent;
@@ -32,7 +33,7 @@ pub(super) fn begin(d: &mut Draft<'_>, id: &SessionId, reason: &str) {
         Ok(reserved) => {
             move_to(d, id, Lifecycle::Working, reason);
             emit_all(d, reserved);
-            d.emit(Event::TurnBegun { session: id.clone(), turn });
+            d.emit(TurnEvent::Begun { session: id.clone(), turn });
         }
         Err(short) => park(d, id, short, expects),
     }
@@ -77,7 +78,7 @@ fn ask_again(d: &mut Draft<'_>, id: &SessionId, tokens: (u64, u64), reason: &str
     match reserve_turn(d, d.at, (id, session), tokens) {
         Ok(reserved) => {
             emit_all(d, reserved);
-            d.emit(Event::TurnRetried { session: id.clone(), reason: reason.to_owned() });
+            d.emit(TurnEvent::Retried { session: id.clone(), reason: reason.to_owned() });
         }
         Err(short) => park(d, id, short, tokens.0),
     }
@@ -86,14 +87,14 @@ fn ask_again(d: &mut Draft<'_>, id: &SessionId, tokens: (u64, u64), reason: &str
 /// A request is larger than what was reserved for it: reserve more and build it again, or park.
 pub(super) fn outgrown(d: &mut Draft<'_>, id: &SessionId, tokens_in: u64) {
     // What was built is what will be sent, also beyond the window that the settings tell.
-    d.emit(Event::Outgrown { session: id.clone(), tokens_in });
+    d.emit(TurnEvent::Outgrown { session: id.clone(), tokens_in });
     let reason = format!("its request has {tokens_in} tokens, more than were reserved");
     ask_again(d, id, (tokens_in, tokens_in), &reason);
 }
 
 /// A summary that was paid for is of no use: the turn's own call needs all of its room anew, or it parks.
 pub(super) fn unsummarised(d: &mut Draft<'_>, id: &SessionId) {
-    d.emit(Event::Unsummarised { session: id.clone() });
+    d.emit(TurnEvent::Unsummarised { session: id.clone() });
     retry(d, id, "a summary was of no use; older messages are left out");
 }
 
@@ -136,8 +137,8 @@ pub(super) fn reserve_call(
     let hold = Hold { payer, tokens_in, tokens_out, money, requests };
     let reserved = reserve(state, at, (id, call.id.as_str()), hold)?;
     Ok(reserved.map(|event| match event {
-        Event::Reserved { session, hold, .. } => {
-            Event::Reserved { session, call: Some(call.id.clone()), hold }
+        Event::Budget(BudgetEvent::Reserved { session, hold, .. }) => {
+            Event::Budget(BudgetEvent::Reserved { session, call: Some(call.id.clone()), hold })
         }
         other => other,
     }))
@@ -190,12 +191,12 @@ fn reserve(
     }
     match state.ledger.short(&state.settings, at, (id, call), &hold) {
         Some(short) => Err(short),
-        None => Ok(Some(Event::Reserved { session: id.clone(), call: None, hold })),
+        None => Ok(Some(Event::Budget(BudgetEvent::Reserved { session: id.clone(), call: None, hold }))),
     }
 }
 
 /// Parks a session: its next model call has no room.
 pub(super) fn park(d: &mut Draft<'_>, id: &SessionId, short: Short, expects: u64) {
     move_to(d, id, Lifecycle::Blocked, &short.reason);
-    d.emit(Event::Parked { session: id.clone(), parked: short.into(), expects });
+    d.emit(BudgetEvent::Parked { session: id.clone(), parked: short.into(), expects });
 }

@@ -2,7 +2,8 @@
 
 use crate::kernel::chains;
 use crate::kernel::draft::Draft;
-use crate::kernel::event::{Event, Finish};
+use crate::kernel::event::Finish;
+use crate::kernel::event::{ApprovalEvent, CallEvent};
 use crate::kernel::state::State;
 use crate::rules::gate;
 use crate::rules::gate::Verdict;
@@ -59,7 +60,7 @@ pub(super) fn advance(d: &mut Draft<'_>, id: &SessionId, index: usize) {
             let factors = factors.into_iter().chain([format!("rule: {rule}")]).collect();
             let blank = request(d, d.at, id, &pending.call, act, ruling.permit);
             let request = Request { why: said, risk, factors, ..blank };
-            d.emit(Event::CallAsked { request: Box::new(request) });
+            d.emit(ApprovalEvent::Asked { request: Box::new(request) });
             settle(d, id);
         }
         (Verdict::Allow, _) | (Verdict::Ask { .. }, Some(_)) if is_inside => {
@@ -77,7 +78,7 @@ pub(super) fn advance(d: &mut Draft<'_>, id: &SessionId, index: usize) {
             };
             let (session, call, nature) = (id.clone(), pending.call.id.clone(), ruling.nature);
             let approval = approved_by.map(|(approval, _)| approval.clone());
-            d.emit(Event::CallCleared { session, call, rule, nature, permit, approval });
+            d.emit(CallEvent::Cleared { session, call, rule, nature, permit, approval });
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::kernel::answers;
 use crate::kernel::draft::Draft;
-use crate::kernel::event::Event;
+use crate::kernel::event::{TaskEvent, TurnEvent};
 use crate::kernel::state::State;
 use crate::kernel::waits;
 use crate::kernel::waits::Node;
@@ -59,7 +59,7 @@ pub(super) fn conclude(d: &mut Draft<'_>, id: &SessionId, text: &str) {
             let calls = calls.collect();
             let blank = said(d.at, SYNOD, String::new(), label);
             let message = d.placed(id, Message { speaker: Speaker::Assistant, calls, ..blank });
-            d.emit(Event::EvidenceDemanded { session: id.clone(), message });
+            d.emit(TurnEvent::EvidenceDemanded { session: id.clone(), message });
         }
         // Nothing can meet it, so a person must correct it; the agent's work is not lost, it stands in the session.
         Err(why) => fail(d, id, &format!("done_when of {task_id} cannot be read: {why}")),
@@ -110,7 +110,7 @@ pub(super) fn proven(d: &mut Draft<'_>, id: &SessionId, proving: &Proving) {
         return fail(d, id, &reason);
     }
     let (task, evidence) = (task.spec.id.clone(), task.spec.evidence().unwrap_or_default());
-    d.emit(Event::TaskVerified { task: task.clone(), evidence });
+    d.emit(TaskEvent::Verified { task: task.clone(), evidence });
     done(d, id, &task, &proving.said);
 }
 

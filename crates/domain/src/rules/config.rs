@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::kernel::draft::Draft;
-use crate::kernel::event::Event;
+use crate::kernel::event::{AgentEvent, BudgetEvent, SystemEvent, TrustEvent};
 use crate::kernel::refused::Refused;
 use crate::rules::end::end_task;
 use crate::rules::intake::take_left;
@@ -19,14 +19,14 @@ use policy::Policy;
 
 pub(super) fn read_settings(d: &mut Draft<'_>, settings: &Settings) {
     if d.settings != *settings {
-        d.emit(Event::SettingsChanged { settings: Box::new(settings.clone()) });
+        d.emit(SystemEvent::SettingsChanged { settings: Box::new(settings.clone()) });
         take_left(d);
     }
 }
 
 pub(super) fn read_policy(d: &mut Draft<'_>, policy: &Policy) {
     if d.policy != *policy {
-        d.emit(Event::PolicyChanged { policy: policy.clone() });
+        d.emit(SystemEvent::PolicyChanged { policy: policy.clone() });
     }
 }
 
@@ -40,7 +40,7 @@ pub(super) fn read_agent(d: &mut Draft<'_>, spec: &agent::Spec) {
         Some(known) if known.terminated.is_some() => {}
         Some(known) if known.spec == spec && !known.retired => {}
         _ => {
-            d.emit(Event::AgentDefined { spec: Box::new(spec) });
+            d.emit(AgentEvent::Defined { spec: Box::new(spec) });
             take_left(d);
         }
     }
@@ -49,7 +49,7 @@ pub(super) fn read_agent(d: &mut Draft<'_>, spec: &agent::Spec) {
 pub(super) fn lose_agent(d: &mut Draft<'_>, agent: &AgentId) -> Result<(), Refused> {
     let known = d.agents.get(agent).ok_or_else(|| Refused::NoAgent(agent.clone()))?;
     if !known.retired {
-        d.emit(Event::AgentRetired { agent: agent.clone() });
+        d.emit(AgentEvent::Retired { agent: agent.clone() });
         end_unbegun(d, agent);
     }
     Ok(())
@@ -79,7 +79,7 @@ pub(super) fn find_labels(d: &mut Draft<'_>, labels: &BTreeMap<String, Label>) {
     let labels: BTreeMap<String, Label> =
         labels.iter().filter(missing).map(|(path, label)| (path.clone(), label.clone())).collect();
     if !labels.is_empty() {
-        d.emit(Event::LabelsFound { labels });
+        d.emit(TrustEvent::Found { labels });
     }
 }
 
@@ -93,5 +93,5 @@ pub(super) fn find_usage(d: &mut Draft<'_>, sums: &[Sum], raised: &[Raise]) {
     let sums = sums.iter().map(|sum| Sum { reserved: sum.reserved.min(at), ..sum.clone() }).collect();
     let mut raised: Vec<Raise> = raised.iter().filter(|raise| raise.at <= at).cloned().collect();
     raised.sort_by_key(|raise| raise.at);
-    d.emit(Event::UsageFound { sums, raised });
+    d.emit(BudgetEvent::Found { sums, raised });
 }

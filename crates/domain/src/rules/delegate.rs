@@ -2,7 +2,8 @@
 
 use crate::kernel::apply::expected_first;
 use crate::kernel::draft::Draft;
-use crate::kernel::event::{Event, Finish};
+use crate::kernel::event::DelegationEvent;
+use crate::kernel::event::Finish;
 use crate::kernel::state::State;
 use crate::rules::answer::outcome_of_delegation;
 use crate::rules::budget;
@@ -35,7 +36,7 @@ pub(super) fn perform(d: &mut Draft<'_>, id: &SessionId, call: &Call, hands: &Ha
             }
             let mut reason = format!("waits for {}", delegation.id);
             let told = told_at_once(&delegation);
-            d.emit(Event::Delegated { delegation: Box::new(delegation) });
+            d.emit(DelegationEvent::Made { delegation: Box::new(delegation) });
             if let Some(told) = told {
                 let message = result(d.at, &call.id, told);
                 return d.finish_call(id, Finish::Done, message);
@@ -249,7 +250,7 @@ pub(super) fn take_up_crashed(d: &mut Draft<'_>) {
         if ended.iter().any(|above| is_within(d, &delegation.task, above)) {
             continue;
         }
-        d.emit(Event::DelegationCrashed { delegation: delegation.id, reason: reason.clone(), retried });
+        d.emit(DelegationEvent::Crashed { delegation: delegation.id, reason: reason.clone(), retried });
         if !retried {
             end_task(d, &delegation.task, End::Failed, &reason, SYNOD);
             ended.push(delegation.task);

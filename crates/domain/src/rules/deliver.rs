@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::kernel::draft::Draft;
-use crate::kernel::event::{Event, Finish};
+use crate::kernel::event::Finish;
+use crate::kernel::event::NoticeEvent;
 use crate::kernel::state::State;
 use crate::rules::answer;
 use crate::rules::answer::last_words;
@@ -24,7 +25,7 @@ pub(super) fn deliver(d: &mut Draft<'_>, receiver: Receiver, notices: Vec<Notice
         Receiver::Session(id) => to_session(d, id, notices),
         Receiver::Agent(id) => to_agent(d, id, notices),
     }
-    d.emit(Event::Told { receiver });
+    d.emit(NoticeEvent::Told { receiver });
 }
 
 fn to_session(d: &mut Draft<'_>, id: &SessionId, notices: Vec<Notice>) {

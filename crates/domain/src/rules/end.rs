@@ -2,7 +2,8 @@
 //! notices, and `deliver` brings them to whoever is still there.
 
 use crate::kernel::draft::Draft;
-use crate::kernel::event::{Event, Finish};
+use crate::kernel::event::Finish;
+use crate::kernel::event::{ApprovalEvent, TaskEvent};
 use crate::kernel::holds::{hold_of, is_hold};
 use crate::kernel::state::State;
 use crate::rules::moves::complete;
@@ -43,11 +44,11 @@ fn close(d: &mut Draft<'_>, id: &TaskId, end: End, result: &str, by: &str) {
     // What stopped its worker may have ended it already.
     let Some(task) = d.tasks.get(id).filter(|task| !task.is_ended()) else { return };
     if let Some(label) = new_origin(d, task) {
-        d.emit(Event::TaskEdited { task: id.clone(), change: Change::Label(label), in_file: false });
+        d.emit(TaskEvent::Edited { task: id.clone(), change: Change::Label(label), in_file: false });
     }
     let session = d.acting().cloned();
     let (task, result, by) = (id.clone(), result.to_owned(), by.to_owned());
-    d.emit(Event::TaskEnded { task, end, result, by, session, found: false });
+    d.emit(TaskEvent::Ended { task, end, result, by, session, found: false });
 }
 
 /// The origin of a task's result, if its file does not say so yet.
@@ -179,6 +180,6 @@ pub(super) fn withdraw(d: &mut Draft<'_>, id: &SessionId, reason: &str) {
     });
     for approval in asked.collect::<Vec<_>>() {
         let outcome = Outcome::Withdrawn { reason: reason.to_owned() };
-        d.emit(Event::ApprovalEnded { approval, outcome });
+        d.emit(ApprovalEvent::Ended { approval, outcome });
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::kernel::apply::{expected, expected_first};
 use crate::kernel::draft::Draft;
-use crate::kernel::event::Event;
+use crate::kernel::event::{BudgetEvent, SessionEvent, SystemEvent, TaskEvent, TurnEvent};
 use crate::kernel::refused::Refused;
 use crate::rules::brief;
 use crate::rules::budget;
@@ -38,7 +38,7 @@ pub(super) fn read_line(
     if line <= d.inbox.get(source).copied().unwrap_or(0) {
         return;
     }
-    d.emit(Event::LineTaken { source: source.to_owned(), line });
+    d.emit(SystemEvent::LineTaken { source: source.to_owned(), line });
     if text.trim().is_empty() {
         return;
     }
@@ -56,11 +56,11 @@ pub(super) fn read_line(
     spec.assignee = route(d, &spec, Some(stem)).map(|(agent, _)| agent);
     let (id, nobody) = (spec.id.clone(), spec.assignee.is_none());
     let by = Requester::Inbox { source: place };
-    d.emit(Event::TaskAdded { spec: Box::new(spec), by, in_file: false });
+    d.emit(TaskEvent::Added { spec: Box::new(spec), by, in_file: false });
     if nobody {
         let (result, by) = (Refused::NoRoute.to_string(), SYNOD.to_owned());
         let (end, session, found) = (End::Failed, None, false);
-        d.emit(Event::TaskEnded { task: id, end, result, by, session, found });
+        d.emit(TaskEvent::Ended { task: id, end, result, by, session, found });
     }
 }
 
@@ -75,7 +75,7 @@ pub(super) fn read_task(d: &mut Draft<'_>, spec: &task::Spec, mark: Mark, result
     let left = if known.spec.parent == spec.parent { None } else { moved_away(d, known) };
     let reassigned = known.spec.assignee != spec.assignee;
     for change in changes {
-        d.emit(Event::TaskEdited { task: spec.id.clone(), change, in_file: true });
+        d.emit(TaskEvent::Edited { task: spec.id.clone(), change, in_file: true });
     }
     if let Some((parent, message)) = left {
         d.say(&parent, message, None);
@@ -84,7 +84,7 @@ pub(super) fn read_task(d: &mut Draft<'_>, spec: &task::Spec, mark: Mark, result
     let worker = d.tasks.get(&spec.id).and_then(|task| task.session());
     if let Some(worker) = worker.filter(|_| reassigned).cloned() {
         stop_session(d, &worker, "the task was given to somebody else", false);
-        d.emit(Event::TaskReopened { task: spec.id.clone(), by: "person".to_owned() });
+        d.emit(TaskEvent::Reopened { task: spec.id.clone(), by: "person".to_owned() });
     }
     let is_open = |task: &Task| !task.is_ended() && task.session().is_none();
     let is_marked_open = matches!(mark, Mark::Open | Mark::Running | Mark::Asking);
@@ -97,7 +97,7 @@ pub(super) fn read_task(d: &mut Draft<'_>, spec: &task::Spec, mark: Mark, result
 fn take(d: &mut Draft<'_>, spec: &task::Spec) {
     if let Some((agent, _)) = route(d, spec, None).filter(|_| spec.assignee.is_none()) {
         let change = Change::Assignee(Some(agent));
-        d.emit(Event::TaskEdited { task: spec.id.clone(), change, in_file: false });
+        d.emit(TaskEvent::Edited { task: spec.id.clone(), change, in_file: false });
     }
 }
 
@@ -117,7 +117,7 @@ fn adopt_task(d: &mut Draft<'_>, spec: &task::Spec, mark: Mark, result: &str) {
         (None, Some(session)) => Requester::Session { session: SessionId::new(session.as_str()) },
         (None, None) => Requester::Person { name: String::new() },
     };
-    d.emit(Event::TaskAdded { spec: Box::new(spec.clone()), by, in_file: true });
+    d.emit(TaskEvent::Added { spec: Box::new(spec.clone()), by, in_file: true });
     let end = match mark {
         Mark::Open | Mark::Running | Mark::Asking => {
             take(d, spec);
@@ -128,7 +128,7 @@ fn adopt_task(d: &mut Draft<'_>, spec: &task::Spec, mark: Mark, result: &str) {
         Mark::Cancelled => End::Cancelled,
     };
     let (task, result, by) = (spec.id.clone(), result.to_owned(), "file".to_owned());
-    d.emit(Event::TaskEnded { task, end, result, by, session: None, found: true });
+    d.emit(TaskEvent::Ended { task, end, result, by, session: None, found: true });
 }
 
 /// A person changed the mark of a task.
@@ -151,7 +151,7 @@ pub(super) fn mark_task(
         Mark::Failed => (End::Failed, format!("marked failed by {by}{why}")),
         Mark::Cancelled => (End::Cancelled, format!("cancelled by {by}{why}")),
         Mark::Open if is_ended => {
-            d.emit(Event::TaskReopened { task: id.clone(), by: person });
+            d.emit(TaskEvent::Reopened { task: id.clone(), by: person });
             return Ok(());
         }
         Mark::Open | Mark::Running | Mark::Asking => {
@@ -166,7 +166,7 @@ pub(super) fn mark_task(
     if end != End::Done {
         turn_down(d, id, &person);
     }
-    d.emit(Event::TaskEnded { task: id.clone(), end, result, by: person, session: None, found: false });
+    d.emit(TaskEvent::Ended { task: id.clone(), end, result, by: person, session: None, found: false });
     Ok(())
 }
 
@@ -199,7 +199,7 @@ pub(super) fn add_task(d: &mut Draft<'_>, spec: &task::Spec, by: &str) -> Result
         return Err(Refused::Cycle(cycle));
     }
     let by = Requester::Person { name: by.to_owned() };
-    d.emit(Event::TaskAdded { spec: Box::new(spec), by, in_file: false });
+    d.emit(TaskEvent::Added { spec: Box::new(spec), by, in_file: false });
     Ok(())
 }
 
@@ -243,7 +243,7 @@ pub(super) fn hear_person(
         return Err(Refused::NoReceiver(no_agent(d, session.agent.as_str())));
     }
     if session.is_over() {
-        d.emit(Event::SessionReopened { session: id.clone() });
+        d.emit(SessionEvent::Reopened { session: id.clone() });
     }
     match in_file {
         true => d.take_over(id, message),
@@ -272,14 +272,14 @@ pub(super) fn start_task(d: &mut Draft<'_>, id: &TaskId) {
     let expects = expected_first(&head.system_prompt).saturating_add(expected(&message));
     let reserved = match budget::first_turn(d, d.at, agent, id, &session, expects) {
         Ok(reserved) => reserved,
-        Err(short) => return d.emit(Event::TaskParked { task: id.clone(), parked: short.into() }),
+        Err(short) => return d.emit(BudgetEvent::TaskParked { task: id.clone(), parked: short.into() }),
     };
-    d.emit(Event::TaskStarted { task: id.clone(), session: session.clone() });
-    d.emit(Event::SessionOpened { head: Box::new(head) });
+    d.emit(TaskEvent::Started { task: id.clone(), session: session.clone() });
+    d.emit(SessionEvent::Opened { head: Box::new(head) });
     d.say(&session, message, None);
     move_to(d, &session, Lifecycle::Working, &format!("begins with {id}"));
     if let Some(reserved) = reserved {
         d.emit(reserved);
     }
-    d.emit(Event::TurnBegun { session, turn: 1 });
+    d.emit(TurnEvent::Begun { session, turn: 1 });
 }

@@ -1,6 +1,7 @@
 //! Locks: asking for one, giving it back, handing it on, and what becomes of who waits too long.
 
 use crate::kernel::draft::Draft;
+use crate::kernel::event::LockEvent;
 use crate::kernel::event::{Event, Finish};
 use crate::kernel::refused::Refused;
 use crate::kernel::state::State;
@@ -69,7 +70,7 @@ pub(super) fn give_back(d: &mut Draft<'_>, id: &SessionId, call: &Call, name: &s
         0 => format!("{name} is given back"),
         left => format!("{name} is still yours: it was taken {left} times more than given back"),
     };
-    d.emit(Event::LockFreed { name, session: id.clone(), why: Freed::Unlocked });
+    d.emit(LockEvent::Freed { name, session: id.clone(), why: Freed::Unlocked });
     finish(d, id, &call.id, Finish::Done, (text, Label::owner()));
 }
 
@@ -128,11 +129,11 @@ fn ask(
         false => lock::NEVER,
     };
     let (session, call) = (id.clone(), call.clone());
-    Asked::Waits(Box::new(Event::LockAwaited { name: name.clone(), session, call, kept, due }))
+    Asked::Waits(Box::new(Event::Lock(LockEvent::Awaited { name: name.clone(), session, call, kept, due })))
 }
 
 fn granted(id: &SessionId, call: &CallId, grant: Grant, kept: bool) -> Event {
-    Event::LockGranted { grant, session: id.clone(), call: call.clone(), kept }
+    Event::Lock(LockEvent::Granted { grant, session: id.clone(), call: call.clone(), kept })
 }
 
 fn granted_text(state: &State, grant: &Grant) -> String {
@@ -222,7 +223,7 @@ pub(super) fn free(d: &mut Draft<'_>, name: &str, by: &str) -> Result<(), Refuse
 fn take_away(d: &mut Draft<'_>, name: &LockName, why: Freed, text: String) -> bool {
     let holder = d.locks.get(name).and_then(|lock| lock.holder.as_ref());
     let Some(session) = holder.map(|holder| holder.session.clone()) else { return false };
-    d.emit(Event::LockFreed { name: name.clone(), session: session.clone(), why });
+    d.emit(LockEvent::Freed { name: name.clone(), session: session.clone(), why });
     // A conversation at rest is not woken for it: it asks again when it needs the lock.
     let works = |session: &Session| matches!(session.lifecycle, Lifecycle::Working | Lifecycle::Blocked);
     if d.sessions.get(&session).is_some_and(works) {

@@ -39,6 +39,7 @@ mod turn;
 
 use crate::kernel::draft::Draft;
 use crate::kernel::event::Event;
+use crate::kernel::event::{BudgetEvent, SessionEvent, TrustEvent};
 use crate::kernel::input::Input;
 use crate::kernel::refused::Refused;
 use crate::kernel::state::State;
@@ -80,7 +81,9 @@ fn decide(d: &mut Draft<'_>, input: &Input) -> Result<(), Refused> {
             return recover::cut(d, session, *next_message, tail);
         }
         Input::MessageEdited { session, message } => match d.sessions.contains_key(session) {
-            true => d.emit(Event::MessageEdited { session: session.clone(), message: message.clone() }),
+            true => {
+                d.emit(SessionEvent::MessageEdited { session: session.clone(), message: message.clone() })
+            }
             false => return Err(Refused::NoSession(session.clone())),
         },
         Input::MessageWritten { session, agent, text, urgency, by, in_file } => {
@@ -105,7 +108,7 @@ fn decide(d: &mut Draft<'_>, input: &Input) -> Result<(), Refused> {
             return turn::spent(d, session, call.as_ref(), model, *usage);
         }
         Input::FileTrusted { path, digest, by } => {
-            d.emit(Event::FileTrusted { path: path.clone(), digest: digest.clone(), by: by.clone() });
+            d.emit(TrustEvent::FileTrusted { path: path.clone(), digest: digest.clone(), by: by.clone() });
         }
         Input::LabelsFound { labels } => config::find_labels(d, labels),
         Input::UsageFound { sums, raised } => config::find_usage(d, sums, raised),
@@ -181,8 +184,8 @@ fn proceed(d: &mut Draft<'_>) {
     }
     if !d.can_start() {
         return match d.next_to_look().cloned() {
-            Some(Work::Session(session)) => d.emit(Event::Resumed { session }),
-            Some(Work::Task(task)) => d.emit(Event::TaskResumed { task }),
+            Some(Work::Session(session)) => d.emit(BudgetEvent::Resumed { session }),
+            Some(Work::Task(task)) => d.emit(BudgetEvent::TaskResumed { task }),
             // Last, so that one question tells of all that was parked.
             None => question::settle(d),
         };

@@ -1,7 +1,7 @@
 //! Moving a conversation through its lifecycle, and blocking it when only others can bring it on.
 
 use crate::kernel::draft::Draft;
-use crate::kernel::event::Event;
+use crate::kernel::event::SessionEvent;
 use crate::topics::lifecycle::Lifecycle;
 use crate::topics::session::{On, Stage, Step, next_call};
 use crate::words::id::SessionId;
@@ -21,7 +21,7 @@ fn go(d: &mut Draft<'_>, id: &SessionId, to: Lifecycle, failed: bool, reason: &s
     let (task, path) = (session.task.clone(), session.lifecycle.path(to));
     for to in path {
         let failed = failed && to == Lifecycle::Complete;
-        d.emit(Event::Moved {
+        d.emit(SessionEvent::Moved {
             session: id.clone(),
             task: task.clone(),
             to,

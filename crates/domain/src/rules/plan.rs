@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::kernel::chains;
 use crate::kernel::draft::Draft;
-use crate::kernel::event::Event;
+use crate::kernel::event::TaskEvent;
 use crate::kernel::holds;
 use crate::kernel::state::State;
 use crate::rules::may_plan;
@@ -117,7 +117,7 @@ fn make(
 /// for the yes, and ends with a no.
 pub(super) fn join(d: &mut Draft<'_>, spec: &task::Spec) {
     for change in joining(d, spec) {
-        d.emit(Event::TaskEdited { task: spec.id.clone(), change, in_file: false });
+        d.emit(TaskEvent::Edited { task: spec.id.clone(), change, in_file: false });
     }
 }
 

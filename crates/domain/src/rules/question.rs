@@ -1,7 +1,7 @@
 //! A budget that is used up asks a person whether it may be passed once.
 
 use crate::kernel::draft::Draft;
-use crate::kernel::event::Event;
+use crate::kernel::event::{ApprovalEvent, BudgetEvent};
 use crate::kernel::input::Input;
 use crate::kernel::state::State;
 use crate::topics::approval::{Answer, Outcome, Request};
@@ -19,12 +19,12 @@ pub(super) fn settle(d: &mut Draft<'_>) {
         Some(Due::Ask(name)) => {
             let request = named(&d.settings, name).and_then(|node| ask(d, d.at, &node));
             if let Some(request) = request {
-                d.emit(Event::CallAsked { request: Box::new(request) });
+                d.emit(ApprovalEvent::Asked { request: Box::new(request) });
             }
         }
         Some(Due::Withdraw(approval, reason)) => {
             let (approval, outcome) = (approval.clone(), Outcome::Withdrawn { reason: reason.to_owned() });
-            d.emit(Event::ApprovalEnded { approval, outcome });
+            d.emit(ApprovalEvent::Ended { approval, outcome });
         }
         None => {}
     }
@@ -44,7 +44,7 @@ pub(super) fn after_an_end(d: &mut Draft<'_>, input: &Input) {
     let idle: Vec<ApprovalId> = idle.map(|(_, approval)| approval.clone()).collect();
     for approval in idle {
         let outcome = Outcome::Withdrawn { reason: NOTHING_WAITS.to_owned() };
-        d.emit(Event::ApprovalEnded { approval, outcome });
+        d.emit(ApprovalEvent::Ended { approval, outcome });
     }
 }
 
@@ -118,7 +118,7 @@ pub(super) fn answered(d: &mut Draft<'_>, request: &Request, answer: &Answer) ->
     let Act::RaiseBudget(RaiseBudget { budget, tokens, money }) = &request.act else { return false };
     if *answer == Answer::Approved {
         let cap = Cap { tokens: *tokens, money: *money };
-        d.emit(Event::BudgetRaised { budget: budget.clone(), cap, approval: request.id.clone() });
+        d.emit(BudgetEvent::Raised { budget: budget.clone(), cap, approval: request.id.clone() });
     }
     true
 }
@@ -129,5 +129,5 @@ pub(super) fn withdraw_orphan(d: &mut Draft<'_>, approval: &ApprovalId) {
         return;
     }
     let reason = "it was asked before the journal was lost; what still waits asks anew".to_owned();
-    d.emit(Event::ApprovalEnded { approval: approval.clone(), outcome: Outcome::Withdrawn { reason } });
+    d.emit(ApprovalEvent::Ended { approval: approval.clone(), outcome: Outcome::Withdrawn { reason } });
 }

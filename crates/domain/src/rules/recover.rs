@@ -1,7 +1,8 @@
 //! Going on: after a stop, after a crash, from the files alone, and when time is up.
 
 use crate::kernel::draft::Draft;
-use crate::kernel::event::{Event, Finish, Found, Tail};
+use crate::kernel::event::{AgentEvent, ApprovalEvent, BudgetEvent, CallEvent, SessionEvent, SystemEvent};
+use crate::kernel::event::{Finish, Found, Tail};
 use crate::kernel::refused::Refused;
 use crate::kernel::state::State;
 use crate::rules::answer::last_words;
@@ -29,7 +30,7 @@ use policy::Nature;
 
 /// A process begins to work: what was under way is taken up, or reported as unknown.
 pub(super) fn start(d: &mut Draft<'_>) {
-    d.emit(Event::Started);
+    d.emit(SystemEvent::Started);
     delegate::take_up_crashed(d);
     let in_flight: Vec<SessionId> = d.sessions_in_flight().map(|(id, _)| id.clone()).collect();
     for id in in_flight {
@@ -53,14 +54,14 @@ pub(super) fn start(d: &mut Draft<'_>) {
     ask_at_a_loss(d);
     let cleaning: Vec<AgentId> = d.cleaning.keys().cloned().collect();
     for agent in cleaning {
-        d.emit(Event::CleaningResumed { agent });
+        d.emit(AgentEvent::CleaningResumed { agent });
     }
 }
 
 /// Numbers that were given before the journal began.
 pub(super) fn find_ids(d: &mut Draft<'_>, delegations: u32, reviews: u32) {
     if delegations > d.delegations.found || reviews > d.reviews.found {
-        d.emit(Event::IdsFound { delegations, reviews });
+        d.emit(SystemEvent::IdsFound { delegations, reviews });
     }
 }
 
@@ -68,7 +69,7 @@ pub(super) fn find_ids(d: &mut Draft<'_>, delegations: u32, reviews: u32) {
 pub(super) fn find_approvals(d: &mut Draft<'_>, highest: u32) {
     let next = highest.saturating_add(1);
     if next > d.next_approval {
-        d.emit(Event::ApprovalsFound { next });
+        d.emit(ApprovalEvent::Found { next });
     }
 }
 
@@ -78,7 +79,7 @@ fn take_up(d: &mut Draft<'_>, id: &SessionId, calls: Vec<Pending>) {
         let Step::Running { nature, .. } = step else { continue };
         match nature {
             Nature::Read | Nature::Idempotent => {
-                d.emit(Event::CallRetried { session: id.clone(), call: call.id });
+                d.emit(CallEvent::Retried { session: id.clone(), call: call.id });
             }
             Nature::Once => {
                 let message = result(d.at, &call.id, unknown_text(&call.want));
@@ -96,7 +97,7 @@ pub(super) fn tick(d: &mut Draft<'_>) {
     let before = d.emitted();
     meet(d, &what);
     if d.emitted() == before {
-        d.emit(Event::DeadlineDropped { due, what });
+        d.emit(SystemEvent::DeadlineDropped { due, what });
     }
 }
 
@@ -121,14 +122,14 @@ fn meet(d: &mut Draft<'_>, what: &Deadline) {
         Deadline::Lease(name) => locks::lapse(d, name),
         Deadline::Window(id) => {
             if d.sessions.get(id).is_some_and(|session| session.parked.is_some()) {
-                d.emit(Event::Resumed { session: id.clone() });
+                d.emit(BudgetEvent::Resumed { session: id.clone() });
             }
         }
         Deadline::Queue(id) => intake::time_out(d, id),
         Deadline::Begin(id) => {
             let place = d.tasks.get(id).and_then(|task| task.place());
             if place.is_some_and(|place| place.parked.is_some()) {
-                d.emit(Event::TaskResumed { task: id.clone() });
+                d.emit(BudgetEvent::TaskResumed { task: id.clone() });
             }
         }
     }
@@ -165,7 +166,7 @@ pub(super) fn adopt(d: &mut Draft<'_>, found: &File<'_>) {
         // Nothing is under way any more: what happens next is the gate's to say.
         (Status::Active | Status::Sleeping, Tail::Calls { .. }) => Lifecycle::Blocked,
     };
-    d.emit(Event::SessionAdopted {
+    d.emit(SessionEvent::Adopted {
         head: Box::new((*head).clone()),
         lifecycle,
         failed: *status == Status::Error,
@@ -206,7 +207,7 @@ fn resume(d: &mut Draft<'_>, id: &SessionId, agent: &AgentId, tail: &Tail, appro
             Found::Finished => continue,
             Found::Pending => {
                 if let Some(request) = request_for(call, approvals) {
-                    d.emit(Event::CallAsked { request: Box::new(request.clone()) });
+                    d.emit(ApprovalEvent::Asked { request: Box::new(request.clone()) });
                     is_held_back = true;
                 }
                 continue;
@@ -257,13 +258,13 @@ pub(super) fn cut(d: &mut Draft<'_>, id: &SessionId, next_message: u32, tail: &T
     }
     match lifecycle {
         Lifecycle::Complete if *tail == Tail::Answered => {}
-        Lifecycle::Complete => d.emit(Event::SessionReopened { session: id.clone() }),
+        Lifecycle::Complete => d.emit(SessionEvent::Reopened { session: id.clone() }),
         Lifecycle::Idle => {}
         Lifecycle::Working | Lifecycle::Blocked | Lifecycle::Waiting => {
             move_to(d, id, Lifecycle::Waiting, reason);
         }
     }
-    d.emit(Event::SessionCut { session: id.clone(), next_message, tail: tail.clone() });
+    d.emit(SessionEvent::Cut { session: id.clone(), next_message, tail: tail.clone() });
     // The approvals of the turn were withdrawn above: what still needs one is asked for again.
     resume(d, id, &agent, tail, &[]);
     Ok(())

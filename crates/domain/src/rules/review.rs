@@ -6,6 +6,7 @@ use std::fmt::Write as _;
 use crate::kernel::chains;
 use crate::kernel::draft::Draft;
 use crate::kernel::event::{Event, Finish};
+use crate::kernel::event::{ReviewEvent, TaskEvent};
 use crate::kernel::lineage;
 use crate::kernel::state::State;
 use crate::rules::answer::verdict_words;
@@ -71,7 +72,7 @@ fn move_on(d: &mut Draft<'_>, id: &SessionId, review: &Review, to: Move) {
         d.emit(written);
     }
     let (review, commit) = (review.id.clone(), review.place.commit.clone());
-    d.emit(Event::ReviewMoved { review, commit, to, by, session: id.clone() });
+    d.emit(ReviewEvent::Moved { review, commit, to, by, session: id.clone() });
 }
 
 /// That a check is wanted which the reviewer cannot make: neither its work nor that of the author is at fault.
@@ -96,7 +97,7 @@ fn write_down(state: &State, review: &Review, to: &Move) -> Option<Event> {
         return None;
     }
     let change = task::Change::Properties(properties);
-    Some(Event::TaskEdited { task: review.task.clone(), change, in_file: false })
+    Some(Event::Task(TaskEvent::Edited { task: review.task.clone(), change, in_file: false }))
 }
 
 /// What follows from a finding that came with the end of a call; whether the call waits since then, so that its plain
@@ -155,7 +156,7 @@ fn ask(d: &mut Draft<'_>, id: &SessionId, call: &Call, place: &Place) -> Result<
     if let Some(spec) = spec {
         add(d, spec, id);
     }
-    d.emit(Event::ReviewAsked { review: Box::new(review) });
+    d.emit(ReviewEvent::Asked { review: Box::new(review) });
     Ok(())
 }
 

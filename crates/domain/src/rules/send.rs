@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use crate::kernel::chains;
 use crate::kernel::draft::Draft;
-use crate::kernel::event::{Event, Finish};
+use crate::kernel::event::CallEvent;
+use crate::kernel::event::Finish;
 use crate::kernel::refused::Refused;
 use crate::kernel::state::State;
 use crate::kernel::waits;
@@ -53,7 +54,7 @@ pub(super) fn send(
     match (letter.wait_ms, letter.envelope.correlation_id) {
         (Some(wait_ms), Some(correlation)) => {
             let due = d.at.plus_ms(wait_ms.min(message::WAIT_MS_MAX));
-            d.emit(Event::CallAwaited { session: id.clone(), call: call.id.clone(), correlation, due });
+            d.emit(CallEvent::Awaited { session: id.clone(), call: call.id.clone(), correlation, due });
             Ok(None)
         }
         (Some(_) | None, _) if letter.envelope.kind.asks() => {

@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use sha2::{Digest, Sha256};
 
 use crate::kernel::draft::Draft;
-use crate::kernel::event::{Event, Finish};
+use crate::kernel::event::AgentEvent;
+use crate::kernel::event::Finish;
 use crate::kernel::lineage;
 use crate::kernel::refused::Refused;
 use crate::kernel::state::State;
@@ -30,7 +31,7 @@ pub(super) fn spawn(d: &mut Draft<'_>, order: &Order, by: &str) -> Result<(), Re
     let origin = Origin::Person(by.to_owned());
     may_spawn::check_new(d, order, &origin)?;
     let spec = spec_of(d, d.at, order, origin, None)?;
-    d.emit(Event::AgentSpawned { spec: Box::new(spec), session: None });
+    d.emit(AgentEvent::Spawned { spec: Box::new(spec), session: None });
     take_left(d);
     Ok(())
 }
@@ -74,7 +75,7 @@ pub(super) fn perform(
     match made {
         Ok(spec) => {
             let text = told(&spec.id);
-            d.emit(Event::AgentSpawned { spec: Box::new(spec), session: Some(id.clone()) });
+            d.emit(AgentEvent::Spawned { spec: Box::new(spec), session: Some(id.clone()) });
             take_left(d);
             (Finish::Done, text)
         }
@@ -202,10 +203,10 @@ fn end(d: &mut Draft<'_>, agent: &AgentId, reason: &str, by: &str) {
     let session = d.acting().cloned();
     for id in below {
         let reason = format!("{agent}, which spawned it, was terminated");
-        d.emit(Event::AgentTerminated { agent: id, by: SYNOD.to_owned(), reason, session: None });
+        d.emit(AgentEvent::Terminated { agent: id, by: SYNOD.to_owned(), reason, session: None });
     }
     let (agent, by, reason) = (agent.clone(), by.to_owned(), reason.trim().to_owned());
-    d.emit(Event::AgentTerminated { agent, by, reason, session });
+    d.emit(AgentEvent::Terminated { agent, by, reason, session });
 }
 
 /// Open tasks on which these agents work, or which are theirs to do.
@@ -221,7 +222,7 @@ fn tasks_of(state: &State, agents: &BTreeSet<&AgentId>) -> BTreeSet<TaskId> {
 /// A workspace was taken away; whoever ended the agent hears what was kept.
 pub(super) fn cleaned_up(d: &mut Draft<'_>, agent: &AgentId, kept: &[String]) {
     let Some(by) = d.cleaning.get(agent).cloned() else { return };
-    d.emit(Event::WorkspaceCleaned { agent: agent.clone(), kept: kept.to_vec() });
+    d.emit(AgentEvent::Cleaned { agent: agent.clone(), kept: kept.to_vec() });
     let open = by.filter(|id| d.sessions.get(id).is_some_and(|session| !session.is_over()));
     if let Some(session) = open.filter(|_| !kept.is_empty()) {
         let text = format!("of what {agent} did, something is kept: {}", kept.join("; "));

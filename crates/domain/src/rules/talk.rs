@@ -1,7 +1,7 @@
 //! Finding the conversation in which an agent is spoken to, or opening one.
 
 use crate::kernel::draft::Draft;
-use crate::kernel::event::Event;
+use crate::kernel::event::SessionEvent;
 use crate::kernel::state::State;
 use crate::topics::agent::Agent;
 use crate::topics::message;
@@ -43,7 +43,7 @@ pub(super) fn tell_agent(
         None => {
             let head = head_for(d, d.at, known, None);
             let session = head.session.clone();
-            d.emit(Event::SessionOpened { head: Box::new(head) });
+            d.emit(SessionEvent::Opened { head: Box::new(head) });
             session
         }
     };

@@ -2,7 +2,8 @@
 
 use crate::kernel::chains;
 use crate::kernel::draft::Draft;
-use crate::kernel::event::{Event, Finish};
+use crate::kernel::event::Finish;
+use crate::kernel::event::TaskEvent;
 use crate::kernel::holds;
 use crate::kernel::refused::Refused;
 use crate::kernel::state::State;
@@ -49,7 +50,7 @@ pub(super) fn create(d: &mut Draft<'_>, id: &SessionId, act: &Act) -> Result<Str
 /// Adds a task that a conversation asks for.
 pub(super) fn add(d: &mut Draft<'_>, spec: task::Spec, id: &SessionId) {
     let by = Requester::Session { session: id.clone() };
-    d.emit(Event::TaskAdded { spec: Box::new(spec), by, in_file: false });
+    d.emit(TaskEvent::Added { spec: Box::new(spec), by, in_file: false });
 }
 
 fn new_spec(state: &State, id: &SessionId, session: &Session, act: &Act) -> Result<task::Spec, String> {
@@ -219,7 +220,7 @@ pub(super) fn update(d: &mut Draft<'_>, id: &SessionId, act: &Act) -> Result<Str
     }
     let by = format!("agent:{}", session.agent);
     for change in changes {
-        d.emit(Event::TaskEdited { task: which.clone(), change, in_file: false });
+        d.emit(TaskEvent::Edited { task: which.clone(), change, in_file: false });
     }
     if let Some(end) = end {
         end_task(d, which, end, result.as_deref().unwrap_or_default(), &by);

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::kernel::answers::owed;
 use crate::kernel::draft::Draft;
-use crate::kernel::event::Event;
+use crate::kernel::event::SessionEvent;
 use crate::kernel::state::State;
 use crate::rules::answer::answer_all;
 use crate::rules::say::{SYNOD, said};
@@ -24,7 +24,7 @@ pub(super) fn take_over(d: &mut Draft<'_>, ties: &[Tie]) {
     for (tie, requests) in &ties {
         let cause = askers.get(&tie.session).map(|_| root(&askers, &tie.session).clone());
         let (session, hands) = (tie.session.clone(), tie.hands.clone());
-        d.emit(Event::TiesFound { session, hands, requests: requests.clone(), cause });
+        d.emit(SessionEvent::TiesFound { session, hands, requests: requests.clone(), cause });
     }
     for (tie, _) in ties {
         let rests = |session: &Session| session.rests() && owed(session).next().is_none();

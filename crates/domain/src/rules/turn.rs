@@ -1,7 +1,8 @@
 //! The turn machine: ask the model, take each call on its way, collect results, ask again.
 
 use crate::kernel::draft::Draft;
-use crate::kernel::event::{Bill, Event, Finish};
+use crate::kernel::event::{Bill, Finish};
+use crate::kernel::event::{BudgetEvent, TurnEvent};
 use crate::kernel::input::Failure;
 use crate::kernel::places;
 use crate::kernel::refused::Refused;
@@ -86,7 +87,7 @@ pub(super) fn replied(
             // An answer that cannot be used costs what every answer costs.
             if reply.usage != Usage::default() {
                 let session = id.clone();
-                d.emit(Event::Spent { session, tokens_in, tokens_out, spent: bill, call: None });
+                d.emit(BudgetEvent::Spent { session, tokens_in, tokens_out, spent: bill, call: None });
             }
             return failed(d, id, ticket, &reason, Failure::Retry { after_ms: 0 });
         }
@@ -98,7 +99,7 @@ pub(super) fn replied(
     let answer = said(d.at, "", reply.text.to_owned(), label);
     let message = Message { speaker: Speaker::Assistant, calls, read_through, ..answer };
     let message = d.placed(id, message);
-    d.emit(Event::Replied { session: id.clone(), message, tokens_in, tokens_out, spent: Some(bill) });
+    d.emit(TurnEvent::Replied { session: id.clone(), message, tokens_in, tokens_out, spent: Some(bill) });
     Ok(())
 }
 
@@ -131,7 +132,7 @@ pub(super) fn spent(
         return Err(Refused::NoSession(id.clone()));
     }
     let (Usage { tokens_in, tokens_out, .. }, spent) = (usage, bill(d, id, model, usage));
-    d.emit(Event::Spent { session: id.clone(), tokens_in, tokens_out, spent, call: call.cloned() });
+    d.emit(BudgetEvent::Spent { session: id.clone(), tokens_in, tokens_out, spent, call: call.cloned() });
     Ok(())
 }
 
@@ -161,7 +162,7 @@ pub(super) fn summarised(
     let spent = bill(d, id, model, usage);
     budget::pay_summary(d, id, usage, spent.cost);
     let message = d.placed(id, message);
-    d.emit(Event::Summarised { session: id.clone(), message, tokens_in, tokens_out, spent });
+    d.emit(TurnEvent::Summarised { session: id.clone(), message, tokens_in, tokens_out, spent });
     Ok(())
 }
 
@@ -237,7 +238,7 @@ pub(super) fn failed(
         }
     };
     let due = d.at.plus_ms(wait_ms);
-    d.emit(Event::TurnFailed { session: id.clone(), reason, due, fallback });
+    d.emit(TurnEvent::Failed { session: id.clone(), reason, due, fallback });
     Ok(())
 }
 

@@ -1,6 +1,7 @@
 //! Agents as their files define them.
 
 use std::collections::BTreeMap;
+use strum::IntoStaticStr;
 
 use serde::{Deserialize, Serialize};
 
@@ -318,4 +319,54 @@ impl Agent {
 
 fn is_zero(number: &u32) -> bool {
     *number == 0
+}
+
+/// What happens to an agent.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, IntoStaticStr)]
+#[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case", prefix = "agent_")]
+pub enum Event {
+    /// An agent's file is new or says something new.
+    Defined {
+        /// All of it.
+        spec: Box<Spec>,
+    },
+    /// An agent's file is gone.
+    Retired {
+        /// Whose.
+        agent: AgentId,
+    },
+    /// An agent was made while the team works; its file is printed.
+    Spawned {
+        /// All of it; `spawned_by` says who made it.
+        spec: Box<Spec>,
+        /// The conversation in which that was asked for, if an agent did.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        session: Option<SessionId>,
+    },
+    /// A spawned agent was ended; its file is taken away and it does not come back.
+    Terminated {
+        /// Which.
+        agent: AgentId,
+        /// Who said so: `agent:…`, `person:…`; `synod` if it ended with the one that made it.
+        by: String,
+        /// Why.
+        reason: String,
+        /// The conversation in which that was asked for, if an agent did.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        session: Option<SessionId>,
+    },
+    /// The workspace of an agent that is over was taken away.
+    Cleaned {
+        /// Whose.
+        agent: AgentId,
+        /// What was kept, in words.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        kept: Vec<String>,
+    },
+    /// A start takes up what was to be taken away before.
+    CleaningResumed {
+        /// Whose workspace.
+        agent: AgentId,
+    },
 }

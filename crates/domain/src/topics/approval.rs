@@ -1,6 +1,7 @@
 //! Approvals: a decision that the gate asks a person for, as data.
 
 use serde::{Deserialize, Serialize};
+use strum::IntoStaticStr;
 
 use crate::topics::tool::{Act, Permit, Seen};
 use crate::words::id::{AgentId, ApprovalId, CallId, SessionId, TaskId, Time};
@@ -92,5 +93,29 @@ pub enum Outcome {
     Withdrawn {
         /// Why.
         reason: String,
+    },
+}
+
+/// What happens to an approval.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, IntoStaticStr)]
+#[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case", prefix = "approval_")]
+pub enum Event {
+    /// The gate asks a person about a call, or Synod itself about a budget.
+    Asked {
+        /// What exactly.
+        request: Box<Request>,
+    },
+    /// An approval was answered, lapsed or was withdrawn.
+    Ended {
+        /// Which.
+        approval: ApprovalId,
+        /// How.
+        outcome: Outcome,
+    },
+    /// Approvals were found in files, without a journal; new ones get higher numbers.
+    Found {
+        /// The number of the next one.
+        next: u32,
     },
 }

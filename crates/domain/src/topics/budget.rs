@@ -5,6 +5,7 @@
 //! counts in the window in which it was reserved, so what ends after midnight still belongs to the day before.
 
 pub mod charge;
+pub mod event;
 pub mod question;
 mod setback;
 pub(crate) mod waiters;

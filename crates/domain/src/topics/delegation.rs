@@ -2,6 +2,7 @@
 //! Nothing here makes anything; `rules/delegate.rs` does.
 
 use std::collections::BTreeMap;
+use strum::IntoStaticStr;
 
 use serde::{Deserialize, Serialize};
 
@@ -299,4 +300,25 @@ pub(crate) fn check_tag(tag: &str) -> Result<(), String> {
 
 fn list(words: &[String]) -> String {
     if words.is_empty() { "none".to_owned() } else { words.join(", ") }
+}
+
+/// What happens to a delegation.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, IntoStaticStr)]
+#[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case", prefix = "delegation_")]
+pub enum Event {
+    /// An agent handed work to another and waits for it; the task stands in an event of its own.
+    Made {
+        /// What, as it begins.
+        delegation: Box<Delegation>,
+    },
+    /// Delegated work was under way when Synod stopped, and nobody knows what it did.
+    Crashed {
+        /// Which.
+        delegation: DelegationId,
+        /// What is not known.
+        reason: String,
+        /// Whether it goes on all the same.
+        retried: bool,
+    },
 }

@@ -7,6 +7,7 @@
 pub mod workspace;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use strum::IntoStaticStr;
 
 use serde::{Deserialize, Serialize};
 
@@ -353,6 +354,48 @@ pub(crate) fn of_path(path: &str) -> Option<LockName> {
 /// A path in its plain form, as the least careful file system compares it; `None` for the home itself.
 pub(crate) fn plain(path: &str) -> Option<String> {
     path::normal(path).filter(|path| !path.is_empty()).map(|path| path::folded(&path))
+}
+
+/// What happens to a lock.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, IntoStaticStr)]
+#[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case", prefix = "lock_")]
+pub enum Event {
+    /// A call waits for a lock.
+    Awaited {
+        /// Which.
+        name: LockName,
+        /// In this conversation.
+        session: SessionId,
+        /// Which call.
+        call: CallId,
+        /// Whether it is to be kept beyond the call.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        kept: bool,
+        /// How long.
+        due: Time,
+    },
+    /// A call has a lock. What ends the call or its conversation also frees it.
+    Granted {
+        /// Which, with its number.
+        grant: Grant,
+        /// In this conversation.
+        session: SessionId,
+        /// Which call.
+        call: CallId,
+        /// Whether the conversation keeps it beyond the call.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        kept: bool,
+    },
+    /// A lock was given back or taken away.
+    Freed {
+        /// Which.
+        name: LockName,
+        /// Who had it.
+        session: SessionId,
+        /// How.
+        why: Freed,
+    },
 }
 
 #[cfg(test)]

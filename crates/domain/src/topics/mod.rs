@@ -4,6 +4,7 @@
 pub mod agent;
 pub mod approval;
 pub mod budget;
+pub mod call;
 pub mod caps;
 pub mod chain;
 pub mod closed;
@@ -22,6 +23,9 @@ pub mod role;
 pub mod session;
 pub mod settings;
 pub mod spawn;
+pub mod system;
 pub mod task;
 pub mod tool;
 pub mod tools;
+pub mod trust;
+pub mod turn;

@@ -1,6 +1,7 @@
 //! News that somebody is owed. An ending leaves a notice here; a later step delivers it to whoever is still there.
 
 use std::collections::BTreeMap;
+use strum::IntoStaticStr;
 
 use serde::{Deserialize, Serialize};
 
@@ -86,4 +87,16 @@ impl Notices {
         }
         .unwrap_or_default()
     }
+}
+
+/// What happens to news.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, IntoStaticStr)]
+#[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
+pub enum Event {
+    /// All that somebody was to be told was told.
+    Told {
+        /// Its receiver.
+        receiver: Receiver,
+    },
 }

@@ -6,6 +6,7 @@
 pub mod written;
 
 use std::collections::{BTreeMap, BTreeSet};
+use strum::IntoStaticStr;
 
 use serde::{Deserialize, Serialize};
 
@@ -407,6 +408,31 @@ pub enum Finding {
         commit: String,
         /// The files that both sides changed.
         files: Vec<String>,
+    },
+}
+
+/// What happens to a review.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, IntoStaticStr)]
+#[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case", prefix = "review_")]
+pub enum Event {
+    /// An agent asked another to look at its work and waits for it; the task stands in an event of its own.
+    Asked {
+        /// What, as it begins a round.
+        review: Box<Review>,
+    },
+    /// Something happened to a review.
+    Moved {
+        /// Which.
+        review: ReviewId,
+        /// The commit that it is about.
+        commit: String,
+        /// What.
+        to: Move,
+        /// Who did it.
+        by: AgentId,
+        /// In this conversation.
+        session: SessionId,
     },
 }
 

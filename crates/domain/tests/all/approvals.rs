@@ -1,6 +1,7 @@
 //! Approvals: asked, answered, lapsed, withdrawn; and what does not answer them.
 
 use domain::approval::{Answer, Outcome};
+use domain::event::CallEvent;
 use domain::event::Event;
 use domain::id::{ApprovalId, SessionId};
 use domain::input::Input;
@@ -31,7 +32,9 @@ fn an_approved_call_runs_and_its_result_brings_the_agent_on() {
         line(&home.answer("approval-0001", Answer::Approved)),
         "approval_ended:approved working call_cleared"
     );
-    let Some(Event::CallCleared { rule, .. }) = home.events.last() else { panic!("it is cleared") };
+    let Some(Event::Call(CallEvent::Cleared { rule, .. })) = home.events.last() else {
+        panic!("it is cleared")
+    };
     assert_eq!(rule, "approved in approval-0001");
     assert_eq!(line(&home.tool_ends("executor-001", true, "built")), "call_finished:done turn_begun");
 }

@@ -6,6 +6,7 @@ use domain::approval::Answer;
 use domain::budget::charge::sums as sums_of;
 use domain::budget::{Budgets, Cap, Hold, Node, Payer, Rate, Share, Window, nodes};
 use domain::effect::Effect;
+use domain::event::{BudgetEvent, SessionEvent};
 use domain::event::{Event, Tail};
 use domain::id::{AgentId, SessionId};
 use domain::input::{Failure, Input};
@@ -80,8 +81,14 @@ fn what_a_call_may_take_is_reserved_and_put_right_by_what_it_took() {
     let mut home = home(Budgets { day: tokens(10_000), ..Budgets::default() });
     home.task("look", "executor-001");
     let (session, _) = home.thinking("executor-001");
-    let Event::Reserved { hold: Hold { tokens_in, tokens_out: 1_000, money: None, .. }, .. } =
-        home.events.iter().find(|event| matches!(event, Event::Reserved { .. })).unwrap()
+    let Event::Budget(BudgetEvent::Reserved {
+        hold: Hold { tokens_in, tokens_out: 1_000, money: None, .. },
+        ..
+    }) = home
+        .events
+        .iter()
+        .find(|event| matches!(event, Event::Budget(BudgetEvent::Reserved { .. })))
+        .unwrap()
     else {
         panic!("the answer has the agent's max_tokens, and an unknown price is unknown")
     };
@@ -418,7 +425,7 @@ fn delegated_work_backs_off_at_a_limit_and_goes_on_by_itself() {
         })],
     );
     let blocked = events.iter().find_map(|event| match event {
-        Event::Moved { to: Lifecycle::Blocked, reason, .. } => Some(reason.clone()),
+        Event::Session(SessionEvent::Moved { to: Lifecycle::Blocked, reason, .. }) => Some(reason.clone()),
         _ => None,
     });
     let blocked = blocked.expect("who asks waits");

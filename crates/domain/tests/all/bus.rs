@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use domain::event::{CallEvent, SessionEvent, TurnEvent};
 use domain::event::{Event, Finish};
 use domain::id::{AgentId, CallId, SessionId};
 use domain::input::{Failure, Input};
@@ -109,8 +110,10 @@ impl Book {
     fn follow(&mut self, home: &Home) {
         for event in &home.events[self.seen..] {
             match event {
-                Event::MessageAdded { session, message, .. } => self.arrives(home, session, message),
-                Event::Replied { session, message, .. } => {
+                Event::Session(SessionEvent::MessageAdded { session, message, .. }) => {
+                    self.arrives(home, session, message)
+                }
+                Event::Turn(TurnEvent::Replied { session, message, .. }) => {
                     for call in &message.calls {
                         let Want::Act(Act::SendMessage(SendMessage { to, content, .. })) = &call.want else {
                             continue;
@@ -121,10 +124,10 @@ impl Book {
                     }
                     self.told.entry(session.clone()).or_default().push(message.clone());
                 }
-                Event::CallAwaited { session, call, .. } => {
+                Event::Call(CallEvent::Awaited { session, call, .. }) => {
                     self.accept(&(session.clone(), call.clone()));
                 }
-                Event::CallFinished { session, message, finish, .. } => {
+                Event::Call(CallEvent::Finished { session, message, finish, .. }) => {
                     let key = (session.clone(), message.call.clone().unwrap());
                     if *finish == Finish::Done {
                         self.accept(&key);
@@ -132,7 +135,8 @@ impl Book {
                     self.calls.remove(&key);
                     self.told.entry(session.clone()).or_default().push(message.clone());
                 }
-                Event::TurnBegun { session, .. } | Event::TurnRetried { session, .. } => self.reads(session),
+                Event::Turn(TurnEvent::Begun { session, .. })
+                | Event::Turn(TurnEvent::Retried { session, .. }) => self.reads(session),
                 _ => {}
             }
         }

@@ -1,6 +1,7 @@
 //! The calls of one answer: in which order they take effect, and what holds them back.
 
 use domain::approval::Answer;
+use domain::event::CallEvent;
 use domain::event::Event;
 use domain::id::{AgentId, CallId};
 use domain::input::Input;
@@ -147,9 +148,11 @@ fn in_a_hundred_answers_reads_follow_their_write_and_commits_follow_the_reads() 
 fn assert_in_order(acts: &[Act], events: &[Event], fails: Option<usize>) {
     let at = |is: &dyn Fn(&Event) -> bool| events.iter().position(is);
     let id = |n: usize| CallId::new(format!("c-{}", n + 1));
-    let begun = |n: usize| at(&|event| matches!(event, Event::CallCleared { call, .. } if *call == id(n)));
+    let begun = |n: usize| {
+        at(&|event| matches!(event, Event::Call(CallEvent::Cleared { call, .. }) if *call == id(n)))
+    };
     let ended = |n: usize| {
-        let of = |event: &Event| matches!(event, Event::CallFinished { message, .. } if message.call == Some(id(n)));
+        let of = |event: &Event| matches!(event, Event::Call(CallEvent::Finished { message, .. }) if message.call == Some(id(n)));
         at(&of).expect("each call has a result")
     };
     let reads = |n: usize| matches!(acts[n], Act::ReadFile(ReadFile { .. }) | Act::GitDiff(GitDiff { .. }));

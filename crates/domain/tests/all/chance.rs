@@ -2,6 +2,7 @@
 
 use domain::approval::Answer;
 use domain::effect::Effect;
+use domain::event::{CallEvent, TurnEvent};
 use domain::event::{Event, Tail};
 use domain::id::{AgentId, ApprovalId, SessionId, TaskId};
 use domain::input::{Failure, Input};
@@ -177,8 +178,8 @@ fn check(home: &Home) {
         let (Effect::CallModel { ticket, .. } | Effect::RunTool { ticket, .. }) = effect else { continue };
         let cause = &home.events[usize::try_from(ticket.effect.0).unwrap() - 1];
         let fits = match effect {
-            Effect::CallModel { .. } => matches!(cause, Event::TurnBegun { .. }),
-            Effect::RunTool { .. } => matches!(cause, Event::CallCleared { .. }),
+            Effect::CallModel { .. } => matches!(cause, Event::Turn(TurnEvent::Begun { .. })),
+            Effect::RunTool { .. } => matches!(cause, Event::Call(CallEvent::Cleared { .. })),
             Effect::Stop { .. } | Effect::Fence(_) | Effect::CleanUp { .. } => true,
         };
         assert!(fits, "{effect:?} comes from {cause:?}");

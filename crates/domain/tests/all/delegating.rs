@@ -1,6 +1,7 @@
 //! From a request to a result: parts, dependencies, endings, and who is told.
 
 use domain::event::Event;
+use domain::event::TaskEvent;
 use domain::id::{AgentId, TaskId};
 use domain::input::{Failure, Input};
 use domain::state::TaskStage;
@@ -302,5 +303,7 @@ fn a_request_that_nobody_takes_fails_and_says_why() {
         text: "sing".to_owned(),
     });
     assert_eq!(line(&events), "line_taken task_added task-001:failed");
-    assert!(matches!(&events[2], Event::TaskEnded { result, .. } if result.starts_with("nobody takes this")));
+    assert!(
+        matches!(&events[2], Event::Task(TaskEvent::Ended { result, .. }) if result.starts_with("nobody takes this"))
+    );
 }

@@ -4,6 +4,7 @@ use domain::agent;
 use domain::context::Pass;
 use domain::delegation::{Request, Status, Verdict, check};
 use domain::event::Event;
+use domain::event::{SessionEvent, SystemEvent};
 use domain::id::{AgentId, DelegationId, TaskId};
 use domain::input::{Failure, Input};
 use domain::lifecycle::Lifecycle;
@@ -505,7 +506,7 @@ fn a_task_that_goes_to_another_ends_what_was_delegated_and_tells_those_who_are_l
     let below = home.session_of("executor-002").0;
     let events =
         home.give(Input::TaskRead { spec: Box::new(spec), mark: Mark::Running, result: String::new() });
-    let said = |event: &Event| matches!(event, Event::MessageAdded { session, .. } if *session == below);
+    let said = |event: &Event| matches!(event, Event::Session(SessionEvent::MessageAdded { session, .. }) if *session == below);
     assert!(!events.iter().any(said), "who is stopped too is not told: {}", line(&events));
     assert_eq!(
         home.heard("retriever-001")[1..],
@@ -830,7 +831,10 @@ fn what_is_no_name_of_a_context_is_refused() {
 fn ids_go_on_behind_those_that_were_given_before_the_journal_began() {
     let mut home = team();
     let found = |delegations| Input::IdsFound { delegations, reviews: 0 };
-    assert_eq!(home.give(found(9999)), [Event::IdsFound { delegations: 9999, reviews: 0 }]);
+    assert_eq!(
+        home.give(found(9999)),
+        [Event::System(SystemEvent::IdsFound { delegations: 9999, reviews: 0 })]
+    );
     assert_eq!(home.give(found(41)), [], "that is known");
     let stored = serde_json::to_string(&home.state).unwrap();
     assert_eq!(serde_json::from_str::<State>(&stored).unwrap(), home.state, "a snapshot has it");

@@ -1,5 +1,6 @@
 //! Ends that somebody waits for: whoever does is told, once, whichever way they come.
 
+use domain::event::{DelegationEvent, TaskEvent};
 use domain::event::{Event, Found, FoundCall, Tail};
 use domain::id::{AgentId, CallId, DelegationId, SessionId, TaskId, Time};
 use domain::input::Input;
@@ -115,7 +116,7 @@ fn what_is_due_and_leads_to_nothing_is_dropped_and_what_is_due_later_happens() {
     let mut lost = first.clone();
     (lost.id, lost.task) = (DelegationId::new("delegation-0002"), id("task-999"));
     (lost.call, lost.deadline) = (CallId::new("c-9"), Some(home.at.plus_ms(1_000)));
-    state.apply(home.at, &Event::Delegated { delegation: Box::new(lost) });
+    state.apply(home.at, &Event::Delegation(DelegationEvent::Made { delegation: Box::new(lost) }));
     let at = home.at.plus_ms(6_000);
     let mut happened = Vec::new();
     while state.next_deadline().is_some_and(|due| due <= at) {
@@ -226,7 +227,7 @@ fn a_parent_whose_last_open_part_is_moved_elsewhere_is_told_of_the_others() {
         home.says("planner-001", "I wait");
         home.says("executor-001", "92 % full");
         let events = home.give(moved(&home, "task-004", to));
-        assert!(matches!(&events[0], Event::TaskEdited { change: Change::Parent(_), .. }));
+        assert!(matches!(&events[0], Event::Task(TaskEvent::Edited { change: Change::Parent(_), .. })));
         assert_eq!(
             home.heard("planner-001")[1..],
             ["synod: task-004 is no longer a part of your task.\n\

@@ -1,6 +1,7 @@
 //! Done is reported by agents and verified by Synod.
 
 use domain::approval::Answer;
+use domain::event::CallEvent;
 use domain::event::Event;
 use domain::evidence::ROUNDS_MAX;
 use domain::id::TaskId;
@@ -28,7 +29,7 @@ fn a_task_ends_when_synod_has_seen_what_it_demands() {
         .events
         .iter()
         .filter_map(|event| match event {
-            Event::CallCleared { permit, .. } => Some(*permit),
+            Event::Call(CallEvent::Cleared { permit, .. }) => Some(*permit),
             _ => None,
         })
         .collect();

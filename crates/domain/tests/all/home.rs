@@ -6,6 +6,7 @@ use domain::agent;
 use domain::approval::Answer;
 use domain::budget::charge::{Charge, Raise};
 use domain::effect::Effect;
+use domain::event::{ApprovalEvent, BudgetEvent, CallEvent, SessionEvent, SystemEvent, TaskEvent, TurnEvent};
 use domain::event::{Event, Finish};
 use domain::id::{AgentId, ApprovalId, CallId, SessionId, TaskId, Ticket, Time};
 use domain::input::{Failure, Input};
@@ -95,7 +96,7 @@ impl Home {
         .inspect_err(|_| assert_eq!(self.state, before, "a refusal changes nothing"))?;
         for event in &events {
             self.charges.extend(self.replayed.charge(self.at, event));
-            if let Event::BudgetRaised { budget, cap, .. } = event {
+            if let Event::Budget(BudgetEvent::Raised { budget, cap, .. }) = event {
                 self.raises.push(Raise { at: self.at, budget: budget.clone(), cap: *cap });
             }
             let stored = serde_json::to_string(event).unwrap();
@@ -125,7 +126,8 @@ impl Home {
         let mut events = Vec::new();
         while self.state.next_deadline().is_some_and(|due| due <= self.at) {
             let more = self.give(Input::Ticked);
-            let dropped = more.iter().any(|event| matches!(event, Event::DeadlineDropped { .. }));
+            let dropped =
+                more.iter().any(|event| matches!(event, Event::System(SystemEvent::DeadlineDropped { .. })));
             assert!(!more.is_empty() && !dropped, "what is due leads to something");
             events.extend(more);
         }
@@ -144,7 +146,7 @@ impl Home {
         say(&mut spec);
         let events = self.give(Input::TaskWanted { spec: Box::new(spec), by: "dana".to_owned() });
         let added = events.iter().find_map(|event| match event {
-            Event::TaskAdded { spec, .. } => Some(spec.id.clone()),
+            Event::Task(TaskEvent::Added { spec, .. }) => Some(spec.id.clone()),
             _ => None,
         });
         added.expect("a task was added")
@@ -256,7 +258,7 @@ impl Home {
     /// Everything that was ever said to an agent, as `from: text`.
     pub fn heard(&self, agent: &str) -> Vec<String> {
         let said = |event: &Event| match event {
-            Event::MessageAdded { session, message, .. }
+            Event::Session(SessionEvent::MessageAdded { session, message, .. })
                 if self.state.sessions[session].agent.as_str() == agent =>
             {
                 Some(format!("{}: {}", message.from, message.content))
@@ -278,7 +280,7 @@ impl Home {
     /// The results of an agent's tool calls so far.
     pub fn told(&self, agent: &str) -> Vec<String> {
         let result = |event: &Event| match event {
-            Event::CallFinished { session, message, .. }
+            Event::Call(CallEvent::Finished { session, message, .. })
                 if self.state.sessions[session].agent.as_str() == agent =>
             {
                 Some(message.content.clone())
@@ -291,7 +293,7 @@ impl Home {
     /// The tasks that began, in order.
     pub fn begun(&self) -> Vec<String> {
         let task = |event: &Event| match event {
-            Event::TaskStarted { task, .. } => Some(task.clone()),
+            Event::Task(TaskEvent::Started { task, .. }) => Some(task.clone()),
             _ => None,
         };
         self.events.iter().filter_map(task).map(|task| task.to_string()).collect()
@@ -309,10 +311,10 @@ pub fn decide(state: &State, at: Time, input: &Input) -> Result<Vec<Event>, Refu
 /// What an event says, and in which session.
 fn said(event: &Event) -> Option<(&SessionId, &Message)> {
     match event {
-        Event::MessageAdded { session, message, .. }
-        | Event::Replied { session, message, .. }
-        | Event::Summarised { session, message, .. }
-        | Event::CallFinished { session, message, .. } => Some((session, message)),
+        Event::Session(SessionEvent::MessageAdded { session, message, .. })
+        | Event::Turn(TurnEvent::Replied { session, message, .. })
+        | Event::Turn(TurnEvent::Summarised { session, message, .. })
+        | Event::Call(CallEvent::Finished { session, message, .. }) => Some((session, message)),
         _ => None,
     }
 }
@@ -320,10 +322,10 @@ fn said(event: &Event) -> Option<(&SessionId, &Message)> {
 /// What holds of every event: work begins only when it is ready, and a refusal names its rule.
 fn check(state: &State, event: &Event) {
     match event {
-        Event::TaskStarted { task, .. } => {
+        Event::Task(TaskEvent::Started { task, .. }) => {
             assert_eq!(state.open_dependencies(&state.tasks[task]).next(), None, "{task} began too early");
         }
-        Event::CallFinished { finish: Finish::Refused { rule }, message, .. } => {
+        Event::Call(CallEvent::Finished { finish: Finish::Refused { rule }, message, .. }) => {
             assert!(!rule.is_empty() && !message.content.is_empty(), "a refusal says by what and why");
         }
         _ => {}
@@ -434,11 +436,13 @@ pub fn line(events: &[Event]) -> String {
 fn short(event: &Event) -> String {
     let kind = event.kind();
     match event {
-        Event::Moved { to: Lifecycle::Complete, failed: true, .. } => "failed".to_owned(),
-        Event::Moved { to, .. } => to.as_str().to_owned(),
-        Event::TaskEnded { task, end, .. } => format!("{task}:{}", end.mark().as_str()),
-        Event::CallFinished { finish, .. } => format!("{kind}:{}", finish_word(finish)),
-        Event::ApprovalEnded { outcome, .. } => {
+        Event::Session(SessionEvent::Moved { to: Lifecycle::Complete, failed: true, .. }) => {
+            "failed".to_owned()
+        }
+        Event::Session(SessionEvent::Moved { to, .. }) => to.as_str().to_owned(),
+        Event::Task(TaskEvent::Ended { task, end, .. }) => format!("{task}:{}", end.mark().as_str()),
+        Event::Call(CallEvent::Finished { finish, .. }) => format!("{kind}:{}", finish_word(finish)),
+        Event::Approval(ApprovalEvent::Ended { outcome, .. }) => {
             use domain::approval::Outcome;
             let word = match outcome {
                 Outcome::Answered { answer: Answer::Approved, .. } => "approved",

@@ -1,6 +1,7 @@
 //! Every bound is kept, and whoever meets one is told its name.
 
 use domain::event::Event;
+use domain::event::{BudgetEvent, TurnEvent};
 use domain::id::CallId;
 use domain::input::{Failure, Input};
 use domain::settings::Limits;
@@ -187,7 +188,7 @@ fn an_empty_answer_counts_as_a_failure_of_the_model() {
     let mut home = limited(|_| {});
     let events = home.says("executor-001", " \n");
     assert!(
-        matches!(&events[..], [Event::Spent { tokens_in: 10, tokens_out: 5, .. }, Event::TurnFailed { reason, .. }]
+        matches!(&events[..], [Event::Budget(BudgetEvent::Spent { tokens_in: 10, tokens_out: 5, .. }), Event::Turn(TurnEvent::Failed { reason, .. })]
             if reason == "the model gave an empty answer"),
         "it is paid for like any other: {events:?}"
     );

@@ -3,6 +3,7 @@
 use domain::approval::Answer;
 use domain::effect::Effect;
 use domain::event::Event;
+use domain::event::LockEvent;
 use domain::id::{AgentId, LockName, SessionId};
 use domain::input::Input;
 use domain::lifecycle::Lifecycle;
@@ -49,7 +50,7 @@ fn last(home: &Home, agent: &str) -> String {
 
 fn fences(home: &Home) -> Vec<u64> {
     let fence = |event: &Event| match event {
-        Event::LockGranted { grant, .. } => Some(grant.fence),
+        Event::Lock(LockEvent::Granted { grant, .. }) => Some(grant.fence),
         _ => None,
     };
     home.events.iter().filter_map(fence).collect()
@@ -486,7 +487,7 @@ proptest! {
                 deed => if let Some(input) = input(&home, deed, *number) { _ = home.try_give(input) },
             }
             for event in &home.events[read..] {
-                if let Event::LockGranted { grant, .. } = event {
+                if let Event::Lock(LockEvent::Granted { grant, .. }) = event {
                     let before = highest.insert(grant.name.clone(), grant.fence).unwrap_or(0);
                     prop_assert!(before <= grant.fence, "numbers never go back");
                 }

@@ -75,7 +75,9 @@ fn a_message_about_a_task_goes_to_the_conversation_about_that_task() {
     home.wants("planner-001", &[create("look", "executor-001", &[])]);
     home.wants("planner-001", &[tell("executor-001", "look twice")]);
     let spoken = home.events.iter().rev().find_map(|event| match event {
-        domain::event::Event::MessageAdded { session, .. } => Some(home.state.sessions[session].task.clone()),
+        domain::event::Event::Session(domain::event::SessionEvent::MessageAdded { session, .. }) => {
+            Some(home.state.sessions[session].task.clone())
+        }
         _ => None,
     });
     assert_eq!(spoken.flatten().map(|task| task.to_string()), Some("task-002".to_owned()));

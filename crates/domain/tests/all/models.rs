@@ -2,6 +2,7 @@
 
 use domain::agent;
 use domain::event::Event;
+use domain::event::TurnEvent;
 use domain::id::AgentId;
 use domain::input::{Failure, Input};
 use domain::settings::{ModelRef, Provider, Settings};
@@ -24,7 +25,7 @@ fn with_fallback() -> Home {
 
 fn switched_to(events: &[Event]) -> Option<(&str, &str)> {
     events.iter().find_map(|event| match event {
-        Event::TurnFailed { reason, fallback: Some(fallback), .. } => {
+        Event::Turn(TurnEvent::Failed { reason, fallback: Some(fallback), .. }) => {
             Some((fallback.as_str(), reason.as_str()))
         }
         _ => None,
@@ -102,7 +103,7 @@ fn those_who_fail_together_do_not_come_back_together() {
     }
     for name in names.iter().take(16) {
         for event in home.model_fails(name, BUSY) {
-            if let Event::TurnFailed { due, .. } = event {
+            if let Event::Turn(TurnEvent::Failed { due, .. }) = event {
                 dues.insert(due);
             }
         }

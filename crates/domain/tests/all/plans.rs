@@ -1,6 +1,7 @@
 //! Plans: tasks that wait for each other, made at once or not at all, and held if the owner wants it so.
 
 use domain::event::Event;
+use domain::event::TaskEvent;
 use domain::id::{AgentId, TaskId};
 use domain::input::Input;
 use domain::plan::Step;
@@ -281,7 +282,7 @@ proptest! {
         }
         home.says("planner-001", "all done");
         prop_assert_eq!(home.end(&id("task-001")), Some(End::Done));
-        let begun = home.events.iter().filter(|e| matches!(e, Event::TaskStarted { .. })).count();
+        let begun = home.events.iter().filter(|e| matches!(e, Event::Task(TaskEvent::Started { .. }))).count();
         prop_assert_eq!(begun, 1 + names.len());
     }
 }

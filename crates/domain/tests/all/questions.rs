@@ -2,6 +2,7 @@
 
 use domain::approval::{Answer, Outcome, Request};
 use domain::budget::{Budgets, Cap, Hold, Rate, question};
+use domain::event::BudgetEvent;
 use domain::event::Event;
 use domain::id::{ApprovalId, TaskId};
 use domain::input::Input;
@@ -119,11 +120,11 @@ fn what_waits_for_a_budget_waits_for_the_answer_about_it_and_for_no_slot() {
 fn a_yes_lets_what_waits_go_on_once_and_until_the_window_ends() {
     let (mut home, tasks) = exhausted(2);
     let events = home.answer("approval-0001", Answer::Approved);
-    assert!(events.contains(&Event::BudgetRaised {
+    assert!(events.contains(&Event::Budget(BudgetEvent::Raised {
         budget: "budgets.day".to_owned(),
         cap: tokens(4_000),
         approval: ApprovalId::new("approval-0001"),
-    }));
+    })));
     assert_eq!(raised(&home), tokens(4_000));
     used(&mut home, "executor-001", Usage::of(2_900, 100));
     assert_eq!((home.end(&tasks[0]), asked(&home).len()), (Some(End::Done), 1), "the next asks anew");

@@ -4,6 +4,7 @@
 use std::cmp::Reverse;
 
 use domain::event::Event;
+use domain::event::{CallEvent, SessionEvent, TurnEvent};
 use domain::id::{AgentId, MessageId, SessionId, Time};
 use domain::input::{Failure, Input};
 use domain::lifecycle::Lifecycle;
@@ -31,10 +32,10 @@ fn write(home: &mut Home, text: &str, urgency: Urgency) -> Vec<Event> {
 /// What the file of a session says.
 fn told(home: &Home, id: &SessionId) -> Vec<Message> {
     let of = |event: &Event| match event {
-        Event::MessageAdded { session, message, .. }
-        | Event::Replied { session, message, .. }
-        | Event::Summarised { session, message, .. }
-        | Event::CallFinished { session, message, .. }
+        Event::Session(SessionEvent::MessageAdded { session, message, .. })
+        | Event::Turn(TurnEvent::Replied { session, message, .. })
+        | Event::Turn(TurnEvent::Summarised { session, message, .. })
+        | Event::Call(CallEvent::Finished { session, message, .. })
             if session == id =>
         {
             Some(message.clone())
@@ -73,17 +74,21 @@ fn what_comes_during_an_answer_is_read_behind_it() {
     write(&mut home, "STOP, do not deploy", Urgency::Critical);
     assert_eq!(open(&shown(&home, &id)), ["deploy to staging"], "also if the file is read late");
     let events = home.says(AGENT, "I deploy");
-    let Some(Event::Replied { message, .. }) = events.first() else { panic!("{}", line(&events)) };
+    let Some(Event::Turn(TurnEvent::Replied { message, .. })) = events.first() else {
+        panic!("{}", line(&events))
+    };
     assert_eq!(message.read_through, Some(MessageId::new("m-0001")));
     assert!(
-        events.iter().any(|event| matches!(event, Event::TurnBegun { turn: 2, .. })),
+        events.iter().any(|event| matches!(event, Event::Turn(TurnEvent::Begun { turn: 2, .. }))),
         "{}",
         line(&events)
     );
     let all = ["deploy to staging", "I deploy", "STOP, do not deploy", "and then?"];
     assert_eq!(contents(&shown(&home, &id)), all);
     let events = home.says(AGENT, "I stop");
-    let Some(Event::Replied { message, .. }) = events.first() else { panic!("{}", line(&events)) };
+    let Some(Event::Turn(TurnEvent::Replied { message, .. })) = events.first() else {
+        panic!("{}", line(&events))
+    };
     assert_eq!(message.read_through, None, "nothing came meanwhile");
     assert_eq!(home.state.sessions[&id].lifecycle, Lifecycle::Waiting);
     assert_eq!(contents(&shown(&home, &id)), [&all[..], &["I stop"]].concat(), "and stays there");
@@ -230,13 +235,19 @@ impl Book {
     fn follow(&mut self, home: &Home) {
         for event in &home.events[self.seen..] {
             match event {
-                Event::MessageAdded { message, .. } if message.from.starts_with("person:") => {
+                Event::Session(SessionEvent::MessageAdded { message, .. })
+                    if message.from.starts_with("person:") =>
+                {
                     self.came.push((message::urgency(message), message.content.parse().unwrap()));
                 }
-                Event::TurnBegun { .. } | Event::TurnRetried { .. } => self.asked.append(&mut self.came),
-                Event::Replied { .. } => self.answered.extend(self.asked.drain(..).map(|(_, word)| word)),
+                Event::Turn(TurnEvent::Begun { .. }) | Event::Turn(TurnEvent::Retried { .. }) => {
+                    self.asked.append(&mut self.came)
+                }
+                Event::Turn(TurnEvent::Replied { .. }) => {
+                    self.answered.extend(self.asked.drain(..).map(|(_, word)| word))
+                }
                 // What it has not read is not read any more.
-                Event::Moved { to: Lifecycle::Complete, .. } => {
+                Event::Session(SessionEvent::Moved { to: Lifecycle::Complete, .. }) => {
                     let left = self.asked.drain(..).chain(self.came.drain(..));
                     self.answered.extend(left.map(|(_, word)| word));
                 }

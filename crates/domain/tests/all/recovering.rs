@@ -4,6 +4,7 @@ use crate::home::decide;
 use domain::agent;
 use domain::approval::{Answer, Request};
 use domain::effect::Effect;
+use domain::event::{AgentEvent, CallEvent, TaskEvent, TurnEvent};
 use domain::event::{Event, Finish, Found, FoundCall, Tail};
 use domain::id::{AgentId, ApprovalId, CallId, SessionId, TaskId, Time};
 use domain::input::Input;
@@ -178,7 +179,7 @@ fn a_cut_makes_what_is_under_way_count_no_more() {
         .contains("too late")
     );
     let said = home.says("executor-001", "from here");
-    let Event::Replied { message, .. } = &said[0] else { panic!("it replied") };
+    let Event::Turn(TurnEvent::Replied { message, .. }) = &said[0] else { panic!("it replied") };
     assert_eq!(message.id.as_str(), "m-0003", "no number is given twice: what was cut may be put back");
 }
 
@@ -266,7 +267,7 @@ fn from_the_files_alone_a_call_runs_only_if_it_cannot_have_run_before() {
         let mut home = from_files();
         let events = home.give(found(vec![(act, state)], Vec::new(), Status::Active));
         let finished = events.into_iter().find_map(|event| match event {
-            Event::CallFinished { finish, .. } => Some(finish),
+            Event::Call(CallEvent::Finished { finish, .. }) => Some(finish),
             _ => None,
         });
         assert_eq!(finished, finish, "{case}");
@@ -410,8 +411,8 @@ fn what_an_older_build_left_to_nobody_goes_to_who_takes_it_now() {
     let left = Spec::new(TaskId::new("t-1"), "tasks/x.task.md", "sing");
     let by = Requester::Person { name: "dana".to_owned() };
     for event in [
-        Event::AgentDefined { spec: Box::new(planner) },
-        Event::TaskAdded { spec: Box::new(left), by, in_file: true },
+        Event::Agent(AgentEvent::Defined { spec: Box::new(planner) }),
+        Event::Task(TaskEvent::Added { spec: Box::new(left), by, in_file: true }),
     ] {
         state.apply(Time(1), &event);
     }

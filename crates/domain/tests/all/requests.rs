@@ -1,5 +1,6 @@
 //! Requests and responses between agents, what is urgent, and that two agents come to an end.
 
+use domain::event::{CallEvent, SessionEvent};
 use domain::event::{Event, Tail};
 use domain::id::{AgentId, MessageId, Time};
 use domain::input::{Failure, Input};
@@ -108,7 +109,7 @@ fn a_time_out_is_told_as_such_and_a_late_answer_says_what_it_answers() {
     assert_eq!(home.results("planner-001"), [told]);
     let events = home.wants("executor-001", &[response("planner-001", &name, "92 %")]);
     let late = events.iter().find_map(|event| match event {
-        Event::MessageAdded { message, .. } => message.envelope.clone(),
+        Event::Session(SessionEvent::MessageAdded { message, .. }) => message.envelope.clone(),
         _ => None,
     });
     let late = late.expect("it is a message");
@@ -245,7 +246,8 @@ fn a_channel_reaches_who_listens_and_not_who_sends() {
 fn envelope(home: &Home, events: &[Event], agent: &str) -> Envelope {
     let (id, _) = home.session_of(agent);
     let given = events.iter().rev().find_map(|event| match event {
-        Event::MessageAdded { session, message, .. } | Event::CallFinished { session, message, .. }
+        Event::Session(SessionEvent::MessageAdded { session, message, .. })
+        | Event::Call(CallEvent::Finished { session, message, .. })
             if *session == id =>
         {
             message.envelope.as_deref().cloned()

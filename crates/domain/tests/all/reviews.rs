@@ -2,6 +2,7 @@
 
 use domain::agent::Workspace;
 use domain::approval::Answer;
+use domain::event::CallEvent;
 use domain::event::Event;
 use domain::id::{AgentId, ReviewId, TaskId};
 use domain::input::Input;
@@ -136,7 +137,7 @@ fn the_answer_carries_the_issues_in_its_envelope() {
     home.submits("c1");
     home.rejects("no test");
     let envelope = home.events.iter().rev().find_map(|event| match event {
-        Event::CallFinished { message, .. } => message.envelope.clone(),
+        Event::Call(CallEvent::Finished { message, .. }) => message.envelope.clone(),
         _ => None,
     });
     let envelope = envelope.expect("the coder's call has one");

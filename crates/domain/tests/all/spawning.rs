@@ -8,6 +8,7 @@ use domain::approval::Answer;
 use domain::budget::Cap;
 use domain::effect::Effect;
 use domain::event::Event;
+use domain::event::{AgentEvent, CallEvent};
 use domain::id::{AgentId, TaskId};
 use domain::input::Input;
 use domain::label::Label;
@@ -56,7 +57,7 @@ fn team() -> Home {
 /// The agent that the last event of its kind made.
 fn made(home: &Home) -> String {
     let made = home.events.iter().rev().find_map(|event| match event {
-        Event::AgentSpawned { spec, .. } => Some(spec.id.to_string()),
+        Event::Agent(AgentEvent::Spawned { spec, .. }) => Some(spec.id.to_string()),
         _ => None,
     });
     made.expect("an agent was spawned")
@@ -89,8 +90,9 @@ fn who_terminates_the_agent_that_it_works_for_ends_with_that_work() {
     let (own, _) = home.thinking("boss-001");
     let acts = [create("look", "executor-001", &[]), terminate(&child), run("touch counter")];
     let events = home.wants("boss-001", &acts);
-    let results =
-        events.iter().filter(|event| matches!(event, Event::CallFinished { session, .. } if *session == own));
+    let results = events
+        .iter()
+        .filter(|event| matches!(event, Event::Call(CallEvent::Finished { session, .. }) if *session == own));
     assert_eq!(results.count(), 3, "one for each call");
     let gone = &home.state.agents[&AgentId::new(child)];
     assert!(gone.terminated.is_some() && gone.sessions.is_empty());
@@ -632,12 +634,12 @@ proptest! {
             assert_eq!(home.state.tasks.len() - ended, home.state.open_tasks as usize);
         }
         let made: Vec<&AgentId> = home.events.iter().filter_map(|event| match event {
-            Event::AgentSpawned { spec, .. } => Some(&spec.id),
+            Event::Agent(AgentEvent::Spawned { spec, .. }) => Some(&spec.id),
             _ => None,
         }).collect();
         assert_eq!(made.iter().collect::<BTreeSet<_>>().len(), made.len(), "no id is given twice");
         let results: Vec<_> = home.events.iter().filter_map(|event| match event {
-            Event::CallFinished { session, message, .. } => Some((session, message.id.clone())),
+            Event::Call(CallEvent::Finished { session, message, .. }) => Some((session, message.id.clone())),
             _ => None,
         }).collect();
         assert_eq!(results.iter().collect::<BTreeSet<_>>().len(), results.len(), "no call has two results");

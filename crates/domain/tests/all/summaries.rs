@@ -2,6 +2,7 @@
 
 use domain::effect::Effect;
 use domain::event::Event;
+use domain::event::{BudgetEvent, TurnEvent};
 use domain::id::{AgentId, MessageId, SessionId, Ticket};
 use domain::input::Input;
 use domain::label::{Integrity, Label, Readers};
@@ -29,7 +30,9 @@ fn a_summary_is_kept_and_the_same_turn_asks_again() {
     let (session, ticket) = home.thinking("executor-001");
     home.effects.clear();
     let events = home.give(summary(session.clone(), ticket, "m-0001"));
-    let [Event::Summarised { message, .. }] = events.as_slice() else { panic!("{}", line(&events)) };
+    let [Event::Turn(TurnEvent::Summarised { message, .. })] = events.as_slice() else {
+        panic!("{}", line(&events))
+    };
     assert_eq!((message.id.as_str(), message.speaker), ("m-0002", Speaker::System));
     assert_eq!(message.summary_through, Some(MessageId::new("m-0001")));
     let again = Ticket { attempt: ticket.attempt + 1, ..ticket };
@@ -89,7 +92,9 @@ fn a_summary_has_the_label_of_its_session() {
     });
     let (session, ticket) = home.thinking("executor-001");
     let events = home.give(summary(session, ticket, "m-0001"));
-    let [Event::Summarised { message, .. }] = events.as_slice() else { panic!("{}", line(&events)) };
+    let [Event::Turn(TurnEvent::Summarised { message, .. })] = events.as_slice() else {
+        panic!("{}", line(&events))
+    };
     assert_eq!(message.label, Label::outside("inbox/mail.jsonl:1"));
     assert_eq!(home.session_of("executor-001").1.label.integrity, Integrity::Outside);
     let events = home.wants("executor-001", &[run("touch counter")]);
@@ -116,7 +121,9 @@ fn what_a_request_took_along_is_in_the_label_of_the_answer() {
     let mut home = Home::with(&["executor-001"], |s| s.trust.outside = outside, |_| {});
     home.task("look", "executor-001");
     let events = given(&mut home, "executor-001", &["memory/a.md", "workspaces/executor-001/AGENTS.md"]);
-    let Some(Event::Replied { message, .. }) = events.first() else { panic!("{}", line(&events)) };
+    let Some(Event::Turn(TurnEvent::Replied { message, .. })) = events.first() else {
+        panic!("{}", line(&events))
+    };
     assert_eq!(message.label, Label::outside("workspaces/executor-001/AGENTS.md"));
 }
 
@@ -129,7 +136,9 @@ fn what_became_a_secret_while_the_model_was_asked_is_not_answered_with() {
         labels: [("memory/pay.md".to_owned(), Label { readers, ..Label::team() })].into(),
     });
     let events = given(&mut home, "executor-001", &["memory/pay.md"]);
-    let [Event::Spent { .. }, Event::TurnFailed { reason, .. }] = events.as_slice() else {
+    let [Event::Budget(BudgetEvent::Spent { .. }), Event::Turn(TurnEvent::Failed { reason, .. })] =
+        events.as_slice()
+    else {
         panic!("{}", line(&events))
     };
     assert_eq!(reason, "memory/pay.md became a secret of others while the model was asked");

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use domain::approval::Answer;
+use domain::event::ApprovalEvent;
 use domain::event::Event;
 use domain::id::{AgentId, TaskId};
 use domain::input::Input;
@@ -58,7 +59,7 @@ fn asks(home: &mut Home, agent: &str, act: Act) {
     let events = home.wants(agent, &[act]);
     assert!(line(&events).contains("call_asked"), "{}", line(&events));
     let asked = events.iter().find_map(|event| match event {
-        Event::CallAsked { request } => Some(request),
+        Event::Approval(ApprovalEvent::Asked { request }) => Some(request),
         _ => None,
     });
     let request = asked.expect("a person is asked");

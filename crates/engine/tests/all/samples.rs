@@ -8,6 +8,10 @@ use domain::budget::charge::{Raise, Sum};
 use domain::budget::{Cap, Hold, Payer};
 use domain::context::{Access, Pass};
 use domain::delegation::{Delegation, Hands, Status};
+use domain::event::{
+    AgentEvent, ApprovalEvent, BudgetEvent, CallEvent, DelegationEvent, LockEvent, NoticeEvent, ReviewEvent,
+    SessionEvent, SystemEvent, TaskEvent, TrustEvent, TurnEvent,
+};
 use domain::event::{Bill, Event, Finish, Found, FoundCall, Tail};
 use domain::evidence::Evidence;
 use domain::id::{
@@ -47,102 +51,134 @@ pub fn all() -> Vec<(&'static str, Vec<Event>)> {
 
 fn after(event: Option<&Event>) -> Option<Vec<Event>> {
     Some(match event {
-        None => vec![Event::Started],
-        Some(Event::Started) => settings(),
-        Some(Event::SettingsChanged { .. }) => policies(),
-        Some(Event::PolicyChanged { .. }) => agents(),
-        Some(Event::AgentDefined { .. }) => vec![Event::AgentRetired { agent: me() }],
-        Some(Event::AgentRetired { .. }) => spawned(),
-        Some(Event::AgentSpawned { .. }) => terminated(),
-        Some(Event::AgentTerminated { .. }) => vec![cleaned()],
-        Some(Event::WorkspaceCleaned { .. }) => vec![Event::CleaningResumed { agent: me() }],
-        Some(Event::CleaningResumed { .. }) => vec![dropped()],
-        Some(Event::DeadlineDropped { .. }) => vec![line_taken()],
-        Some(Event::LineTaken { .. }) => tasks(),
-        Some(Event::TaskAdded { .. }) => edits(),
-        Some(Event::TaskEdited { .. }) => vec![Event::TaskStarted { task: task_id(), session: session() }],
-        Some(Event::TaskStarted { .. }) => endings(),
-        Some(Event::TaskEnded { .. }) => receivers(),
-        Some(Event::Told { .. }) => {
-            vec![Event::TaskReopened { task: task_id(), by: "person:dana".to_owned() }]
+        None => vec![Event::System(SystemEvent::Started)],
+        Some(Event::System(SystemEvent::Started)) => settings(),
+        Some(Event::System(SystemEvent::SettingsChanged { .. })) => policies(),
+        Some(Event::System(SystemEvent::PolicyChanged { .. })) => agents(),
+        Some(Event::Agent(AgentEvent::Defined { .. })) => {
+            vec![Event::Agent(AgentEvent::Retired { agent: me() })]
         }
-        Some(Event::TaskReopened { .. }) => {
-            heads().into_iter().map(|head| Event::SessionOpened { head }).collect()
+        Some(Event::Agent(AgentEvent::Retired { .. })) => spawned(),
+        Some(Event::Agent(AgentEvent::Spawned { .. })) => terminated(),
+        Some(Event::Agent(AgentEvent::Terminated { .. })) => vec![cleaned()],
+        Some(Event::Agent(AgentEvent::Cleaned { .. })) => {
+            vec![Event::Agent(AgentEvent::CleaningResumed { agent: me() })]
         }
-        Some(Event::SessionOpened { .. }) => adoptions(),
-        Some(Event::SessionAdopted { .. }) => vec![Event::ApprovalsFound { next: 42 }],
-        Some(Event::ApprovalsFound { .. }) => vec![Event::IdsFound { delegations: 7, reviews: 3 }],
-        Some(Event::IdsFound { .. }) => ties(),
-        Some(Event::TiesFound { .. }) => {
-            vec![Event::SessionCut { session: session(), next_message: 3, tail: Tail::Unanswered }]
+        Some(Event::Agent(AgentEvent::CleaningResumed { .. })) => vec![dropped()],
+        Some(Event::System(SystemEvent::DeadlineDropped { .. })) => vec![line_taken()],
+        Some(Event::System(SystemEvent::LineTaken { .. })) => tasks(),
+        Some(Event::Task(TaskEvent::Added { .. })) => edits(),
+        Some(Event::Task(TaskEvent::Edited { .. })) => {
+            vec![Event::Task(TaskEvent::Started { task: task_id(), session: session() })]
         }
-        Some(Event::SessionCut { .. }) => vec![Event::SessionReopened { session: session() }],
-        Some(Event::SessionReopened { .. }) => messages(),
-        Some(Event::MessageAdded { .. }) => {
-            vec![Event::MessageEdited { session: session(), message: MessageId::new("m-0001") }]
+        Some(Event::Task(TaskEvent::Started { .. })) => endings(),
+        Some(Event::Task(TaskEvent::Ended { .. })) => receivers(),
+        Some(Event::Notice(NoticeEvent::Told { .. })) => {
+            vec![Event::Task(TaskEvent::Reopened { task: task_id(), by: "person:dana".to_owned() })]
         }
-        Some(Event::MessageEdited { .. }) => moves(),
-        Some(Event::Moved { .. }) => vec![Event::TurnBegun { session: session(), turn: 2 }],
-        Some(Event::TurnBegun { .. }) => failures(),
-        Some(Event::TurnFailed { .. }) => {
-            vec![Event::TurnRetried { session: session(), reason: "the time to wait is over".to_owned() }]
+        Some(Event::Task(TaskEvent::Reopened { .. })) => {
+            heads().into_iter().map(|head| Event::Session(SessionEvent::Opened { head })).collect()
         }
-        Some(Event::TurnRetried { .. }) => {
-            vec![Event::Outgrown { session: session(), tokens_in: 5_000 }]
+        Some(Event::Session(SessionEvent::Opened { .. })) => adoptions(),
+        Some(Event::Session(SessionEvent::Adopted { .. })) => {
+            vec![Event::Approval(ApprovalEvent::Found { next: 42 })]
         }
-        Some(Event::Outgrown { .. }) => vec![Event::Unsummarised { session: session() }],
-        Some(Event::Unsummarised { .. }) => replies(),
-        Some(Event::Replied { .. }) => summaries(),
-        Some(Event::Summarised { .. }) => clearances(),
-        Some(Event::CallCleared { .. }) => vec![Event::CallRetried { session: session(), call: call_id() }],
-        Some(Event::CallRetried { .. }) => {
-            let asked = |request| Event::CallAsked { request: Box::new(request) };
+        Some(Event::Approval(ApprovalEvent::Found { .. })) => {
+            vec![Event::System(SystemEvent::IdsFound { delegations: 7, reviews: 3 })]
+        }
+        Some(Event::System(SystemEvent::IdsFound { .. })) => ties(),
+        Some(Event::Session(SessionEvent::TiesFound { .. })) => {
+            vec![Event::Session(SessionEvent::Cut {
+                session: session(),
+                next_message: 3,
+                tail: Tail::Unanswered,
+            })]
+        }
+        Some(Event::Session(SessionEvent::Cut { .. })) => {
+            vec![Event::Session(SessionEvent::Reopened { session: session() })]
+        }
+        Some(Event::Session(SessionEvent::Reopened { .. })) => messages(),
+        Some(Event::Session(SessionEvent::MessageAdded { .. })) => {
+            vec![Event::Session(SessionEvent::MessageEdited {
+                session: session(),
+                message: MessageId::new("m-0001"),
+            })]
+        }
+        Some(Event::Session(SessionEvent::MessageEdited { .. })) => moves(),
+        Some(Event::Session(SessionEvent::Moved { .. })) => {
+            vec![Event::Turn(TurnEvent::Begun { session: session(), turn: 2 })]
+        }
+        Some(Event::Turn(TurnEvent::Begun { .. })) => failures(),
+        Some(Event::Turn(TurnEvent::Failed { .. })) => {
+            vec![Event::Turn(TurnEvent::Retried {
+                session: session(),
+                reason: "the time to wait is over".to_owned(),
+            })]
+        }
+        Some(Event::Turn(TurnEvent::Retried { .. })) => {
+            vec![Event::Turn(TurnEvent::Outgrown { session: session(), tokens_in: 5_000 })]
+        }
+        Some(Event::Turn(TurnEvent::Outgrown { .. })) => {
+            vec![Event::Turn(TurnEvent::Unsummarised { session: session() })]
+        }
+        Some(Event::Turn(TurnEvent::Unsummarised { .. })) => replies(),
+        Some(Event::Turn(TurnEvent::Replied { .. })) => summaries(),
+        Some(Event::Turn(TurnEvent::Summarised { .. })) => clearances(),
+        Some(Event::Call(CallEvent::Cleared { .. })) => {
+            vec![Event::Call(CallEvent::Retried { session: session(), call: call_id() })]
+        }
+        Some(Event::Call(CallEvent::Retried { .. })) => {
+            let asked = |request| Event::Approval(ApprovalEvent::Asked { request: Box::new(request) });
             vec![asked(request()), asked(question())]
         }
-        Some(Event::CallAsked { .. }) => {
+        Some(Event::Approval(ApprovalEvent::Asked { .. })) => {
             let (correlation, due) = ("coder-001-abc123/m-0004.1".to_owned(), Time(1_700_000_001_000));
-            vec![Event::CallAwaited { session: session(), call: call_id(), correlation, due }]
+            vec![Event::Call(CallEvent::Awaited { session: session(), call: call_id(), correlation, due })]
         }
-        Some(Event::CallAwaited { .. }) => finishes(),
-        Some(Event::CallFinished { .. }) => outcomes(),
-        Some(Event::ApprovalEnded { .. }) => {
+        Some(Event::Call(CallEvent::Awaited { .. })) => finishes(),
+        Some(Event::Call(CallEvent::Finished { .. })) => outcomes(),
+        Some(Event::Approval(ApprovalEvent::Ended { .. })) => {
             let (path, by) = ("memory/a.md".to_owned(), "dana".to_owned());
-            vec![Event::FileTrusted { path, digest: "00ff".to_owned(), by }]
+            vec![Event::Trust(TrustEvent::FileTrusted { path, digest: "00ff".to_owned(), by })]
         }
-        Some(Event::FileTrusted { .. }) => {
+        Some(Event::Trust(TrustEvent::FileTrusted { .. })) => {
             let label = Label::outside("inbox/slack.jsonl:7");
             let labels = std::collections::BTreeMap::from([("workspaces/a/b.md".to_owned(), label)]);
-            vec![Event::LabelsFound { labels }]
+            vec![Event::Trust(TrustEvent::Found { labels })]
         }
-        Some(Event::LabelsFound { .. }) => usage_found(),
-        Some(Event::UsageFound { .. }) => {
+        Some(Event::Trust(TrustEvent::Found { .. })) => usage_found(),
+        Some(Event::Budget(BudgetEvent::Found { .. })) => {
             let evidence = vec![Evidence::Command("cargo test".to_owned()), Evidence::Approval];
-            vec![Event::TaskVerified { task: task_id(), evidence }]
+            vec![Event::Task(TaskEvent::Verified { task: task_id(), evidence })]
         }
-        Some(Event::TaskVerified { .. }) => vec![demanded()],
-        Some(Event::EvidenceDemanded { .. }) => costs(),
-        Some(Event::Spent { .. }) => delegations(),
-        Some(Event::Delegated { .. }) => reservations(),
-        Some(Event::Reserved { .. }) => parkings(),
-        Some(Event::Parked { .. }) => vec![Event::Resumed { session: session() }],
-        Some(Event::Resumed { .. }) => {
+        Some(Event::Task(TaskEvent::Verified { .. })) => vec![demanded()],
+        Some(Event::Turn(TurnEvent::EvidenceDemanded { .. })) => costs(),
+        Some(Event::Budget(BudgetEvent::Spent { .. })) => delegations(),
+        Some(Event::Delegation(DelegationEvent::Made { .. })) => reservations(),
+        Some(Event::Budget(BudgetEvent::Reserved { .. })) => parkings(),
+        Some(Event::Budget(BudgetEvent::Parked { .. })) => {
+            vec![Event::Budget(BudgetEvent::Resumed { session: session() })]
+        }
+        Some(Event::Budget(BudgetEvent::Resumed { .. })) => {
             let (limit, reason) = ("budgets.month".to_owned(), "all of it is spent".to_owned());
             let parked = Parked { limit, reason, until: None, held: false, need: Cap::default() };
-            vec![Event::TaskParked { task: task_id(), parked }]
+            vec![Event::Budget(BudgetEvent::TaskParked { task: task_id(), parked })]
         }
-        Some(Event::TaskParked { .. }) => vec![Event::TaskResumed { task: task_id() }],
-        Some(Event::TaskResumed { .. }) => {
+        Some(Event::Budget(BudgetEvent::TaskParked { .. })) => {
+            vec![Event::Budget(BudgetEvent::TaskResumed { task: task_id() })]
+        }
+        Some(Event::Budget(BudgetEvent::TaskResumed { .. })) => {
             let cap = Cap { tokens: Some(200_000), money: Some(2_500_000) };
             let (budget, approval) = ("budgets.day".to_owned(), ApprovalId::new("approval-0007"));
-            vec![Event::BudgetRaised { budget, cap, approval }]
+            vec![Event::Budget(BudgetEvent::Raised { budget, cap, approval })]
         }
-        Some(Event::BudgetRaised { .. }) => crashes(),
-        Some(Event::DelegationCrashed { .. }) => reviews(),
-        Some(Event::ReviewAsked { .. }) => review_moves(),
-        Some(Event::ReviewMoved { .. }) => lock_waits(),
-        Some(Event::LockAwaited { .. }) => lock_grants(),
-        Some(Event::LockGranted { .. }) => lock_ends(),
-        Some(Event::LockFreed { .. }) => return None,
+        Some(Event::Budget(BudgetEvent::Raised { .. })) => crashes(),
+        Some(Event::Delegation(DelegationEvent::Crashed { .. })) => reviews(),
+        Some(Event::Review(ReviewEvent::Asked { .. })) => review_moves(),
+        Some(Event::Review(ReviewEvent::Moved { .. })) => lock_waits(),
+        Some(Event::Lock(LockEvent::Awaited { .. })) => lock_grants(),
+        Some(Event::Lock(LockEvent::Granted { .. })) => lock_ends(),
+        Some(Event::Lock(LockEvent::Freed { .. })) => return None,
     })
 }
 
@@ -151,28 +187,28 @@ fn demanded() -> Event {
     let act = Act::Check(domain::tool::Check { task: task_id(), evidence, result: "it is done".to_owned() });
     let call = Call { id: call_id(), arguments: "{}".to_owned(), want: Want::Act(act), seen: None };
     let message = Message { calls: vec![call], ..message(Speaker::Assistant, "synod", "") };
-    Event::EvidenceDemanded { session: session(), message }
+    Event::Turn(TurnEvent::EvidenceDemanded { session: session(), message })
 }
 
 fn dropped() -> Event {
     let what = Deadline::Delegation(DelegationId::new("delegation-0002"));
-    Event::DeadlineDropped { due: Time(1_700_000_001_000), what }
+    Event::System(SystemEvent::DeadlineDropped { due: Time(1_700_000_001_000), what })
 }
 
 fn failures() -> Vec<Event> {
     vec![
-        Event::TurnFailed {
+        Event::Turn(TurnEvent::Failed {
             session: session(),
             reason: "429".to_owned(),
             due: Time(1_700_000_001_000),
             fallback: None,
-        },
-        Event::TurnFailed {
+        }),
+        Event::Turn(TurnEvent::Failed {
             session: session(),
             reason: "429; haiku is asked".to_owned(),
             due: Time(1_700_000_000_000),
             fallback: Some("haiku".to_owned()),
-        },
+        }),
     ]
 }
 
@@ -213,7 +249,11 @@ fn reviews() -> Vec<Event> {
         checks: checks.clone(),
         ..first.clone()
     });
-    [first].into_iter().chain(later).map(|review| Event::ReviewAsked { review: Box::new(review) }).collect()
+    [first]
+        .into_iter()
+        .chain(later)
+        .map(|review| Event::Review(ReviewEvent::Asked { review: Box::new(review) }))
+        .collect()
 }
 
 fn review_moves() -> Vec<Event> {
@@ -225,12 +265,14 @@ fn review_moves() -> Vec<Event> {
         Move::Conflicted { files: vec!["greet.sh".to_owned()] },
         Move::Lapsed,
     ];
-    let event = |to: Move| Event::ReviewMoved {
-        review: ReviewId::new("review-0001"),
-        commit: "5f3c".repeat(10),
-        to,
-        by: AgentId::new("reviewer-001"),
-        session: session(),
+    let event = |to: Move| {
+        Event::Review(ReviewEvent::Moved {
+            review: ReviewId::new("review-0001"),
+            commit: "5f3c".repeat(10),
+            to,
+            by: AgentId::new("reviewer-001"),
+            session: session(),
+        })
     };
     moves.map(event).into()
 }
@@ -238,7 +280,13 @@ fn review_moves() -> Vec<Event> {
 fn costs() -> Vec<Event> {
     let spent =
         Bill { model: "small".to_owned(), cache_read: 1, cache_write: 0, reasoning: 0, cost: Some(7) };
-    vec![Event::Spent { session: session(), tokens_in: 90, tokens_out: 2, spent, call: None }]
+    vec![Event::Budget(BudgetEvent::Spent {
+        session: session(),
+        tokens_in: 90,
+        tokens_out: 2,
+        spent,
+        call: None,
+    })]
 }
 
 fn lock_name() -> LockName {
@@ -247,26 +295,30 @@ fn lock_name() -> LockName {
 
 fn lock_waits() -> Vec<Event> {
     let due = Time(1_700_000_060_000);
-    let wait =
-        |kept| Event::LockAwaited { name: lock_name(), session: session(), call: call_id(), kept, due };
+    let wait = |kept| {
+        Event::Lock(LockEvent::Awaited { name: lock_name(), session: session(), call: call_id(), kept, due })
+    };
     vec![wait(false), wait(true)]
 }
 
 fn lock_grants() -> Vec<Event> {
     let grant = Grant { name: lock_name(), fence: 1_700_000_000_000 };
-    let granted =
-        |kept| Event::LockGranted { grant: grant.clone(), session: session(), call: call_id(), kept };
+    let granted = |kept| {
+        Event::Lock(LockEvent::Granted { grant: grant.clone(), session: session(), call: call_id(), kept })
+    };
     vec![granted(false), granted(true)]
 }
 
 fn lock_ends() -> Vec<Event> {
     let ways = [Freed::Unlocked, Freed::Lapsed, Freed::Person { by: "dana".to_owned() }];
-    ways.into_iter().map(|why| Event::LockFreed { name: lock_name(), session: session(), why }).collect()
+    ways.into_iter()
+        .map(|why| Event::Lock(LockEvent::Freed { name: lock_name(), session: session(), why }))
+        .collect()
 }
 
 fn crashes() -> Vec<Event> {
     let (delegation, reason) = (DelegationId::new("delegation-0001"), "crashed".to_owned());
-    vec![Event::DelegationCrashed { delegation, reason, retried: true }]
+    vec![Event::Delegation(DelegationEvent::Crashed { delegation, reason, retried: true })]
 }
 
 fn parkings() -> Vec<Event> {
@@ -274,14 +326,16 @@ fn parkings() -> Vec<Event> {
     let until = Some(Time(1_700_006_400_000));
     let parked = Parked { limit, reason, until, held: true, need: Cap::default() };
     let told = Parked { need: Cap { tokens: Some(5_896), money: None }, ..parked.clone() };
-    [parked, told].map(|parked| Event::Parked { session: session(), parked, expects: 1_800 }).into()
+    [parked, told]
+        .map(|parked| Event::Budget(BudgetEvent::Parked { session: session(), parked, expects: 1_800 }))
+        .into()
 }
 
 fn reservations() -> Vec<Event> {
     let provider = Some("anthropic".to_owned());
     let payer = Payer { agent: me(), makers: Vec::new(), run: "task-001".to_owned(), provider };
     let hold = Hold { payer, tokens_in: 1_800, tokens_out: 4_096, money: Some(67_000), requests: 1 };
-    vec![Event::Reserved { session: session(), call: Some(call_id()), hold }]
+    vec![Event::Budget(BudgetEvent::Reserved { session: session(), call: Some(call_id()), hold })]
 }
 
 fn usage_found() -> Vec<Event> {
@@ -296,8 +350,8 @@ fn usage_found() -> Vec<Event> {
     let raised = vec![Raise { at, budget: "budgets.day".to_owned(), cap }];
     let plain = Sum { task: None, ..sum.clone() };
     vec![
-        Event::UsageFound { sums: vec![sum], raised },
-        Event::UsageFound { sums: vec![plain], raised: Vec::new() },
+        Event::Budget(BudgetEvent::Found { sums: vec![sum], raised }),
+        Event::Budget(BudgetEvent::Found { sums: vec![plain], raised: Vec::new() }),
     ]
 }
 
@@ -340,7 +394,9 @@ fn delegations() -> Vec<Event> {
         ],
         ..first.clone()
     };
-    [first, second, third].map(|delegation| Event::Delegated { delegation: Box::new(delegation) }).into()
+    [first, second, third]
+        .map(|delegation| Event::Delegation(DelegationEvent::Made { delegation: Box::new(delegation) }))
+        .into()
 }
 
 fn summaries() -> Vec<Event> {
@@ -350,7 +406,13 @@ fn summaries() -> Vec<Event> {
     let message = Message { summary_through: through, label, ..said };
     let spent =
         Bill { model: "haiku".to_owned(), cache_read: 5, cache_write: 0, reasoning: 0, cost: Some(12) };
-    vec![Event::Summarised { session: session(), message, tokens_in: 900, tokens_out: 60, spent }]
+    vec![Event::Turn(TurnEvent::Summarised {
+        session: session(),
+        message,
+        tokens_in: 900,
+        tokens_out: 60,
+        spent,
+    })]
 }
 
 fn me() -> AgentId {
@@ -382,7 +444,9 @@ fn settings() -> Vec<Event> {
     full.approvals.expire_ms = Some(86_400_000);
     let role = Role { permissions: Permission::ALL.into_iter().collect(), tools: vec!["*_file".to_owned()] };
     full.roles.insert("keeper".to_owned(), role);
-    [Settings::default(), full].map(|settings| Event::SettingsChanged { settings: Box::new(settings) }).into()
+    [Settings::default(), full]
+        .map(|settings| Event::System(SystemEvent::SettingsChanged { settings: Box::new(settings) }))
+        .into()
 }
 
 fn policies() -> Vec<Event> {
@@ -392,7 +456,7 @@ fn policies() -> Vec<Event> {
         ("make".to_owned(), rule(CommandVerdict::Ask, Nature::Idempotent)),
         ("rm -rf /".to_owned(), rule(CommandVerdict::Deny, Nature::Once)),
     ];
-    vec![Event::PolicyChanged { policy: Policy { commands: commands.into() } }]
+    vec![Event::System(SystemEvent::PolicyChanged { policy: Policy { commands: commands.into() } })]
 }
 
 fn agents() -> Vec<Event> {
@@ -425,31 +489,34 @@ fn agents() -> Vec<Event> {
     full.metadata.insert("version".to_owned(), "1.0".to_owned());
     let mut listening = plain.clone();
     listening.channels = vec!["ops".to_owned(), "alerts".to_owned()];
-    [plain, full, listening, unbounded].map(|spec| Event::AgentDefined { spec: Box::new(spec) }).into()
+    [plain, full, listening, unbounded]
+        .map(|spec| Event::Agent(AgentEvent::Defined { spec: Box::new(spec) }))
+        .into()
 }
 
 fn cleaned() -> Event {
     let kept = vec!["workspaces/coder-1a2b3c4d is kept: 2 of its files are not committed".to_owned()];
-    Event::WorkspaceCleaned { agent: AgentId::new("coder-1a2b3c4d"), kept }
+    Event::Agent(AgentEvent::Cleaned { agent: AgentId::new("coder-1a2b3c4d"), kept })
 }
 
 fn line_taken() -> Event {
-    Event::LineTaken { source: "inbox/slack.jsonl".to_owned(), line: 7 }
+    Event::System(SystemEvent::LineTaken { source: "inbox/slack.jsonl".to_owned(), line: 7 })
 }
 
 fn spawned() -> Vec<Event> {
     let mut spec = agent::Spec::new(AgentId::new("coder-1a2b3c4d"), "coder", "sonnet");
     spec.permissions.delegation.max_delegation_depth = Some(3);
     spec.spawned_by = Some(Origin::Agents(vec![me(), AgentId::new("planner-001")]));
-    let by_agent = Event::AgentSpawned { spec: Box::new(spec.clone()), session: Some(session()) };
+    let by_agent =
+        Event::Agent(AgentEvent::Spawned { spec: Box::new(spec.clone()), session: Some(session()) });
     spec.spawned_by = Some(Origin::Person("dana".to_owned()));
-    vec![by_agent, Event::AgentSpawned { spec: Box::new(spec), session: None }]
+    vec![by_agent, Event::Agent(AgentEvent::Spawned { spec: Box::new(spec), session: None })]
 }
 
 fn terminated() -> Vec<Event> {
     let (agent, by, reason) = (AgentId::new("coder-1a2b3c4d"), "agent:planner-001", "no longer needed");
     let (by, reason) = (by.to_owned(), reason.to_owned());
-    vec![Event::AgentTerminated { agent, by, reason, session: Some(session()) }]
+    vec![Event::Agent(AgentEvent::Terminated { agent, by, reason, session: Some(session()) })]
 }
 
 fn full_spec() -> Spec {
@@ -473,7 +540,7 @@ fn tasks() -> Vec<Event> {
         (full_spec(), Requester::Inbox { source: "inbox/slack.jsonl:7".to_owned() }, false),
         (plain, Requester::Session { session: session() }, false),
     ]
-    .map(|(spec, by, in_file)| Event::TaskAdded { spec: Box::new(spec), by, in_file })
+    .map(|(spec, by, in_file)| Event::Task(TaskEvent::Added { spec: Box::new(spec), by, in_file }))
     .into()
 }
 
@@ -493,25 +560,29 @@ fn edits() -> Vec<Event> {
         Change::Properties(BTreeMap::from([("key".to_owned(), "value".to_owned())])),
         Change::Label(Label::outside("inbox/mail.jsonl:1")),
     ]
-    .map(|change| Event::TaskEdited { task: task_id(), change, in_file: true })
+    .map(|change| Event::Task(TaskEvent::Edited { task: task_id(), change, in_file: true }))
     .into()
 }
 
 fn endings() -> Vec<Event> {
     [(End::Done, "92 % full"), (End::Failed, "no disk"), (End::Cancelled, "")]
-        .map(|(end, result)| Event::TaskEnded {
-            task: task_id(),
-            end,
-            result: result.to_owned(),
-            by: "agent:executor-001".to_owned(),
-            session: (end == End::Failed).then(session),
-            found: end == End::Cancelled,
+        .map(|(end, result)| {
+            Event::Task(TaskEvent::Ended {
+                task: task_id(),
+                end,
+                result: result.to_owned(),
+                by: "agent:executor-001".to_owned(),
+                session: (end == End::Failed).then(session),
+                found: end == End::Cancelled,
+            })
         })
         .into()
 }
 
 fn receivers() -> Vec<Event> {
-    [Receiver::Session(session()), Receiver::Agent(me())].map(|receiver| Event::Told { receiver }).into()
+    [Receiver::Session(session()), Receiver::Agent(me())]
+        .map(|receiver| Event::Notice(NoticeEvent::Told { receiver }))
+        .into()
 }
 
 fn head(task: Option<TaskId>) -> Head {
@@ -533,13 +604,15 @@ fn heads() -> [Box<Head>; 2] {
 fn adoptions() -> Vec<Event> {
     let found = [Found::Finished, Found::Nothing, Found::Pending, Found::Approved, Found::Rejected]
         .map(|found| FoundCall { call: call(Act::read_file("a")), found });
-    let adopted = |lifecycle, failed, tail| Event::SessionAdopted {
-        label: Label::default(),
-        head: Box::new(head(None)),
-        lifecycle,
-        failed,
-        next_message: 5,
-        tail,
+    let adopted = |lifecycle, failed, tail| {
+        Event::Session(SessionEvent::Adopted {
+            label: Label::default(),
+            head: Box::new(head(None)),
+            lifecycle,
+            failed,
+            next_message: 5,
+            tail,
+        })
     };
     vec![
         adopted(Lifecycle::Blocked, false, Tail::Calls { said: "I look".to_owned(), calls: found.into() }),
@@ -570,8 +643,18 @@ fn ties() -> Vec<Event> {
     let requests = vec![Question { name, kind: Kind::Request }];
     let cause = Some(SessionId::new("coder-001-abc123"));
     vec![
-        Event::TiesFound { session: session(), hands, requests: Vec::new(), cause: None },
-        Event::TiesFound { session: session(), hands: Hands::default(), requests, cause },
+        Event::Session(SessionEvent::TiesFound {
+            session: session(),
+            hands,
+            requests: Vec::new(),
+            cause: None,
+        }),
+        Event::Session(SessionEvent::TiesFound {
+            session: session(),
+            hands: Hands::default(),
+            requests,
+            cause,
+        }),
     ]
 }
 
@@ -604,32 +687,64 @@ fn messages() -> Vec<Event> {
     let for_help =
         Message { envelope: Some(Box::new(envelope)), ..message(Speaker::User, "agent:coder-001", "help") };
     vec![
-        Event::MessageAdded { session: session(), message: said.clone(), asker: None, in_file: true },
-        Event::MessageAdded { session: session(), message: said, asker: Some(session()), in_file: false },
-        Event::MessageAdded { session: session(), message: sent, asker: None, in_file: false },
-        Event::MessageAdded { session: session(), message: on_channel, asker: None, in_file: false },
-        Event::MessageAdded { session: session(), message: for_a_chain, asker: None, in_file: false },
-        Event::MessageAdded { session: session(), message: for_help, asker: None, in_file: false },
+        Event::Session(SessionEvent::MessageAdded {
+            session: session(),
+            message: said.clone(),
+            asker: None,
+            in_file: true,
+        }),
+        Event::Session(SessionEvent::MessageAdded {
+            session: session(),
+            message: said,
+            asker: Some(session()),
+            in_file: false,
+        }),
+        Event::Session(SessionEvent::MessageAdded {
+            session: session(),
+            message: sent,
+            asker: None,
+            in_file: false,
+        }),
+        Event::Session(SessionEvent::MessageAdded {
+            session: session(),
+            message: on_channel,
+            asker: None,
+            in_file: false,
+        }),
+        Event::Session(SessionEvent::MessageAdded {
+            session: session(),
+            message: for_a_chain,
+            asker: None,
+            in_file: false,
+        }),
+        Event::Session(SessionEvent::MessageAdded {
+            session: session(),
+            message: for_help,
+            asker: None,
+            in_file: false,
+        }),
     ]
 }
 
 fn moves() -> Vec<Event> {
     let mut events: Vec<Event> = Lifecycle::ALL
-        .map(|to| Event::Moved {
-            session: session(),
-            task: None,
-            to,
-            failed: false,
-            reason: "because".to_owned(),
+        .map(|to| {
+            Event::Session(SessionEvent::Moved {
+                session: session(),
+                task: None,
+                to,
+                failed: false,
+                reason: "because".to_owned(),
+            })
         })
         .into();
-    events.push(Event::Moved {
+    events.push(Event::Session(SessionEvent::Moved {
         session: session(),
         task: Some(task_id()),
         to: Lifecycle::Complete,
         failed: true,
         reason: "limits.turns_max".to_owned(),
-    });
+    }));
     events
 }
 
@@ -719,34 +834,38 @@ fn replies() -> Vec<Event> {
         (later_acts().into_iter().map(call).collect(), None),
         (vec![call(handing_on())], None),
     ]
-    .map(|(calls, spent)| Event::Replied {
-        session: session(),
-        message: Message { calls, ..message(Speaker::Assistant, "", "I look") },
-        tokens_in: 120,
-        tokens_out: 34,
-        spent,
+    .map(|(calls, spent)| {
+        Event::Turn(TurnEvent::Replied {
+            session: session(),
+            message: Message { calls, ..message(Speaker::Assistant, "", "I look") },
+            tokens_in: 120,
+            tokens_out: 34,
+            spent,
+        })
     })
     .to_vec();
     let read_through = Some(MessageId::new("m-0001"));
-    all.push(Event::Replied {
+    all.push(Event::Turn(TurnEvent::Replied {
         session: session(),
         message: Message { read_through, ..message(Speaker::Assistant, "", "I look") },
         tokens_in: 120,
         tokens_out: 34,
         spent: None,
-    });
+    }));
     all
 }
 
 fn clearances() -> Vec<Event> {
     [Nature::Read, Nature::Idempotent, Nature::Once]
-        .map(|nature| Event::CallCleared {
-            approval: None,
-            permit: Permit::NONE,
-            session: session(),
-            call: call_id(),
-            rule: "its own workspace".to_owned(),
-            nature,
+        .map(|nature| {
+            Event::Call(CallEvent::Cleared {
+                approval: None,
+                permit: Permit::NONE,
+                session: session(),
+                call: call_id(),
+                rule: "its own workspace".to_owned(),
+                nature,
+            })
         })
         .into()
 }
@@ -792,11 +911,13 @@ fn finishes() -> Vec<Event> {
         Finish::Unknown,
         Finish::Dropped,
     ]
-    .map(|finish| Event::CallFinished {
-        wrote: Vec::new(),
-        session: session(),
-        finish,
-        message: Message { call: Some(call_id()), ..message(Speaker::ToolResult, "", "92 %") },
+    .map(|finish| {
+        Event::Call(CallEvent::Finished {
+            wrote: Vec::new(),
+            session: session(),
+            finish,
+            message: Message { call: Some(call_id()), ..message(Speaker::ToolResult, "", "92 %") },
+        })
     })
     .into()
 }
@@ -809,6 +930,8 @@ fn outcomes() -> Vec<Event> {
         Outcome::Expired,
         Outcome::Withdrawn { reason: "task-003 is cancelled".to_owned() },
     ]
-    .map(|outcome| Event::ApprovalEnded { approval: ApprovalId::new("approval-0001"), outcome })
+    .map(|outcome| {
+        Event::Approval(ApprovalEvent::Ended { approval: ApprovalId::new("approval-0001"), outcome })
+    })
     .into()
 }

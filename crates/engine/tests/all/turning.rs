@@ -5,6 +5,7 @@ use std::thread::JoinHandle;
 
 use domain::effect::Effect;
 use domain::event::Event;
+use domain::event::TaskEvent;
 use domain::id::{Seq, TaskId};
 use domain::input::Input;
 use engine::{Closed, Engine, Handle, INPUTS_MAX, Stopped, Taken, spawn};
@@ -247,7 +248,7 @@ async fn who_gives_an_input_is_told_what_that_one_made() {
 /// The tasks that an input added, and all else that it made as the name of its event.
 fn added(taken: &Taken) -> Vec<String> {
     let told = |event: &Event| match event {
-        Event::TaskAdded { spec, .. } => spec.id.to_string(),
+        Event::Task(TaskEvent::Added { spec, .. }) => spec.id.to_string(),
         other => other.kind().to_owned(),
     };
     taken.events().map(told).collect()

@@ -2,6 +2,7 @@
 
 use domain::agent;
 use domain::effect::Effect;
+use domain::event::AgentEvent;
 use domain::event::Event;
 use domain::id::{AgentId, CallId, Seq, SessionId, Ticket, Time};
 use domain::input::Input;
@@ -18,7 +19,7 @@ pub const AGENT: &str = "writer-1";
 pub fn state(more: &[Event]) -> State {
     let mut state = State::new();
     let spec = agent::Spec::new(AgentId::new(AGENT), "executor", "m");
-    state.apply(Time(1), &Event::AgentDefined { spec: Box::new(spec) });
+    state.apply(Time(1), &Event::Agent(AgentEvent::Defined { spec: Box::new(spec) }));
     state.apply(Time(1), &printer::opened());
     for event in more {
         state.apply(Time(1), event);

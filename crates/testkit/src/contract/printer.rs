@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use domain::event::Event;
+use domain::event::SessionEvent;
 use domain::id::{AgentId, MessageId, Seq, SessionId, Time};
 use domain::session::{Head, Message, Speaker};
 use ports::printer::{Printer, Recorded};
@@ -11,7 +12,7 @@ use ports::printer::{Printer, Recorded};
 pub const SESSION: &str = "writer-1-0a0b0c";
 
 pub(super) fn opened() -> Event {
-    Event::SessionOpened {
+    Event::Session(SessionEvent::Opened {
         head: Box::new(Head {
             session: SessionId::new(SESSION),
             agent: AgentId::new("writer-1"),
@@ -21,7 +22,7 @@ pub(super) fn opened() -> Event {
             task: None,
             created: Time(1_700_000_000_000),
         }),
-    }
+    })
 }
 
 fn said(number: u32) -> Event {
@@ -38,7 +39,12 @@ fn said(number: u32) -> Event {
         envelope: None,
         label: Default::default(),
     };
-    Event::MessageAdded { session: SessionId::new(SESSION), message, asker: None, in_file: false }
+    Event::Session(SessionEvent::MessageAdded {
+        session: SessionId::new(SESSION),
+        message,
+        asker: None,
+        in_file: false,
+    })
 }
 
 fn batch(first: u64, events: Vec<Event>) -> Arc<[Recorded]> {

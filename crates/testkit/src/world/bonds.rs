@@ -4,6 +4,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use domain::event::{
+    AgentEvent, BudgetEvent, CallEvent, DelegationEvent, ReviewEvent, SessionEvent, TaskEvent, TurnEvent,
+};
 use domain::event::{Event, Finish};
 use domain::id::{AgentId, CallId, ReviewId, SessionId, TaskId};
 use domain::lifecycle::Lifecycle;
@@ -37,7 +40,7 @@ pub(super) struct Bonds {
 
 impl Bonds {
     pub(super) fn saw(&mut self, before: &State, event: &Event) -> Result<(), Broken> {
-        if let Event::TaskReopened { task, by } = event
+        if let Event::Task(TaskEvent::Reopened { task, by }) = event
             && by.starts_with("person:")
         {
             self.let_go.insert(task.clone());
@@ -51,7 +54,7 @@ impl Bonds {
     fn saw_team(&mut self, before: &State, event: &Event) -> Result<(), Broken> {
         let of = |session: &SessionId| before.sessions.get(session).map(|session| session.agent.clone());
         let gets_something = match event {
-            Event::AgentSpawned { spec, session } => {
+            Event::Agent(AgentEvent::Spawned { spec, session }) => {
                 let chain = spec.spawned_by.as_ref().map_or(&[][..], Origin::agents);
                 let asker = session.as_ref().and_then(of);
                 if asker.is_some() && chain.last() != asker.as_ref() {
@@ -65,26 +68,26 @@ impl Bonds {
                 }
                 None
             }
-            Event::AgentTerminated { agent, .. } => {
+            Event::Agent(AgentEvent::Terminated { agent, .. }) => {
                 if !self.over.insert(agent.clone()) {
                     return Err(Broken(format!("{agent} ends twice")));
                 }
                 None
             }
-            Event::AgentDefined { spec } => Some(spec.id.clone()),
-            Event::SessionOpened { head } => Some(head.agent.clone()),
-            Event::SessionReopened { session }
-            | Event::MessageAdded { session, .. }
-            | Event::TurnBegun { session, .. }
-            | Event::CallCleared { session, .. } => of(session),
-            Event::TaskEnded { task, end: End::Done, by, .. } if by.starts_with("agent:") => {
+            Event::Agent(AgentEvent::Defined { spec }) => Some(spec.id.clone()),
+            Event::Session(SessionEvent::Opened { head }) => Some(head.agent.clone()),
+            Event::Session(SessionEvent::Reopened { session })
+            | Event::Session(SessionEvent::MessageAdded { session, .. })
+            | Event::Turn(TurnEvent::Begun { session, .. })
+            | Event::Call(CallEvent::Cleared { session, .. }) => of(session),
+            Event::Task(TaskEvent::Ended { task, end: End::Done, by, .. }) if by.starts_with("agent:") => {
                 let task = before.tasks.get(task).filter(|task| plan::is_hold(before, task));
                 if let Some(task) = task.filter(|task| task.spec.assignee == Some(AgentId::new("human"))) {
                     return Err(Broken(format!("{by} said yes to a plan: {}", task.spec.id)));
                 }
                 None
             }
-            Event::TaskStarted { task, .. } => {
+            Event::Task(TaskEvent::Started { task, .. }) => {
                 if !self.let_go.contains(task) {
                     begins(before, task)?;
                 }
@@ -101,12 +104,12 @@ impl Bonds {
     /// What is merged was approved, as it is, by somebody who may; and rounds have an end.
     fn saw_review(&mut self, before: &State, event: &Event) -> Result<(), Broken> {
         match event {
-            Event::CallCleared { session, call, approval, .. } => {
+            Event::Call(CallEvent::Cleared { session, call, approval, .. }) => {
                 let most = before.settings.review.max_review_rounds;
                 let most = if approval.is_some() { u32::MAX } else { most };
                 self.rounds.insert((session.clone(), call.clone()), most);
             }
-            Event::ReviewAsked { review } => {
+            Event::Review(ReviewEvent::Asked { review }) => {
                 let known = before.reviews.by_id.get(&review.id);
                 if review.round != known.map_or(1, |known| known.round + 1) {
                     return Err(Broken(format!("{} skips a round", review.id)));
@@ -124,7 +127,7 @@ impl Bonds {
                 self.stands_apart(&review.author, &review.reviewer)?;
                 self.checks.remove(&review.id);
             }
-            Event::ReviewMoved { review, commit, to, by, .. } => {
+            Event::Review(ReviewEvent::Moved { review, commit, to, by, .. }) => {
                 let known = before.reviews.by_id.get(review);
                 let known = known.ok_or_else(|| Broken(format!("{review} moves and does not exist")))?;
                 self.moved(before, known, commit, to, by)?;
@@ -182,11 +185,11 @@ impl Bonds {
     /// An agent does what its own file and role allow; and those who made it pay for it.
     fn saw_act(&self, before: &State, event: &Event) -> Result<(), Broken> {
         match event {
-            Event::CallCleared { session, call, .. } => self.check_rights(before, session, call),
-            Event::Delegated { delegation } => {
+            Event::Call(CallEvent::Cleared { session, call, .. }) => self.check_rights(before, session, call),
+            Event::Delegation(DelegationEvent::Made { delegation }) => {
                 self.check_rights(before, &delegation.session, &delegation.call)
             }
-            Event::CallFinished { session, message, finish: Finish::Done, .. } => {
+            Event::Call(CallEvent::Finished { session, message, finish: Finish::Done, .. }) => {
                 let Some(call) = &message.call else { return Ok(()) };
                 let pending = before.sessions.get(session).and_then(|s| s.pending(call));
                 let inside =
@@ -196,7 +199,7 @@ impl Bonds {
                     Some(_) | None => Ok(()),
                 }
             }
-            Event::Reserved { hold, .. } => {
+            Event::Budget(BudgetEvent::Reserved { hold, .. }) => {
                 let payer = &hold.payer;
                 let none = BTreeSet::new();
                 let makers = self.makers.get(&payer.agent).unwrap_or(&none);

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use domain::budget::{Cap, Hold, Window, nodes};
 use domain::event::Event;
+use domain::event::{BudgetEvent, DelegationEvent};
 use domain::id::{AgentId, ApprovalId, SessionId, Time};
 use domain::lifecycle::Lifecycle;
 use domain::settings::{Provider, Settings};
@@ -17,7 +18,7 @@ use super::broken::Broken;
 /// An event is durable: what it takes must be there to be taken.
 pub(super) fn saw(before: &State, event: &Event) -> Result<(), Broken> {
     match event {
-        Event::Delegated { delegation } => {
+        Event::Delegation(DelegationEvent::Made { delegation }) => {
             // Work may have come back to one of them as a task, but nobody hands it to who had it.
             let (target, above) = (&delegation.target, delegation.chain.split_last());
             if above.is_none_or(|(last, above)| last != target || above.contains(target)) {
@@ -59,7 +60,7 @@ impl Raises {
 
     /// The yes is durable.
     pub(super) fn saw(&mut self, at: Time, event: &Event) -> Result<(), Broken> {
-        let Event::BudgetRaised { budget, cap, approval } = event else { return Ok(()) };
+        let Event::Budget(BudgetEvent::Raised { budget, cap, approval }) = event else { return Ok(()) };
         let said = self.said.remove(approval);
         if said.as_ref() != Some(&(budget.clone(), *cap)) {
             return Err(Broken(format!("{budget} is raised by {cap:?} in {approval}, people said {said:?}")));

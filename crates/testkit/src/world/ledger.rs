@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use domain::effect::Effect;
+use domain::event::{AgentEvent, BudgetEvent, CallEvent, SessionEvent, SystemEvent, TaskEvent, TurnEvent};
 use domain::event::{Event, Finish, Tail};
 use domain::id::{CallId, LockName, MessageId, Seq, SessionId, TaskId, Ticket, Time};
 use domain::lifecycle::Lifecycle;
@@ -61,30 +62,30 @@ impl Ledger {
     pub fn saw(&mut self, before: &State, seq: Seq, event: &Event) -> Result<(), Broken> {
         self.listens(before, event);
         match event {
-            Event::TurnBegun { session, .. } => {
+            Event::Turn(TurnEvent::Begun { session, .. }) => {
                 self.causes.insert(seq);
                 self.begun(before, session)?;
             }
-            Event::MessageAdded { session, message, asker, .. } => {
+            Event::Session(SessionEvent::MessageAdded { session, message, asker, .. }) => {
                 self.unheard.insert(session.clone());
                 self.answered(before, session, &message.from);
                 if let Some(asker) = asker {
                     self.owed.entry(session.clone()).or_default().insert(asker.clone());
                 }
             }
-            Event::TaskAdded { by: Requester::Inbox { source }, .. }
+            Event::Task(TaskEvent::Added { by: Requester::Inbox { source }, .. })
                 if !self.lines.insert(source.clone()) =>
             {
                 return Err(Broken(format!("{source} became two tasks")));
             }
-            Event::TaskEnded { task, .. } => self.check_ending(before, task)?,
-            Event::TaskEdited { task, change: Change::Assignee(_), in_file: true } => {
+            Event::Task(TaskEvent::Ended { task, .. }) => self.check_ending(before, task)?,
+            Event::Task(TaskEvent::Edited { task, change: Change::Assignee(_), in_file: true }) => {
                 self.given.insert(task.clone());
             }
-            Event::DeadlineDropped { what, .. } => {
+            Event::System(SystemEvent::DeadlineDropped { what, .. }) => {
                 return Err(Broken(format!("nothing came of what was due: {what:?}")));
             }
-            Event::CallCleared { session, call, nature, rule, permit: _, approval: _ } => {
+            Event::Call(CallEvent::Cleared { session, call, nature, rule, permit: _, approval: _ }) => {
                 self.causes.insert(seq);
                 self.natures.insert(seq, *nature);
                 // A person who approves it once more knows what they do.
@@ -95,7 +96,7 @@ impl Ledger {
                 }
                 check_order(before, session, call)?;
             }
-            Event::Replied { session, message, .. } => {
+            Event::Turn(TurnEvent::Replied { session, message, .. }) => {
                 self.once.remove(session);
                 let ticket = match before.sessions.get(session).map(|s| &s.stage) {
                     Some(Stage::Thinking { ticket }) => Some(*ticket),
@@ -103,16 +104,18 @@ impl Ledger {
                 };
                 check_try(session, &message.content, ticket)?;
             }
-            Event::SessionOpened { head } => {
+            Event::Session(SessionEvent::Opened { head }) => {
                 self.lifecycles.insert(head.session.clone(), Lifecycle::Idle);
             }
-            Event::SessionReopened { session } => {
+            Event::Session(SessionEvent::Reopened { session }) => {
                 self.lifecycles.insert(session.clone(), Lifecycle::Idle);
             }
-            Event::SessionCut { session, next_message, tail } => self.cut(session, *next_message, tail),
-            Event::Moved { session, to, .. } => self.moved(before, session, *to)?,
+            Event::Session(SessionEvent::Cut { session, next_message, tail }) => {
+                self.cut(session, *next_message, tail)
+            }
+            Event::Session(SessionEvent::Moved { session, to, .. }) => self.moved(before, session, *to)?,
             // Whoever ends an agent knows that no answer comes, also from those that ended with it.
-            Event::AgentTerminated { agent, session: Some(acting), .. } => {
+            Event::Agent(AgentEvent::Terminated { agent, session: Some(acting), .. }) => {
                 for (asked, askers) in &mut self.owed {
                     let asked = before.sessions.get(asked).map(|session| &session.agent);
                     let is_over = |id| before.agents.get(id).is_none_or(|agent| agent.retired);
@@ -121,7 +124,7 @@ impl Ledger {
                     }
                 }
             }
-            Event::TaskStarted { task, .. } => {
+            Event::Task(TaskEvent::Started { task, .. }) => {
                 let started = before
                     .tasks
                     .get(task)
@@ -130,10 +133,10 @@ impl Ledger {
                     return Err(Broken(format!("{task} began although {open} is open")));
                 }
             }
-            Event::CallFinished { finish: Finish::Refused { rule }, .. } if rule.is_empty() => {
+            Event::Call(CallEvent::Finished { finish: Finish::Refused { rule }, .. }) if rule.is_empty() => {
                 return Err(Broken("a refusal names no rule".to_owned()));
             }
-            Event::CallFinished { session, message, .. } => {
+            Event::Call(CallEvent::Finished { session, message, .. }) => {
                 self.answered(before, session, &message.from);
                 let pending =
                     message.call.as_ref().and_then(|call| before.sessions.get(session)?.pending(call));
@@ -177,9 +180,9 @@ impl Ledger {
 
     /// A turn that goes on is asked once more with all that was said by now, or is as if it had not begun.
     fn listens(&mut self, before: &State, event: &Event) {
-        let (Event::TurnRetried { session, .. }
-        | Event::Summarised { session, .. }
-        | Event::Parked { session, .. }) = event
+        let (Event::Turn(TurnEvent::Retried { session, .. })
+        | Event::Turn(TurnEvent::Summarised { session, .. })
+        | Event::Budget(BudgetEvent::Parked { session, .. })) = event
         else {
             return;
         };
@@ -188,7 +191,7 @@ impl Ledger {
             return;
         }
         match event {
-            Event::Parked { .. } => _ = self.unheard.insert(session.clone()),
+            Event::Budget(BudgetEvent::Parked { .. }) => _ = self.unheard.insert(session.clone()),
             _ => _ = self.unheard.remove(session),
         }
     }
@@ -224,7 +227,9 @@ impl Ledger {
     /// The same event was applied at this time, which gave this state.
     pub fn applied(&mut self, after: &State, at: Time, event: &Event) -> Result<(), Broken> {
         match event {
-            Event::Reserved { hold, .. } => held::check_caps(&self.raises, after, at, hold),
+            Event::Budget(BudgetEvent::Reserved { hold, .. }) => {
+                held::check_caps(&self.raises, after, at, hold)
+            }
             event => self.raises.saw(at, event),
         }
     }
@@ -259,11 +264,11 @@ impl Ledger {
 
     /// Each message stands once in its session.
     fn message(&mut self, event: &Event) -> Result<(), Broken> {
-        let (Event::MessageAdded { session, message, .. }
-        | Event::Replied { session, message, .. }
-        | Event::EvidenceDemanded { session, message }
-        | Event::Summarised { session, message, .. }
-        | Event::CallFinished { session, message, .. }) = event
+        let (Event::Session(SessionEvent::MessageAdded { session, message, .. })
+        | Event::Turn(TurnEvent::Replied { session, message, .. })
+        | Event::Turn(TurnEvent::EvidenceDemanded { session, message })
+        | Event::Turn(TurnEvent::Summarised { session, message, .. })
+        | Event::Call(CallEvent::Finished { session, message, .. })) = event
         else {
             return Ok(());
         };

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use domain::event::{CallEvent, SessionEvent, TaskEvent};
 use domain::event::{Event, Finish};
 use domain::id::{AgentId, CallId, SessionId};
 use domain::message::BROADCAST;
@@ -27,17 +28,17 @@ pub(super) struct Post {
 impl Post {
     pub(super) fn saw(&mut self, before: &State, event: &Event) -> Result<(), Broken> {
         match event {
-            Event::MessageAdded { session, message, .. } => {
+            Event::Session(SessionEvent::MessageAdded { session, message, .. }) => {
                 check_reader(before, session, message)?;
                 self.tell(session, message)?;
                 self.deliver(before, session, message)
             }
             // What ended may end once more, and what was said may be gone.
-            Event::TaskReopened { .. } | Event::SessionCut { .. } => {
+            Event::Task(TaskEvent::Reopened { .. }) | Event::Session(SessionEvent::Cut { .. }) => {
                 self.told.clear();
                 Ok(())
             }
-            Event::CallFinished { session, message, finish, .. } => {
+            Event::Call(CallEvent::Finished { session, message, finish, .. }) => {
                 check_reader(before, session, message)?;
                 self.deliver(before, session, message)?;
                 match &message.call {
@@ -45,7 +46,7 @@ impl Post {
                     _ => Ok(()),
                 }
             }
-            Event::CallAwaited { session, call, .. } => self.check_sent(before, session, call),
+            Event::Call(CallEvent::Awaited { session, call, .. }) => self.check_sent(before, session, call),
             _ => Ok(()),
         }
     }

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::kernel::event::{Bill, Event, Finish};
+use crate::kernel::event::{BudgetEvent, TurnEvent};
 use crate::kernel::lineage;
 use crate::kernel::state::{Halt, State};
 use crate::topics::budget::charge::{Charge, Raise, Sum};
@@ -62,26 +63,32 @@ pub(super) fn named(call: &Option<CallId>) -> &str {
 
 impl State {
     /// What is reserved, and who is parked.
-    pub(super) fn meter(&mut self, at: Time, event: &Event) {
+    pub(super) fn meter(&mut self, at: Time, event: &BudgetEvent) {
         match event {
-            Event::Reserved { session, call, hold } => self.reserve(at, session, call, hold),
-            Event::Outgrown { session, tokens_in } => {
-                self.change_session(session, |session| session.outgrown = session.outgrown.max(*tokens_in));
+            BudgetEvent::Reserved { session, call, hold } => self.reserve(at, session, call, hold),
+            BudgetEvent::Spent { session, tokens_in, tokens_out, spent, call } => {
+                self.spend(at, (session, named(call)), Usage::of(*tokens_in, *tokens_out), Some(spent));
             }
-            Event::Unsummarised { session } => {
-                self.change_session(session, |session| session.summaries = u32::MAX);
-            }
-            Event::Parked { session, parked, expects } => self.park(session, parked, *expects),
-            Event::Resumed { session } => self.unpark(session),
-            Event::TaskParked { task, parked } => self.park_task(task, parked),
-            Event::TaskResumed { task } => self.unpark_task(task),
-            Event::BudgetRaised { budget, cap, .. } => {
+            BudgetEvent::Parked { session, parked, expects } => self.park(session, parked, *expects),
+            BudgetEvent::Resumed { session } => self.unpark(session),
+            BudgetEvent::TaskParked { task, parked } => self.park_task(task, parked),
+            BudgetEvent::TaskResumed { task } => self.unpark_task(task),
+            BudgetEvent::Raised { budget, cap, .. } => {
                 let woken = self.ledger.raise(&self.settings, at, budget, *cap);
                 self.wake_all(woken);
             }
-            Event::UsageFound { sums, raised } => self.find_spent(sums, raised),
-            _ => {}
+            BudgetEvent::Found { sums, raised } => self.find_spent(sums, raised),
         }
+    }
+
+    /// A request turned out larger than what was reserved for it.
+    pub(super) fn outgrow(&mut self, session: &SessionId, tokens_in: u64) {
+        self.change_session(session, |session| session.outgrown = session.outgrown.max(tokens_in));
+    }
+
+    /// The turn goes on without any summary.
+    pub(super) fn unsummarise(&mut self, session: &SessionId) {
+        self.change_session(session, |session| session.summaries = u32::MAX);
     }
 
     /// The request that a session works for: the topmost task, through whoever asked for it or wrote for it, or the
@@ -197,11 +204,11 @@ impl State {
     /// reserved for it is known.
     pub fn charge(&self, at: Time, event: &Event) -> Option<Charge> {
         let (session, call, tokens_in, tokens_out, bill) = match event {
-            Event::Replied { session, tokens_in, tokens_out, spent: Some(bill), .. }
-            | Event::Summarised { session, tokens_in, tokens_out, spent: bill, .. } => {
+            Event::Turn(TurnEvent::Replied { session, tokens_in, tokens_out, spent: Some(bill), .. })
+            | Event::Turn(TurnEvent::Summarised { session, tokens_in, tokens_out, spent: bill, .. }) => {
                 (session, "", tokens_in, tokens_out, bill)
             }
-            Event::Spent { session, tokens_in, tokens_out, spent, call } => {
+            Event::Budget(BudgetEvent::Spent { session, tokens_in, tokens_out, spent, call }) => {
                 (session, named(call), tokens_in, tokens_out, spent)
             }
             _ => return None,

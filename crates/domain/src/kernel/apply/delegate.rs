@@ -1,6 +1,7 @@
 //! What events do to delegations, beside the records themselves: deadlines, and the clock of who asked.
 
 use crate::kernel::event::Event;
+use crate::kernel::event::{DelegationEvent, TaskEvent};
 use crate::kernel::state::State;
 use crate::topics::deadline::Deadline;
 use crate::topics::delegation::Delegation;
@@ -22,7 +23,7 @@ impl State {
             deadline.iter().for_each(|deadline| _ = self.deadlines.remove(deadline));
         }
         match event {
-            Event::Delegated { .. } => {
+            Event::Delegation(DelegationEvent::Made { .. }) => {
                 self.deadlines.extend(deadline);
                 if !delegation.callback {
                     return;
@@ -30,7 +31,7 @@ impl State {
                 let step = Step::Waiting { on: On::Delegation { delegation: delegation.id } };
                 self.step(&delegation.session, delegation.call.as_str(), step);
             }
-            Event::TaskEnded { .. } => {
+            Event::Task(TaskEvent::Ended { .. }) => {
                 let worker = self.tasks.get(&delegation.task).and_then(|t| t.session());
                 // Its clock is stopped by the move that ends it, which comes before or after.
                 let worked = worker.and_then(|id| self.sessions.get(id)).map_or(0, |worker| {
@@ -55,13 +56,13 @@ impl Delegations {
     /// the state and for whoever keeps a table of them.
     pub fn follow(&mut self, at: Time, event: &Event) -> Option<&Delegation> {
         match event {
-            Event::Delegated { delegation } => {
+            Event::Delegation(DelegationEvent::Made { delegation }) => {
                 let id = delegation.id.clone();
                 self.by_task.insert(delegation.task.clone(), id.clone());
                 self.by_id.insert(id.clone(), (**delegation).clone());
                 self.by_id.get(&id)
             }
-            Event::DelegationCrashed { delegation, reason, retried } => {
+            Event::Delegation(DelegationEvent::Crashed { delegation, reason, retried }) => {
                 let known = self.by_id.get_mut(delegation)?;
                 known.error = Some(reason.clone());
                 if !retried {
@@ -69,18 +70,18 @@ impl Delegations {
                 }
                 Some(known)
             }
-            Event::TaskStarted { task, .. } => {
+            Event::Task(TaskEvent::Started { task, .. }) => {
                 let known = self.going(task)?;
                 (known.status, known.started) = (Status::Running, Some(at));
                 Some(known)
             }
             // The work goes to somebody else, or begins once more.
-            Event::TaskReopened { task, .. } => {
+            Event::Task(TaskEvent::Reopened { task, .. }) => {
                 let known = self.going(task)?;
                 known.status = Status::Pending;
                 Some(known)
             }
-            Event::TaskEnded { task, end, result, .. } => {
+            Event::Task(TaskEvent::Ended { task, end, result, .. }) => {
                 let known = self.going(task)?;
                 let why = || Some(cut(result, RESULT_BYTES_MAX).to_owned());
                 (known.status, known.error) = match end {

@@ -1,7 +1,7 @@
 //! What events do to locks. Whatever ends a call or a conversation also ends what it holds and waits for; who is next is
 //! decided one step later.
 
-use crate::kernel::event::Event;
+use crate::kernel::event::LockEvent;
 use crate::kernel::state::State;
 use crate::topics::deadline::Deadline;
 use crate::topics::lock::workspace::is_workspace;
@@ -10,10 +10,10 @@ use crate::topics::session::{On, Step};
 use crate::words::id::{CallId, LockName, SessionId, Time};
 
 impl State {
-    pub(super) fn change_locks(&mut self, at: Time, event: &Event) {
+    pub(super) fn change_locks(&mut self, at: Time, event: &LockEvent) {
         let lease_ms = self.settings.limits.locks.lease_ms;
         match event {
-            Event::LockAwaited { name, session, call, kept, due } => {
+            LockEvent::Awaited { name, session, call, kept, due } => {
                 let (session, call) = (session.clone(), call.clone());
                 if *due != NEVER {
                     self.deadlines.insert((*due, Deadline::Lock(session.clone(), call.clone())));
@@ -22,7 +22,7 @@ impl State {
                 let waiter = Waiter { session, call, kept: *kept, since: at, due: *due };
                 self.locks.wait(name, waiter);
             }
-            Event::LockGranted { grant, session, call, kept } => {
+            LockEvent::Granted { grant, session, call, kept } => {
                 let mut due = None;
                 self.with_leases(std::slice::from_ref(&grant.name), |locks| {
                     due = locks.grant(grant, (session, call), *kept, (at, lease_ms));
@@ -32,13 +32,12 @@ impl State {
                 }
                 self.step_with_lock(session, call, *kept && !is_workspace(&grant.name));
             }
-            Event::LockFreed { name, why, .. } => {
+            LockEvent::Freed { name, why, .. } => {
                 self.with_leases(std::slice::from_ref(name), |locks| match why {
                     Freed::Unlocked => locks.unlock(name),
                     Freed::Lapsed | Freed::Person { .. } => locks.free(name),
                 });
             }
-            _ => {}
         }
     }
 

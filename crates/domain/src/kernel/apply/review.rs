@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::kernel::event::Event;
+use crate::kernel::event::ReviewEvent;
 use crate::kernel::state::State;
 use crate::topics::review::{Move, Review, Stage, written};
 use crate::topics::session::{On, Step};
@@ -10,16 +10,15 @@ use crate::topics::task::Spec;
 use crate::words::id::TaskId;
 
 impl State {
-    pub(super) fn look_over(&mut self, event: &Event) {
+    pub(super) fn look_over(&mut self, event: &ReviewEvent) {
         match event {
-            Event::ReviewAsked { review } => self.ask_review(review),
-            Event::ReviewMoved { review, commit, to, .. } => {
+            ReviewEvent::Asked { review } => self.ask_review(review),
+            ReviewEvent::Moved { review, commit, to, .. } => {
                 let known = self.reviews.by_id.get_mut(review).filter(|known| known.place.commit == *commit);
                 if let Some(known) = known {
                     move_on(known, to);
                 }
             }
-            _ => {}
         }
     }
 

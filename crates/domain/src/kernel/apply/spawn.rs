@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::kernel::event::Event;
+use crate::kernel::event::AgentEvent;
 use crate::kernel::state::State;
 use crate::topics::agent;
 use crate::topics::agent::Agent;
@@ -10,16 +10,16 @@ use crate::topics::session::Session;
 use crate::words::id::{AgentId, SessionId};
 
 impl State {
-    pub(super) fn change_team(&mut self, event: &Event) {
+    pub(super) fn change_team(&mut self, event: &AgentEvent) {
         match event {
-            Event::AgentDefined { spec } | Event::AgentSpawned { spec, .. } => self.define_agent(spec),
-            Event::AgentRetired { agent } => self.retire_agent(agent),
-            Event::AgentTerminated { agent, by, session, .. } => {
+            AgentEvent::Defined { spec } | AgentEvent::Spawned { spec, .. } => self.define_agent(spec),
+            AgentEvent::Retired { agent } => self.retire_agent(agent),
+            AgentEvent::Terminated { agent, by, session, .. } => {
                 self.terminate_agent(agent, by);
                 self.cleaning.insert(agent.clone(), session.clone());
             }
-            Event::WorkspaceCleaned { agent, .. } => _ = self.cleaning.remove(agent),
-            _ => {}
+            AgentEvent::Cleaned { agent, .. } => _ = self.cleaning.remove(agent),
+            AgentEvent::CleaningResumed { .. } => {}
         }
     }
 

@@ -1,5 +1,6 @@
 //! Sessions: what the head of a session file says, and messages.
 
+pub mod event;
 pub mod reading;
 
 use serde::{Deserialize, Serialize};

@@ -1,5 +1,6 @@
 //! Tasks: what a task file says of one, and the marks.
 
+pub mod event;
 pub(crate) mod open;
 pub mod queue;
 
