@@ -11,6 +11,7 @@ use domain::event::Event;
 use domain::event::SessionEvent;
 use domain::id::{AgentId, CallId, Seq, SessionId, Ticket, Time};
 use domain::input::Input;
+use domain::input::{FileInput, ModelInput, PersonInput};
 use domain::message::Kind;
 use domain::settings::{Limits, Settings};
 use domain::state::State;
@@ -64,9 +65,13 @@ fn opening() -> Vec<Input> {
         parallel_max: 100_000,
         ..Limits::default()
     };
-    let mut inputs =
-        vec![Input::SettingsRead(Box::new(Settings { limits, ..Settings::default() })), Input::Started];
-    let spec = |id: AgentId, role: &str| Input::AgentRead(Box::new(agent::Spec::new(id, role, "team")));
+    let mut inputs = vec![
+        Input::File(FileInput::SettingsRead(Box::new(Settings { limits, ..Settings::default() }))),
+        Input::Started,
+    ];
+    let spec = |id: AgentId, role: &str| {
+        Input::File(FileInput::AgentRead(Box::new(agent::Spec::new(id, role, "team"))))
+    };
     inputs.extend((0..SENDERS).map(|n| spec(sender(n), "planner")));
     inputs.extend((0..RECEIVERS).map(|n| spec(receiver(n), "executor")));
     inputs.extend((0..SENDERS).map(|n| word(sender(n))));
@@ -75,7 +80,14 @@ fn opening() -> Vec<Input> {
 
 fn word(agent: AgentId) -> Input {
     let (text, by) = ("tell the others".to_owned(), "dana".to_owned());
-    Input::MessageWritten { session: None, agent, text, urgency: Default::default(), by, in_file: false }
+    Input::Person(PersonInput::Say {
+        session: None,
+        agent,
+        text,
+        urgency: Default::default(),
+        by,
+        in_file: false,
+    })
 }
 
 /// A model that tells some receivers something and goes on.
@@ -101,7 +113,7 @@ fn tells((ticket, session): Waiting, first: u32, count: u32) -> Input {
 fn replied(ticket: Ticket, session: SessionId, calls: Vec<Call>) -> Input {
     let text = if calls.is_empty() { "I know.".to_owned() } else { String::new() };
     let (model, usage, read) = (String::new(), Usage::of(900, 80), Vec::new());
-    Input::Replied { session, ticket, text, calls, model, usage, read }
+    Input::Model(ModelInput::Replied { session, ticket, text, calls, model, usage, read })
 }
 
 fn asked(effects: impl IntoIterator<Item = Effect>) -> impl Iterator<Item = (AgentId, Waiting)> {

@@ -6,6 +6,7 @@ use domain::event::Event;
 use domain::event::{AgentEvent, SystemEvent, TaskEvent};
 use domain::id::{AgentId, SessionId, TaskId, Time};
 use domain::input::Input;
+use domain::input::PersonInput;
 use domain::play;
 use domain::settings::{Limits, Settings};
 use domain::spawn::Origin;
@@ -36,13 +37,17 @@ enum Shape {
 
 pub fn run() -> anyhow::Result<Vec<Measurement>> {
     let given_up = |name: &str, shape: Shape| {
-        let input = |state: &State| Input::CancelRunWanted { run: run_of(state), by: "dana".to_owned() };
+        let input = |state: &State| {
+            Input::Person(PersonInput::CancelRun { run: run_of(state), by: "dana".to_owned() })
+        };
         measured(&format!("cancel a run of {MANY} open tasks, {name}"), |tasks| working(tasks, shape), input)
     };
-    let fired = |_: &State| Input::TerminateWanted {
-        agent: AgentId::new("executor-001"),
-        reason: String::new(),
-        by: "dana".to_owned(),
+    let fired = |_: &State| {
+        Input::Person(PersonInput::Terminate {
+            agent: AgentId::new("executor-001"),
+            reason: String::new(),
+            by: "dana".to_owned(),
+        })
     };
     Ok(vec![
         given_up("each for itself", Shape::Apart)?,
@@ -93,14 +98,14 @@ fn working(tasks: u32, shape: Shape) -> anyhow::Result<State> {
         }),
     );
     state.apply(Time(1), &Event::Agent(AgentEvent::Spawned { spec: Box::new(spec), session: None }));
-    let speaks = Input::MessageWritten {
+    let speaks = Input::Person(PersonInput::Say {
         session: None,
         agent: agent.clone(),
         text: "look at the disks".to_owned(),
         urgency: Default::default(),
         by: "dana".to_owned(),
         in_file: false,
-    };
+    });
     play(&mut state, Time(1), &speaks, false, &mut |_, _| {})?;
     let session = state.sessions.keys().next().cloned().unwrap_or_else(|| SessionId::new(""));
     for number in ROOT..ROOT + tasks {

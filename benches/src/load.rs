@@ -8,6 +8,7 @@ use domain::effect::Effect;
 use domain::event::Event;
 use domain::id::{AgentId, CallId, TaskId, Time};
 use domain::input::Input;
+use domain::input::{FileInput, ModelInput, PersonInput, ToolInput};
 use domain::settings::{Limits, Settings};
 use domain::state::State;
 use domain::task;
@@ -65,12 +66,15 @@ fn opening(agents: u32) -> Vec<Input> {
     let rule = CommandRule { nature: Nature::Read, ..CommandRule::new(CommandVerdict::Allow) };
     let policy =
         Policy { commands: [("df -h".to_owned(), rule.clone()), ("make test".to_owned(), rule)].into() };
-    let mut inputs = vec![Input::SettingsRead(Box::new(settings)), Input::PolicyRead(policy)];
+    let mut inputs = vec![
+        Input::File(FileInput::SettingsRead(Box::new(settings))),
+        Input::File(FileInput::PolicyRead(policy)),
+    ];
     for n in 0..agents {
         let mut spec = agent::Spec::new(agent_id(n), ROLES[n as usize % ROLES.len()], "team");
         spec.system_prompt = words(400, n);
         spec.responsibilities = vec![format!("{}:*", word(n))];
-        inputs.push(Input::AgentRead(Box::new(spec)));
+        inputs.push(Input::File(FileInput::AgentRead(Box::new(spec))));
     }
     inputs
 }
@@ -93,7 +97,7 @@ impl World {
                 Some(Effect::CallModel { ticket, session, agent, turn, reserved: _ }) => {
                     let calls = self.calls(&agent, turn);
                     let text = words(300, turn);
-                    return Input::Replied {
+                    return Input::Model(ModelInput::Replied {
                         session,
                         ticket,
                         text,
@@ -101,11 +105,11 @@ impl World {
                         model: String::new(),
                         usage: Usage::of(900, 80),
                         read: Vec::new(),
-                    };
+                    });
                 }
                 Some(Effect::RunTool { ticket, session, call, .. }) => {
                     let ok = !self.rng.chance(1, 20);
-                    return Input::ToolFinished {
+                    return Input::Tool(ToolInput::Finished {
                         session,
                         call: call.id,
                         ticket,
@@ -114,7 +118,7 @@ impl World {
                         read: Vec::new(),
                         wrote: Vec::new(),
                         finding: None,
-                    };
+                    });
                 }
                 Some(Effect::Stop { .. } | Effect::Fence(_) | Effect::CleanUp { .. }) | None => {}
             }
@@ -126,20 +130,20 @@ impl World {
         let agent = self.some_agent();
         if self.given.is_multiple_of(5) {
             let text = words(80, self.given);
-            return Input::MessageWritten {
+            return Input::Person(PersonInput::Say {
                 session: None,
                 agent,
                 text,
                 urgency: Default::default(),
                 by: "dana".to_owned(),
                 in_file: false,
-            };
+            });
         }
         let title = format!("look at the {}", word(self.given));
         let mut spec = task::Spec::new(TaskId::new(""), "tasks/work.task.md", title);
         spec.text = words(200, self.given);
         spec.assignee = Some(agent);
-        Input::TaskWanted { spec: Box::new(spec), by: "dana".to_owned() }
+        Input::Person(PersonInput::AddTask { spec: Box::new(spec), by: "dana".to_owned() })
     }
 
     /// Two turns with tools, one in which others are asked for something, then words.

@@ -7,6 +7,7 @@ use adapters::clock::SystemClock;
 use adapters::journal::Sqlite;
 use domain::id::{AgentId, Seq, TaskId, Time};
 use domain::input::Input;
+use domain::input::PersonInput;
 use domain::task;
 use engine::{Engine, Handle, Parts};
 use ports::journal::Entry;
@@ -86,7 +87,7 @@ fn wish() -> Input {
     let mut spec = task::Spec::new(TaskId::new(""), "tasks/work.task.md", "look at the disk");
     spec.text = load::words(200, 1);
     spec.assignee = Some(AgentId::new("human"));
-    Input::TaskWanted { spec: Box::new(spec), by: "dana".to_owned() }
+    Input::Person(PersonInput::AddTask { spec: Box::new(spec), by: "dana".to_owned() })
 }
 
 /// One row for each commit, with the bytes that the journal has for a wish.

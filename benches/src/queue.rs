@@ -7,6 +7,7 @@ use domain::agent;
 use domain::effect::Effect;
 use domain::id::{AgentId, TaskId, Time};
 use domain::input::Input;
+use domain::input::{FileInput, ModelInput, PersonInput};
 use domain::settings::{Limits, Settings};
 use domain::state::State;
 use domain::task::{self, Priority};
@@ -133,12 +134,14 @@ fn queued(agents: u32, tasks: u32) -> anyhow::Result<State> {
 
 fn opening(agents: u32, tasks: u32) -> Vec<Input> {
     let limits = Limits { parallel_max: 1, tasks_max: u32::MAX, ..Limits::default() };
-    let mut inputs =
-        vec![Input::SettingsRead(Box::new(Settings { limits, ..Settings::default() })), Input::Started];
+    let mut inputs = vec![
+        Input::File(FileInput::SettingsRead(Box::new(Settings { limits, ..Settings::default() }))),
+        Input::Started,
+    ];
     for number in 0..agents {
         let mut spec = agent::Spec::new(agent_id(number), "executor", "team");
         spec.permissions.concurrency.max_pending_queue = agent::bounds::PENDING_QUEUE.1;
-        inputs.push(Input::AgentRead(Box::new(spec)));
+        inputs.push(Input::File(FileInput::AgentRead(Box::new(spec))));
     }
     inputs.extend((0..=tasks).map(|number| wish(number, number % agents)));
     inputs
@@ -153,13 +156,13 @@ fn wish(number: u32, agent: u32) -> Input {
     spec.text = load::words(200, 1);
     spec.assignee = Some(agent_id(agent));
     spec.priority = Some(LETTERS[Rng::new(u64::from(number)).below(6) as usize]);
-    Input::TaskWanted { spec: Box::new(spec), by: "dana".to_owned() }
+    Input::Person(PersonInput::AddTask { spec: Box::new(spec), by: "dana".to_owned() })
 }
 
 /// The only one at work comes to its end.
 fn ends(state: &State) -> anyhow::Result<Input> {
     match pending(state).into_iter().next() {
-        Some(Effect::CallModel { ticket, session, .. }) => Ok(Input::Replied {
+        Some(Effect::CallModel { ticket, session, .. }) => Ok(Input::Model(ModelInput::Replied {
             session,
             ticket,
             text: load::words(300, 1),
@@ -167,7 +170,7 @@ fn ends(state: &State) -> anyhow::Result<Input> {
             model: String::new(),
             usage: Usage::of(900, 80),
             read: Vec::new(),
-        }),
+        })),
         _ => anyhow::bail!("nobody is at work"),
     }
 }

@@ -11,6 +11,7 @@ use domain::event::Event;
 use domain::event::{SessionEvent, TurnEvent};
 use domain::id::{AgentId, Seq, Time};
 use domain::input::Input;
+use domain::input::PersonInput;
 use domain::lifecycle::Lifecycle;
 use ports::journal::Entry;
 use ports::printer::Recorded;
@@ -94,7 +95,14 @@ pub fn name(number: u32) -> String {
 /// A word to an agent, which it answers in a conversation of its own.
 pub fn word(agent: &str) -> Input {
     let (agent, text, by) = (AgentId::new(agent), "look at the disk".to_owned(), "dana".to_owned());
-    Input::MessageWritten { session: None, agent, text, urgency: Default::default(), by, in_file: false }
+    Input::Person(PersonInput::Say {
+        session: None,
+        agent,
+        text,
+        urgency: Default::default(),
+        by,
+        in_file: false,
+    })
 }
 
 async fn turn(

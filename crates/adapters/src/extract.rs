@@ -151,7 +151,7 @@ mod tests {
         };
         let outcome = extract.run().await;
         let usage = |input| match input {
-            Input::Spent { usage, call: Some(_), .. } => usage,
+            Input::Model(ModelInput::Spent { usage, call: Some(_), .. }) => usage,
             other => panic!("{other:?}"),
         };
         (outcome, tray.take().into_iter().map(usage).collect())

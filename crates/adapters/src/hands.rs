@@ -13,6 +13,7 @@ use domain::effect::Effect;
 use domain::gate::{Asker, may_use};
 use domain::id::{AgentId, SessionId, Ticket};
 use domain::input::{Failure, Input};
+use domain::input::{ModelInput, ToolInput};
 use domain::label::Label;
 use domain::layout;
 use domain::lock::Grant;
@@ -227,7 +228,16 @@ impl LocalHands {
             let Outcome { ok, text, read, wrote, finding } = outcome;
             let finding = finding.map(Box::new);
             let text = redacted(text);
-            Input::ToolFinished { session, call: call.id, ticket, ok, text, read, wrote, finding }
+            Input::Tool(ToolInput::Finished {
+                session,
+                call: call.id,
+                ticket,
+                ok,
+                text,
+                read,
+                wrote,
+                finding,
+            })
         });
     }
 
@@ -240,7 +250,16 @@ impl LocalHands {
         let finished = move |outcome: Outcome, session: SessionId| {
             let Outcome { ok, text, read, wrote, finding } = outcome;
             let finding = finding.map(Box::new);
-            Input::ToolFinished { session, call: call.id, ticket, ok, text, read, wrote, finding }
+            Input::Tool(ToolInput::Finished {
+                session,
+                call: call.id,
+                ticket,
+                ok,
+                text,
+                read,
+                wrote,
+                finding,
+            })
         };
         let Some(spec) = spec_of(state, &session) else { return };
         let label = domain::label::of_place(state, &path);
@@ -311,7 +330,7 @@ impl LocalHands {
             let clean = move || crate::git::workspace::clean_up(&home, &whose, workspace.as_ref());
             let kept =
                 tokio::task::spawn_blocking(clean).await.unwrap_or_else(|error| vec![error.to_string()]);
-            inputs.give(Input::CleanedUp { agent, kept }).await;
+            inputs.give(Input::Tool(ToolInput::CleanedUp { agent, kept })).await;
         });
     }
 
@@ -333,12 +352,12 @@ impl Hands for LocalHands {
                 }
                 None => {
                     let reason = format!("there is no agent {agent} any more");
-                    let failed = Input::ModelFailed {
+                    let failed = Input::Model(ModelInput::Failed {
                         session: session.clone(),
                         ticket,
                         reason,
                         failure: Failure::GiveUp,
-                    };
+                    });
                     self.start(session, true, async move { failed });
                 }
             },
@@ -402,7 +421,8 @@ impl Ask {
     async fn run(self, ticket: Ticket) -> Input {
         let Self { inputs, files, models, tools, context, session, conversation, review, request, ms_max } =
             self;
-        let failed = |session, reason, failure| Input::ModelFailed { session, ticket, reason, failure };
+        let failed =
+            |session, reason, failure| Input::Model(ModelInput::Failed { session, ticket, reason, failure });
         let conversation = match conversation {
             Some(conversation) => Some(conversation),
             None => files.conversation(&session).await,
@@ -436,15 +456,17 @@ impl Ask {
                 }
                 let usage = reply.usage;
                 let text = redacted(reply.text);
-                Input::Replied { session, ticket, text, calls, model, usage, read }
+                Input::Model(ModelInput::Replied { session, ticket, text, calls, model, usage, read })
             }
             // It is kept first; then the model is asked again, with the summary.
             Ok(Answered::Summary { through, text, model, usage }) => {
                 let text = redacted(text);
-                Input::Summarised { session, ticket, through, text, model, usage }
+                Input::Model(ModelInput::Summarised { session, ticket, through, text, model, usage })
             }
-            Ok(Answered::Unsummarised) => Input::Unsummarised { session, ticket },
-            Ok(Answered::Outgrown { tokens_in }) => Input::Outgrown { session, ticket, tokens_in },
+            Ok(Answered::Unsummarised) => Input::Model(ModelInput::Unsummarised { session, ticket }),
+            Ok(Answered::Outgrown { tokens_in }) => {
+                Input::Model(ModelInput::Outgrown { session, ticket, tokens_in })
+            }
             Err(ModelError { kind, message, usage: _ }) => failed(session, redacted(message), failure(kind)),
         }
     }
@@ -461,7 +483,7 @@ impl Unpaid {
     async fn pay(&self) {
         for (model, usage) in self.tally.take() {
             let session = self.session.clone();
-            self.inputs.give(Input::Spent { session, call: None, model, usage }).await;
+            self.inputs.give(Input::Model(ModelInput::Spent { session, call: None, model, usage })).await;
         }
     }
 }
@@ -472,7 +494,9 @@ impl Drop for Unpaid {
         let left: Vec<Input> = tally
             .take()
             .into_iter()
-            .map(|(model, usage)| Input::Spent { session: session.clone(), call: None, model, usage })
+            .map(|(model, usage)| {
+                Input::Model(ModelInput::Spent { session: session.clone(), call: None, model, usage })
+            })
             .collect();
         // Without a runtime the process is at its end, and so is whoever counts.
         let Ok(runtime) = Handle::try_current() else { return };

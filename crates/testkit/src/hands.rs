@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use domain::effect::Effect;
 use domain::input::Input;
+use domain::input::{ModelInput, ToolInput};
 use domain::state::State;
 use domain::usage::Usage;
 use ports::hands::Hands;
@@ -28,26 +29,30 @@ impl Hands for Puppets {
     fn perform(&mut self, _: &State, effect: Effect) {
         let text = self.says.clone();
         let outcome = match effect {
-            Effect::CallModel { ticket, session, .. } if !self.winding_down => Input::Replied {
-                session,
-                ticket,
-                text,
-                calls: Vec::new(),
-                model: String::new(),
-                usage: Usage::of(1, 1),
-                read: Vec::new(),
-            },
-            Effect::RunTool { ticket, session, call, .. } if !self.aborted => Input::ToolFinished {
-                session,
-                call: call.id,
-                ticket,
-                ok: true,
-                text,
-                read: Vec::new(),
-                wrote: Vec::new(),
-                finding: None,
-            },
-            Effect::CleanUp { agent, .. } => Input::CleanedUp { agent, kept: Vec::new() },
+            Effect::CallModel { ticket, session, .. } if !self.winding_down => {
+                Input::Model(ModelInput::Replied {
+                    session,
+                    ticket,
+                    text,
+                    calls: Vec::new(),
+                    model: String::new(),
+                    usage: Usage::of(1, 1),
+                    read: Vec::new(),
+                })
+            }
+            Effect::RunTool { ticket, session, call, .. } if !self.aborted => {
+                Input::Tool(ToolInput::Finished {
+                    session,
+                    call: call.id,
+                    ticket,
+                    ok: true,
+                    text,
+                    read: Vec::new(),
+                    wrote: Vec::new(),
+                    finding: None,
+                })
+            }
+            Effect::CleanUp { agent, .. } => Input::Tool(ToolInput::CleanedUp { agent, kept: Vec::new() }),
             Effect::CallModel { .. } | Effect::RunTool { .. } | Effect::Stop { .. } | Effect::Fence(_) => {
                 return;
             }

@@ -19,6 +19,7 @@ use domain::approval::Answer;
 use domain::effect::Effect;
 use domain::id::{AgentId, MessageId, SessionId, TaskId, Ticket, Time};
 use domain::input::{Failure, Input};
+use domain::input::{FileInput, ModelInput, PersonInput, ToolInput};
 use domain::plan;
 use domain::state::State;
 use domain::task::Mark;
@@ -270,12 +271,12 @@ impl World {
             } else {
                 Answer::Rejected { reason: "no".to_owned() }
             };
-            return Ok(Next::Inputs(vec![Input::Answered {
+            return Ok(Next::Inputs(vec![Input::Person(PersonInput::Answer {
                 approval,
                 answer,
                 by: "dana".to_owned(),
                 via: "sim".to_owned(),
-            }]));
+            })]));
         }
         match state.next_deadline() {
             Some(due) if !state.is_idle() || state.open_tasks > 0 || self.scene == Scene::Team => {
@@ -306,8 +307,9 @@ impl World {
             self.requested += 1;
             let mut input = crowd::request(&mut self.rng, state, self.requested);
             // Each line is read once.
-            let lines = inputs.iter().filter(|i| matches!(i, Input::LineRead { .. })).count() as u64;
-            if let Input::LineRead { line, .. } = &mut input {
+            let lines =
+                inputs.iter().filter(|i| matches!(i, Input::File(FileInput::LineRead { .. }))).count() as u64;
+            if let Input::File(FileInput::LineRead { line, .. }) = &mut input {
                 *line += lines;
             }
             inputs.push(input);
@@ -326,21 +328,28 @@ impl World {
             self.eased = true;
             let mut settings = state.settings.clone();
             settings.budgets = Default::default();
-            let mut inputs = vec![Input::SettingsRead(Box::new(settings))];
-            inputs.extend(self.ledger.cut_off(state).map(|(id, session)| Input::MessageWritten {
-                session: Some(id.clone()),
-                agent: session.agent.clone(),
-                text: "go on".to_owned(),
-                urgency: Default::default(),
-                by: "dana".to_owned(),
-                in_file: false,
+            let mut inputs = vec![Input::File(FileInput::SettingsRead(Box::new(settings)))];
+            inputs.extend(self.ledger.cut_off(state).map(|(id, session)| {
+                Input::Person(PersonInput::Say {
+                    session: Some(id.clone()),
+                    agent: session.agent.clone(),
+                    text: "go on".to_owned(),
+                    urgency: Default::default(),
+                    by: "dana".to_owned(),
+                    in_file: false,
+                })
             }));
             // Plans that wait for a person get their yes, or a no.
             let held = state.tasks.values().filter_map(|task| task.spec.properties.get(plan::HELD_BY));
             let held: BTreeSet<TaskId> = held.map(|id| TaskId::new(id.as_str())).collect();
             for task in held.into_iter().filter(|id| state.tasks.get(id).is_some_and(|t| !t.is_ended())) {
                 let mark = if self.rng.chance(2, 3) { Mark::Done } else { Mark::Cancelled };
-                inputs.push(Input::TaskMarked { task, mark, why: String::new(), by: "dana".to_owned() });
+                inputs.push(Input::File(FileInput::TaskMarked {
+                    task,
+                    mark,
+                    why: String::new(),
+                    by: "dana".to_owned(),
+                }));
             }
             return Ok(Next::Inputs(inputs));
         }
@@ -349,7 +358,7 @@ impl World {
             .tasks
             .iter()
             .filter(|(_, task)| !task.is_ended())
-            .map(|(id, _)| Input::CancelWanted { what: id.to_string(), by: "dana".to_owned() })
+            .map(|(id, _)| Input::Person(PersonInput::Cancel { what: id.to_string(), by: "dana".to_owned() }))
             .collect();
         Ok(if open.is_empty() { Next::Over } else { Next::Inputs(open) })
     }
@@ -395,17 +404,30 @@ impl World {
                 let word = if ok { "done" } else { "it did not work" };
                 let text = format!("{word}{OF_TRY}{}", name_try(ticket));
                 let asks = matches!(&call.want, Want::Act(Act::Extract(_)));
-                let spent = asks.then(|| Input::Spent {
-                    session: session.clone(),
-                    call: Some(call.id.clone()),
-                    model: MODEL.to_owned(),
-                    usage: Usage::of(10, 5),
+                let spent = asks.then(|| {
+                    Input::Model(ModelInput::Spent {
+                        session: session.clone(),
+                        call: Some(call.id.clone()),
+                        model: MODEL.to_owned(),
+                        usage: Usage::of(10, 5),
+                    })
                 });
                 let call = call.id;
-                let finished = Input::ToolFinished { session, call, ticket, ok, text, read, wrote, finding };
+                let finished = Input::Tool(ToolInput::Finished {
+                    session,
+                    call,
+                    ticket,
+                    ok,
+                    text,
+                    read,
+                    wrote,
+                    finding,
+                });
                 spent.into_iter().chain([finished]).collect()
             }
-            Effect::CleanUp { agent, .. } => vec![Input::CleanedUp { agent, kept: Vec::new() }],
+            Effect::CleanUp { agent, .. } => {
+                vec![Input::Tool(ToolInput::CleanedUp { agent, kept: Vec::new() })]
+            }
             Effect::Stop { .. } | Effect::Fence(_) => Vec::new(),
         }
     }
@@ -441,22 +463,27 @@ impl World {
         match self.rng.below(20) {
             0 => model_failed(session, ticket, Some(self.rng.below(2_000))),
             1 if self.rng.chance(1, 3) => model_failed(session, ticket, None),
-            1 if self.scene == Scene::Team => {
-                Input::ModelFailed { session, ticket, reason: "down".to_owned(), failure: Failure::Down }
-            }
-            3 if self.rng.chance(1, 4) => Input::Unsummarised { session, ticket },
-            3 => Input::Summarised {
+            1 if self.scene == Scene::Team => Input::Model(ModelInput::Failed {
+                session,
+                ticket,
+                reason: "down".to_owned(),
+                failure: Failure::Down,
+            }),
+            3 if self.rng.chance(1, 4) => Input::Model(ModelInput::Unsummarised { session, ticket }),
+            3 => Input::Model(ModelInput::Summarised {
                 session,
                 ticket,
                 through: MessageId::new("m-0001"),
                 text: "in short".to_owned(),
                 model: MODEL.to_owned(),
                 usage: Usage::of(usage.tokens_in / 4, usage.tokens_out / 4),
-            },
-            4 if reserved.is_some() && self.rng.chance(1, 2) => {
-                Input::Outgrown { session, ticket, tokens_in: most_in + 1 + self.rng.below(2_000) }
-            }
-            2 => Input::Replied {
+            }),
+            4 if reserved.is_some() && self.rng.chance(1, 2) => Input::Model(ModelInput::Outgrown {
+                session,
+                ticket,
+                tokens_in: most_in + 1 + self.rng.below(2_000),
+            }),
+            2 => Input::Model(ModelInput::Replied {
                 session,
                 ticket,
                 text: String::new(),
@@ -464,7 +491,7 @@ impl World {
                 model: MODEL.to_owned(),
                 usage,
                 read: Vec::new(),
-            },
+            }),
             _ => {
                 let ending = self.model_calls > self.bounds.model_calls_max;
                 let calls = match self.scene {
@@ -474,19 +501,27 @@ impl World {
                 };
                 let text = format!("I say {}{OF_TRY}{}", self.rng.below(100), name_try(ticket));
                 let model = MODEL.to_owned();
-                Input::Replied { session, ticket, text, calls, model, usage, read: Vec::new() }
+                Input::Model(ModelInput::Replied {
+                    session,
+                    ticket,
+                    text,
+                    calls,
+                    model,
+                    usage,
+                    read: Vec::new(),
+                })
             }
         }
     }
 }
 
 fn model_failed(session: SessionId, ticket: Ticket, retry_after_ms: Option<u64>) -> Input {
-    Input::ModelFailed {
+    Input::Model(ModelInput::Failed {
         session,
         ticket,
         reason: "overloaded".to_owned(),
         failure: retry_after_ms.map_or(Failure::GiveUp, |after_ms| Failure::Retry { after_ms }),
-    }
+    })
 }
 
 /// The alias of the model that every agent asks first.

@@ -11,6 +11,7 @@ use domain::event::Event;
 use domain::event::{AgentEvent, SessionEvent, TaskEvent};
 use domain::id::{AgentId, ApprovalId, SessionId, TaskId};
 use domain::input::Input;
+use domain::input::{FileInput, PersonInput};
 use domain::state::{Stage, State, Step};
 use engine::{Handle, Taken};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
@@ -251,32 +252,49 @@ async fn answer(handle: &Handle, request: Request, closed: &mut Closed) -> Respo
             let answer = if approve { Answer::Approved } else { Answer::Rejected { reason } };
             submit(
                 handle,
-                Input::Answered { approval: ApprovalId::new(approval), answer, by, via: "cli".to_owned() },
+                Input::Person(PersonInput::Answer {
+                    approval: ApprovalId::new(approval),
+                    answer,
+                    by,
+                    via: "cli".to_owned(),
+                }),
             )
             .await
         }
         Request::Say { session, agent, text, urgency, by } => {
             let session = session.map(SessionId::new);
             let agent = AgentId::new(agent);
-            let input = Input::MessageWritten { session, agent, text, urgency, by, in_file: false };
+            let input = Input::Person(PersonInput::Say { session, agent, text, urgency, by, in_file: false });
             tell(handle, input, Made::of).await
         }
-        Request::Add { task, by } => tell(handle, Input::TaskWanted { spec: task, by }, Made::of).await,
-        Request::Mark { task, mark, why, by } => {
-            submit(handle, Input::TaskMarked { task: TaskId::new(task), mark, why, by }).await
+        Request::Add { task, by } => {
+            tell(handle, Input::Person(PersonInput::AddTask { spec: task, by }), Made::of).await
         }
-        Request::Cancel { what, by } => submit(handle, Input::CancelWanted { what, by }).await,
-        Request::CancelRun { run, by } => submit(handle, Input::CancelRunWanted { run, by }).await,
-        Request::Spawn { order, by } => tell(handle, Input::SpawnWanted { order, by }, Made::of).await,
+        Request::Mark { task, mark, why, by } => {
+            submit(handle, Input::File(FileInput::TaskMarked { task: TaskId::new(task), mark, why, by }))
+                .await
+        }
+        Request::Cancel { what, by } => submit(handle, Input::Person(PersonInput::Cancel { what, by })).await,
+        Request::CancelRun { run, by } => {
+            submit(handle, Input::Person(PersonInput::CancelRun { run, by })).await
+        }
+        Request::Spawn { order, by } => {
+            tell(handle, Input::Person(PersonInput::Spawn { order, by }), Made::of).await
+        }
         Request::Terminate { agent, reason, by } => {
-            submit(handle, Input::TerminateWanted { agent: AgentId::new(agent), reason, by }).await
+            submit(handle, Input::Person(PersonInput::Terminate { agent: AgentId::new(agent), reason, by }))
+                .await
         }
         Request::Waits => match handle.look(waits).await {
             Ok(waits) => Response::Waits(Box::new(waits)),
             Err(closed) => Response::Refused { reason: closed.to_string() },
         },
-        Request::Free { lock, by } => submit(handle, Input::LockFreed { name: lock, by }).await,
-        Request::Vouch { path, digest, by } => submit(handle, Input::FileTrusted { path, digest, by }).await,
+        Request::Free { lock, by } => {
+            submit(handle, Input::Person(PersonInput::FreeLock { name: lock, by })).await
+        }
+        Request::Vouch { path, digest, by } => {
+            submit(handle, Input::Person(PersonInput::TrustFile { path, digest, by })).await
+        }
         Request::Await { task, ms_max } => wait(handle, task.map(TaskId::new), ms_max, closed).await,
         Request::Stop => {
             handle.stop().await;

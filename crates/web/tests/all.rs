@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use domain::agent;
 use domain::id::{AgentId, TaskId, Time};
+use domain::input::FileInput;
 use domain::input::Input;
 use domain::task::Spec;
 use engine::{Engine, Handle, Parts};
@@ -44,7 +45,7 @@ impl Home {
         let (handle, _thread) = engine::spawn(engine, make).unwrap();
         let serving = runtime.block_on(async {
             let spec = agent::Spec::new(AgentId::new("executor-001"), "executor", "m");
-            handle.submit(Input::AgentRead(Box::new(spec))).await.unwrap().unwrap();
+            handle.submit(Input::File(FileInput::AgentRead(Box::new(spec)))).await.unwrap().unwrap();
             Server::bind(&socket).unwrap().spawn(handle)
         });
         Self { _folder: folder, socket, serving, runtime }

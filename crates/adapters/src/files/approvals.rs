@@ -9,6 +9,7 @@ use domain::event::ApprovalEvent;
 use domain::event::{Event, Found};
 use domain::id::{ApprovalId, CallId, SessionId, TaskId, Time};
 use domain::input::Input;
+use domain::input::{FileInput, PersonInput};
 use domain::layout::{self, Decided};
 use domain::task::Mark;
 use formats::approval::{Decision, close_detail, print_detail, queue_item, read_detail, read_queue};
@@ -208,7 +209,7 @@ pub(super) fn count_approvals(cabinet: &mut Cabinet) {
     let number =
         |path: String| path.strip_suffix(layout::APPROVAL_END)?.rsplit('-').next()?.parse::<u32>().ok();
     if let Some(highest) = files.filter_map(number).max().filter(|n| *n >= cabinet.state.next_approval) {
-        cabinet.outbox.say(Input::ApprovalsFound { highest });
+        cabinet.outbox.say(Input::File(FileInput::ApprovalsFound { highest }));
     }
 }
 
@@ -219,7 +220,7 @@ pub(super) fn find_questions(cabinet: &mut Cabinet) {
         let Some(detail) = read_detail(&path, &found.text).value else { continue };
         let request = detail.request;
         if request.is_about_budget() && !cabinet.state.approvals.contains_key(&request.id) {
-            cabinet.outbox.say(Input::QuestionFound { approval: request.id });
+            cabinet.outbox.say(Input::File(FileInput::QuestionFound { approval: request.id }));
         }
     }
 }
@@ -245,7 +246,7 @@ pub(super) fn approvals_of(home: &Path, session: &SessionId) -> BTreeMap<CallId,
 
 fn answer(approval: ApprovalId, answer: Answer, by: String, via: &str) -> Input {
     let by = if by.is_empty() { "owner".to_owned() } else { by };
-    Input::Answered { approval, answer, by, via: via.to_owned() }
+    Input::Person(PersonInput::Answer { approval, answer, by, via: via.to_owned() })
 }
 
 fn unclear_at(path: &str, line: usize, column: usize, why: &str) -> Diagnostic {

@@ -8,6 +8,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 use domain::id::{Seq, SessionId};
+use domain::input::FileInput;
 use domain::input::Input;
 use domain::layout::{self, Decided};
 use ports::printer::Recorded;
@@ -489,7 +490,7 @@ impl Desk {
         }
         let ties = self.sessions.ties.take().map(Ties::found).unwrap_or_default();
         if !ties.is_empty() {
-            self.cabinet.outbox.say(Input::TiesFound { ties });
+            self.cabinet.outbox.say(Input::File(FileInput::TiesFound { ties }));
         }
         find_usage(&mut self.cabinet);
         for path in self.tasks.to_name.take().unwrap_or_default() {

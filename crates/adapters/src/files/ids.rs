@@ -1,5 +1,6 @@
 //! Ids that were given before there was this journal, so that none is given again.
 
+use domain::input::FileInput;
 use domain::input::Input;
 
 use super::cabinet::Cabinet;
@@ -10,7 +11,9 @@ use crate::audit::{Given, LOG, given};
 pub(super) fn find_ids(cabinet: &mut Cabinet) {
     match given(&cabinet.home) {
         Ok(Given { delegations: 0, reviews: 0 }) => {}
-        Ok(Given { delegations, reviews }) => cabinet.outbox.say(Input::IdsFound { delegations, reviews }),
+        Ok(Given { delegations, reviews }) => {
+            cabinet.outbox.say(Input::File(FileInput::IdsFound { delegations, reviews }))
+        }
         Err(error) => cabinet
             .reports
             .complain_text(LOG, format!("ids may be given again, because {LOG} cannot be read: {error}")),

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use domain::input::FileInput;
 use domain::input::Input;
 
 use super::cabinet::Cabinet;
@@ -40,13 +41,13 @@ impl Inboxes {
             let read = formats::inbox::read_line(path, usize::try_from(number).unwrap_or(usize::MAX), text);
             diagnostics.extend(read.diagnostics);
             if let Some(line) = read.value {
-                cabinet.outbox.say(Input::LineRead {
+                cabinet.outbox.say(Input::File(FileInput::LineRead {
                     source: path.to_owned(),
                     line: number,
                     from: line.from,
                     channel: line.channel,
                     text: line.text,
-                });
+                }));
             }
         }
         self.0.insert(path.to_owned(), number);

@@ -5,6 +5,7 @@ use std::io::Write as _;
 
 use domain::event::Event;
 use domain::event::{CallEvent, TrustEvent};
+use domain::input::FileInput;
 use domain::input::Input;
 use domain::label;
 use domain::lock::workspace;
@@ -93,7 +94,7 @@ pub(super) fn find_labels(cabinet: &mut Cabinet) {
     if let Ok(text) = std::fs::read_to_string(cabinet.home.join(PATH)) {
         let labels = read(&text);
         if !labels.is_empty() {
-            cabinet.outbox.say(Input::LabelsFound { labels });
+            cabinet.outbox.say(Input::File(FileInput::LabelsFound { labels }));
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Files that only people write: settings, policy, agents. A file that does not read keeps its last good version.
 
 use domain::id::AgentId;
+use domain::input::FileInput;
 use domain::input::Input;
 use domain::layout;
 use domain::settings::Settings;
@@ -22,7 +23,7 @@ pub(super) fn look_at_settings(cabinet: &mut Cabinet, path: &str, found: Option<
         return cabinet.reports.complain_text(path, what.to_owned());
     }
     if let Some(settings) = cabinet.reports.take(path, formats::settings::read(path, &found.text)) {
-        cabinet.outbox.say(Input::SettingsRead(Box::new(settings)));
+        cabinet.outbox.say(Input::File(FileInput::SettingsRead(Box::new(settings))));
     }
 }
 
@@ -30,9 +31,9 @@ pub(super) fn look_at_policy(cabinet: &mut Cabinet, path: &str, found: Option<&F
     let text = found.map_or("", |found| &found.text);
     if found.is_none() {
         // Without a policy nothing is allowed unasked.
-        cabinet.outbox.say(Input::PolicyRead(policy::Policy::default()));
+        cabinet.outbox.say(Input::File(FileInput::PolicyRead(policy::Policy::default())));
     } else if let Some(policy) = cabinet.reports.take(path, formats::policy::read(path, text)) {
-        cabinet.outbox.say(Input::PolicyRead(policy));
+        cabinet.outbox.say(Input::File(FileInput::PolicyRead(policy)));
     }
 }
 
@@ -57,13 +58,13 @@ pub(super) fn look_at_agent(cabinet: &mut Cabinet, path: &str, found: Option<&Fo
                         format!("{} was terminated and does not come back; give it another id", spec.id);
                     return cabinet.reports.complain_text(path, what);
                 }
-                cabinet.outbox.say(Input::AgentRead(Box::new(spec)));
+                cabinet.outbox.say(Input::File(FileInput::AgentRead(Box::new(spec))));
             }
         }
         None if confirmed && path == first && has_second => cabinet.looks.soon(&second),
         None if confirmed => {
             if cabinet.state.agents.contains_key(&id) && !has_first && !has_second {
-                cabinet.outbox.say(Input::AgentGone(id));
+                cabinet.outbox.say(Input::File(FileInput::AgentGone(id)));
             }
         }
         None => cabinet.looks.confirm_later(path),
@@ -76,7 +77,7 @@ pub(super) fn miss_agents(cabinet: &mut Cabinet) {
     let employed = cabinet.state.agents.iter().filter(|(_, agent)| !agent.retired).map(|(id, _)| id);
     let gone: Vec<AgentId> = employed.filter(|id| !has_file(id)).cloned().collect();
     for id in gone {
-        cabinet.outbox.say(Input::AgentGone(id));
+        cabinet.outbox.say(Input::File(FileInput::AgentGone(id)));
     }
 }
 

@@ -7,6 +7,7 @@ use domain::event::{AgentEvent, CallEvent, SessionEvent, TaskEvent, TurnEvent};
 use domain::event::{Event, Found, FoundCall, Tail};
 use domain::id::{MessageId, SessionId, Time};
 use domain::input::Input;
+use domain::input::{FileInput, PersonInput};
 use domain::label::Label;
 use domain::layout;
 use domain::lifecycle::Lifecycle;
@@ -222,7 +223,11 @@ impl Sessions {
             if cabinet.looks.is_confirmed(&layout::session_file(id)) {
                 self.cutting.insert(id.clone());
                 let tail = self.tail_of(file, &BTreeMap::new());
-                cabinet.outbox.say(Input::SessionCut { session: id.clone(), next_message: last + 1, tail });
+                cabinet.outbox.say(Input::File(FileInput::SessionCut {
+                    session: id.clone(),
+                    next_message: last + 1,
+                    tail,
+                }));
             } else {
                 cabinet.looks.confirm_later(&layout::session_file(id));
             }
@@ -259,9 +264,10 @@ impl Sessions {
                 Some(message) => {
                     let words = hash(&item.content);
                     if before.get(message).is_some_and(|old| *old != words) {
-                        cabinet
-                            .outbox
-                            .say(Input::MessageEdited { session: id.clone(), message: message.clone() });
+                        cabinet.outbox.say(Input::File(FileInput::MessageEdited {
+                            session: id.clone(),
+                            message: message.clone(),
+                        }));
                     }
                     now.insert(message.clone(), words);
                 }
@@ -272,14 +278,14 @@ impl Sessions {
                     }
                     if self.adopting.insert(key) {
                         let by = item.from.strip_prefix("person:").unwrap_or("owner");
-                        cabinet.outbox.say(Input::MessageWritten {
+                        cabinet.outbox.say(Input::Person(PersonInput::Say {
                             session: Some(id.clone()),
                             agent: agent.clone(),
                             text: item.content.clone(),
                             urgency: Default::default(),
                             by: by.to_owned(),
                             in_file: true,
-                        });
+                        }));
                     }
                 }
                 None => {}
@@ -297,14 +303,14 @@ impl Sessions {
         );
         let pending =
             approvals.into_values().filter(|(found, _)| *found == Found::Pending).map(|(_, request)| request);
-        cabinet.outbox.say(Input::SessionRead {
+        cabinet.outbox.say(Input::File(FileInput::SessionRead {
             head: Box::new(file.head().clone()),
             status: file.status(),
             next_message: last_number(file) + 1,
             tail,
             label: file.messages().iter().fold(Label::owner(), |label, item| label.joined(&item.label)),
             approvals: pending.collect(),
-        });
+        }));
         if let Some(ties) = &mut self.ties {
             ties.read(file);
         }

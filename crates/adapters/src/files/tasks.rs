@@ -6,6 +6,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use domain::event::Event;
 use domain::event::{BudgetEvent, SessionEvent, TaskEvent};
 use domain::id::{SessionId, TaskId, Time};
+use domain::input::FileInput;
 use domain::input::Input;
 use domain::lifecycle::Lifecycle;
 use domain::state::TaskStage;
@@ -240,11 +241,11 @@ impl Tasks {
                     && let Some(spec) = file_spec(file, index)
                 {
                     *self.adopting.entry(key).or_default() += 1;
-                    said.push(Input::TaskRead {
+                    said.push(Input::File(FileInput::TaskRead {
                         spec: Box::new(spec),
                         mark: item.mark,
                         result: result_of(file, index),
-                    });
+                    }));
                 }
                 continue;
             };
@@ -253,11 +254,11 @@ impl Tasks {
                 // Said once: by now it may be somebody's, and the file does not know yet.
                 if !broken && self.reading.get(id) != Some(&theirs) {
                     self.reading.insert(id.clone(), theirs.clone());
-                    said.push(Input::TaskRead {
+                    said.push(Input::File(FileInput::TaskRead {
                         spec: Box::new(theirs),
                         mark: item.mark,
                         result: result_of(file, index),
-                    });
+                    }));
                 }
                 continue;
             };
@@ -277,7 +278,11 @@ impl Tasks {
                 }
             }
             if changed && !broken {
-                said.push(Input::TaskRead { spec: Box::new(wanted), mark: item.mark, result: String::new() });
+                said.push(Input::File(FileInput::TaskRead {
+                    spec: Box::new(wanted),
+                    mark: item.mark,
+                    result: String::new(),
+                }));
             }
             let ours = cabinet.state.mark_of(known);
             if item.mark == ours {
@@ -287,12 +292,12 @@ impl Tasks {
                 && matches!(item.mark, Mark::Open | Mark::Done | Mark::Failed | Mark::Cancelled);
             let meaningful = item.mark != Mark::Open || known.is_ended();
             if by_person && meaningful && !broken {
-                marked.push(Input::TaskMarked {
+                marked.push(Input::File(FileInput::TaskMarked {
                     task: id.clone(),
                     mark: item.mark,
                     why: String::new(),
                     by: "person".to_owned(),
-                });
+                }));
             } else {
                 cabinet.recent.mark(id, item.mark);
                 repairs.push(TaskOp::Mark { id: id.clone(), mark: ours });
@@ -415,7 +420,7 @@ fn missing_tasks(
         } else if !task.is_ended() {
             if cabinet.looks.is_confirmed(path) {
                 cabinet.recent.forget_task(&id);
-                said.push(Input::TaskGone { task: id });
+                said.push(Input::File(FileInput::TaskGone { task: id }));
             } else {
                 doubtful = true;
             }

@@ -10,6 +10,7 @@ use domain::budget::charge::{Charge, Raise, sums};
 use domain::event::BudgetEvent;
 use domain::event::Event;
 use domain::id::{Seq, Time};
+use domain::input::FileInput;
 use domain::input::Input;
 use formats::usage::{Entry, PATH, Told, print_line, read, read_line};
 use ports::printer::Recorded;
@@ -98,7 +99,8 @@ pub(super) fn find_usage(cabinet: &mut Cabinet) {
         cabinet.reports.complain_text(PATH, message);
     }
     let input = found(entries);
-    if !matches!(&input, Input::UsageFound { sums, raised } if sums.is_empty() && raised.is_empty()) {
+    if !matches!(&input, Input::File(FileInput::UsageFound { sums, raised }) if sums.is_empty() && raised.is_empty())
+    {
         cabinet.outbox.say(input);
     }
 }
@@ -112,7 +114,7 @@ pub fn found(entries: Vec<Entry>) -> Input {
             Told::Raised(raise, _) => raised.push(raise),
         }
     }
-    Input::UsageFound { sums: sums(&charges), raised }
+    Input::File(FileInput::UsageFound { sums: sums(&charges), raised })
 }
 
 /// Cuts off what was being written when the process ended; the journal has it, and it is told again. What a person left

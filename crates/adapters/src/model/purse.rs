@@ -8,6 +8,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use domain::id::{CallId, SessionId};
 use domain::input::Input;
+use domain::input::ModelInput;
 use domain::usage::Usage;
 use ports::inputs::Inputs;
 use ports::model::{ErrorKind, Model, ModelError, Reply, Request};
@@ -58,7 +59,7 @@ impl Purse {
             left.store(left.load(Ordering::Relaxed).saturating_sub(took), Ordering::Relaxed);
         }
         let (session, call, model) = (self.session.clone(), Some(self.call.clone()), self.model.clone());
-        self.inputs.give(Input::Spent { session, call, model, usage }).await;
+        self.inputs.give(Input::Model(ModelInput::Spent { session, call, model, usage })).await;
     }
 }
 

@@ -16,6 +16,7 @@ use domain::event::Event;
 use domain::event::{CallEvent, SessionEvent, TurnEvent};
 use domain::id::{AgentId, SessionId, TaskId, Time};
 use domain::input::{Failure, Input};
+use domain::input::{FileInput, ModelInput, PersonInput, ToolInput};
 use domain::role::{Permission, Role};
 use domain::session::Message;
 use domain::settings::{Endpoint, ModelRef, Provider, Settings, Timeouts};
@@ -182,9 +183,9 @@ impl<'a> Run<'a> {
         let mut task = Spec::new(TaskId::new(""), "tasks/t.task.md", "pay 5");
         task.assignee = Some(AgentId::new(ME));
         run.give(Input::Started);
-        run.give(Input::SettingsRead(Box::new(shared.settings.clone())));
-        run.give(Input::AgentRead(Box::new(spec)));
-        run.give(Input::TaskWanted { spec: Box::new(task), by: "dana".to_owned() });
+        run.give(Input::File(FileInput::SettingsRead(Box::new(shared.settings.clone()))));
+        run.give(Input::File(FileInput::AgentRead(Box::new(spec))));
+        run.give(Input::Person(PersonInput::AddTask { spec: Box::new(task), by: "dana".to_owned() }));
         run
     }
 
@@ -243,7 +244,15 @@ impl<'a> Run<'a> {
                             .map(|(n, raw)| self.shared.tools.read(raw, n))
                             .collect();
                         let read = Vec::new();
-                        self.give(Input::Replied { session, ticket, text, calls, model, usage, read });
+                        self.give(Input::Model(ModelInput::Replied {
+                            session,
+                            ticket,
+                            text,
+                            calls,
+                            model,
+                            usage,
+                            read,
+                        }));
                     }
                     Err(error) => {
                         assert!(!error.message.is_empty());
@@ -252,7 +261,12 @@ impl<'a> Run<'a> {
                             ErrorKind::Down => Failure::Down,
                             ErrorKind::TooLong | ErrorKind::GiveUp => Failure::GiveUp,
                         };
-                        self.give(Input::ModelFailed { session, ticket, reason: error.message, failure });
+                        self.give(Input::Model(ModelInput::Failed {
+                            session,
+                            ticket,
+                            reason: error.message,
+                            failure,
+                        }));
                     }
                 }
             }
@@ -260,7 +274,7 @@ impl<'a> Run<'a> {
                 self.paid += 1;
                 let (read, wrote) = (Vec::new(), Vec::new());
                 let text = PAID.to_owned();
-                self.give(Input::ToolFinished {
+                self.give(Input::Tool(ToolInput::Finished {
                     session,
                     call: call.id,
                     ticket,
@@ -269,7 +283,7 @@ impl<'a> Run<'a> {
                     read,
                     wrote,
                     finding: None,
-                });
+                }));
             }
             Effect::Stop { .. } | Effect::Fence(_) | Effect::CleanUp { .. } => {}
         }

@@ -11,6 +11,7 @@ use domain::budget::Cap;
 use domain::event::{Bill, Event};
 use domain::event::{BudgetEvent, SessionEvent, TurnEvent};
 use domain::id::{AgentId, ApprovalId, MessageId, Seq, SessionId, Time};
+use domain::input::FileInput;
 use domain::input::Input;
 use domain::session::{Head, Message, Speaker};
 use domain::state::State;
@@ -166,7 +167,7 @@ async fn without_a_journal_the_list_is_given_and_with_one_it_is_not() {
         let (files, tray) = desk(home.path(), known, known as u64);
         files.scan().await;
         let found = |input| match input {
-            Input::UsageFound { sums, raised } => Some((sums, raised)),
+            Input::File(FileInput::UsageFound { sums, raised }) => Some((sums, raised)),
             _ => None,
         };
         tray.take().into_iter().find_map(found)

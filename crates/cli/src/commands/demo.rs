@@ -11,6 +11,7 @@ use domain::event::ApprovalEvent;
 use domain::event::Event;
 use domain::id::ApprovalId;
 use domain::input::Input;
+use domain::input::PersonInput;
 use domain::layout::{self, Decided};
 use domain::state::State;
 use engine::Handle;
@@ -171,7 +172,9 @@ fn prompt(approval: ApprovalId, answers: mpsc::Sender<(ApprovalId, Answer)>) {
 
 async fn decide(handle: &Handle, approval: ApprovalId, answer: Answer, via: &str) -> anyhow::Result<()> {
     // Somebody may have been faster, in a file or by a command; the first decision counts.
-    _ = handle.submit(Input::Answered { approval, answer, by: person(), via: via.to_owned() }).await?;
+    _ = handle
+        .submit(Input::Person(PersonInput::Answer { approval, answer, by: person(), via: via.to_owned() }))
+        .await?;
     Ok(())
 }
 

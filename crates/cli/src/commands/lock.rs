@@ -4,6 +4,7 @@ use std::path::Path;
 
 use domain::id::{LockName, Time};
 use domain::input::Input;
+use domain::input::PersonInput;
 use domain::lock::workspace::is_workspace;
 use serde_json::{Value, json};
 use web::api::{Lock, Queued, Request};
@@ -65,7 +66,7 @@ fn value(lock: &Lock) -> Value {
 
 pub fn free(home: &Path, name: &str, out: &Out) -> anyhow::Result<Exit> {
     let request = Request::Free { lock: name.to_owned(), by: person() };
-    let input = Input::LockFreed { name: name.to_owned(), by: person() };
+    let input = Input::Person(PersonInput::FreeLock { name: name.to_owned(), by: person() });
     mark::leave(home, &request, input, "`synod lock list` shows who has which lock")?;
     if out.json {
         out.value(json!({ "freed": name }));

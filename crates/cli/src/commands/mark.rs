@@ -7,6 +7,7 @@ use adapters::lock::HomeLock;
 use domain::approval::Answer;
 use domain::id::{AgentId, ApprovalId, SessionId, TaskId};
 use domain::input::Input;
+use domain::input::{FileInput, PersonInput};
 use domain::layout;
 use domain::message::Urgency;
 use domain::spawn::Order;
@@ -64,7 +65,7 @@ pub fn cancel(home: &Path, what: &str, run: Option<&str>, out: &Out) -> anyhow::
     }
     let what = session_of(what);
     let request = Request::Cancel { what: what.to_owned(), by: person() };
-    let input = Input::CancelWanted { what: what.to_owned(), by: person() };
+    let input = Input::Person(PersonInput::Cancel { what: what.to_owned(), by: person() });
     leave(home, &request, input, "`synod task list --open` shows what has not ended")?;
     if out.json {
         out.value(json!({ "cancelled": what }));
@@ -81,7 +82,7 @@ fn cancel_run(home: &Path, what: &str, run: &str, out: &Out) -> anyhow::Result<E
     }
     let run = session_of(run);
     let request = Request::CancelRun { run: run.to_owned(), by: person() };
-    let input = Input::CancelRunWanted { run: run.to_owned(), by: person() };
+    let input = Input::Person(PersonInput::CancelRun { run: run.to_owned(), by: person() });
     leave(home, &request, input, "`synod task list --open` shows what has not ended")?;
     if out.json {
         out.value(json!({ "cancelled": run, "run": true }));
@@ -95,8 +96,12 @@ fn decide(home: &Path, approval: &str, approve: bool, reason: &str) -> anyhow::R
     let request =
         Request::Answer { approval: approval.to_owned(), approve, reason: reason.to_owned(), by: person() };
     let answer = if approve { Answer::Approved } else { Answer::Rejected { reason: reason.to_owned() } };
-    let input =
-        Input::Answered { approval: ApprovalId::new(approval), answer, by: person(), via: "cli".to_owned() };
+    let input = Input::Person(PersonInput::Answer {
+        approval: ApprovalId::new(approval),
+        answer,
+        by: person(),
+        via: "cli".to_owned(),
+    });
     // Plans and tasks stand beside approvals in the inbox.
     let tasks = crate::view::tasks::read(home);
     let chore = tasks.for_people().map(|index| &tasks.list[index]).find(|task| task.id() == Some(approval));
@@ -126,7 +131,7 @@ pub fn mark_task(home: &Path, id: &str, word: &str, why: &str, out: &Out) -> any
 fn mark(home: &Path, task: &str, mark: Mark, why: &str) -> anyhow::Result<()> {
     let (why, by) = (why.to_owned(), person());
     let request = Request::Mark { task: task.to_owned(), mark, why: why.clone(), by: by.clone() };
-    let input = Input::TaskMarked { task: TaskId::new(task), mark, why, by };
+    let input = Input::File(FileInput::TaskMarked { task: TaskId::new(task), mark, why, by });
     leave(home, &request, input, "`synod task list` shows what there is").map(|_| ())
 }
 
@@ -159,14 +164,14 @@ pub fn say(home: &Path, to: &str, text: &str, priority: &str, out: &Out) -> anyh
         urgency,
         by: person(),
     };
-    let input = Input::MessageWritten {
+    let input = Input::Person(PersonInput::Say {
         session: session.map(SessionId::new),
         agent: AgentId::new(agent.clone()),
         text: text.to_owned(),
         urgency,
         by: person(),
         in_file: false,
-    };
+    });
     let help = "`synod session list` and `synod agent list` show whom you can speak to";
     let sessions = leave(home, &request, input, help)?.sessions;
     let elsewhere = if is_to_agent { at_work(home, &agent, &sessions) } else { Vec::new() };
@@ -209,7 +214,7 @@ pub fn spawn(home: &Path, spawn: AgentCommand, out: &Out) -> anyhow::Result<Exit
     let wanted = model.clone();
     let order = Box::new(Order { role, name, goal, responsibilities: responsibility, model });
     let request = Request::Spawn { order: order.clone(), by: person() };
-    let input = Input::SpawnWanted { order, by: person() };
+    let input = Input::Person(PersonInput::Spawn { order, by: person() });
     let (settings, unread) = team::settings(home);
     let models = settings.models;
     if models.is_empty() && unread.is_none() {
@@ -235,7 +240,7 @@ pub fn spawn(home: &Path, spawn: AgentCommand, out: &Out) -> anyhow::Result<Exit
 pub fn terminate(home: &Path, agent: &str, reason: &str, out: &Out) -> anyhow::Result<Exit> {
     let (by, reason) = (person(), reason.to_owned());
     let request = Request::Terminate { agent: agent.to_owned(), reason: reason.clone(), by: by.clone() };
-    let input = Input::TerminateWanted { agent: AgentId::new(agent), reason, by };
+    let input = Input::Person(PersonInput::Terminate { agent: AgentId::new(agent), reason, by });
     let help = "`synod agent list` shows who is there and who was spawned";
     leave(home, &request, input, help)?;
     if out.json {
@@ -282,7 +287,7 @@ pub fn add_task(home: &Path, add: TaskCommand, out: &Out) -> anyhow::Result<Exit
         );
     }
     let request = Request::Add { task: Box::new(spec.clone()), by: person() };
-    let input = Input::TaskWanted { spec: Box::new(spec), by: person() };
+    let input = Input::Person(PersonInput::AddTask { spec: Box::new(spec), by: person() });
     let help = "`synod task list` and `synod agent list` show what there is";
     let id = leave(home, &request, input, help)?.id;
     if out.json {

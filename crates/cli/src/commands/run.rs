@@ -5,6 +5,7 @@ use std::path::Path;
 use adapters::lock::HomeLock;
 use domain::id::{AgentId, TaskId};
 use domain::input::Input;
+use domain::input::PersonInput;
 use domain::label::Label;
 use domain::state::TaskStage;
 use domain::task::{End, Spec};
@@ -110,7 +111,7 @@ fn near(home: &Path, spec: &Spec) -> String {
 }
 
 async fn add(handle: &Handle, spec: Box<Spec>, help: String) -> anyhow::Result<TaskId> {
-    let added = handle.submit(Input::TaskWanted { spec, by: person() }).await?;
+    let added = handle.submit(Input::Person(PersonInput::AddTask { spec, by: person() })).await?;
     let taken = added.map_err(|refused| fail(Exit::Failed, refused.to_string(), help))?;
     Made::of(&taken).task.ok_or_else(|| anyhow::anyhow!("the request was taken and became no task"))
 }

@@ -3,6 +3,7 @@
 use std::path::{Component, Path};
 
 use domain::input::Input;
+use domain::input::PersonInput;
 use formats::labels;
 use serde_json::json;
 use sha2::{Digest as _, Sha256};
@@ -57,7 +58,8 @@ pub fn vouch(home: &Path, path: &str, out: &Out) -> anyhow::Result<Exit> {
         std::fs::read(&place).map_err(|error| fail(Exit::Failed, format!("{path}: {error}"), help))?;
     let digest: String = Sha256::digest(&content).iter().map(|b| format!("{b:02x}")).collect();
     let request = Request::Vouch { path: path.to_owned(), digest: digest.clone(), by: person() };
-    let input = Input::FileTrusted { path: path.to_owned(), digest: digest.clone(), by: person() };
+    let input =
+        Input::Person(PersonInput::TrustFile { path: path.to_owned(), digest: digest.clone(), by: person() });
     leave(home, &request, input, "`synod trust list` shows which files are from outside")?;
     if out.json {
         out.value(json!({ "vouched": path, "sha256": digest }));

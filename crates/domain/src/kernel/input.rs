@@ -1,4 +1,4 @@
-//! What comes from outside: people, files, outcomes, time. `decide` turns inputs into events.
+//! What comes from outside: people, files, outcomes, time. `play` turns inputs into events.
 
 use std::collections::BTreeMap;
 
@@ -29,6 +29,19 @@ pub enum Input {
     Proceed,
     /// Time has passed.
     Ticked,
+    /// A file says something.
+    File(FileInput),
+    /// A person wants something.
+    Person(PersonInput),
+    /// A model call came to something.
+    Model(ModelInput),
+    /// Work outside came to something.
+    Tool(ToolInput),
+}
+
+/// What files say: a person wrote it, or it was found there without a journal.
+#[derive(Debug, Clone, PartialEq)]
+pub enum FileInput {
     /// `synod.yaml` was read.
     SettingsRead(Box<Settings>),
     /// `policy/commands.yaml` was read.
@@ -75,74 +88,6 @@ pub enum Input {
         /// Which.
         task: TaskId,
     },
-    /// A person ends a task, a delegation or a conversation, with all that is below it.
-    CancelWanted {
-        /// Its id.
-        what: String,
-        /// Who.
-        by: String,
-    },
-    /// A person ends all that was made for one request.
-    CancelRunWanted {
-        /// What it began with: the id of a task, or of a conversation.
-        run: String,
-        /// Who.
-        by: String,
-    },
-    /// A person wants a new agent.
-    SpawnWanted {
-        /// What it shall be.
-        order: Box<Order>,
-        /// Who.
-        by: String,
-    },
-    /// A person ends a spawned agent, with all that it does.
-    TerminateWanted {
-        /// Which.
-        agent: AgentId,
-        /// Why.
-        reason: String,
-        /// Who.
-        by: String,
-    },
-    /// A person takes a lock away from who has it.
-    LockFreed {
-        /// Which.
-        name: String,
-        /// Who.
-        by: String,
-    },
-    /// The workspace of an agent that is over was taken away.
-    CleanedUp {
-        /// Whose.
-        agent: AgentId,
-        /// What was kept, in words.
-        kept: Vec<String>,
-    },
-    /// A person adds a task by a command.
-    TaskWanted {
-        /// What; its id is ignored, its file used.
-        spec: Box<task::Spec>,
-        /// Who.
-        by: String,
-    },
-    /// An approval file about a budget was found that waits for an answer.
-    QuestionFound {
-        /// Which.
-        approval: ApprovalId,
-    },
-    /// Approval files were found with numbers up to this.
-    ApprovalsFound {
-        /// The highest.
-        highest: u32,
-    },
-    /// There is no journal, and ids with numbers up to these were given before.
-    IdsFound {
-        /// The highest of a delegation.
-        delegations: u32,
-        /// The highest of a review.
-        reviews: u32,
-    },
     /// A session file was found that the journal does not know.
     SessionRead {
         /// Its head.
@@ -157,11 +102,6 @@ pub enum Input {
         label: Label,
         /// Approvals of the last turn that still wait.
         approvals: Vec<Request>,
-    },
-    /// All session files were read without a journal, and say this of who waits for whom.
-    TiesFound {
-        /// Of each conversation that is tied to another.
-        ties: Vec<Tie>,
     },
     /// A person cut messages off the end of a session.
     SessionCut {
@@ -179,8 +119,91 @@ pub enum Input {
         /// Which message.
         message: MessageId,
     },
+    /// All session files were read without a journal, and say this of who waits for whom.
+    TiesFound {
+        /// Of each conversation that is tied to another.
+        ties: Vec<Tie>,
+    },
+    /// There is no journal, and ids with numbers up to these were given before.
+    IdsFound {
+        /// The highest of a delegation.
+        delegations: u32,
+        /// The highest of a review.
+        reviews: u32,
+    },
+    /// Approval files were found with numbers up to this.
+    ApprovalsFound {
+        /// The highest.
+        highest: u32,
+    },
+    /// An approval file about a budget was found that waits for an answer.
+    QuestionFound {
+        /// Which.
+        approval: ApprovalId,
+    },
+    /// Labels of files were found in their list.
+    LabelsFound {
+        /// By path.
+        labels: BTreeMap<String, Label>,
+    },
+    /// What was spent was found in its list.
+    UsageFound {
+        /// What, by who paid and for what.
+        sums: Vec<Sum>,
+        /// Budgets that people let be passed.
+        raised: Vec<Raise>,
+    },
+}
+
+/// What a person wants, by a command or in a file.
+#[derive(Debug, Clone, PartialEq)]
+pub enum PersonInput {
+    /// A person ends a task, a delegation or a conversation, with all that is below it.
+    Cancel {
+        /// Its id.
+        what: String,
+        /// Who.
+        by: String,
+    },
+    /// A person ends all that was made for one request.
+    CancelRun {
+        /// What it began with: the id of a task, or of a conversation.
+        run: String,
+        /// Who.
+        by: String,
+    },
+    /// A person wants a new agent.
+    Spawn {
+        /// What it shall be.
+        order: Box<Order>,
+        /// Who.
+        by: String,
+    },
+    /// A person ends a spawned agent, with all that it does.
+    Terminate {
+        /// Which.
+        agent: AgentId,
+        /// Why.
+        reason: String,
+        /// Who.
+        by: String,
+    },
+    /// A person takes a lock away from who has it.
+    FreeLock {
+        /// Which.
+        name: String,
+        /// Who.
+        by: String,
+    },
+    /// A person adds a task by a command.
+    AddTask {
+        /// What; its id is ignored, its file used.
+        spec: Box<task::Spec>,
+        /// Who.
+        by: String,
+    },
     /// A person speaks to an agent.
-    MessageWritten {
+    Say {
         /// In which session; `None` lets Synod find or open one.
         session: Option<SessionId>,
         /// To whom; `broadcast` is all agents, `#ops` those that listen to that channel.
@@ -195,7 +218,7 @@ pub enum Input {
         in_file: bool,
     },
     /// A person answered an approval.
-    Answered {
+    Answer {
         /// Which.
         approval: ApprovalId,
         /// What.
@@ -205,6 +228,20 @@ pub enum Input {
         /// Where.
         via: String,
     },
+    /// A person vouches for what stands in a file, as it stands.
+    TrustFile {
+        /// Relative to the home.
+        path: String,
+        /// SHA-256 of its content.
+        digest: String,
+        /// Who.
+        by: String,
+    },
+}
+
+/// What came of a model call.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ModelInput {
     /// A model answered.
     Replied {
         /// In which session.
@@ -264,29 +301,8 @@ pub enum Input {
         /// What it took.
         usage: Usage,
     },
-    /// A person vouches for what stands in a file, as it stands.
-    FileTrusted {
-        /// Relative to the home.
-        path: String,
-        /// SHA-256 of its content.
-        digest: String,
-        /// Who.
-        by: String,
-    },
-    /// Labels of files were found in their list.
-    LabelsFound {
-        /// By path.
-        labels: BTreeMap<String, Label>,
-    },
-    /// What was spent was found in its list.
-    UsageFound {
-        /// What, by who paid and for what.
-        sums: Vec<Sum>,
-        /// Budgets that people let be passed.
-        raised: Vec<Raise>,
-    },
     /// A model did not answer.
-    ModelFailed {
+    Failed {
         /// In which session.
         session: SessionId,
         /// Which call.
@@ -296,8 +312,20 @@ pub enum Input {
         /// What can be done about it.
         failure: Failure,
     },
+}
+
+/// What came of a tool call, or of other work outside.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ToolInput {
+    /// The workspace of an agent that is over was taken away.
+    CleanedUp {
+        /// Whose.
+        agent: AgentId,
+        /// What was kept, in words.
+        kept: Vec<String>,
+    },
     /// A tool is finished.
-    ToolFinished {
+    Finished {
         /// In which session.
         session: SessionId,
         /// Which call.

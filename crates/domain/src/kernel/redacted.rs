@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use crate::kernel::input::Input;
+use crate::kernel::input::{FileInput, ModelInput, PersonInput, ToolInput};
 use crate::words::redact::redact;
 
 /// An input without credentials, where the text is not a file's that a person owns: what such a file says must
@@ -14,18 +15,18 @@ pub(crate) fn input(input: &Input) -> Cow<'_, Input> {
         Cow::Owned(text) => Some(text),
     };
     let text = match input {
-        Input::LineRead { text, .. }
-        | Input::MessageWritten { text, .. }
-        | Input::Replied { text, .. }
-        | Input::ToolFinished { text, .. }
-        | Input::ModelFailed { reason: text, .. } => changed(text),
-        Input::TaskWanted { spec, by } => {
+        Input::File(FileInput::LineRead { text, .. })
+        | Input::Person(PersonInput::Say { text, .. })
+        | Input::Model(ModelInput::Replied { text, .. })
+        | Input::Tool(ToolInput::Finished { text, .. })
+        | Input::Model(ModelInput::Failed { reason: text, .. }) => changed(text),
+        Input::Person(PersonInput::AddTask { spec, by }) => {
             let (title, text) = (changed(&spec.title), changed(&spec.text));
             if title.is_some() || text.is_some() {
                 let mut spec = spec.clone();
                 spec.title = title.unwrap_or(spec.title);
                 spec.text = text.unwrap_or(spec.text);
-                clean = Cow::Owned(Input::TaskWanted { spec, by: by.clone() });
+                clean = Cow::Owned(Input::Person(PersonInput::AddTask { spec, by: by.clone() }));
             }
             None
         }
@@ -33,11 +34,11 @@ pub(crate) fn input(input: &Input) -> Cow<'_, Input> {
     };
     if let Some(new) = text {
         match clean.to_mut() {
-            Input::LineRead { text, .. }
-            | Input::MessageWritten { text, .. }
-            | Input::Replied { text, .. }
-            | Input::ToolFinished { text, .. }
-            | Input::ModelFailed { reason: text, .. } => *text = new,
+            Input::File(FileInput::LineRead { text, .. })
+            | Input::Person(PersonInput::Say { text, .. })
+            | Input::Model(ModelInput::Replied { text, .. })
+            | Input::Tool(ToolInput::Finished { text, .. })
+            | Input::Model(ModelInput::Failed { reason: text, .. }) => *text = new,
             _ => {}
         }
     }

@@ -41,6 +41,7 @@ use crate::kernel::draft::Draft;
 use crate::kernel::event::Event;
 use crate::kernel::event::{BudgetEvent, SessionEvent, TrustEvent};
 use crate::kernel::input::Input;
+use crate::kernel::input::{FileInput, ModelInput, PersonInput, ToolInput};
 use crate::kernel::refused::Refused;
 use crate::kernel::state::State;
 use crate::topics::task::queue::Work;
@@ -52,70 +53,97 @@ fn decide(d: &mut Draft<'_>, input: &Input) -> Result<(), Refused> {
         Input::Started => recover::start(d),
         Input::Proceed => proceed(d),
         Input::Ticked => recover::tick(d),
-        Input::SettingsRead(settings) => config::read_settings(d, settings),
-        Input::PolicyRead(policy) => config::read_policy(d, policy),
-        Input::AgentRead(spec) => config::read_agent(d, spec),
-        Input::AgentGone(agent) => return config::lose_agent(d, agent),
-        Input::LineRead { source, line, from, channel, text } => {
+        Input::File(input) => return read_file(d, input),
+        Input::Person(input) => return obey(d, input),
+        Input::Model(input) => return take_from_model(d, input),
+        Input::Tool(input) => return take_from_tool(d, input),
+    }
+    Ok(())
+}
+
+fn read_file(d: &mut Draft<'_>, input: &FileInput) -> Result<(), Refused> {
+    match input {
+        FileInput::SettingsRead(settings) => config::read_settings(d, settings),
+        FileInput::PolicyRead(policy) => config::read_policy(d, policy),
+        FileInput::AgentRead(spec) => config::read_agent(d, spec),
+        FileInput::AgentGone(agent) => return config::lose_agent(d, agent),
+        FileInput::LineRead { source, line, from, channel, text } => {
             intake::read_line(d, source, *line, from, channel.as_deref(), text);
         }
-        Input::TaskRead { spec, mark, result } => intake::read_task(d, spec, *mark, result),
-        Input::TaskMarked { task, mark, why, by } => return intake::mark_task(d, task, *mark, why, by),
-        Input::TaskGone { task } => return intake::lose_task(d, task),
-        Input::CancelWanted { what, by } => return cancel::cancel(d, what, by),
-        Input::CancelRunWanted { run, by } => return cancel::cancel_run(d, run, by),
-        Input::SpawnWanted { order, by } => return spawn::spawn(d, order, by),
-        Input::TerminateWanted { agent, reason, by } => return spawn::terminate(d, agent, reason, by),
-        Input::LockFreed { name, by } => return locks::free(d, name, by),
-        Input::CleanedUp { agent, kept } => spawn::cleaned_up(d, agent, kept),
-        Input::TaskWanted { spec, by } => return intake::add_task(d, spec, by),
-        Input::ApprovalsFound { highest } => recover::find_approvals(d, *highest),
-        Input::IdsFound { delegations, reviews } => recover::find_ids(d, *delegations, *reviews),
-        Input::QuestionFound { approval } => question::withdraw_orphan(d, approval),
-        Input::SessionRead { head, status, next_message, tail, label, approvals } => {
+        FileInput::TaskRead { spec, mark, result } => intake::read_task(d, spec, *mark, result),
+        FileInput::TaskMarked { task, mark, why, by } => return intake::mark_task(d, task, *mark, why, by),
+        FileInput::TaskGone { task } => return intake::lose_task(d, task),
+        FileInput::ApprovalsFound { highest } => recover::find_approvals(d, *highest),
+        FileInput::IdsFound { delegations, reviews } => recover::find_ids(d, *delegations, *reviews),
+        FileInput::QuestionFound { approval } => question::withdraw_orphan(d, approval),
+        FileInput::SessionRead { head, status, next_message, tail, label, approvals } => {
             let (status, next_message) = (*status, *next_message);
             recover::adopt(d, &recover::File { head, status, next_message, tail, label, approvals });
         }
-        Input::TiesFound { ties } => ties::take_over(d, ties),
-        Input::SessionCut { session, next_message, tail } => {
+        FileInput::TiesFound { ties } => ties::take_over(d, ties),
+        FileInput::SessionCut { session, next_message, tail } => {
             return recover::cut(d, session, *next_message, tail);
         }
-        Input::MessageEdited { session, message } => match d.sessions.contains_key(session) {
+        FileInput::MessageEdited { session, message } => match d.sessions.contains_key(session) {
             true => {
                 d.emit(SessionEvent::MessageEdited { session: session.clone(), message: message.clone() })
             }
             false => return Err(Refused::NoSession(session.clone())),
         },
-        Input::MessageWritten { session, agent, text, urgency, by, in_file } => {
+        FileInput::LabelsFound { labels } => config::find_labels(d, labels),
+        FileInput::UsageFound { sums, raised } => config::find_usage(d, sums, raised),
+    }
+    Ok(())
+}
+
+fn obey(d: &mut Draft<'_>, input: &PersonInput) -> Result<(), Refused> {
+    match input {
+        PersonInput::Cancel { what, by } => return cancel::cancel(d, what, by),
+        PersonInput::CancelRun { run, by } => return cancel::cancel_run(d, run, by),
+        PersonInput::Spawn { order, by } => return spawn::spawn(d, order, by),
+        PersonInput::Terminate { agent, reason, by } => return spawn::terminate(d, agent, reason, by),
+        PersonInput::FreeLock { name, by } => return locks::free(d, name, by),
+        PersonInput::AddTask { spec, by } => return intake::add_task(d, spec, by),
+        PersonInput::Say { session, agent, text, urgency, by, in_file } => {
             let message = send::of_person(d.at, text, *urgency, by);
             return intake::hear_person(d, session.as_ref(), agent, message, *in_file);
         }
-        Input::Answered { approval, answer, by, via } => {
+        PersonInput::Answer { approval, answer, by, via } => {
             return approve::answered(d, approval, answer, by, via);
         }
-        Input::Replied { session, ticket, text, calls, model, usage, read } => {
-            let reply = turn::Reply { text, calls, model, usage: *usage, read };
-            return turn::replied(d, session, *ticket, &reply);
-        }
-        Input::Summarised { session, ticket, through, text, model, usage } => {
-            return turn::summarised(d, session, *ticket, (through, text), (model, *usage));
-        }
-        Input::Unsummarised { session, ticket } => return turn::unsummarised(d, session, *ticket),
-        Input::Outgrown { session, ticket, tokens_in } => {
-            return turn::outgrown(d, session, *ticket, *tokens_in);
-        }
-        Input::Spent { session, call, model, usage } => {
-            return turn::spent(d, session, call.as_ref(), model, *usage);
-        }
-        Input::FileTrusted { path, digest, by } => {
+        PersonInput::TrustFile { path, digest, by } => {
             d.emit(TrustEvent::FileTrusted { path: path.clone(), digest: digest.clone(), by: by.clone() });
         }
-        Input::LabelsFound { labels } => config::find_labels(d, labels),
-        Input::UsageFound { sums, raised } => config::find_usage(d, sums, raised),
-        Input::ModelFailed { session, ticket, reason, failure } => {
-            return turn::failed(d, session, *ticket, reason, *failure);
+    }
+    Ok(())
+}
+
+fn take_from_model(d: &mut Draft<'_>, input: &ModelInput) -> Result<(), Refused> {
+    match input {
+        ModelInput::Replied { session, ticket, text, calls, model, usage, read } => {
+            let reply = turn::Reply { text, calls, model, usage: *usage, read };
+            turn::replied(d, session, *ticket, &reply)
         }
-        Input::ToolFinished { session, call, ticket, ok, text, read, wrote, finding } => {
+        ModelInput::Summarised { session, ticket, through, text, model, usage } => {
+            turn::summarised(d, session, *ticket, (through, text), (model, *usage))
+        }
+        ModelInput::Unsummarised { session, ticket } => turn::unsummarised(d, session, *ticket),
+        ModelInput::Outgrown { session, ticket, tokens_in } => {
+            turn::outgrown(d, session, *ticket, *tokens_in)
+        }
+        ModelInput::Spent { session, call, model, usage } => {
+            turn::spent(d, session, call.as_ref(), model, *usage)
+        }
+        ModelInput::Failed { session, ticket, reason, failure } => {
+            turn::failed(d, session, *ticket, reason, *failure)
+        }
+    }
+}
+
+fn take_from_tool(d: &mut Draft<'_>, input: &ToolInput) -> Result<(), Refused> {
+    match input {
+        ToolInput::CleanedUp { agent, kept } => spawn::cleaned_up(d, agent, kept),
+        ToolInput::Finished { session, call, ticket, ok, text, read, wrote, finding } => {
             let outcome = turn::Finished { ok: *ok, text, read, wrote, finding: finding.as_deref() };
             return turn::tool_finished(d, session, call, *ticket, &outcome);
         }

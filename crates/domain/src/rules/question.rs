@@ -3,6 +3,7 @@
 use crate::kernel::draft::Draft;
 use crate::kernel::event::{ApprovalEvent, BudgetEvent};
 use crate::kernel::input::Input;
+use crate::kernel::input::PersonInput;
 use crate::kernel::state::State;
 use crate::topics::approval::{Answer, Outcome, Request};
 use crate::topics::budget::question::{Due, NOTHING_WAITS, named};
@@ -35,7 +36,9 @@ pub(super) fn settle(d: &mut Draft<'_>) {
 pub(super) fn after_an_end(d: &mut Draft<'_>, input: &Input) {
     let ends = matches!(
         input,
-        Input::CancelWanted { .. } | Input::CancelRunWanted { .. } | Input::TerminateWanted { .. }
+        Input::Person(PersonInput::Cancel { .. })
+            | Input::Person(PersonInput::CancelRun { .. })
+            | Input::Person(PersonInput::Terminate { .. })
     );
     if !ends {
         return;

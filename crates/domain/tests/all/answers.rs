@@ -3,6 +3,7 @@
 
 use domain::id::{AgentId, SessionId};
 use domain::input::Input;
+use domain::input::PersonInput;
 use domain::lifecycle::Lifecycle;
 use domain::settings::Settings;
 use domain::task::{End, Mark};
@@ -40,7 +41,7 @@ fn awaited(to: &str) -> Act {
 }
 
 fn cancel_run(home: &mut Home, run: &str) -> String {
-    line(&home.give(Input::CancelRunWanted { run: run.to_owned(), by: "dana".to_owned() }))
+    line(&home.give(Input::Person(PersonInput::CancelRun { run: run.to_owned(), by: "dana".to_owned() })))
 }
 
 #[test]
@@ -90,7 +91,7 @@ fn what_was_asked_is_given_up_with_who_asked() {
         assert_eq!(home.calls_to_tools("executor-002").len(), 1);
         assert_eq!(home.calls_to_model("retriever-001").len(), 1);
         let what = task.to_string();
-        home.give(Input::CancelWanted { what, by: "dana".to_owned() });
+        home.give(Input::Person(PersonInput::Cancel { what, by: "dana".to_owned() }));
         assert_eq!(home.end(&task), Some(End::Cancelled));
         for agent in team {
             assert!(home.calls_to_model(agent).is_empty(), "{agent} asks no model (wait: {wait})");
@@ -116,7 +117,7 @@ fn who_is_asked_by_others_too_or_has_work_of_its_own_goes_on() {
     let mut home = asked();
     home.write("executor-001", "and the other one?");
     let task = home.state.tasks.keys().next().unwrap().to_string();
-    home.give(Input::CancelWanted { what: task, by: "dana".to_owned() });
+    home.give(Input::Person(PersonInput::Cancel { what: task, by: "dana".to_owned() }));
     assert_eq!(home.calls_to_model("executor-001").len(), 1);
     // It rests: the conversation stays for the next one.
     let mut home = asked();
@@ -138,7 +139,7 @@ fn tasks_that_were_made_for_an_answer_end_with_who_asked_and_older_ones_do_not()
         home.state.tasks.values().find(|task| task.spec.title == title).unwrap().spec.id.clone()
     };
     let (older, newer) = (named(&home, "older"), named(&home, "newer"));
-    home.give(Input::CancelWanted { what: asker.to_string(), by: "dana".to_owned() });
+    home.give(Input::Person(PersonInput::Cancel { what: asker.to_string(), by: "dana".to_owned() }));
     assert_eq!((home.end(&newer), home.end(&older)), (Some(End::Cancelled), None));
 }
 
@@ -148,7 +149,7 @@ fn a_run_reaches_all_that_went_on_by_message() {
     home.wants("executor-001", &[create("part", "retriever-001", &[]), run("df -h")]);
     assert_eq!(home.calls_to_tools("executor-001").len(), 1);
     let what = home.session_of("executor-001").0.to_string();
-    let refused = home.refusal(Input::CancelRunWanted { run: what, by: "dana".to_owned() });
+    let refused = home.refusal(Input::Person(PersonInput::CancelRun { run: what, by: "dana".to_owned() }));
     assert!(refused.contains("task-001"), "{refused}");
     cancel_run(&mut home, "task-001");
     assert!(home.state.tasks.values().all(|task| task.is_ended()));

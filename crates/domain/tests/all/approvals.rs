@@ -4,6 +4,7 @@ use domain::approval::{Answer, Outcome};
 use domain::event::CallEvent;
 use domain::event::Event;
 use domain::id::{ApprovalId, SessionId};
+use domain::input::FileInput;
 use domain::input::Input;
 use domain::lifecycle::Lifecycle;
 use domain::settings::OnExpiry;
@@ -182,7 +183,7 @@ fn the_gate_looks_again_after_a_yes_and_a_new_rule_wins() {
     let mut home = asking(&["make"]);
     let mut policy = home.state.policy.clone();
     policy.commands.insert("make".to_owned(), home.state.policy.commands["rm -rf /"].clone());
-    home.give(Input::PolicyRead(policy));
+    home.give(Input::File(FileInput::PolicyRead(policy)));
     let events = home.answer("approval-0001", Answer::Approved);
     assert_eq!(line(&events), "approval_ended:approved working call_finished:refused turn_begun");
     assert_eq!(

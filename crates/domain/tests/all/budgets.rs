@@ -10,6 +10,7 @@ use domain::event::{BudgetEvent, SessionEvent};
 use domain::event::{Event, Tail};
 use domain::id::{AgentId, SessionId};
 use domain::input::{Failure, Input};
+use domain::input::{FileInput, ModelInput};
 use domain::lifecycle::Lifecycle;
 use domain::pending;
 use domain::settings::{Endpoint, ModelRef, Provider, Settings};
@@ -40,7 +41,7 @@ pub fn home(budgets: Budgets) -> Home {
 pub fn used(home: &mut Home, agent: &str, text: &str, usage: Usage) -> Vec<Event> {
     let (session, ticket) = home.thinking(agent);
     let (text, calls, model, read) = (text.to_owned(), Vec::new(), "m".to_owned(), Vec::new());
-    home.give(Input::Replied { session, ticket, text, calls, model, usage, read })
+    home.give(Input::Model(ModelInput::Replied { session, ticket, text, calls, model, usage, read }))
 }
 
 /// Why an agent's only piece of work does not go on, or does not begin.
@@ -56,7 +57,7 @@ fn parked(home: &Home, agent: &str) -> Parked {
 pub fn settings(home: &Home, change: impl FnOnce(&mut Settings)) -> Input {
     let mut settings = home.state.settings.clone();
     change(&mut settings);
-    Input::SettingsRead(Box::new(settings))
+    Input::File(FileInput::SettingsRead(Box::new(settings)))
 }
 
 /// What is spent and reserved in each node of the tree.
@@ -213,10 +214,10 @@ fn a_request_that_outgrows_what_is_reserved_is_reserved_anew_or_parks() {
     let mut home = home(Budgets { day: tokens(9_000), ..Budgets::default() });
     home.task("look", "executor-001");
     let (session, ticket) = home.thinking("executor-001");
-    home.give(Input::Outgrown { session: session.clone(), ticket, tokens_in: 6_000 });
+    home.give(Input::Model(ModelInput::Outgrown { session: session.clone(), ticket, tokens_in: 6_000 }));
     let (_, ticket) = home.thinking("executor-001");
     assert_eq!(sums(&home.state, home.at)["budgets.day"].0, 7_000);
-    home.give(Input::Outgrown { session: session.clone(), ticket, tokens_in: 8_001 });
+    home.give(Input::Model(ModelInput::Outgrown { session: session.clone(), ticket, tokens_in: 8_001 }));
     assert_eq!(parked(&home, "executor-001").until, None);
     assert!(!home.state.ledger.is_holding());
     assert_eq!(home.state.sessions[&session].turns_total, 0, "as if the turn had not begun");
@@ -232,12 +233,13 @@ fn a_request_beyond_the_window_of_its_model_is_reserved_once_and_waits_for_room_
     }));
     home.task("look", "executor-001");
     let (session, ticket) = home.thinking("executor-001");
-    let events = home.give(Input::Outgrown { session: session.clone(), ticket, tokens_in: 5_000 });
+    let events =
+        home.give(Input::Model(ModelInput::Outgrown { session: session.clone(), ticket, tokens_in: 5_000 }));
     assert_eq!(line(&events), "outgrown reserved turn_retried");
     assert_eq!(home.state.ledger.held(&session, "").unwrap().tokens(), (5_000, 1_000));
     // What is parked with it needs as much when it goes on.
     let (_, ticket) = home.thinking("executor-001");
-    home.give(Input::Outgrown { session: session.clone(), ticket, tokens_in: 9_500 });
+    home.give(Input::Model(ModelInput::Outgrown { session: session.clone(), ticket, tokens_in: 9_500 }));
     assert_eq!(parked(&home, "executor-001").until, None);
     home.give(settings(&home, |settings| settings.budgets.day = tokens(20_000)));
     assert_eq!(home.state.ledger.held(&session, "").unwrap().tokens(), (9_500, 1_000));
@@ -248,23 +250,25 @@ fn a_summary_that_was_of_no_use_leaves_no_more_room_than_there_is() {
     let mut home = home(Budgets { day: tokens(9_000), ..Budgets::default() });
     home.task("look", "executor-001");
     let (session, ticket) = home.thinking("executor-001");
-    home.give(Input::Outgrown { session: session.clone(), ticket, tokens_in: 4_000 });
-    let spent = |tokens_in| Input::Spent {
-        session: session.clone(),
-        call: None,
-        model: "m".to_owned(),
-        usage: Usage::of(tokens_in, 0),
+    home.give(Input::Model(ModelInput::Outgrown { session: session.clone(), ticket, tokens_in: 4_000 }));
+    let spent = |tokens_in| {
+        Input::Model(ModelInput::Spent {
+            session: session.clone(),
+            call: None,
+            model: "m".to_owned(),
+            usage: Usage::of(tokens_in, 0),
+        })
     };
     home.give(spent(3_000));
     let (_, ticket) = home.thinking("executor-001");
-    let events = home.give(Input::Unsummarised { session: session.clone(), ticket });
+    let events = home.give(Input::Model(ModelInput::Unsummarised { session: session.clone(), ticket }));
     assert_eq!(line(&events), "unsummarised reserved turn_retried");
     assert_eq!(home.state.ledger.held(&session, "").unwrap().tokens(), (4_000, 1_000));
     assert_eq!(home.state.sessions[&session].summaries, u32::MAX, "not in this turn");
     // The next one leaves too little.
     home.give(spent(1_500));
     let (_, ticket) = home.thinking("executor-001");
-    home.give(Input::Unsummarised { session: session.clone(), ticket });
+    home.give(Input::Model(ModelInput::Unsummarised { session: session.clone(), ticket }));
     assert_eq!(parked(&home, "executor-001").limit, "budgets.day");
     assert_eq!(sums(&home.state, home.at)["budgets.day"], (4_500, 2), "and no more is reserved");
 }
@@ -301,7 +305,7 @@ fn a_request_that_was_not_sent_is_not_counted() {
     let mut home = requests_per_minute(1);
     home.task("look", "executor-001");
     let (session, ticket) = home.thinking("executor-001");
-    home.give(Input::Outgrown { session, ticket, tokens_in: 9_000 });
+    home.give(Input::Model(ModelInput::Outgrown { session, ticket, tokens_in: 9_000 }));
     assert_eq!(home.calls_to_model("executor-001").len(), 1, "it is built again");
     assert_eq!(sums(&home.state, home.at)["providers.p.limits"].1, 1);
 }
@@ -315,7 +319,7 @@ fn who_asked_somebody_that_is_parked_and_cut_off_still_gets_an_answer() {
     home.wants("executor-001", &[read("memory/disk.md")]);
     home.tool_ends("executor-001", true, "full");
     assert_eq!(parked(&home, "executor-001").limit, "providers.p.limits");
-    home.give(Input::SessionCut { session: asked, next_message: 3, tail: Tail::Unanswered });
+    home.give(Input::File(FileInput::SessionCut { session: asked, next_message: 3, tail: Tail::Unanswered }));
     home.pass(25_000);
     home.says("executor-001", "93 %");
     assert_eq!(home.heard("planner-001")[1..], ["agent:executor-001: 93 %"]);
@@ -329,7 +333,7 @@ fn a_summary_is_a_request_of_its_own() {
         let (session, ticket) = home.thinking("executor-001");
         let (through, model) = (domain::id::MessageId::new("m-0001"), "m".to_owned());
         let (text, usage) = ("in short".to_owned(), Usage::of(10, 10));
-        home.give(Input::Summarised { session, ticket, through, text, model, usage });
+        home.give(Input::Model(ModelInput::Summarised { session, ticket, through, text, model, usage }));
         assert_eq!(home.calls_to_model("executor-001").len(), asks, "{most} a minute");
     }
 }
@@ -386,7 +390,7 @@ fn a_tasks_wait_for_a_budget_is_no_wait_for_a_slot() {
     let mut home = home(Budgets { day: tokens(4_000), ..Budgets::default() });
     let mut spec = home.state.agents[&AgentId::new("executor-001")].spec.clone();
     spec.permissions.concurrency.queue_timeout_ms = Some(5_000);
-    home.give(Input::AgentRead(Box::new(spec)));
+    home.give(Input::File(FileInput::AgentRead(Box::new(spec))));
     home.task("look", "executor-001");
     used(&mut home, "executor-001", "done", Usage::of(2_900, 100));
     let task = home.task("look again", "executor-001");
@@ -458,7 +462,12 @@ fn a_quarantined_call_parks_at_a_budget_and_is_made_when_there_is_room() {
     let (session, call, _) = home.calls_to_tools("executor-001").remove(0);
     let held = home.state.ledger.held(&session, call.as_str()).expect("it is reserved").tokens();
     let usage = Usage::of(700, 3);
-    home.give(Input::Spent { session: session.clone(), call: Some(call), model: "m".to_owned(), usage });
+    home.give(Input::Model(ModelInput::Spent {
+        session: session.clone(),
+        call: Some(call),
+        model: "m".to_owned(),
+        usage,
+    }));
     assert!(sums(&home.state, home.at)["budgets.day"].0 >= held.0, "the rest is held until it ends");
     home.tool_ends("executor-001", true, "true");
     let (session, _) = home.thinking("executor-001");
@@ -517,24 +526,37 @@ fn follow(home: &mut Home, deed: &Deed, number: usize) {
             let usage = Usage::of(most_in * share / 100, most_out * share / 100);
             let acts = if *more { vec![read("a")] } else { Vec::new() };
             match reply(session, ticket, "words", &acts) {
-                Input::Replied { session, ticket, text, calls, read, .. } => {
-                    Input::Replied { session, ticket, text, calls, model: "m".to_owned(), usage, read }
+                Input::Model(ModelInput::Replied { session, ticket, text, calls, read, .. }) => {
+                    Input::Model(ModelInput::Replied {
+                        session,
+                        ticket,
+                        text,
+                        calls,
+                        model: "m".to_owned(),
+                        usage,
+                        read,
+                    })
                 }
                 other => other,
             }
         }
         (Deed::Fail(again), Some((session, ticket))) => {
             let failure = if *again { Failure::Retry { after_ms: 10 } } else { Failure::GiveUp };
-            Input::ModelFailed { session, ticket, reason: "busy".to_owned(), failure }
+            Input::Model(ModelInput::Failed { session, ticket, reason: "busy".to_owned(), failure })
         }
         (Deed::Outgrow(tokens_in), Some((session, ticket))) => {
-            Input::Outgrown { session, ticket, tokens_in: *tokens_in }
+            Input::Model(ModelInput::Outgrown { session, ticket, tokens_in: *tokens_in })
         }
         (Deed::Unsummarised(share), Some((session, ticket))) => {
             let (most_in, most_out) = home.state.ledger.held(&session, "").expect("it is reserved").tokens();
             let usage = Usage::of(most_in * share / 100, most_out * share / 100);
-            home.give(Input::Spent { session: session.clone(), call: None, model: "m".to_owned(), usage });
-            Input::Unsummarised { session, ticket }
+            home.give(Input::Model(ModelInput::Spent {
+                session: session.clone(),
+                call: None,
+                model: "m".to_owned(),
+                usage,
+            }));
+            Input::Model(ModelInput::Unsummarised { session, ticket })
         }
         (Deed::Cancel, _) => {
             let open: Vec<_> = home.state.tasks.iter().filter(|(_, task)| !task.is_ended()).collect();
@@ -663,7 +685,7 @@ proptest! {
         let next = |home: &Home| TEAM.iter().find_map(|agent| home.calls_to_model(agent).pop());
         while let Some((session, ticket)) = next(&home) {
             let (reason, failure) = ("over".to_owned(), Failure::GiveUp);
-            home.give(Input::ModelFailed { session, ticket, reason, failure });
+            home.give(Input::Model(ModelInput::Failed { session, ticket, reason, failure }));
         }
         assert!(!home.state.ledger.is_holding());
         assert!(home.state.ledger.meters().all(|(_, meter)| meter.reserved == Default::default()));
@@ -687,8 +709,9 @@ proptest! {
 /// What is known when there are settings, the list of what was spent, and nothing else.
 fn from_the_list(home: &Home) -> State {
     let mut state = State::new();
-    let settings = Input::SettingsRead(Box::new(home.state.settings.clone()));
-    let list = Input::UsageFound { sums: sums_of(&home.charges), raised: home.raises.clone() };
+    let settings = Input::File(FileInput::SettingsRead(Box::new(home.state.settings.clone())));
+    let list =
+        Input::File(FileInput::UsageFound { sums: sums_of(&home.charges), raised: home.raises.clone() });
     // The list may be read once more, if nobody knows whether it was.
     for input in [settings, list.clone(), list] {
         let events = crate::home::decide(&state, home.at, &input).unwrap();
@@ -720,7 +743,7 @@ fn what_was_spent_is_known_from_its_list_and_a_used_up_budget_stays_used_up() {
     before.task("look", "executor-001");
     used(&mut before, "executor-001", "found", Usage::of(1_500, 1_000));
     let mut after = home(Budgets { day: tokens(3_000), ..Budgets::default() });
-    let list = Input::UsageFound { sums: sums_of(&before.charges), raised: Vec::new() };
+    let list = Input::File(FileInput::UsageFound { sums: sums_of(&before.charges), raised: Vec::new() });
     assert_eq!(after.give(list.clone()).len(), 1);
     assert_eq!(after.give(list.clone()), [], "once");
     let task = after.task("look again", "executor-001");
@@ -743,7 +766,7 @@ fn a_list_from_a_clock_that_was_wrong_closes_no_window() {
     before.task("look", "executor-001");
     used(&mut before, "executor-001", "found", Usage::of(1_500, 1_000));
     let mut after = home(Budgets { day: tokens(3_000), ..Budgets::default() });
-    after.give(Input::UsageFound { sums: sums_of(&before.charges), raised: Vec::new() });
+    after.give(Input::File(FileInput::UsageFound { sums: sums_of(&before.charges), raised: Vec::new() }));
     after.task("look again", "executor-001");
     assert_eq!(parked(&after, "executor-001").limit, "budgets.day", "it counts, now");
     after.pass(DAY_MS);
@@ -781,7 +804,7 @@ fn a_call_that_was_under_way_is_not_made_again_after_a_start_if_its_budget_is_go
     home.thinking("executor-001");
     let mut settings = home.state.settings.clone();
     settings.budgets.day.tokens = Some(0);
-    home.give(Input::SettingsRead(Box::new(settings)));
+    home.give(Input::File(FileInput::SettingsRead(Box::new(settings))));
     home.effects.clear();
     home.give(Input::Started);
     assert_eq!(home.calls_to_model("executor-001"), []);

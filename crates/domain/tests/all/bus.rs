@@ -6,6 +6,7 @@ use domain::event::{CallEvent, SessionEvent, TurnEvent};
 use domain::event::{Event, Finish};
 use domain::id::{AgentId, CallId, SessionId};
 use domain::input::{Failure, Input};
+use domain::input::{ModelInput, PersonInput, ToolInput};
 use domain::lifecycle::Lifecycle;
 use domain::message::{self, BROADCAST, Kind, Urgency};
 use domain::session::{Message, Speaker};
@@ -268,7 +269,7 @@ fn input(home: &Home, book: &mut Book, deed: &Deed, number: usize) -> Option<Inp
             let sent = Sent { from: None, to: to.clone(), accepted: false };
             book.sent.insert(text.clone(), sent);
             let (session, agent, urgency) = (None, AgentId::new(to), *urgency);
-            Input::MessageWritten { session, agent, text, urgency, by, in_file: false }
+            Input::Person(PersonInput::Say { session, agent, text, urgency, by, in_file: false })
         }
         Deed::Model(wishes) => {
             let (session, ticket) = pick(&thinking, number)?;
@@ -278,34 +279,49 @@ fn input(home: &Home, book: &mut Book, deed: &Deed, number: usize) -> Option<Inp
         Deed::ModelFails(again) => {
             let (session, ticket) = pick(&thinking, number)?;
             let failure = if *again { Failure::Retry { after_ms: 10 } } else { Failure::GiveUp };
-            Input::ModelFailed { session, ticket, reason: "busy".to_owned(), failure }
+            Input::Model(ModelInput::Failed { session, ticket, reason: "busy".to_owned(), failure })
         }
         Deed::ToolEnds => {
             let tools: Vec<_> = known.iter().flat_map(|agent| home.calls_to_tools(agent)).collect();
             let (session, call, ticket) = pick(&tools, number)?;
             let (read, wrote) = (Vec::new(), Vec::new());
             let text = "x".to_owned();
-            Input::ToolFinished { session, call, ticket, ok: true, text, read, wrote, finding: None }
+            Input::Tool(ToolInput::Finished {
+                session,
+                call,
+                ticket,
+                ok: true,
+                text,
+                read,
+                wrote,
+                finding: None,
+            })
         }
         Deed::Task => {
             let spec = domain::task::Spec::new(domain::id::TaskId::new(""), "tasks/x.task.md", "look");
             let assignee = pick(&known, number).map(AgentId::new);
-            Input::TaskWanted { spec: Box::new(domain::task::Spec { assignee, ..spec }), by }
+            Input::Person(PersonInput::AddTask {
+                spec: Box::new(domain::task::Spec { assignee, ..spec }),
+                by,
+            })
         }
         Deed::Cancel => {
             let tasks = home.state.tasks.keys().map(ToString::to_string);
             let sessions = home.state.sessions.keys().map(ToString::to_string);
-            Input::CancelWanted { what: pick(&tasks.chain(sessions).collect::<Vec<_>>(), number)?, by }
+            Input::Person(PersonInput::Cancel {
+                what: pick(&tasks.chain(sessions).collect::<Vec<_>>(), number)?,
+                by,
+            })
         }
         Deed::Spawn => {
             let (role, goal) = ("executor".to_owned(), "look".to_owned());
             let order = Order { role, name: None, goal, responsibilities: Vec::new(), model: None };
-            Input::SpawnWanted { order: Box::new(order), by }
+            Input::Person(PersonInput::Spawn { order: Box::new(order), by })
         }
         Deed::Terminate => {
             let spawned: Vec<_> = known.iter().filter(|id| !TEAM.contains(&id.as_str())).collect();
             let agent = AgentId::new(pick(&spawned, number)?.as_str());
-            Input::TerminateWanted { agent, reason: "it is done".to_owned(), by }
+            Input::Person(PersonInput::Terminate { agent, reason: "it is done".to_owned(), by })
         }
         Deed::Crash => Input::Started,
         Deed::CrashAfter | Deed::Time(_) => return None,
@@ -317,7 +333,7 @@ fn perform(home: &mut Home, book: &mut Book, deed: &Deed, number: usize) {
         home.pass(*ms);
     } else if let Some(input) = input(home, book, deed, number) {
         let word = match &input {
-            Input::MessageWritten { text, .. } => Some(text.clone()),
+            Input::Person(PersonInput::Say { text, .. }) => Some(text.clone()),
             _ => None,
         };
         let accepted = home.try_give(input).is_ok();

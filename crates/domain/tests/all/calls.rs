@@ -5,6 +5,7 @@ use domain::event::CallEvent;
 use domain::event::Event;
 use domain::id::{AgentId, CallId};
 use domain::input::Input;
+use domain::input::ToolInput;
 use domain::lifecycle::Lifecycle;
 use domain::settings::Settings;
 use domain::tool::{Act, GitCommit, GitDiff, Lock, ReadFile, RequestReview, Unlock, WriteFile};
@@ -135,7 +136,8 @@ fn in_a_hundred_answers_reads_follow_their_write_and_commits_follow_the_reads() 
             let ok = fails.is_none_or(|fails| call.as_str() != format!("c-{}", fails + 1));
             let (text, read, wrote) = (String::new(), Vec::new(), Vec::new());
             let finding = None;
-            let ended = Input::ToolFinished { session, call, ticket, ok, text, read, wrote, finding };
+            let ended =
+                Input::Tool(ToolInput::Finished { session, call, ticket, ok, text, read, wrote, finding });
             events.extend(home.give(ended));
         }
         assert_in_order(&acts, &events, fails);

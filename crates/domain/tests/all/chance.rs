@@ -6,6 +6,7 @@ use domain::event::{CallEvent, TurnEvent};
 use domain::event::{Event, Tail};
 use domain::id::{AgentId, ApprovalId, SessionId, TaskId};
 use domain::input::{Failure, Input};
+use domain::input::{FileInput, ModelInput, PersonInput, ToolInput};
 use domain::lifecycle::Lifecycle;
 use domain::pending;
 use domain::state::State;
@@ -100,11 +101,11 @@ fn input(home: &Home, deed: &Deed, number: usize) -> Option<Input> {
         Deed::Busy(again) => {
             let (session, ticket) = pick(home.calls_to_model(agent).iter(), number)?;
             let failure = if *again { Failure::Retry { after_ms: 10 } } else { Failure::GiveUp };
-            Input::ModelFailed { session, ticket, reason: "busy".to_owned(), failure }
+            Input::Model(ModelInput::Failed { session, ticket, reason: "busy".to_owned(), failure })
         }
         Deed::Tool(ok) => {
             let (session, call, ticket) = pick(home.calls_to_tools(agent).iter(), number)?;
-            Input::ToolFinished {
+            Input::Tool(ToolInput::Finished {
                 session,
                 call,
                 ticket,
@@ -113,7 +114,7 @@ fn input(home: &Home, deed: &Deed, number: usize) -> Option<Input> {
                 read: Vec::new(),
                 wrote: Vec::new(),
                 finding: None,
-            }
+            })
         }
         Deed::Answer(yes) => {
             let id = pick(state.approvals.keys().chain(state.decided.keys()), number)?;
@@ -121,40 +122,45 @@ fn input(home: &Home, deed: &Deed, number: usize) -> Option<Input> {
         }
         Deed::Write(known) => written(session().filter(|_| *known).as_ref(), agent, "hello"),
         Deed::Mark(mark) => marked(&task(), *mark),
-        Deed::Gone => Input::TaskGone { task: task() },
-        Deed::Want(kind) => {
-            Input::TaskWanted { spec: Box::new(wanted(*kind, agent, task())), by: "dana".to_owned() }
-        }
+        Deed::Gone => Input::File(FileInput::TaskGone { task: task() }),
+        Deed::Want(kind) => Input::Person(PersonInput::AddTask {
+            spec: Box::new(wanted(*kind, agent, task())),
+            by: "dana".to_owned(),
+        }),
         Deed::Edit(kind) => {
             let known = state.tasks.get(&task())?;
             let mut spec = wanted(*kind, agent, task());
             spec.id = known.spec.id.clone();
-            Input::TaskRead { spec: Box::new(spec), mark: state.mark_of(known), result: String::new() }
+            Input::File(FileInput::TaskRead {
+                spec: Box::new(spec),
+                mark: state.mark_of(known),
+                result: String::new(),
+            })
         }
         Deed::Cut(kind) => {
             let session: SessionId = session()?;
             let next_message = state.sessions[&session].next_message;
             let tail = if kind % 2 == 0 { Tail::Answered } else { Tail::Unanswered };
-            Input::SessionCut { session, next_message, tail }
+            Input::File(FileInput::SessionCut { session, next_message, tail })
         }
         Deed::Time(_) => Input::Ticked,
         Deed::Restart => Input::Started,
-        Deed::Agent(false) => Input::AgentGone(AgentId::new("executor-002")),
-        Deed::Agent(true) => {
-            Input::AgentRead(Box::new(state.agents[&AgentId::new("executor-002")].spec.clone()))
-        }
+        Deed::Agent(false) => Input::File(FileInput::AgentGone(AgentId::new("executor-002"))),
+        Deed::Agent(true) => Input::File(FileInput::AgentRead(Box::new(
+            state.agents[&AgentId::new("executor-002")].spec.clone(),
+        ))),
         Deed::Slots(most) => {
             let mut settings = state.settings.clone();
             settings.limits.parallel_max = *most;
-            Input::SettingsRead(Box::new(settings))
+            Input::File(FileInput::SettingsRead(Box::new(settings)))
         }
-        Deed::Line => Input::LineRead {
+        Deed::Line => Input::File(FileInput::LineRead {
             source: "inbox/slack.jsonl".to_owned(),
             line: number as u64 % 20,
             from: "@dana".to_owned(),
             channel: None,
             text: "hello".to_owned(),
-        },
+        }),
     })
 }
 

@@ -4,6 +4,7 @@ use domain::event::Event;
 use domain::event::TaskEvent;
 use domain::id::{AgentId, TaskId};
 use domain::input::{Failure, Input};
+use domain::input::{FileInput, PersonInput};
 use domain::state::TaskStage;
 use domain::task::{End, Mark, Spec};
 
@@ -93,7 +94,7 @@ fn a_task_whose_dependency_does_not_exist_waits_for_it_to_be_written() {
         let mut spec = Spec::new(id(number), "tasks/x.task.md", "do it");
         spec.assignee = Some(AgentId::new("executor-001"));
         spec.depends_on = on.iter().map(|on| id(on)).collect();
-        Input::TaskRead { spec: Box::new(spec), mark: Mark::Open, result: String::new() }
+        Input::File(FileInput::TaskRead { spec: Box::new(spec), mark: Mark::Open, result: String::new() })
     };
     home.give(spec("task-007", &["task-008"]));
     assert_eq!(home.begun(), [""; 0]);
@@ -126,11 +127,14 @@ fn cancelling_a_task_ends_its_parts_stops_its_sessions_and_withdraws_its_approva
 #[test]
 fn a_task_that_is_taken_out_of_its_file_is_cancelled_with_all_below_it() {
     let mut home = planned();
-    home.give(Input::TaskGone { task: id("task-001") });
+    home.give(Input::File(FileInput::TaskGone { task: id("task-001") }));
     for task in home.state.tasks.values() {
         assert_eq!(task.end(), Some(End::Cancelled));
     }
-    assert_eq!(home.refusal(Input::TaskGone { task: id("task-099") }), "there is no task task-099");
+    assert_eq!(
+        home.refusal(Input::File(FileInput::TaskGone { task: id("task-099") })),
+        "there is no task task-099"
+    );
 }
 
 #[test]
@@ -140,8 +144,11 @@ fn a_task_given_to_somebody_else_begins_again_with_them() {
     home.wants("executor-001", &[run("make")]);
     let mut spec = home.get(&task).spec.clone();
     spec.assignee = Some(AgentId::new("executor-002"));
-    let events =
-        home.give(Input::TaskRead { spec: Box::new(spec), mark: Mark::Asking, result: String::new() });
+    let events = home.give(Input::File(FileInput::TaskRead {
+        spec: Box::new(spec),
+        mark: Mark::Asking,
+        result: String::new(),
+    }));
     assert_eq!(
         line(&events),
         "task_edited approval_ended:withdrawn call_finished:dropped working waiting complete task_reopened \
@@ -158,7 +165,11 @@ fn an_old_conversation_does_not_end_a_task_that_is_worked_on_elsewhere() {
     let (old, _) = home.session_of("executor-001");
     let mut spec = home.get(&task).spec.clone();
     spec.assignee = Some(AgentId::new("executor-002"));
-    home.give(Input::TaskRead { spec: Box::new(spec), mark: Mark::Running, result: String::new() });
+    home.give(Input::File(FileInput::TaskRead {
+        spec: Box::new(spec),
+        mark: Mark::Running,
+        result: String::new(),
+    }));
     home.give(written(Some(&old), "executor-001", "what did you find?"));
     home.wants("executor-001", &[update(&task, Mark::Done, "mine")]);
     assert!(home.results("executor-001")[0].starts_with("refused by the rule that only who works on a task"));
@@ -252,12 +263,14 @@ fn a_line_of_an_inbox_becomes_one_task_however_often_it_is_read() {
         },
         |_| {},
     );
-    let read = |number| Input::LineRead {
-        source: "inbox/slack.jsonl".to_owned(),
-        line: number,
-        from: "@dana".to_owned(),
-        channel: Some("#ops".to_owned()),
-        text: "is the disk fine?".to_owned(),
+    let read = |number| {
+        Input::File(FileInput::LineRead {
+            source: "inbox/slack.jsonl".to_owned(),
+            line: number,
+            from: "@dana".to_owned(),
+            channel: Some("#ops".to_owned()),
+            text: "is the disk fine?".to_owned(),
+        })
     };
     home.give(read(1));
     assert_eq!(home.give(read(1)), []);
@@ -277,13 +290,13 @@ fn a_line_that_does_not_say_from_whom_came_from_nobody() {
         |settings| settings.routing.fallback = Some(AgentId::new("executor-001")),
         |_| {},
     );
-    home.give(Input::LineRead {
+    home.give(Input::File(FileInput::LineRead {
         source: "inbox/mail.jsonl".to_owned(),
         line: 1,
         from: String::new(),
         channel: None,
         text: "sing".to_owned(),
-    });
+    }));
     assert_eq!(
         home.heard("executor-001"),
         ["inbox/mail.jsonl:1: Task task-001: sing\nIt stands in inbox/mail.jsonl:1."]
@@ -294,14 +307,17 @@ fn a_line_that_does_not_say_from_whom_came_from_nobody() {
 fn a_request_that_nobody_takes_fails_and_says_why() {
     let mut home = Home::new(&["executor-001"]);
     let spec = Box::new(Spec::new(id(""), "tasks/x.task.md", "sing"));
-    assert!(home.refusal(Input::TaskWanted { spec, by: "dana".to_owned() }).starts_with("nobody takes this"));
-    let events = home.give(Input::LineRead {
+    assert!(
+        home.refusal(Input::Person(PersonInput::AddTask { spec, by: "dana".to_owned() }))
+            .starts_with("nobody takes this")
+    );
+    let events = home.give(Input::File(FileInput::LineRead {
         source: "inbox/mail.jsonl".to_owned(),
         line: 1,
         from: "eve".to_owned(),
         channel: None,
         text: "sing".to_owned(),
-    });
+    }));
     assert_eq!(line(&events), "line_taken task_added task-001:failed");
     assert!(
         matches!(&events[2], Event::Task(TaskEvent::Ended { result, .. }) if result.starts_with("nobody takes this"))

@@ -7,6 +7,7 @@ use domain::event::Event;
 use domain::event::{SessionEvent, SystemEvent};
 use domain::id::{AgentId, DelegationId, TaskId};
 use domain::input::{Failure, Input};
+use domain::input::{FileInput, PersonInput};
 use domain::lifecycle::Lifecycle;
 use domain::settings::WhenFull;
 use domain::state::State;
@@ -57,7 +58,7 @@ type Row = (
 fn change(home: &mut Home, name: &str, say: impl FnOnce(&mut agent::Spec)) {
     let mut spec = home.state.agents[&AgentId::new(name)].spec.clone();
     say(&mut spec);
-    home.give(Input::AgentRead(Box::new(spec)));
+    home.give(Input::File(FileInput::AgentRead(Box::new(spec))));
 }
 
 fn fill(home: &mut Home) {
@@ -184,7 +185,7 @@ fn bounds() -> Vec<Row> {
                 fill(home);
                 let mut settings = home.state.settings.clone();
                 settings.limits.delegation_when_full = WhenFull::Reject;
-                home.give(Input::SettingsRead(Box::new(settings)));
+                home.give(Input::File(FileInput::SettingsRead(Box::new(settings))));
             },
             &["executor-001"],
             "executor-002",
@@ -199,7 +200,7 @@ fn bounds() -> Vec<Row> {
                 home.task("busy", "executor-003");
                 let mut settings = home.state.settings.clone();
                 settings.limits.max_total_tasks = 1;
-                home.give(Input::SettingsRead(Box::new(settings)));
+                home.give(Input::File(FileInput::SettingsRead(Box::new(settings))));
             },
             &["executor-001"],
             "executor-002",
@@ -212,7 +213,7 @@ fn bounds() -> Vec<Row> {
                 home.task("busy", "executor-003");
                 let mut settings = home.state.settings.clone();
                 settings.limits.max_total_agents = 1;
-                home.give(Input::SettingsRead(Box::new(settings)));
+                home.give(Input::File(FileInput::SettingsRead(Box::new(settings))));
             },
             &["executor-001"],
             "executor-002",
@@ -225,7 +226,7 @@ fn bounds() -> Vec<Row> {
                 home.task("busy", "executor-002");
                 let mut settings = home.state.settings.clone();
                 settings.limits.max_total_agents = 1;
-                home.give(Input::SettingsRead(Box::new(settings)));
+                home.give(Input::File(FileInput::SettingsRead(Box::new(settings))));
             },
             &["executor-001"],
             "executor-002",
@@ -237,7 +238,7 @@ fn bounds() -> Vec<Row> {
             |home| {
                 let mut settings = home.state.settings.clone();
                 settings.limits.default_delegation_depth = 1;
-                home.give(Input::SettingsRead(Box::new(settings)));
+                home.give(Input::File(FileInput::SettingsRead(Box::new(settings))));
             },
             &["executor-003", "executor-001"],
             "executor-002",
@@ -344,7 +345,7 @@ fn who_asked_an_agent_that_leaves_before_it_began_is_told() {
     home.task("something else", "executor-002");
     home.task("is all fine?", "executor-001");
     home.wants("executor-001", &[delegate("executor-002", "look")]);
-    home.give(Input::AgentGone(AgentId::new("executor-002")));
+    home.give(Input::File(FileInput::AgentGone(AgentId::new("executor-002"))));
     assert_eq!(
         home.results("executor-001"),
         ["executor-002 could not do task-003: executor-002 is no longer in the team and had not begun"]
@@ -504,8 +505,11 @@ fn a_task_that_goes_to_another_ends_what_was_delegated_and_tells_those_who_are_l
     let mut spec = home.get(&id("task-001")).spec.clone();
     spec.assignee = Some(AgentId::new("executor-003"));
     let below = home.session_of("executor-002").0;
-    let events =
-        home.give(Input::TaskRead { spec: Box::new(spec), mark: Mark::Running, result: String::new() });
+    let events = home.give(Input::File(FileInput::TaskRead {
+        spec: Box::new(spec),
+        mark: Mark::Running,
+        result: String::new(),
+    }));
     let said = |event: &Event| matches!(event, Event::Session(SessionEvent::MessageAdded { session, .. }) if *session == below);
     assert!(!events.iter().any(said), "who is stopped too is not told: {}", line(&events));
     assert_eq!(
@@ -515,7 +519,7 @@ fn a_task_that_goes_to_another_ends_what_was_delegated_and_tells_those_who_are_l
 }
 
 fn cancel(what: &str) -> Input {
-    Input::CancelWanted { what: what.to_owned(), by: "dana".to_owned() }
+    Input::Person(PersonInput::Cancel { what: what.to_owned(), by: "dana".to_owned() })
 }
 
 #[test]
@@ -532,7 +536,7 @@ fn cancelling_the_root_by_any_of_its_names_leaves_nothing_below() {
 }
 
 fn cancel_run(run: &str) -> Input {
-    Input::CancelRunWanted { run: run.to_owned(), by: "dana".to_owned() }
+    Input::Person(PersonInput::CancelRun { run: run.to_owned(), by: "dana".to_owned() })
 }
 
 #[test]
@@ -703,7 +707,11 @@ fn who_is_given_delegated_work_later_gets_nothing_along() {
     home.wants("executor-001", &[with_context("executor-002", "plan")]);
     let mut spec = home.get(&id("task-002")).spec.clone();
     spec.assignee = Some(AgentId::new("executor-003"));
-    home.give(Input::TaskRead { spec: Box::new(spec), mark: Mark::Running, result: String::new() });
+    home.give(Input::File(FileInput::TaskRead {
+        spec: Box::new(spec),
+        mark: Mark::Running,
+        result: String::new(),
+    }));
     assert_eq!(home.calls_to_model("executor-003").len(), 1, "it goes on with the other");
     assert_eq!(gone_along(&home, "task-002"), Vec::<String>::new());
 }
@@ -715,7 +723,11 @@ fn who_asked_is_told_the_name_of_who_did_it() {
     home.wants("executor-001", &[delegate("executor-002", "look")]);
     let mut spec = home.get(&id("task-002")).spec.clone();
     spec.assignee = Some(AgentId::new("executor-003"));
-    home.give(Input::TaskRead { spec: Box::new(spec), mark: Mark::Running, result: String::new() });
+    home.give(Input::File(FileInput::TaskRead {
+        spec: Box::new(spec),
+        mark: Mark::Running,
+        result: String::new(),
+    }));
     home.says("executor-003", "92 % full");
     assert_eq!(home.results("executor-001"), ["executor-003 has done task-002: 92 % full"]);
 }
@@ -830,7 +842,7 @@ fn what_is_no_name_of_a_context_is_refused() {
 #[test]
 fn ids_go_on_behind_those_that_were_given_before_the_journal_began() {
     let mut home = team();
-    let found = |delegations| Input::IdsFound { delegations, reviews: 0 };
+    let found = |delegations| Input::File(FileInput::IdsFound { delegations, reviews: 0 });
     assert_eq!(
         home.give(found(9999)),
         [Event::System(SystemEvent::IdsFound { delegations: 9999, reviews: 0 })]

@@ -4,6 +4,7 @@ use domain::event::{DelegationEvent, TaskEvent};
 use domain::event::{Event, Found, FoundCall, Tail};
 use domain::id::{AgentId, CallId, DelegationId, SessionId, TaskId, Time};
 use domain::input::Input;
+use domain::input::{FileInput, PersonInput};
 use domain::lifecycle::Lifecycle;
 use domain::play;
 use domain::session::{Head, Status};
@@ -32,7 +33,14 @@ fn found(agent: &str, task: &str, status: Status, tail: Tail) -> Input {
         created: Time(5),
     };
     let (label, approvals) = (Default::default(), Vec::new());
-    Input::SessionRead { head: Box::new(head), status, next_message: 3, tail, label, approvals }
+    Input::File(FileInput::SessionRead {
+        head: Box::new(head),
+        status,
+        next_message: 3,
+        tail,
+        label,
+        approvals,
+    })
 }
 
 /// A task as its file has it.
@@ -40,7 +48,7 @@ fn written(task: &str, title: &str, agent: &str, mark: Mark, say: impl FnOnce(&m
     let mut spec = Spec::new(id(task), "tasks/x.task.md", title);
     spec.assignee = Some(AgentId::new(agent));
     say(&mut spec);
-    Input::TaskRead { spec: Box::new(spec), mark, result: String::new() }
+    Input::File(FileInput::TaskRead { spec: Box::new(spec), mark, result: String::new() })
 }
 
 /// A home of which only the files are left: an agent had asked for these calls and has no result.
@@ -129,7 +137,7 @@ fn what_is_due_and_leads_to_nothing_is_dropped_and_what_is_due_later_happens() {
 }
 
 fn leaves(home: &mut Home, agent: &str) -> Vec<Event> {
-    home.give(Input::AgentGone(AgentId::new(agent)))
+    home.give(Input::File(FileInput::AgentGone(AgentId::new(agent))))
 }
 
 /// The planner has made two parts for an executor that is busy, and one for the retriever, and waits.
@@ -213,7 +221,7 @@ fn an_author_whose_reviewer_leaves_before_it_began_is_told() {
 fn moved(home: &Home, task: &str, to: Option<&str>) -> Input {
     let mut spec = home.get(&id(task)).spec.clone();
     spec.parent = to.map(id);
-    Input::TaskRead { spec: Box::new(spec), mark: Mark::Open, result: String::new() }
+    Input::File(FileInput::TaskRead { spec: Box::new(spec), mark: Mark::Open, result: String::new() })
 }
 
 #[test]
@@ -278,7 +286,7 @@ fn delegated_work_that_is_made_a_part_of_something_else_ends_with_who_delegated_
     home.task("is the rest fine?", "executor-003");
     home.give(moved(&home, "task-002", Some("task-003")));
     home.says("executor-003", "I wait for that");
-    home.give(Input::CancelWanted { what: "task-001".to_owned(), by: "dana".to_owned() });
+    home.give(Input::Person(PersonInput::Cancel { what: "task-001".to_owned(), by: "dana".to_owned() }));
     assert_eq!(home.end(&id("task-002")), Some(End::Cancelled));
     let told = home.heard("executor-003").pop().unwrap();
     assert!(told.contains("executor-001 gave it up: task-001 is cancelled"), "{told}");
@@ -312,7 +320,7 @@ fn a_parent_whose_last_open_part_is_taken_out_of_its_file_is_told() {
     );
     home.says("planner-001", "I wait");
     home.says("executor-001", "92 % full");
-    home.give(Input::TaskGone { task: id("task-003") });
+    home.give(Input::File(FileInput::TaskGone { task: id("task-003") }));
     assert!(home.heard("planner-001").last().unwrap().contains("92 % full"));
 }
 
@@ -386,7 +394,11 @@ fn who_asked_in_a_conversation_that_is_cut_to_an_answer_hears_that_none_comes() 
             home.says("planner-001", "I wait for the answer");
         }
         let (session, _) = home.session_of("executor-001");
-        home.give(Input::SessionCut { session: session.clone(), next_message: 3, tail: Tail::Answered });
+        home.give(Input::File(FileInput::SessionCut {
+            session: session.clone(),
+            next_message: 3,
+            tail: Tail::Answered,
+        }));
         let told = if waits { home.results("planner-001") } else { home.heard("planner-001") };
         assert!(
             told.last().unwrap().ends_with("executor-001 cannot answer: a person cut the session"),
@@ -408,7 +420,7 @@ fn a_cut_after_which_the_agent_answers_anew_leaves_who_asked_waiting_for_that() 
     home.wants("planner-001", &[tell("executor-001", "how full is the disk?")]);
     home.says("planner-001", "I wait for the answer");
     let (session, _) = home.session_of("executor-001");
-    home.give(Input::SessionCut { session, next_message: 2, tail: Tail::Unanswered });
+    home.give(Input::File(FileInput::SessionCut { session, next_message: 2, tail: Tail::Unanswered }));
     assert_eq!(home.heard("planner-001").len(), 1);
     home.says("executor-001", "92 %");
     assert_eq!(home.heard("planner-001").last().unwrap(), "agent:executor-001: 92 %");

@@ -10,6 +10,7 @@ use domain::event::{ApprovalEvent, BudgetEvent, CallEvent, SessionEvent, SystemE
 use domain::event::{Event, Finish};
 use domain::id::{AgentId, ApprovalId, CallId, SessionId, TaskId, Ticket, Time};
 use domain::input::{Failure, Input};
+use domain::input::{FileInput, ModelInput, PersonInput, ToolInput};
 use domain::lifecycle::Lifecycle;
 use domain::session::Message;
 use domain::settings::Settings;
@@ -58,19 +59,19 @@ impl Home {
         };
         let mut settings = Settings::default();
         settle(&mut settings);
-        home.give(Input::SettingsRead(Box::new(settings)));
+        home.give(Input::File(FileInput::SettingsRead(Box::new(settings))));
         let rule = |verdict, nature| CommandRule { nature, ..CommandRule::new(verdict) };
         let commands = [
             ("df -h".to_owned(), rule(CommandVerdict::Allow, Nature::Read)),
             ("touch counter".to_owned(), rule(CommandVerdict::Allow, Nature::Once)),
             ("rm -rf /".to_owned(), rule(CommandVerdict::Deny, Nature::Once)),
         ];
-        home.give(Input::PolicyRead(Policy { commands: commands.into() }));
+        home.give(Input::File(FileInput::PolicyRead(Policy { commands: commands.into() })));
         for name in agents {
             let role = name.rsplit_once('-').map_or(*name, |(role, _)| role);
             let mut spec = agent::Spec::new(AgentId::new(*name), role, "m");
             define(&mut spec);
-            home.give(Input::AgentRead(Box::new(spec)));
+            home.give(Input::File(FileInput::AgentRead(Box::new(spec))));
         }
         home.give(Input::Started);
         home
@@ -144,7 +145,8 @@ impl Home {
         let mut spec = Spec::new(TaskId::new(""), "tasks/x.task.md", title);
         spec.assignee = Some(AgentId::new(assignee));
         say(&mut spec);
-        let events = self.give(Input::TaskWanted { spec: Box::new(spec), by: "dana".to_owned() });
+        let events =
+            self.give(Input::Person(PersonInput::AddTask { spec: Box::new(spec), by: "dana".to_owned() }));
         let added = events.iter().find_map(|event| match event {
             Event::Task(TaskEvent::Added { spec, .. }) => Some(spec.id.clone()),
             _ => None,
@@ -199,7 +201,12 @@ impl Home {
     /// The agent's model fails.
     pub fn model_fails(&mut self, agent: &str, failure: Failure) -> Vec<Event> {
         let (session, ticket) = self.thinking(agent);
-        self.give(Input::ModelFailed { session, ticket, reason: "overloaded".to_owned(), failure })
+        self.give(Input::Model(ModelInput::Failed {
+            session,
+            ticket,
+            reason: "overloaded".to_owned(),
+            failure,
+        }))
     }
 
     /// The first of the agent's tools that is under way comes to its end.
@@ -209,7 +216,7 @@ impl Home {
             .into_iter()
             .next()
             .unwrap_or_else(|| panic!("{agent} has no tool under way"));
-        self.give(Input::ToolFinished {
+        self.give(Input::Tool(ToolInput::Finished {
             session,
             call,
             ticket,
@@ -218,7 +225,7 @@ impl Home {
             read: Vec::new(),
             wrote: Vec::new(),
             finding: None,
-        })
+        }))
     }
 
     /// A person answers an approval.
@@ -341,7 +348,7 @@ pub fn reply(session: SessionId, ticket: Ticket, text: &str, acts: &[Act]) -> In
         seen: None,
     };
     let calls = acts.iter().enumerate().map(call).collect();
-    Input::Replied {
+    Input::Model(ModelInput::Replied {
         session,
         ticket,
         text: text.to_owned(),
@@ -349,17 +356,17 @@ pub fn reply(session: SessionId, ticket: Ticket, text: &str, acts: &[Act]) -> In
         model: "sonnet".to_owned(),
         usage: Usage::of(10, 5),
         read: Vec::new(),
-    }
+    })
 }
 
 /// A person's answer.
 pub fn answered(approval: &str, answer: Answer) -> Input {
-    Input::Answered {
+    Input::Person(PersonInput::Answer {
         approval: ApprovalId::new(approval),
         answer,
         by: "dana".to_owned(),
         via: "cli".to_owned(),
-    }
+    })
 }
 
 /// A person's no, with a reason.
@@ -369,19 +376,19 @@ pub fn no() -> Answer {
 
 /// A person's mark.
 pub fn marked(task: &TaskId, mark: Mark) -> Input {
-    Input::TaskMarked { task: task.clone(), mark, why: String::new(), by: "dana".to_owned() }
+    Input::File(FileInput::TaskMarked { task: task.clone(), mark, why: String::new(), by: "dana".to_owned() })
 }
 
 /// A person's words.
 pub fn written(session: Option<&SessionId>, agent: &str, text: &str) -> Input {
-    Input::MessageWritten {
+    Input::Person(PersonInput::Say {
         session: session.cloned(),
         agent: AgentId::new(agent),
         text: text.to_owned(),
         urgency: Default::default(),
         by: "dana".to_owned(),
         in_file: false,
-    }
+    })
 }
 
 /// Read a file.

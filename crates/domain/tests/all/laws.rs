@@ -2,6 +2,7 @@
 
 use domain::agent;
 use domain::id::{AgentId, TaskId};
+use domain::input::FileInput;
 use domain::input::Input;
 use domain::lifecycle::Lifecycle;
 use domain::route;
@@ -60,16 +61,16 @@ fn team() -> impl Strategy<Value = State> {
             let mut spec = agent::Spec::new(name(number), role, "m");
             spec.priority = priority;
             spec.responsibilities = vec![duty];
-            home.give(Input::AgentRead(Box::new(spec)));
+            home.give(Input::File(FileInput::AgentRead(Box::new(spec))));
             if gone {
-                home.give(Input::AgentGone(name(number)));
+                home.give(Input::File(FileInput::AgentGone(name(number))));
             }
         }
         let mut settings = home.state.settings.clone();
         settings.routing.tags =
             rules.into_iter().enumerate().map(|(number, rule)| (rule, name(number))).collect();
         settings.routing.fallback = fallback.map(name);
-        home.give(Input::SettingsRead(Box::new(settings)));
+        home.give(Input::File(FileInput::SettingsRead(Box::new(settings))));
         home.state
     })
 }

@@ -4,6 +4,7 @@ use domain::event::Event;
 use domain::event::{BudgetEvent, TurnEvent};
 use domain::id::CallId;
 use domain::input::{Failure, Input};
+use domain::input::{FileInput, ModelInput, PersonInput};
 use domain::settings::Limits;
 use domain::task::End;
 use domain::tool::{Act, Call, SendMessage, Want, WriteFile};
@@ -97,7 +98,7 @@ fn no_more_than_tasks_max_are_open_for_people_and_agents_alike() {
     assert_eq!(home.results("planner-001"), ["limits.tasks_max: 2 is the most"]);
     let spec = Box::new(home.state.tasks.values().next().unwrap().spec.clone());
     assert_eq!(
-        home.refusal(Input::TaskWanted { spec, by: "dana".to_owned() }),
+        home.refusal(Input::Person(PersonInput::AddTask { spec, by: "dana".to_owned() })),
         "limits.tasks_max: 2 is the most"
     );
     home.says("executor-001", "fine");
@@ -149,7 +150,7 @@ fn two_calls_of_one_turn_never_share_an_id() {
         seen: None,
     };
     let calls = ["x", "x-3", "x", "x", "x-3"].map(call).to_vec();
-    home.give(Input::Replied {
+    home.give(Input::Model(ModelInput::Replied {
         session,
         ticket,
         text: String::new(),
@@ -157,7 +158,7 @@ fn two_calls_of_one_turn_never_share_an_id() {
         model: String::new(),
         usage: Usage::of(1, 1),
         read: Vec::new(),
-    });
+    }));
     let mut ids: Vec<CallId> =
         home.calls_to_tools("executor-001").into_iter().map(|(_, call, _)| call).collect();
     ids.sort();
@@ -170,16 +171,16 @@ fn a_number_at_the_end_of_its_range_breaks_nothing() {
     let mut home = limited(|_| {});
     let mut spec = home.state.tasks.values().next().unwrap().spec.clone();
     spec.id = domain::id::TaskId::new("task-4294967295");
-    home.give(Input::TaskRead {
+    home.give(Input::File(FileInput::TaskRead {
         spec: Box::new(spec),
         mark: domain::task::Mark::Open,
         result: String::new(),
-    });
+    }));
     let more = [home.task("one", "executor-001"), home.task("two", "executor-001")];
     assert_eq!(home.state.tasks.len(), 4, "no task takes the place of another: {more:?}");
     let (session, _) = home.calls_to_model("executor-001")[0].clone();
     let tail = domain::event::Tail::Unanswered;
-    home.give(Input::SessionCut { session: session.clone(), next_message: u32::MAX, tail });
+    home.give(Input::File(FileInput::SessionCut { session: session.clone(), next_message: u32::MAX, tail }));
     home.give(written(Some(&session), "executor-001", "hello"));
 }
 
@@ -293,7 +294,7 @@ fn a_call_that_does_not_fit_its_schema_is_refused_with_what_to_do_better() {
     let (session, ticket) = home.thinking("executor-001");
     let want = Want::Invalid { tool: "fly".to_owned(), error: "there is no tool fly".to_owned() };
     let calls = vec![Call { id: CallId::new("x"), arguments: "{}".to_owned(), want, seen: None }];
-    let input = Input::Replied {
+    let input = Input::Model(ModelInput::Replied {
         session,
         ticket,
         text: String::new(),
@@ -301,7 +302,7 @@ fn a_call_that_does_not_fit_its_schema_is_refused_with_what_to_do_better() {
         model: String::new(),
         usage: Usage::of(1, 1),
         read: Vec::new(),
-    };
+    });
     assert_eq!(line(&home.give(input)), "replied call_finished:refused turn_begun");
     assert_eq!(home.results("executor-001"), ["there is no tool fly"]);
 }

@@ -6,6 +6,7 @@ use domain::event::Event;
 use domain::event::LockEvent;
 use domain::id::{AgentId, LockName, SessionId};
 use domain::input::Input;
+use domain::input::{PersonInput, ToolInput};
 use domain::lifecycle::Lifecycle;
 use domain::tool::{Act, Delegate, GitCommit, Lock, SendMessage, Unlock, WriteFile};
 use domain::waits::edges;
@@ -28,7 +29,7 @@ fn write(path: &str) -> Act {
 }
 
 fn free(name: &str) -> Input {
-    Input::LockFreed { name: name.to_owned(), by: "dana".to_owned() }
+    Input::Person(PersonInput::FreeLock { name: name.to_owned(), by: "dana".to_owned() })
 }
 
 /// Both coders have a task and think.
@@ -364,8 +365,9 @@ fn whoever_ends_leaves_no_lock_and_no_place_in_a_queue_behind() {
     home.wants("coder-001", &[lock("x"), write("workspaces/coder-001/a")]);
     home.wants("coder-002", &[lock("x")]);
     home.wants("coder-003", &[lock("x")]);
-    let cancel =
-        |task: &domain::id::TaskId| Input::CancelWanted { what: task.to_string(), by: "dana".to_owned() };
+    let cancel = |task: &domain::id::TaskId| {
+        Input::Person(PersonInput::Cancel { what: task.to_string(), by: "dana".to_owned() })
+    };
     home.give(cancel(&tasks[1]));
     assert_eq!(home.state.locks.get(&LockName::new("x")).unwrap().queue.len(), 1);
     home.give(cancel(&tasks[0]));
@@ -452,7 +454,7 @@ fn input(home: &Home, deed: &Deed, number: usize) -> Option<Input> {
             let (session, call, ticket) = home.calls_to_tools(agent).into_iter().next()?;
             let (ok, text) = (number.is_multiple_of(2), "x".to_owned());
             let (read, wrote) = (Vec::new(), Vec::new());
-            Input::ToolFinished { session, call, ticket, ok, text, read, wrote, finding: None }
+            Input::Tool(ToolInput::Finished { session, call, ticket, ok, text, read, wrote, finding: None })
         }
         Deed::Answer(yes) => {
             let id = home.state.approvals.keys().next()?;
@@ -463,13 +465,13 @@ fn input(home: &Home, deed: &Deed, number: usize) -> Option<Input> {
         Deed::Cancel => {
             let ids: Vec<&SessionId> = home.state.sessions.keys().collect();
             let what = ids.get(number % ids.len().max(1))?.to_string();
-            Input::CancelWanted { what, by: "dana".to_owned() }
+            Input::Person(PersonInput::Cancel { what, by: "dana".to_owned() })
         }
         Deed::Free(of) => free(&format!("l{of}")),
         Deed::Task => {
             let mut spec = domain::task::Spec::new(domain::id::TaskId::new(""), "tasks/x.task.md", "x");
             spec.assignee = Some(AgentId::new(agent));
-            Input::TaskWanted { spec: Box::new(spec), by: "dana".to_owned() }
+            Input::Person(PersonInput::AddTask { spec: Box::new(spec), by: "dana".to_owned() })
         }
     })
 }
@@ -510,7 +512,7 @@ proptest! {
         }
         let open: Vec<SessionId> = home.state.sessions.keys().cloned().collect();
         for session in open {
-            _ = home.try_give(Input::CancelWanted { what: session.to_string(), by: "dana".to_owned() });
+            _ = home.try_give(Input::Person(PersonInput::Cancel { what: session.to_string(), by: "dana".to_owned() }));
         }
         let left: Vec<_> = home.state.locks.all().map(|(name, _)| name.to_string())
             .filter(|_| home.state.agents.values().all(|agent| agent.sessions.is_empty())).collect();

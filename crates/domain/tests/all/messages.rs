@@ -3,6 +3,7 @@
 use domain::event::Tail;
 use domain::id::{AgentId, SessionId, TaskId};
 use domain::input::{Failure, Input};
+use domain::input::{FileInput, PersonInput};
 use domain::lifecycle::Lifecycle;
 use domain::message::Kind;
 use domain::state::Requester;
@@ -195,7 +196,11 @@ fn who_asked_is_told_when_the_other_is_stopped() {
     let mut home = parts_that_talk();
     let mut spec = home.get(&TaskId::new("task-002")).spec.clone();
     spec.assignee = None;
-    home.give(Input::TaskRead { spec: Box::new(spec), mark: Mark::Running, result: String::new() });
+    home.give(Input::File(FileInput::TaskRead {
+        spec: Box::new(spec),
+        mark: Mark::Running,
+        result: String::new(),
+    }));
     assert_eq!(
         home.heard("retriever-001")[1..],
         ["agent:executor-001: executor-001 cannot answer: the task was given to somebody else"]
@@ -251,7 +256,7 @@ fn what_a_model_was_asked_with_and_never_answered_is_given_back() {
 fn who_asked_gets_the_answer_also_after_a_person_cut_the_conversation() {
     let mut home = asked();
     let (session, _) = home.session_of("executor-001");
-    home.give(Input::SessionCut { session, next_message: 2, tail: Tail::Unanswered });
+    home.give(Input::File(FileInput::SessionCut { session, next_message: 2, tail: Tail::Unanswered }));
     home.says("executor-001", "92 %");
     assert_eq!(home.heard("planner-001")[1..], ["agent:executor-001: 92 %"]);
     home.write("executor-001", "and now?");
@@ -304,25 +309,28 @@ fn a_changed_message_is_an_event_and_only_in_a_session_that_exists() {
     let (session, _) = home.session_of("planner-001");
     let message = domain::id::MessageId::new("m-0001");
     assert_eq!(
-        line(&home.give(Input::MessageEdited { session, message: message.clone() })),
+        line(&home.give(Input::File(FileInput::MessageEdited { session, message: message.clone() }))),
         "message_edited"
     );
     let session = SessionId::new("x-000000");
-    assert_eq!(home.refusal(Input::MessageEdited { session, message }), "there is no session x-000000");
+    assert_eq!(
+        home.refusal(Input::File(FileInput::MessageEdited { session, message })),
+        "there is no session x-000000"
+    );
 }
 
 #[test]
 fn an_agent_without_a_file_gets_nothing_new_and_finishes_what_it_has() {
     let mut home = asked();
-    home.give(Input::AgentGone(AgentId::new("executor-001")));
-    assert_eq!(home.give(Input::AgentGone(AgentId::new("executor-001"))), []);
+    home.give(Input::File(FileInput::AgentGone(AgentId::new("executor-001"))));
+    assert_eq!(home.give(Input::File(FileInput::AgentGone(AgentId::new("executor-001")))), []);
     assert_eq!(
         home.refusal(written(None, "executor-001", "hello")),
         "executor-001 is no longer in the team; there are: planner-001"
     );
     let mut spec = home.state.tasks.values().next().unwrap().spec.clone();
     spec.assignee = Some(AgentId::new("executor-001"));
-    let wanted = Input::TaskWanted { spec: Box::new(spec), by: "dana".to_owned() };
+    let wanted = Input::Person(PersonInput::AddTask { spec: Box::new(spec), by: "dana".to_owned() });
     assert_eq!(home.refusal(wanted), "there is no agent executor-001");
     home.wants_each("planner-001", &[tell("executor-001", "hello"), create("look", "executor-001", &[])]);
     assert_eq!(
@@ -330,7 +338,10 @@ fn an_agent_without_a_file_gets_nothing_new_and_finishes_what_it_has() {
         ["executor-001 is no longer in the team; there are: planner-001"; 2]
     );
     assert_eq!(line(&home.says("executor-001", "92 %")), "replied message_added waiting");
-    assert_eq!(home.refusal(Input::AgentGone(AgentId::new("ghost-001"))), "there is no agent ghost-001");
+    assert_eq!(
+        home.refusal(Input::File(FileInput::AgentGone(AgentId::new("ghost-001")))),
+        "there is no agent ghost-001"
+    );
 }
 
 #[test]
@@ -344,11 +355,11 @@ fn who_hears_of_a_task_that_ended_also_hears_that_another_question_stays_unanswe
     home.task("plan", "planner-001");
     let acts = [tell("executor-001", "how full is the disk?"), create("look", "executor-001", &[])];
     home.wants("planner-001", &acts);
-    home.give(Input::TerminateWanted {
+    home.give(Input::Person(PersonInput::Terminate {
         agent: AgentId::new("executor-001"),
         reason: "it is late".to_owned(),
         by: "dana".to_owned(),
-    });
+    }));
     let heard = home.heard("planner-001");
     let count = |words: &str| heard.iter().filter(|text| text.contains(words)).count();
     assert_eq!((count("has ended"), count("executor-001 cannot answer")), (1, 1), "{heard:?}");
@@ -370,7 +381,11 @@ fn what_was_said_before_a_cut_is_still_to_be_read() {
     assert_eq!((&session.hearing, session.unheard.len()), (&teller, 0), "the model is asked with it");
     let next_message = session.next_message;
     home.live = false;
-    home.give(Input::SessionCut { session: id.clone(), next_message, tail: Tail::Unanswered });
+    home.give(Input::File(FileInput::SessionCut {
+        session: id.clone(),
+        next_message,
+        tail: Tail::Unanswered,
+    }));
     let session = &home.state.sessions[&id];
     assert_eq!((session.hearing.len(), &session.unheard, session.unread), (0, &teller, true));
 }

@@ -5,6 +5,7 @@ use domain::event::Event;
 use domain::event::TurnEvent;
 use domain::id::AgentId;
 use domain::input::{Failure, Input};
+use domain::input::{FileInput, ModelInput};
 use domain::settings::{ModelRef, Provider, Settings};
 use domain::usage::{Price, Spent, Usage};
 
@@ -18,7 +19,7 @@ fn with_fallback() -> Home {
     let mut home = Home::new(&[ME]);
     let mut spec = agent::Spec::new(AgentId::new(ME), "executor", "big");
     spec.model.fallback = Some("small".to_owned());
-    home.give(Input::AgentRead(Box::new(spec)));
+    home.give(Input::File(FileInput::AgentRead(Box::new(spec))));
     home.task("look", ME);
     home
 }
@@ -118,7 +119,7 @@ fn tokens_and_cost_are_added_up_by_agent_model_and_session() {
         |model: &str| ModelRef { provider: "p".to_owned(), model: model.to_owned(), context_tokens: None };
     let price = Price { input: 1_000_000, output: 2_000_000, cache_read: Some(0), cache_write: None };
     let provider = Provider::Replay { tape: "t".to_owned() };
-    home.give(Input::SettingsRead(Box::new(Settings {
+    home.give(Input::File(FileInput::SettingsRead(Box::new(Settings {
         models: [
             ("sonnet".to_owned(), to("s-1")),
             ("taped".to_owned(), ModelRef { provider: "t".to_owned(), ..to("x") }),
@@ -127,7 +128,7 @@ fn tokens_and_cost_are_added_up_by_agent_model_and_session() {
         providers: [("t".to_owned(), provider)].into(),
         prices: [("s-1".to_owned(), price)].into(),
         ..Settings::default()
-    })));
+    }))));
     home.task("look", ME);
     for (model, usage) in [
         ("sonnet", Usage { cache_read: 4, ..Usage::of(10, 5) }),
@@ -136,7 +137,7 @@ fn tokens_and_cost_are_added_up_by_agent_model_and_session() {
     ] {
         let (session, ticket) = home.thinking(ME);
         let model = model.to_owned();
-        home.give(Input::Replied {
+        home.give(Input::Model(ModelInput::Replied {
             read: Vec::new(),
             session: session.clone(),
             ticket,
@@ -144,7 +145,7 @@ fn tokens_and_cost_are_added_up_by_agent_model_and_session() {
             calls: vec![],
             model,
             usage,
-        });
+        }));
         home.give(crate::home::written(Some(&session), ME, "and now?"));
     }
     let spent = &home.state.spent[&AgentId::new(ME)];

@@ -4,6 +4,7 @@ use domain::budget::{Budgets, Cap, Share};
 use domain::closed::{Closed, IDS_MAX};
 use domain::id::AgentId;
 use domain::input::Input;
+use domain::input::{FileInput, ModelInput};
 use domain::task::{End, Mark, Priority};
 use domain::tool::{Act, Extract};
 use domain::usage::Usage;
@@ -67,13 +68,17 @@ fn an_edit_leaves_a_parked_task_its_limit_in_the_queue() {
     let mut spec = home.state.agents[&AgentId::new("executor-001")].spec.clone();
     spec.permissions.concurrency.queue_timeout_ms = Some(5_000);
     spec.permissions.concurrency.max_parallel_tasks = 1;
-    home.give(Input::AgentRead(Box::new(spec)));
+    home.give(Input::File(FileInput::AgentRead(Box::new(spec))));
     let parked = home.task(&"look ".repeat(600), "executor-001");
     assert!(home.get(&parked).place().is_some_and(|place| place.parked.is_some() && place.due.is_none()));
     home.task("look", "executor-001");
     let mut spec = home.get(&parked).spec.clone();
     spec.priority = Priority::from_letter('A');
-    home.give(Input::TaskRead { spec: Box::new(spec), mark: Mark::Open, result: String::new() });
+    home.give(Input::File(FileInput::TaskRead {
+        spec: Box::new(spec),
+        mark: Mark::Open,
+        result: String::new(),
+    }));
     assert!(home.get(&parked).place().is_some_and(|place| place.parked.is_none()), "it waits for the slot");
     home.pass(5_000);
     assert_eq!(home.end(&parked), Some(End::Failed));
@@ -120,7 +125,7 @@ fn a_quarantined_call_counts_each_request_that_it_made_and_no_other() {
     let (session, call, _) = home.calls_to_tools("executor-001").remove(0);
     for _ in 0..2 {
         let (session, call, usage) = (session.clone(), Some(call.clone()), Usage::of(700, 3));
-        home.give(Input::Spent { session, call, model: "m".to_owned(), usage });
+        home.give(Input::Model(ModelInput::Spent { session, call, model: "m".to_owned(), usage }));
     }
     home.tool_ends("executor-001", true, "true");
     assert_eq!(counted(&home), 1 + 2 + 1, "two, and the next turn");

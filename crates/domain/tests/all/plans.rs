@@ -4,6 +4,7 @@ use domain::event::Event;
 use domain::event::TaskEvent;
 use domain::id::{AgentId, TaskId};
 use domain::input::Input;
+use domain::input::{FileInput, PersonInput};
 use domain::plan::Step;
 use domain::task::{End, Mark};
 use domain::tool::{Act, CreatePlan, UpdateTask};
@@ -59,7 +60,11 @@ fn a_held_step_that_is_made_a_part_of_something_else_does_not_begin_without_a_ye
         home.says("planner-001", "I wait");
         let mut spec = home.get(&id("task-003")).spec.clone();
         spec.parent = None;
-        home.give(Input::TaskRead { spec: Box::new(spec), mark: Mark::Open, result: String::new() });
+        home.give(Input::File(FileInput::TaskRead {
+            spec: Box::new(spec),
+            mark: Mark::Open,
+            result: String::new(),
+        }));
         home.mark(&id("task-001"), mark);
         let ends = ["task-002", "task-003", "task-004"].map(|task| home.end(&id(task)));
         assert_eq!(ends, [Some(End::Cancelled); 3], "{mark:?}");
@@ -125,7 +130,11 @@ fn a_held_plan_can_be_edited_and_begins_with_a_persons_yes() {
     assert_eq!(home.begun(), ["task-001"], "nothing begins by itself");
     let mut spec = home.get(&id("task-003")).spec.clone();
     spec.text = "and say please".to_owned();
-    home.give(Input::TaskRead { spec: Box::new(spec), mark: Mark::Open, result: String::new() });
+    home.give(Input::File(FileInput::TaskRead {
+        spec: Box::new(spec),
+        mark: Mark::Open,
+        result: String::new(),
+    }));
     home.mark(&id("task-002"), Mark::Done);
     assert!(home.heard("coder-001")[0].contains("and say please"));
     assert_eq!(home.begun(), ["task-001", "task-003"]);
@@ -134,8 +143,13 @@ fn a_held_plan_can_be_edited_and_begins_with_a_persons_yes() {
 #[test]
 fn a_plan_that_is_turned_down_never_begins() {
     let (task, by) = (id("task-002"), "dana".to_owned());
-    let cancel = Input::CancelWanted { what: task.to_string(), by };
-    let no = [marked(&task, Mark::Cancelled), marked(&task, Mark::Failed), cancel, Input::TaskGone { task }];
+    let cancel = Input::Person(PersonInput::Cancel { what: task.to_string(), by });
+    let no = [
+        marked(&task, Mark::Cancelled),
+        marked(&task, Mark::Failed),
+        cancel,
+        Input::File(FileInput::TaskGone { task }),
+    ];
     for no in no {
         let mut home = planning(true);
         plan(&mut home, &[step("a", "code:a", &[]), step("b", "code:b", &["a"])]);
@@ -182,15 +196,23 @@ fn what_a_person_adds_to_a_plan_that_runs_is_of_the_request() {
     home.says("planner-001", "I wait");
     let mut spec = domain::task::Spec::new(id(""), "tasks/plan-task-001.task.md", "look at it");
     spec.assignee = Some(AgentId::new("reviewer-001"));
-    home.give(Input::TaskRead { spec: Box::new(spec.clone()), mark: Mark::Open, result: String::new() });
+    home.give(Input::File(FileInput::TaskRead {
+        spec: Box::new(spec.clone()),
+        mark: Mark::Open,
+        result: String::new(),
+    }));
     assert_eq!(home.get(&id("task-003")).spec.parent, Some(id("task-001")));
     assert_eq!(home.begun(), ["task-001", "task-002", "task-003"], "it waits for nobody");
     home.says("coder-001", "Coded.");
     assert_eq!(home.end(&id("task-001")), None, "one part is open");
-    home.give(Input::CancelRunWanted { run: "task-001".to_owned(), by: "dana".to_owned() });
+    home.give(Input::Person(PersonInput::CancelRun { run: "task-001".to_owned(), by: "dana".to_owned() }));
     assert_eq!(home.end(&id("task-003")), Some(End::Cancelled));
     // The request is over: whoever adds to its file asks for something new.
-    home.give(Input::TaskRead { spec: Box::new(spec), mark: Mark::Open, result: String::new() });
+    home.give(Input::File(FileInput::TaskRead {
+        spec: Box::new(spec),
+        mark: Mark::Open,
+        result: String::new(),
+    }));
     assert_eq!(home.get(&id("task-004")).spec.parent, None);
 }
 
@@ -204,7 +226,11 @@ fn what_a_person_adds_to_a_held_plan_is_of_the_plan() {
         home.says("planner-001", "I wait");
         let mut spec = domain::task::Spec::new(id(""), "tasks/plan-task-001.task.md", "look at it");
         spec.assignee = Some(AgentId::new("reviewer-001"));
-        home.give(Input::TaskRead { spec: Box::new(spec), mark: Mark::Open, result: String::new() });
+        home.give(Input::File(FileInput::TaskRead {
+            spec: Box::new(spec),
+            mark: Mark::Open,
+            result: String::new(),
+        }));
         assert_eq!(home.begun(), ["task-001"], "nobody said yes yet");
         assert_eq!(home.get(&id("task-004")).spec.parent, Some(id("task-001")));
         home.mark(&id("task-002"), mark);

@@ -6,6 +6,7 @@ use domain::event::BudgetEvent;
 use domain::event::Event;
 use domain::id::{ApprovalId, TaskId};
 use domain::input::Input;
+use domain::input::{FileInput, ModelInput};
 use domain::settings::{Endpoint, ModelRef, Provider};
 use domain::task::{End, Mark};
 use domain::tool::{Act, RaiseBudget};
@@ -33,7 +34,7 @@ fn home(budgets: Budgets) -> Home {
 fn used(home: &mut Home, agent: &str, usage: Usage) -> Vec<Event> {
     let (session, ticket) = home.thinking(agent);
     let (text, calls, model, read) = ("done".to_owned(), Vec::new(), "m".to_owned(), Vec::new());
-    home.give(Input::Replied { session, ticket, text, calls, model, usage, read })
+    home.give(Input::Model(ModelInput::Replied { session, ticket, text, calls, model, usage, read }))
 }
 
 /// A home whose day has 4000 tokens, of which 3000 are spent, and so many tasks that wait for it.
@@ -57,7 +58,7 @@ fn raised(home: &Home) -> Cap {
 fn change(home: &mut Home, most: u64) -> Vec<Event> {
     let mut settings = home.state.settings.clone();
     settings.budgets.day = tokens(most);
-    home.give(Input::SettingsRead(Box::new(settings)))
+    home.give(Input::File(FileInput::SettingsRead(Box::new(settings))))
 }
 
 fn outcome(home: &Home, id: &str) -> Outcome {
@@ -247,9 +248,9 @@ fn an_agent_cannot_raise_a_budget() {
 fn a_question_without_a_journal_is_taken_back() {
     let mut home = home(Budgets::default());
     let approval = ApprovalId::new("approval-0004");
-    home.give(Input::QuestionFound { approval: approval.clone() });
+    home.give(Input::File(FileInput::QuestionFound { approval: approval.clone() }));
     assert!(matches!(outcome(&home, "approval-0004"), Outcome::Withdrawn { .. }));
-    assert_eq!(home.give(Input::QuestionFound { approval }), []);
+    assert_eq!(home.give(Input::File(FileInput::QuestionFound { approval })), []);
 }
 
 #[test]

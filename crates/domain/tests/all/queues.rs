@@ -3,6 +3,7 @@
 use domain::PASSED_MAX;
 use domain::agent;
 use domain::id::{AgentId, TaskId};
+use domain::input::FileInput;
 use domain::input::Input;
 use domain::task::{End, Mark, Priority};
 use domain::tool::{Act, Delegate};
@@ -31,7 +32,7 @@ fn executor(home: &Home) -> &domain::state::Agent {
 fn change(home: &mut Home, change: impl FnOnce(&mut agent::Spec)) {
     let mut spec = executor(home).spec.clone();
     change(&mut spec);
-    home.give(Input::AgentRead(Box::new(spec)));
+    home.give(Input::File(FileInput::AgentRead(Box::new(spec))));
 }
 
 fn with_letter(home: &mut Home, agent: &str, letter: char) -> TaskId {
@@ -188,14 +189,14 @@ fn what_waits_has_its_agents_priority_of_now() {
     home.task("two", "executor-002");
     let mut spec = home.state.agents[&AgentId::new("executor-002")].spec.clone();
     spec.priority = 1;
-    home.give(Input::AgentRead(Box::new(spec)));
+    home.give(Input::File(FileInput::AgentRead(Box::new(spec))));
     home.says("executor-003", "fine");
     assert_eq!(home.begun(), ["task-001", "task-003"]);
     // A session that waits to go on, too.
     home.write("executor-003", "go on");
     let mut spec = home.state.agents[&AgentId::new("executor-003")].spec.clone();
     spec.priority = 1;
-    home.give(Input::AgentRead(Box::new(spec)));
+    home.give(Input::File(FileInput::AgentRead(Box::new(spec))));
     home.says("executor-002", "fine");
     assert_eq!(home.calls_to_model("executor-003").len(), 1);
 }

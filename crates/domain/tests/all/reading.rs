@@ -7,6 +7,7 @@ use domain::event::Event;
 use domain::event::{CallEvent, SessionEvent, TurnEvent};
 use domain::id::{AgentId, MessageId, SessionId, Time};
 use domain::input::{Failure, Input};
+use domain::input::{ModelInput, PersonInput};
 use domain::lifecycle::Lifecycle;
 use domain::message::{self, Envelope, Urgency};
 use domain::session::{Message, Speaker};
@@ -19,14 +20,14 @@ use crate::home::{Home, line, read};
 const AGENT: &str = "executor-001";
 
 fn write(home: &mut Home, text: &str, urgency: Urgency) -> Vec<Event> {
-    home.give(Input::MessageWritten {
+    home.give(Input::Person(PersonInput::Say {
         session: None,
         agent: AgentId::new(AGENT),
         text: text.to_owned(),
         urgency,
         by: "dana".to_owned(),
         in_file: false,
-    })
+    }))
 }
 
 /// What the file of a session says.
@@ -120,14 +121,14 @@ fn what_comes_while_a_summary_is_made_is_read_with_it() {
     write(&mut home, "two", Urgency::Normal);
     let (session, ticket) = home.thinking(AGENT);
     write(&mut home, "three", Urgency::Normal);
-    home.give(Input::Summarised {
+    home.give(Input::Model(ModelInput::Summarised {
         session: session.clone(),
         ticket,
         through: MessageId::new("m-0002"),
         text: "It was about one.".to_owned(),
         model: "small".to_owned(),
         usage: domain::usage::Usage::of(9, 3),
-    });
+    }));
     assert_eq!(open(&shown(&home, &session)), ["two", "three"]);
     home.says(AGENT, "to both");
     assert_eq!(home.state.sessions[&session].lifecycle, Lifecycle::Waiting);

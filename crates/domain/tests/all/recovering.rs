@@ -8,6 +8,7 @@ use domain::event::{AgentEvent, CallEvent, TaskEvent, TurnEvent};
 use domain::event::{Event, Finish, Found, FoundCall, Tail};
 use domain::id::{AgentId, ApprovalId, CallId, SessionId, TaskId, Time};
 use domain::input::Input;
+use domain::input::{FileInput, ToolInput};
 use domain::lifecycle::Lifecycle;
 use domain::session::{Head, Status};
 use domain::state::{Requester, State};
@@ -56,7 +57,7 @@ fn may_be_repeated(acts: &[Act]) {
         assert_eq!((call, old.effect, old.attempt + 1), (same, new.effect, new.attempt));
     }
     let (session, call, ticket) = first[0].clone();
-    let late = Input::ToolFinished {
+    let late = Input::Tool(ToolInput::Finished {
         session,
         call,
         ticket,
@@ -65,7 +66,7 @@ fn may_be_repeated(acts: &[Act]) {
         read: Vec::new(),
         wrote: Vec::new(),
         finding: None,
-    };
+    });
     assert!(home.refusal(late).contains("came too late"));
     home.tool_ends("executor-001", true, "a");
     assert_eq!(line(&home.tool_ends("executor-001", true, "b")), "call_finished:done turn_begun");
@@ -85,7 +86,7 @@ fn a_model_call_without_an_answer_is_asked_again_and_its_late_answer_refused() {
 fn an_outcome_seen_twice_counts_once() {
     let mut home = working(&[read("a"), read("b")]);
     let (session, call, ticket) = home.calls_to_tools("executor-001")[0].clone();
-    let outcome = Input::ToolFinished {
+    let outcome = Input::Tool(ToolInput::Finished {
         session,
         call,
         ticket,
@@ -94,7 +95,7 @@ fn an_outcome_seen_twice_counts_once() {
         read: Vec::new(),
         wrote: Vec::new(),
         finding: None,
-    };
+    });
     home.give(outcome.clone());
     assert!(home.refusal(outcome).contains("came too late"));
 }
@@ -157,16 +158,22 @@ fn an_answer_that_was_kept_before_a_stop_is_acted_on_after_it() {
 fn a_cut_makes_what_is_under_way_count_no_more() {
     let mut home = working(&[run("make")]);
     let (session, _) = home.session_of("executor-001");
-    let events =
-        home.give(Input::SessionCut { session: session.clone(), next_message: 2, tail: Tail::Unanswered });
+    let events = home.give(Input::File(FileInput::SessionCut {
+        session: session.clone(),
+        next_message: 2,
+        tail: Tail::Unanswered,
+    }));
     assert_eq!(line(&events), "approval_ended:withdrawn working waiting session_cut working turn_begun");
     let mut home = working(&[read("a"), run("make")]);
     let (session, call, ticket) = home.calls_to_tools("executor-001")[0].clone();
-    let events =
-        home.give(Input::SessionCut { session: session.clone(), next_message: 2, tail: Tail::Unanswered });
+    let events = home.give(Input::File(FileInput::SessionCut {
+        session: session.clone(),
+        next_message: 2,
+        tail: Tail::Unanswered,
+    }));
     assert_eq!(line(&events), "waiting session_cut working turn_begun");
     assert!(
-        home.refusal(Input::ToolFinished {
+        home.refusal(Input::Tool(ToolInput::Finished {
             session,
             call,
             ticket,
@@ -175,7 +182,7 @@ fn a_cut_makes_what_is_under_way_count_no_more() {
             read: Vec::new(),
             wrote: Vec::new(),
             finding: None,
-        })
+        }))
         .contains("too late")
     );
     let said = home.says("executor-001", "from here");
@@ -201,7 +208,7 @@ fn a_cut_result_of_a_call_that_must_not_run_twice_is_unknown() {
         };
         let calls = vec![FoundCall { call, found: Found::Nothing }];
         let tail = Tail::Calls { said: "I need this".to_owned(), calls };
-        home.give(Input::SessionCut { session, next_message: 3, tail });
+        home.give(Input::File(FileInput::SessionCut { session, next_message: 3, tail }));
         assert_eq!(home.calls_to_tools("executor-001").len(), runs, "{act:?}");
         assert_eq!(home.results("executor-001").len(), results, "{act:?}");
     }
@@ -230,14 +237,14 @@ fn found(calls: Vec<(Act, Found)>, approvals: Vec<Request>, status: Status) -> I
         said: "I need this".to_owned(),
         calls: calls.into_iter().enumerate().map(call).collect(),
     };
-    Input::SessionRead {
+    Input::File(FileInput::SessionRead {
         head: Box::new(head),
         status,
         next_message: 3,
         tail,
         label: Default::default(),
         approvals,
-    }
+    })
 }
 
 /// A home whose journal is gone: the task is read from its file.
@@ -246,7 +253,11 @@ fn from_files() -> Home {
     home.live = false;
     let mut spec = Spec::new(TaskId::new("task-007"), "tasks/x.task.md", "look");
     spec.assignee = Some(AgentId::new("executor-001"));
-    home.give(Input::TaskRead { spec: Box::new(spec), mark: Mark::Running, result: String::new() });
+    home.give(Input::File(FileInput::TaskRead {
+        spec: Box::new(spec),
+        mark: Mark::Running,
+        result: String::new(),
+    }));
     home
 }
 
@@ -340,20 +351,27 @@ fn calls_that_share_an_id_in_a_file_are_told_apart() {
     let mut home = from_files();
     let input =
         found(vec![(read("a"), Found::Nothing), (run("make"), Found::Nothing)], Vec::new(), Status::Active);
-    let Input::SessionRead {
+    let Input::File(FileInput::SessionRead {
         head,
         status,
         next_message,
         tail: Tail::Calls { said, mut calls },
         label,
         approvals,
-    } = input
+    }) = input
     else {
         unreachable!("a session with calls is read")
     };
     calls[1].call.id = calls[0].call.id.clone();
     let tail = Tail::Calls { said, calls };
-    home.give(Input::SessionRead { head, status, next_message, tail: tail.clone(), label, approvals });
+    home.give(Input::File(FileInput::SessionRead {
+        head,
+        status,
+        next_message,
+        tail: tail.clone(),
+        label,
+        approvals,
+    }));
     home.live = true;
     home.give(Input::Started);
     let both_go_on = |home: &mut Home| {
@@ -362,7 +380,11 @@ fn calls_that_share_an_id_in_a_file_are_told_apart() {
         assert_eq!((home.calls_to_tools("executor-001").len(), home.state.approvals.len()), (0, 1));
     };
     both_go_on(&mut home);
-    home.give(Input::SessionCut { session: SessionId::new("executor-001-abcdef"), next_message: 3, tail });
+    home.give(Input::File(FileInput::SessionCut {
+        session: SessionId::new("executor-001-abcdef"),
+        next_message: 3,
+        tail,
+    }));
     both_go_on(&mut home);
 }
 
@@ -382,20 +404,24 @@ fn a_parent_that_was_not_told_is_told_on_the_next_start() {
     let mut home = from_files();
     let mut part = Spec::new(TaskId::new("task-008"), "tasks/x.task.md", "part");
     part.parent = Some(TaskId::new("task-007"));
-    home.give(Input::TaskRead { spec: Box::new(part), mark: Mark::Done, result: "42".to_owned() });
-    let Input::SessionRead { head, next_message, approvals, .. } =
+    home.give(Input::File(FileInput::TaskRead {
+        spec: Box::new(part),
+        mark: Mark::Done,
+        result: "42".to_owned(),
+    }));
+    let Input::File(FileInput::SessionRead { head, next_message, approvals, .. }) =
         found(Vec::new(), Vec::new(), Status::Sleeping)
     else {
         unreachable!("a session is read")
     };
-    home.give(Input::SessionRead {
+    home.give(Input::File(FileInput::SessionRead {
         label: Default::default(),
         head,
         status: Status::Sleeping,
         next_message,
         tail: Tail::Answered,
         approvals,
-    });
+    }));
     home.live = true;
     assert_eq!(line(&home.give(Input::Started)), "started message_added working turn_begun");
     assert_eq!(

@@ -3,6 +3,7 @@
 use domain::agent;
 use domain::budget::Rate;
 use domain::id::AgentId;
+use domain::input::FileInput;
 use domain::input::Input;
 use domain::role::{Permission, Role};
 use domain::settings::{Context, Endpoint, Limits, ModelRef, Provider, Settings};
@@ -13,7 +14,7 @@ use crate::home::{Home, line, read, run};
 fn change(home: &mut Home, change: impl FnOnce(&mut agent::Spec)) {
     let mut spec = home.state.agents[&AgentId::new("executor-001")].spec.clone();
     change(&mut spec);
-    home.give(Input::AgentRead(Box::new(spec)));
+    home.give(Input::File(FileInput::AgentRead(Box::new(spec))));
 }
 
 fn model_of(home: &Home) -> String {
@@ -64,7 +65,7 @@ fn what_is_taken_from_an_agent_is_taken_at_once_and_what_is_given_is_for_new_tas
 fn settle(home: &mut Home, change: impl FnOnce(&mut Settings)) {
     let mut settings = home.state.settings.clone();
     change(&mut settings);
-    home.give(Input::SettingsRead(Box::new(settings)));
+    home.give(Input::File(FileInput::SettingsRead(Box::new(settings))));
 }
 
 fn terms(home: &Home) -> &Settings {

@@ -3,6 +3,7 @@
 use domain::event::{CallEvent, SessionEvent};
 use domain::event::{Event, Tail};
 use domain::id::{AgentId, MessageId, Time};
+use domain::input::FileInput;
 use domain::input::{Failure, Input};
 use domain::lifecycle::Lifecycle;
 use domain::message::{self, Envelope, Kind, Urgency};
@@ -81,7 +82,7 @@ fn who_waits_for_an_answer_leaves_its_slot_and_gets_it_as_the_result() {
 fn a_cut_conversation_waits_for_no_answer_and_what_is_due_later_still_happens() {
     let mut home = waits();
     let (session, _) = home.session_of("planner-001");
-    home.give(Input::SessionCut { session, next_message: 2, tail: Tail::Unanswered });
+    home.give(Input::File(FileInput::SessionCut { session, next_message: 2, tail: Tail::Unanswered }));
     home.says("executor-001", "I do not know");
     home.model_fails("planner-001", Failure::Retry { after_ms: 5_000 });
     home.pass(20_000);

@@ -6,6 +6,7 @@ use domain::event::CallEvent;
 use domain::event::Event;
 use domain::id::{AgentId, ReviewId, TaskId};
 use domain::input::Input;
+use domain::input::{FileInput, PersonInput, ToolInput};
 use domain::review::{Check, Finding, Place, Review, Stage, of_call};
 use domain::role::{Permission, Role};
 use domain::state::{On, State, Step};
@@ -43,7 +44,7 @@ impl Home {
         let (session, call, ticket) = self.calls_to_tools(agent).remove(0);
         let text = format!("{finding:?}");
         let (read, wrote) = (Vec::new(), Vec::new());
-        self.give(Input::ToolFinished {
+        self.give(Input::Tool(ToolInput::Finished {
             session,
             call,
             ticket,
@@ -52,7 +53,7 @@ impl Home {
             read,
             wrote,
             finding: Some(Box::new(finding)),
-        })
+        }))
     }
 
     fn review(&self) -> &Review {
@@ -235,7 +236,7 @@ fn what_a_reviewer_found_goes_only_to_who_may_know_it() {
     let (session, call, ticket) = home.calls_to_tools("reviewer-001").remove(0);
     let (text, read) = ("12345".to_owned(), vec!["memory/payroll/may.md".to_owned()]);
     let (ok, wrote, finding) = (true, Vec::new(), None);
-    home.give(Input::ToolFinished { session, call, ticket, ok, text, read, wrote, finding });
+    home.give(Input::Tool(ToolInput::Finished { session, call, ticket, ok, text, read, wrote, finding }));
     home.rejects("the salary is 12345");
     let told = home.results("coder-001").pop().unwrap();
     assert!(told.contains("withheld"), "{told}");
@@ -289,13 +290,17 @@ fn nobody_looks_at_their_own_work() {
     lead.permissions.extend(home.state.role("reviewer").unwrap().permissions.iter().copied());
     lead.tools.push("*".to_owned());
     settings.roles.insert("lead".to_owned(), lead);
-    home.give(Input::SettingsRead(Box::new(settings)));
+    home.give(Input::File(FileInput::SettingsRead(Box::new(settings))));
     home.task("greet", "coder-001");
     home.submits("c1");
     let task = home.review().task.clone();
     let mut spec = home.get(&task).spec.clone();
     spec.assignee = Some(AgentId::new("coder-001"));
-    home.give(Input::TaskRead { spec: Box::new(spec), mark: Mark::Running, result: String::new() });
+    home.give(Input::File(FileInput::TaskRead {
+        spec: Box::new(spec),
+        mark: Mark::Running,
+        result: String::new(),
+    }));
     home.wants("coder-001", &[verdict(true, &[])]);
     let said = home.results("coder-001").pop().unwrap();
     assert!(said.starts_with("denied by the rule: nobody approves their own work"), "{said}");
@@ -547,7 +552,7 @@ fn who_ended_its_own_task_and_waits_for_a_review_is_told_when_all_above_ends() {
     let mut home = coding();
     home.wants("coder-001", &[update(&TaskId::new("task-002"), Mark::Cancelled, "no"), ask()]);
     home.finds("coder-001", true, Finding::Submitted(place("c0ffee")));
-    home.give(Input::CancelWanted { what: "task-001".to_owned(), by: "dana".to_owned() });
+    home.give(Input::Person(PersonInput::Cancel { what: "task-001".to_owned(), by: "dana".to_owned() }));
     let results = home.results("coder-001");
     assert!(results.iter().any(|text| text.starts_with("review-0001 was cancelled")), "{results:?}");
     assert_eq!(home.calls_to_model("coder-001").len(), 1, "it goes on");
@@ -558,7 +563,7 @@ fn from_files(before: &Home) -> Home {
     let mut home = Home::new(&TEAM);
     for task in before.state.tasks.values() {
         let (spec, mark) = (Box::new(task.spec.clone()), before.state.mark_of(task));
-        home.give(Input::TaskRead { spec, mark, result: task.result.clone() });
+        home.give(Input::File(FileInput::TaskRead { spec, mark, result: task.result.clone() }));
     }
     home
 }
@@ -601,7 +606,7 @@ fn who_asks_about_what_is_looked_at_already_waits_for_that_answer() {
 #[test]
 fn a_review_gets_a_number_that_was_not_given_before_the_journal_began() {
     let mut home = coding();
-    home.give(Input::IdsFound { delegations: 0, reviews: 12 });
+    home.give(Input::File(FileInput::IdsFound { delegations: 0, reviews: 12 }));
     let stored = serde_json::to_string(&home.state).unwrap();
     assert_eq!(serde_json::from_str::<State>(&stored).unwrap(), home.state, "a snapshot has it");
     home.submits("c1");

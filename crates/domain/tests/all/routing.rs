@@ -2,6 +2,7 @@
 
 use domain::agent;
 use domain::id::{AgentId, TaskId};
+use domain::input::FileInput;
 use domain::input::Input;
 use domain::route;
 use domain::route::{Tried, explain};
@@ -18,9 +19,9 @@ fn hire(home: &mut Home, line: &str) {
     let mut spec = agent::Spec::new(id.clone(), role, "m");
     spec.priority = priority;
     spec.responsibilities = words.map(str::to_owned).collect();
-    home.give(Input::AgentRead(Box::new(spec)));
+    home.give(Input::File(FileInput::AgentRead(Box::new(spec))));
     if line.starts_with('-') {
-        home.give(Input::AgentGone(id));
+        home.give(Input::File(FileInput::AgentGone(id)));
     }
 }
 
@@ -251,7 +252,7 @@ fn the_planner_can_be_named_and_one_that_is_gone_is_passed_over() {
 fn what_nobody_took_is_taken_when_the_settings_an_agent_or_its_file_change() {
     let read = |title: &str| {
         let spec = Spec { id: TaskId::new("t-1"), ..spec(title) };
-        Input::TaskRead { spec: Box::new(spec), mark: Mark::Open, result: String::new() }
+        Input::File(FileInput::TaskRead { spec: Box::new(spec), mark: Mark::Open, result: String::new() })
     };
     let begun = || {
         let mut home = Home::new(&[]);
@@ -269,7 +270,7 @@ fn what_nobody_took_is_taken_when_the_settings_an_agent_or_its_file_change() {
     let mut home = begun();
     let mut settings = home.state.settings.clone();
     settings.routing.fallback = Some(AgentId::new("x"));
-    home.give(Input::SettingsRead(Box::new(settings)));
+    home.give(Input::File(FileInput::SettingsRead(Box::new(settings))));
     assert_eq!(taken_by(&home), "x");
 
     let mut home = begun();
@@ -284,7 +285,11 @@ fn what_nobody_took_is_taken_when_the_settings_an_agent_or_its_file_change() {
     let named = Spec { id: TaskId::new("t-1"), assignee: Some(AgentId::new("x")), ..spec("Fix it") };
     let mut home = Home::new(&[]);
     TEAM.iter().for_each(|line| hire(&mut home, line));
-    home.give(Input::TaskRead { spec: Box::new(named), mark: Mark::Open, result: String::new() });
+    home.give(Input::File(FileInput::TaskRead {
+        spec: Box::new(named),
+        mark: Mark::Open,
+        result: String::new(),
+    }));
     assert_eq!(taken_by(&home), "x");
     home.give(read("Fix it"));
     assert_eq!(taken_by(&home), "c");

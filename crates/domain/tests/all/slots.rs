@@ -2,6 +2,7 @@
 
 use domain::approval::Answer;
 use domain::id::AgentId;
+use domain::input::FileInput;
 use domain::input::Input;
 use domain::task::Priority;
 
@@ -94,11 +95,11 @@ fn a_changed_priority_changes_the_order_of_what_waits() {
     let two = home.task("two", "executor-001");
     let mut spec = home.get(&two).spec.clone();
     spec.priority = Some(Priority::A);
-    home.give(Input::TaskRead {
+    home.give(Input::File(FileInput::TaskRead {
         spec: Box::new(spec),
         mark: domain::task::Mark::Open,
         result: String::new(),
-    });
+    }));
     home.says("executor-001", "fine");
     assert_eq!(home.begun(), ["task-001", "task-003"]);
 }
@@ -110,7 +111,7 @@ fn more_slots_in_the_agents_file_are_used_at_once() {
     home.task("two", "executor-001");
     let mut spec = home.state.agents[&AgentId::new("executor-001")].spec.clone();
     spec.permissions.concurrency.max_parallel_tasks = 2;
-    home.give(Input::AgentRead(Box::new(spec)));
+    home.give(Input::File(FileInput::AgentRead(Box::new(spec))));
     assert_eq!(home.begun(), ["task-001", "task-002"]);
 }
 
@@ -133,12 +134,16 @@ fn work_for_an_agent_that_comes_later_waits_for_it() {
     let mut home = Home::new(&["executor-001"]);
     let mut spec = domain::task::Spec::new(domain::id::TaskId::new("task-001"), "tasks/x.task.md", "look");
     spec.assignee = Some(AgentId::new("coder-001"));
-    home.give(Input::TaskRead {
+    home.give(Input::File(FileInput::TaskRead {
         spec: Box::new(spec),
         mark: domain::task::Mark::Open,
         result: String::new(),
-    });
+    }));
     assert_eq!(home.begun(), [""; 0]);
-    home.give(Input::AgentRead(Box::new(domain::agent::Spec::new(AgentId::new("coder-001"), "coder", "m"))));
+    home.give(Input::File(FileInput::AgentRead(Box::new(domain::agent::Spec::new(
+        AgentId::new("coder-001"),
+        "coder",
+        "m",
+    )))));
     assert_eq!(home.begun(), ["task-001"]);
 }

@@ -11,6 +11,7 @@ use domain::event::Event;
 use domain::event::{AgentEvent, CallEvent};
 use domain::id::{AgentId, TaskId};
 use domain::input::Input;
+use domain::input::{FileInput, PersonInput, ToolInput};
 use domain::label::Label;
 use domain::lifecycle::Lifecycle;
 use domain::message::Kind;
@@ -218,7 +219,7 @@ fn an_agent_spawns_only_the_roles_that_its_file_lists() {
     );
     let mut spec = home.state.agents[&AgentId::new("coordinator-001")].spec.clone();
     spec.permissions.spawn.roles = Some(Vec::new());
-    home.give(Input::AgentRead(Box::new(spec)));
+    home.give(Input::File(FileInput::AgentRead(Box::new(spec))));
     home.wants("coordinator-001", &[spawn("coder")]);
     assert!(last(&home, "coordinator-001").ends_with("coordinator-001 may spawn nobody"));
 }
@@ -230,7 +231,7 @@ fn a_spawned_agent_keeps_the_rights_of_its_role_when_its_maker_loses_its_own() {
     home.task("Write", &child);
     let mut boss = home.state.agents[&AgentId::new("boss-001")].spec.clone();
     boss.permissions.tools.deny = vec!["write_file".to_owned()];
-    home.give(Input::AgentRead(Box::new(boss)));
+    home.give(Input::File(FileInput::AgentRead(Box::new(boss))));
     home.wants(&child, &[write(&child)]);
     assert_eq!(home.calls_to_tools(&child).len(), 1);
 }
@@ -280,7 +281,7 @@ fn text_from_outside_makes_no_agent_and_a_secret_is_told_to_none() {
     home.wants("boss-001", &[read("memory/secret.md")]);
     let (session, call, ticket) = home.calls_to_tools("boss-001").remove(0);
     let (text, read) = ("the code is 4711".to_owned(), vec!["memory/secret.md".to_owned()]);
-    home.give(Input::ToolFinished {
+    home.give(Input::Tool(ToolInput::Finished {
         session,
         call,
         ticket,
@@ -289,7 +290,7 @@ fn text_from_outside_makes_no_agent_and_a_secret_is_told_to_none() {
         read,
         wrote: Vec::new(),
         finding: None,
-    });
+    }));
     home.wants("boss-001", &[spawn("executor")]);
     assert!(
         last(&home, "boss-001").starts_with("denied by the rule: trust.secret: readers"),
@@ -302,13 +303,14 @@ fn text_from_outside_makes_no_agent_and_a_secret_is_told_to_none() {
 fn a_person_makes_an_agent_with_the_rights_of_its_role() {
     let mut home = team();
     let order = Order { role: "executor".to_owned(), ..Order::default() };
-    home.give(Input::SpawnWanted { order: Box::new(order), by: "dana".to_owned() });
+    home.give(Input::Person(PersonInput::Spawn { order: Box::new(order), by: "dana".to_owned() }));
     let id = made(&home);
     home.task("Look", &id);
     home.wants(&id, &[run("df -h")]);
     assert_eq!(home.calls_to_tools(&id).len(), 1);
     let order = Order { role: "voter".to_owned(), ..Order::default() };
-    let why = home.refusal(Input::SpawnWanted { order: Box::new(order), by: "dana".to_owned() });
+    let why =
+        home.refusal(Input::Person(PersonInput::Spawn { order: Box::new(order), by: "dana".to_owned() }));
     assert_eq!(why, "no model is given for it, and no other voter has one; there are: ");
 }
 
@@ -321,13 +323,14 @@ fn an_order_with_a_model_or_a_responsibility_that_cannot_be_is_refused() {
         Box::new(Order { role, model, responsibilities, ..Order::default() })
     };
     let by = "dana".to_owned();
-    let why = home.refusal(Input::SpawnWanted { order: order(Some("nope"), "ops:*"), by: by.clone() });
+    let why = home
+        .refusal(Input::Person(PersonInput::Spawn { order: order(Some("nope"), "ops:*"), by: by.clone() }));
     assert_eq!(why, "there is no model nope; there are: ");
     for bad in ["", "  ", "ops:*\nx"] {
-        let why = home.refusal(Input::SpawnWanted { order: order(None, bad), by: by.clone() });
+        let why = home.refusal(Input::Person(PersonInput::Spawn { order: order(None, bad), by: by.clone() }));
         assert!(why.starts_with("a responsibility is a tag or a pattern of tags on one line"), "{why}");
     }
-    home.give(Input::SpawnWanted { order: order(None, "ops:*"), by });
+    home.give(Input::Person(PersonInput::Spawn { order: order(None, "ops:*"), by }));
 }
 
 #[test]
@@ -380,7 +383,7 @@ fn nothing_of_a_terminated_agent_is_left_and_who_waits_is_told() {
     let why = home.refusal(written(None, &child, "hello"));
     assert!(why.starts_with(&format!("{child} was terminated by agent:boss-001")), "{why}");
     let spec = home.state.agents[&AgentId::new(child.as_str())].spec.clone();
-    home.give(Input::AgentRead(Box::new(spec)));
+    home.give(Input::File(FileInput::AgentRead(Box::new(spec))));
     assert!(home.state.employed(&AgentId::new(child.as_str())).is_none(), "its file does not bring it back");
 }
 
@@ -393,7 +396,7 @@ fn what_a_terminated_agent_has_not_read_is_given_back() {
     // Nobody else gets a slot, so it has not come to read it.
     let mut settings = home.state.settings.clone();
     settings.limits.parallel_max = 3;
-    home.give(Input::SettingsRead(Box::new(settings)));
+    home.give(Input::File(FileInput::SettingsRead(Box::new(settings))));
     let Act::SendMessage(SendMessage { to, content, priority, .. }) = tell(&child, "by the way") else {
         panic!("a message")
     };
@@ -424,7 +427,7 @@ fn what_was_given_back_is_not_given_back_once_more() {
     let is_told = |session: &Session| session.agent.as_str() == child && session.task.is_none();
     let told = home.state.sessions.iter().find(|(_, session)| is_told(session));
     let what = told.map(|(id, _)| id.to_string()).unwrap();
-    home.give(Input::CancelWanted { what, by: "dana".to_owned() });
+    home.give(Input::Person(PersonInput::Cancel { what, by: "dana".to_owned() }));
     let is_back = |said: &&String| said.contains("has not read what you wrote");
     assert_eq!(home.heard("boss-002").iter().filter(is_back).count(), 1);
     home.says("boss-002", "so be it");
@@ -454,9 +457,9 @@ fn who_ended_an_agent_hears_what_is_kept_of_its_workspace() {
         "a start takes it up"
     );
     let kept = vec!["workspaces/x is kept: it has files that are nowhere else".to_owned()];
-    home.give(Input::CleanedUp { agent: id.clone(), kept: kept.clone() });
+    home.give(Input::Tool(ToolInput::CleanedUp { agent: id.clone(), kept: kept.clone() }));
     assert!(home.heard("boss-001").last().unwrap().ends_with(&kept[0]));
-    assert_eq!(home.give(Input::CleanedUp { agent: id, kept }), [], "once");
+    assert_eq!(home.give(Input::Tool(ToolInput::CleanedUp { agent: id, kept })), [], "once");
     assert!(home.state.cleaning.is_empty());
 }
 
@@ -498,10 +501,12 @@ fn only_those_above_and_people_end_an_agent() {
     assert!(last(&home, &child).contains("only those who made it"), "nobody ends itself");
     home.wants("boss-001", &[terminate(&grandchild)]);
     assert!(last(&home, "boss-001").contains("is terminated"));
-    let end = |agent: &str| Input::TerminateWanted {
-        agent: AgentId::new(agent),
-        reason: String::new(),
-        by: "dana".to_owned(),
+    let end = |agent: &str| {
+        Input::Person(PersonInput::Terminate {
+            agent: AgentId::new(agent),
+            reason: String::new(),
+            by: "dana".to_owned(),
+        })
     };
     home.give(end(&child));
     assert_eq!(home.state.agents[&AgentId::new(child.as_str())].terminated.as_deref(), Some("person:dana"));
@@ -615,11 +620,11 @@ proptest! {
                 Deed::Want => {
                     let mut spec = domain::task::Spec::new(TaskId::new(""), "tasks/x.task.md", "more");
                     spec.assignee = Some(AgentId::new(who));
-                    _ = home.try_give(Input::TaskWanted { spec: Box::new(spec), by: "dana".to_owned() });
+                    _ = home.try_give(Input::Person(PersonInput::AddTask { spec: Box::new(spec), by: "dana".to_owned() }));
                 }
                 Deed::Terminate => {
                     let agent = AgentId::new(who);
-                    _ = home.try_give(Input::TerminateWanted { agent, reason: String::new(), by: "dana".to_owned() });
+                    _ = home.try_give(Input::Person(PersonInput::Terminate { agent, reason: String::new(), by: "dana".to_owned() }));
                 }
                 Deed::Restart => _ = home.give(Input::Started),
                 Deed::Time(ms) => _ = home.pass(ms),

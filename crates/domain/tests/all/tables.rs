@@ -6,6 +6,7 @@ use domain::approval::Answer;
 use domain::event::{Found, FoundCall, Tail};
 use domain::id::{AgentId, CallId, Seq, SessionId, TaskId, Ticket};
 use domain::input::{Failure, Input};
+use domain::input::{FileInput, ModelInput, ToolInput};
 use domain::task::{Mark, Priority, Spec};
 use domain::tool::{Call, Want};
 
@@ -105,7 +106,7 @@ fn call_under_way(case: &Case) -> CallId {
 }
 
 fn tool_finished(case: &Case, ok: bool) -> Input {
-    Input::ToolFinished {
+    Input::Tool(ToolInput::Finished {
         session: case.session.clone(),
         call: call_under_way(case),
         ticket: ticket(case),
@@ -114,21 +115,21 @@ fn tool_finished(case: &Case, ok: bool) -> Input {
         read: Vec::new(),
         wrote: Vec::new(),
         finding: None,
-    }
+    })
 }
 
 fn model_failed(case: &Case, retry_after_ms: Option<u64>) -> Input {
     let (session, ticket) = (case.session.clone(), ticket(case));
-    Input::ModelFailed {
+    Input::Model(ModelInput::Failed {
         session,
         ticket,
         reason: "overloaded".to_owned(),
         failure: retry_after_ms.map_or(Failure::GiveUp, |after_ms| Failure::Retry { after_ms }),
-    }
+    })
 }
 
 fn cut(case: &Case, tail: Tail) -> Input {
-    Input::SessionCut { session: case.session.clone(), next_message: 2, tail }
+    Input::File(FileInput::SessionCut { session: case.session.clone(), next_message: 2, tail })
 }
 
 fn some_calls() -> Tail {
@@ -159,10 +160,10 @@ const SESSION_INPUTS: [Column; 23] = [
     ("mark failed", |case| marked(&case.task, Mark::Failed)),
     ("mark done", |case| marked(&case.task, Mark::Done)),
     ("mark cancelled", |case| marked(&case.task, Mark::Cancelled)),
-    ("task gone", |case| Input::TaskGone { task: case.task.clone() }),
+    ("task gone", |case| Input::File(FileInput::TaskGone { task: case.task.clone() })),
     ("time", |_| Input::Ticked),
     ("start", |_| Input::Started),
-    ("agent gone", |_| Input::AgentGone(AgentId::new(ME))),
+    ("agent gone", |_| Input::File(FileInput::AgentGone(AgentId::new(ME)))),
 ];
 
 #[test]
@@ -206,7 +207,7 @@ fn edited(case: &Case, edit: impl FnOnce(&mut Spec)) -> Input {
     let mut spec = case.home.get(&case.task).spec.clone();
     edit(&mut spec);
     let mark = case.home.state.mark_of(case.home.get(&case.task));
-    Input::TaskRead { spec: Box::new(spec), mark, result: String::new() }
+    Input::File(FileInput::TaskRead { spec: Box::new(spec), mark, result: String::new() })
 }
 
 const TASK_COMMANDS: [Column; 13] = [
@@ -216,7 +217,7 @@ const TASK_COMMANDS: [Column; 13] = [
     ("mark failed", |case| marked(&case.task, Mark::Failed)),
     ("mark done", |case| marked(&case.task, Mark::Done)),
     ("mark cancelled", |case| marked(&case.task, Mark::Cancelled)),
-    ("gone", |case| Input::TaskGone { task: case.task.clone() }),
+    ("gone", |case| Input::File(FileInput::TaskGone { task: case.task.clone() })),
     ("no edit", |case| edited(case, |_| {})),
     ("other title", |case| edited(case, |spec| spec.title = "look again".to_owned())),
     ("other assignee", |case| edited(case, |spec| spec.assignee = Some(AgentId::new("executor-002")))),

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use domain::Refused;
 use domain::id::TaskId;
 use domain::input::{Failure, Input};
+use domain::input::{FileInput, PersonInput};
 use domain::task::{Change, Mark, Spec};
 use domain::tool::{Act, UpdateTask};
 use domain::waits::{Node, Why, edges, would_close};
@@ -108,7 +109,8 @@ fn a_command_of_a_person_that_closes_a_cycle_is_refused() {
     let whole = home.task("plan", "human");
     let mut part = Spec::new(TaskId::new(""), "tasks/x.task.md", "part");
     (part.parent, part.depends_on) = (Some(whole.clone()), vec![whole.clone()]);
-    let refused = home.try_give(Input::TaskWanted { spec: Box::new(part), by: "dana".to_owned() });
+    let refused =
+        home.try_give(Input::Person(PersonInput::AddTask { spec: Box::new(part), by: "dana".to_owned() }));
     let Err(Refused::Cycle(cycle)) = refused else { panic!("{refused:?}") };
     assert_eq!(cycle.to_string(), "task-002 → task-001 → task-002");
 }
@@ -120,7 +122,11 @@ fn a_file_that_closes_a_cycle_is_taken_and_the_tasks_stay_where_they_are() {
         let mut spec = Spec::new(TaskId::new(id), "tasks/x.task.md", id);
         spec.assignee = Some(domain::id::AgentId::new("executor-001"));
         spec.depends_on = vec![TaskId::new(on)];
-        home.give(Input::TaskRead { spec: Box::new(spec), mark: Mark::Open, result: String::new() });
+        home.give(Input::File(FileInput::TaskRead {
+            spec: Box::new(spec),
+            mark: Mark::Open,
+            result: String::new(),
+        }));
     };
     read(&mut home, "a", "b");
     assert_eq!(would_close(&home.state, &home.get(&TaskId::new("a")).spec), None, "b may yet be written");
@@ -164,14 +170,14 @@ proptest! {
         for n in 0..6 {
             let spec = Box::new(Spec::new(id(n), "tasks/x.task.md", "x"));
             let mark = if n == ended { Mark::Done } else { Mark::Open };
-            home.give(Input::TaskRead { spec, mark, result: String::new() });
+            home.give(Input::File(FileInput::TaskRead { spec, mark, result: String::new() }));
         }
         for (from, to, as_part) in changes {
             let mut spec = home.get(&id(from)).spec.clone();
             if as_part { spec.parent = Some(id(to)) } else { spec.depends_on.push(id(to)) }
             let foretold = would_close(&home.state, &spec);
             let before = home.get(&id(from)).spec.clone();
-            home.give(Input::TaskRead { spec: Box::new(spec.clone()), mark: Mark::Open, result: String::new() });
+            home.give(Input::File(FileInput::TaskRead { spec: Box::new(spec.clone()), mark: Mark::Open, result: String::new() }));
             prop_assert_eq!(foretold.is_some(), leads_back(&home, &id(from)), "{:?}", Change::between(&before, &spec));
             if let Some(cycle) = foretold {
                 let waits = edges(&home.state);
@@ -182,7 +188,7 @@ proptest! {
                         "{} does not wait for {}", task, next
                     );
                 }
-                home.give(Input::TaskRead { spec: Box::new(before), mark: Mark::Open, result: String::new() });
+                home.give(Input::File(FileInput::TaskRead { spec: Box::new(before), mark: Mark::Open, result: String::new() }));
             }
         }
     }

@@ -5,6 +5,7 @@ use domain::approval::Answer;
 use domain::effect::Effect;
 use domain::id::{AgentId, LockName, ReviewId, SessionId, TaskId};
 use domain::input::Input;
+use domain::input::{FileInput, PersonInput};
 use domain::lifecycle::Lifecycle;
 use domain::lock::workspace::{Hold, Room, room};
 use domain::pending;
@@ -129,7 +130,7 @@ fn whatever_ends_a_task_frees_its_workspace() {
             let mut spec = home.get(alpha).spec.clone();
             spec.assignee = Some(AgentId::new("coordinator-001"));
             let (spec, mark, result) = (Box::new(spec), Mark::Running, String::new());
-            home.give(Input::TaskRead { spec, mark, result });
+            home.give(Input::File(FileInput::TaskRead { spec, mark, result }));
         }),
     ];
     for (how, end) in endings {
@@ -395,7 +396,7 @@ fn a_workspace_is_given_back_by_who_has_it_and_taken_away_by_a_person_but_taken_
     home.wants(CODER, &[Act::Unlock(Unlock { name: LOCK.to_owned() })]);
     assert_eq!((home.works(), home.results(CODER).pop()), (None, Some(format!("{LOCK} is given back"))));
     home.wants(CODER, &[write("a")]);
-    let free = || Input::LockFreed { name: LOCK.to_owned(), by: "dana".to_owned() };
+    let free = || Input::Person(PersonInput::FreeLock { name: LOCK.to_owned(), by: "dana".to_owned() });
     let (id, _) = home.session_of(CODER);
     let refused = home.refusal(free());
     assert_eq!(

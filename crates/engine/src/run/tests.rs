@@ -3,6 +3,7 @@
 use domain::agent;
 use domain::effect::Effect;
 use domain::id::{AgentId, CallId, TaskId, Time};
+use domain::input::{FileInput, ModelInput, PersonInput};
 use domain::task::Spec;
 use domain::tool::{Act, Call, ExecuteCommand, Want};
 use domain::usage::Usage;
@@ -33,10 +34,14 @@ fn opening() -> Vec<Input> {
     let mut spec = Spec::new(TaskId::new(""), "tasks/x.task.md", "look");
     spec.assignee = Some(AgentId::new("executor-001"));
     vec![
-        Input::PolicyRead(Policy { commands: [("make".to_owned(), rule)].into() }),
-        Input::AgentRead(Box::new(agent::Spec::new(AgentId::new("executor-001"), "executor", "m"))),
+        Input::File(FileInput::PolicyRead(Policy { commands: [("make".to_owned(), rule)].into() })),
+        Input::File(FileInput::AgentRead(Box::new(agent::Spec::new(
+            AgentId::new("executor-001"),
+            "executor",
+            "m",
+        )))),
         Input::Started,
-        Input::TaskWanted { spec: Box::new(spec), by: "dana".to_owned() },
+        Input::Person(PersonInput::AddTask { spec: Box::new(spec), by: "dana".to_owned() }),
     ]
 }
 
@@ -45,7 +50,7 @@ fn command(effect: Effect) -> Input {
     let Effect::CallModel { ticket, session, .. } = effect else { panic!("not a model call: {effect:?}") };
     let act = Act::ExecuteCommand(ExecuteCommand { command: "make".to_owned() });
     let call = Call { id: CallId::new("c-1"), arguments: String::new(), want: Want::Act(act), seen: None };
-    Input::Replied {
+    Input::Model(ModelInput::Replied {
         session,
         ticket,
         text: String::new(),
@@ -53,7 +58,7 @@ fn command(effect: Effect) -> Input {
         model: String::new(),
         usage: Usage::of(1, 1),
         read: Vec::new(),
-    }
+    })
 }
 
 /// A loop with a tool under way that never ends.

@@ -3,6 +3,7 @@
 use domain::Refused;
 use domain::effect::Effect;
 use domain::id::{Seq, TaskId, Time};
+use domain::input::FileInput;
 use domain::input::Input;
 use domain::task::Mark;
 use engine::{Engine, STATE_VERSION, Stopped};
@@ -65,12 +66,12 @@ fn a_cycle_without_events_writes_nothing() {
 fn a_refused_input_leaves_nothing_and_keeps_nobody_else_back() {
     let (_, mut engine) = at_work();
     let nothing = TaskId::new("task-099");
-    let refused = Input::TaskMarked {
+    let refused = Input::File(FileInput::TaskMarked {
         task: nothing.clone(),
         mark: Mark::Done,
         why: String::new(),
         by: "dana".to_owned(),
-    };
+    });
     let cycle = engine.cycle(NOW, &[wanted(), refused, wanted()]).unwrap();
     let second = cycle.recorded.len() / 2;
     assert_eq!(cycle.answers, [Ok(0..1), Err(Refused::NoTask(nothing)), Ok(second..second + 1)]);
@@ -103,8 +104,12 @@ fn while_it_winds_down_nothing_new_begins_and_time_stands_still() {
 fn what_is_due_happens_before_what_comes_in() {
     let (_, mut engine) = at_work();
     let task = TaskId::new("task-001");
-    let done =
-        Input::TaskMarked { task: task.clone(), mark: Mark::Done, why: String::new(), by: "dana".to_owned() };
+    let done = Input::File(FileInput::TaskMarked {
+        task: task.clone(),
+        mark: Mark::Done,
+        why: String::new(),
+        by: "dana".to_owned(),
+    });
     engine.cycle(NOW.plus_ms(60_000), &[done]).unwrap();
     let kept: Vec<&str> = engine.state().tasks[&task].result.split(':').collect();
     assert_eq!(kept[0], "marked done by dana", "first it failed by its time, then a person corrected it");

@@ -8,6 +8,7 @@ use domain::event::{AgentEvent, SessionEvent, SystemEvent};
 use domain::event::{Event, VERSION};
 use domain::id::{AgentId, Seq, TaskId, Time};
 use domain::input::Input;
+use domain::input::{FileInput, PersonInput};
 use domain::task::Spec;
 use engine::{Engine, STATE_VERSION, decode, encode};
 use ports::journal::{Entry, Journal as _, JournalError, Snapshot};
@@ -88,26 +89,28 @@ fn story() -> (Disk, Engine) {
         for event in events {
             match event {
                 Event::System(SystemEvent::SettingsChanged { settings }) => {
-                    _ = give(&[Input::SettingsRead(settings)])
+                    _ = give(&[Input::File(FileInput::SettingsRead(settings))])
                 }
                 Event::System(SystemEvent::PolicyChanged { policy }) => {
-                    _ = give(&[Input::PolicyRead(policy)])
+                    _ = give(&[Input::File(FileInput::PolicyRead(policy))])
                 }
                 // One definition of the agent is enough, and this is the fullest.
                 Event::Agent(AgentEvent::Defined { spec }) if spec.name.is_none() => {}
-                Event::Agent(AgentEvent::Defined { spec }) => _ = give(&[Input::AgentRead(spec)]),
+                Event::Agent(AgentEvent::Defined { spec }) => {
+                    _ = give(&[Input::File(FileInput::AgentRead(spec))])
+                }
                 Event::Session(SessionEvent::Adopted { head, next_message, tail, .. })
                     if kind == "session_adopted" =>
                 {
                     let status = domain::session::Status::Active;
-                    _ = give(&[Input::SessionRead {
+                    _ = give(&[Input::File(FileInput::SessionRead {
                         label: Default::default(),
                         head,
                         status,
                         next_message,
                         tail,
                         approvals: Vec::new(),
-                    }]);
+                    })]);
                 }
                 _ => {}
             }
@@ -115,7 +118,9 @@ fn story() -> (Disk, Engine) {
     }
     let mut spec = Spec::new(TaskId::new(""), "tasks/x.task.md", "look");
     spec.assignee = Some(AgentId::new("executor-001"));
-    let wanted = |spec: &Spec| Input::TaskWanted { spec: Box::new(spec.clone()), by: "dana".to_owned() };
+    let wanted = |spec: &Spec| {
+        Input::Person(PersonInput::AddTask { spec: Box::new(spec.clone()), by: "dana".to_owned() })
+    };
     give(&[wanted(&spec), Input::Started]);
     spec.depends_on.push(TaskId::new("task-001"));
     give(&[wanted(&spec)]);

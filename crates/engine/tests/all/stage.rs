@@ -6,6 +6,7 @@ use domain::agent;
 use domain::effect::Effect;
 use domain::id::{AgentId, CallId, Seq, TaskId, Time};
 use domain::input::Input;
+use domain::input::{FileInput, ModelInput, PersonInput, ToolInput};
 use domain::state::State;
 use domain::task::Spec;
 use domain::tool::{Act, Call, ExecuteCommand, Want};
@@ -142,25 +143,29 @@ pub fn opening() -> Vec<Input> {
     let rule = CommandRule::new(CommandVerdict::Allow);
     let policy = Policy { commands: [("touch counter".to_owned(), rule)].into() };
     let spec = agent::Spec::new(AgentId::new("executor-001"), "executor", "m");
-    vec![Input::PolicyRead(policy), Input::AgentRead(Box::new(spec)), Input::Started]
+    vec![
+        Input::File(FileInput::PolicyRead(policy)),
+        Input::File(FileInput::AgentRead(Box::new(spec))),
+        Input::Started,
+    ]
 }
 
 /// A person wants a task done by the executor.
 pub fn wanted() -> Input {
     let mut spec = Spec::new(TaskId::new(""), "tasks/x.task.md", "look");
     spec.assignee = Some(AgentId::new("executor-001"));
-    Input::TaskWanted { spec: Box::new(spec), by: "dana".to_owned() }
+    Input::Person(PersonInput::AddTask { spec: Box::new(spec), by: "dana".to_owned() })
 }
 
 /// A line of an inbox that says nothing: one event and nothing more.
 pub fn blank(line: u64) -> Input {
-    Input::LineRead {
+    Input::File(FileInput::LineRead {
         source: "inbox/x.jsonl".to_owned(),
         line,
         from: String::new(),
         channel: None,
         text: String::new(),
-    }
+    })
 }
 
 /// The answer to a model call: words, or a command that must not run twice.
@@ -168,7 +173,7 @@ pub fn answer(effect: &Effect, acts: bool) -> Input {
     let Effect::CallModel { ticket, session, .. } = effect else { panic!("not a model call: {effect:?}") };
     let act = Act::ExecuteCommand(ExecuteCommand { command: "touch counter".to_owned() });
     let call = Call { id: CallId::new("c-1"), arguments: String::new(), want: Want::Act(act), seen: None };
-    Input::Replied {
+    Input::Model(ModelInput::Replied {
         read: Vec::new(),
         session: session.clone(),
         ticket: *ticket,
@@ -176,13 +181,13 @@ pub fn answer(effect: &Effect, acts: bool) -> Input {
         calls: if acts { vec![call] } else { Vec::new() },
         model: String::new(),
         usage: Usage::of(1, 1),
-    }
+    })
 }
 
 /// The end of a tool call.
 pub fn done(effect: &Effect) -> Input {
     let Effect::RunTool { ticket, session, call, .. } = effect else { panic!("not a tool call: {effect:?}") };
-    Input::ToolFinished {
+    Input::Tool(ToolInput::Finished {
         read: Vec::new(),
         wrote: Vec::new(),
         session: session.clone(),
@@ -191,5 +196,5 @@ pub fn done(effect: &Effect) -> Input {
         ok: true,
         text: "done".to_owned(),
         finding: None,
-    }
+    })
 }

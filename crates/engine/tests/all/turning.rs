@@ -7,6 +7,7 @@ use domain::effect::Effect;
 use domain::event::Event;
 use domain::event::TaskEvent;
 use domain::id::{Seq, TaskId};
+use domain::input::FileInput;
 use domain::input::Input;
 use engine::{Closed, Engine, Handle, INPUTS_MAX, Stopped, Taken, spawn};
 use ports::inputs::{Inputs as _, NotTaken};
@@ -231,7 +232,7 @@ async fn listeners_hear_what_is_kept_and_the_pulse_says_where_the_loop_stands() 
 async fn who_gives_an_input_is_told_what_that_one_made() {
     let stage = Stage::opened().await;
     let hold = stage.hold();
-    let refused = Input::TaskGone { task: TaskId::new("task-009") };
+    let refused = Input::File(FileInput::TaskGone { task: TaskId::new("task-009") });
     let appends = stage.disk.appends();
     let submit = |input| stage.handle.submit(input);
     let release = async { drop(hold) };
@@ -257,7 +258,11 @@ fn added(taken: &Taken) -> Vec<String> {
 #[tokio::test]
 async fn a_refusal_comes_back_to_who_asked() {
     let stage = Stage::opened().await;
-    let refused = stage.handle.submit(Input::TaskGone { task: TaskId::new("task-009") }).await.unwrap();
+    let refused = stage
+        .handle
+        .submit(Input::File(FileInput::TaskGone { task: TaskId::new("task-009") }))
+        .await
+        .unwrap();
     assert_eq!(refused.unwrap_err().to_string(), "there is no task task-009");
     stage.stop().await.unwrap();
 }

@@ -6,6 +6,7 @@ use domain::event::AgentEvent;
 use domain::event::Event;
 use domain::id::{AgentId, CallId, Seq, SessionId, Ticket, Time};
 use domain::input::Input;
+use domain::input::{ModelInput, ToolInput};
 use domain::state::State;
 use domain::tool::{Act, Call, ListDirectory, Permit, Want};
 use ports::hands::Hands;
@@ -62,13 +63,13 @@ pub fn holds(
     none: &dyn Fn() -> bool,
 ) {
     hands.perform(state, ask(session, 3));
-    let Input::Replied { ticket: answered, session: of, .. } = next() else {
+    let Input::Model(ModelInput::Replied { ticket: answered, session: of, .. }) = next() else {
         panic!("a model call ends in a reply")
     };
     assert_eq!((answered, &of), (ticket(3), session), "the outcome carries the ticket of its try");
 
     hands.perform(state, look(session));
-    let Input::ToolFinished { ticket: finished, ok, call, .. } = next() else {
+    let Input::Tool(ToolInput::Finished { ticket: finished, ok, call, .. }) = next() else {
         panic!("a tool call ends in a result")
     };
     assert_eq!((finished, ok, call), (ticket(1), true, CallId::new("call-1")), "so does that of a tool");

@@ -1,12 +1,13 @@
 //! What every way in keeps.
 
 use domain::id::AgentId;
+use domain::input::FileInput;
 use domain::input::Input;
 use ports::inputs::{Inputs, NotTaken};
 
 /// A sample input, told apart by its number.
 pub fn input(number: usize) -> Input {
-    Input::AgentGone(AgentId::new(format!("agent-{number}")))
+    Input::File(FileInput::AgentGone(AgentId::new(format!("agent-{number}"))))
 }
 
 /// Nobody takes anything out while this runs: the way in is bounded, and gives back what it has no room for.

@@ -9,6 +9,7 @@ use domain::context::{Access, Pass};
 use domain::event::Tail;
 use domain::id::{AgentId, CallId, SessionId, TaskId};
 use domain::input::Input;
+use domain::input::{FileInput, PersonInput};
 use domain::message::{BROADCAST, Kind, Urgency};
 use domain::role::{Permission, Role};
 use domain::settings::{Endpoint, Limits, ModelRef, OnExpiry, Provider, Settings, WhenFull};
@@ -47,8 +48,11 @@ pub(super) fn opening(rng: &mut Rng) -> Vec<Input> {
         ]
         .into(),
     };
-    let mut inputs = vec![Input::SettingsRead(Box::new(settings(rng))), Input::PolicyRead(policy)];
-    inputs.extend((0..AGENTS).map(|n| Input::AgentRead(Box::new(member(rng, n)))));
+    let mut inputs = vec![
+        Input::File(FileInput::SettingsRead(Box::new(settings(rng)))),
+        Input::File(FileInput::PolicyRead(policy)),
+    ];
+    inputs.extend((0..AGENTS).map(|n| Input::File(FileInput::AgentRead(Box::new(member(rng, n))))));
     inputs
 }
 
@@ -173,7 +177,13 @@ pub(super) fn request(rng: &mut Rng, state: &State, n: u32) -> Input {
         0 | 1 => {
             let source = "inbox/slack-messages.jsonl".to_owned();
             let line = state.inbox.get(&source).copied().unwrap_or(0) + 1;
-            Input::LineRead { source, line, from: "@dana".to_owned(), channel: None, text: title }
+            Input::File(FileInput::LineRead {
+                source,
+                line,
+                from: "@dana".to_owned(),
+                channel: None,
+                text: title,
+            })
         }
         2 => written(rng, None, title),
         _ => {
@@ -186,7 +196,7 @@ pub(super) fn request(rng: &mut Rng, state: &State, n: u32) -> Input {
             if rng.chance(1, 12) {
                 spec.properties.insert("done_when".to_owned(), "command: check".to_owned());
             }
-            Input::TaskWanted { spec: Box::new(spec), by: "dana".to_owned() }
+            Input::Person(PersonInput::AddTask { spec: Box::new(spec), by: "dana".to_owned() })
         }
     }
 }
@@ -336,60 +346,64 @@ pub(super) fn meddle(rng: &mut Rng, state: &State) -> Input {
     match rng.below(25) {
         0..=3 => {
             let what = some_task(rng, state).map(|id| id.to_string());
-            Input::CancelWanted { what: what.unwrap_or_default(), by }
+            Input::Person(PersonInput::Cancel { what: what.unwrap_or_default(), by })
         }
         4..=6 => {
             let open = state.delegations.by_id.values().filter(|d| !d.status.is_over());
             let what = pick(rng, open).map(|d| d.id.to_string());
-            Input::CancelWanted { what: what.unwrap_or_default(), by }
+            Input::Person(PersonInput::Cancel { what: what.unwrap_or_default(), by })
         }
         7 => {
             let what = some_session(rng, state).map(|id| id.to_string());
-            Input::CancelWanted { what: what.unwrap_or_default(), by }
+            Input::Person(PersonInput::Cancel { what: what.unwrap_or_default(), by })
         }
         8 => {
             let run = some_task(rng, state).map(|task| state.root_of(&task).to_string());
-            Input::CancelRunWanted { run: run.unwrap_or_default(), by }
+            Input::Person(PersonInput::CancelRun { run: run.unwrap_or_default(), by })
         }
-        9 | 10 => Input::SettingsRead(Box::new(settings(rng))),
+        9 | 10 => Input::File(FileInput::SettingsRead(Box::new(settings(rng)))),
         11 | 12 => {
             let n = rng.below(AGENTS);
-            Input::AgentRead(Box::new(member(rng, n)))
+            Input::File(FileInput::AgentRead(Box::new(member(rng, n))))
         }
-        13 => Input::AgentGone(somebody(rng)),
+        13 => Input::File(FileInput::AgentGone(somebody(rng))),
         14 => {
             let session = some_session(rng, state);
             written(rng, session, "hello".to_owned())
         }
-        15 => Input::MessageWritten {
+        15 => Input::Person(PersonInput::Say {
             session: None,
             agent: AgentId::new(BROADCAST),
             text: "all hands".to_owned(),
             urgency: Urgency::High,
             by,
             in_file: false,
-        },
+        }),
         16 => {
             let session = some_session(rng, state).unwrap_or_else(|| SessionId::new("agent-0-000000"));
             let next_message = state.sessions.get(&session).map_or(1, |s| s.next_message);
             let tail = if rng.chance(1, 2) { Tail::Unanswered } else { Tail::Answered };
-            Input::SessionCut { session, next_message, tail }
+            Input::File(FileInput::SessionCut { session, next_message, tail })
         }
-        17 => Input::TaskGone { task: some_task(rng, state).unwrap_or_else(|| TaskId::new("task-001")) },
-        18 => Input::TaskMarked {
+        17 => Input::File(FileInput::TaskGone {
+            task: some_task(rng, state).unwrap_or_else(|| TaskId::new("task-001")),
+        }),
+        18 => Input::File(FileInput::TaskMarked {
             task: some_task(rng, state).unwrap_or_else(|| TaskId::new("task-001")),
             mark: rng.pick(&super::COMMANDS).copied().unwrap_or(Mark::Done),
             why: String::new(),
             by,
-        },
+        }),
         19 | 20 => {
             let responsibilities = vec!["*".to_owned()];
             let order = Order { role: craft::role(rng), responsibilities, ..Order::default() };
-            Input::SpawnWanted { order: Box::new(order), by }
+            Input::Person(PersonInput::Spawn { order: Box::new(order), by })
         }
-        21 | 22 => {
-            Input::TerminateWanted { agent: anybody(rng, state), reason: "it is enough".to_owned(), by }
-        }
+        21 | 22 => Input::Person(PersonInput::Terminate {
+            agent: anybody(rng, state),
+            reason: "it is enough".to_owned(),
+            by,
+        }),
         23 => freed(rng, state),
         _ => {
             let Some(task) = some_task(rng, state).and_then(|id| state.tasks.get(&id)) else {
@@ -400,7 +414,11 @@ pub(super) fn meddle(rng: &mut Rng, state: &State) -> Input {
                 true => spec.parent = elsewhere(rng, state, &spec.id),
                 false => spec.assignee = Some(anybody(rng, state)),
             }
-            Input::TaskRead { spec: Box::new(spec), mark: state.mark_of(task), result: String::new() }
+            Input::File(FileInput::TaskRead {
+                spec: Box::new(spec),
+                mark: state.mark_of(task),
+                result: String::new(),
+            })
         }
     }
 }
@@ -413,13 +431,13 @@ fn freed(rng: &mut Rng, state: &State) -> Input {
     spec.role = "hand".to_owned();
     spec.permissions.can_access_context = None;
     spec.spawned_by = spec.spawned_by.filter(|_| rng.chance(1, 2));
-    Input::AgentRead(Box::new(spec))
+    Input::File(FileInput::AgentRead(Box::new(spec)))
 }
 
 fn written(rng: &mut Rng, session: Option<SessionId>, text: String) -> Input {
     let agent = somebody(rng);
     let urgency = rng.pick(&Urgency::ALL).copied().unwrap_or_default();
-    Input::MessageWritten { session, agent, text, urgency, by: "dana".to_owned(), in_file: false }
+    Input::Person(PersonInput::Say { session, agent, text, urgency, by: "dana".to_owned(), in_file: false })
 }
 
 /// A task, mostly one that is open.

@@ -4,6 +4,7 @@ use domain::agent;
 use domain::event::{Found, FoundCall, Tail};
 use domain::id::{AgentId, CallId, SessionId, TaskId};
 use domain::input::Input;
+use domain::input::{FileInput, PersonInput};
 use domain::settings::{Limits, Settings};
 use domain::state::{Pending, Stage, State};
 use domain::task::{Priority, Spec};
@@ -41,7 +42,10 @@ pub(super) fn opening(rng: &mut Rng) -> Vec<Input> {
         ]
         .into(),
     };
-    let mut inputs = vec![Input::SettingsRead(Box::new(settings)), Input::PolicyRead(policy)];
+    let mut inputs = vec![
+        Input::File(FileInput::SettingsRead(Box::new(settings))),
+        Input::File(FileInput::PolicyRead(policy)),
+    ];
     for n in 0..2 + number(rng, 6) {
         let role = rng.pick(&ROLES).copied().unwrap_or("executor");
         let mut spec = agent::Spec::new(agent_id(n), role, "m");
@@ -55,7 +59,7 @@ pub(super) fn opening(rng: &mut Rng) -> Vec<Input> {
         if rng.chance(1, 4) {
             spec.permissions.tools.deny = vec!["send_message".to_owned()];
         }
-        inputs.push(Input::AgentRead(Box::new(spec)));
+        inputs.push(Input::File(FileInput::AgentRead(Box::new(spec))));
     }
     inputs
 }
@@ -131,7 +135,7 @@ pub(super) fn meddle(rng: &mut Rng, state: &State) -> Input {
             // Now and then a line is read that was taken before.
             let line = state.inbox.get(&source).copied().unwrap_or(0) + u64::from(!rng.chance(1, 8));
             let text = format!("is the {} fine?", word(rng));
-            Input::LineRead { source, line, from: "@dana".to_owned(), channel: None, text }
+            Input::File(FileInput::LineRead { source, line, from: "@dana".to_owned(), channel: None, text })
         }
         3 => {
             let mut spec = Spec::new(TaskId::new(""), "tasks/x.task.md", format!("do the {}", word(rng)));
@@ -139,26 +143,26 @@ pub(super) fn meddle(rng: &mut Rng, state: &State) -> Input {
             if rng.chance(1, 2) {
                 spec.depends_on = vec![task_id(rng)];
             }
-            Input::TaskWanted { spec: Box::new(spec), by: "dana".to_owned() }
+            Input::Person(PersonInput::AddTask { spec: Box::new(spec), by: "dana".to_owned() })
         }
-        4 => Input::TaskMarked {
+        4 => Input::File(FileInput::TaskMarked {
             task: task_id(rng),
             mark: rng.pick(&COMMANDS).copied().unwrap_or(domain::task::Mark::Done),
             why: String::new(),
             by: "dana".to_owned(),
-        },
-        5 => Input::TaskGone { task: task_id(rng) },
+        }),
+        5 => Input::File(FileInput::TaskGone { task: task_id(rng) }),
         6 => {
             let agent = agent_id(number(rng, 6));
             let session = session.filter(|_| rng.chance(1, 2));
-            Input::MessageWritten {
+            Input::Person(PersonInput::Say {
                 session,
                 agent,
                 text: "hello".to_owned(),
                 urgency: Default::default(),
                 by: "dana".to_owned(),
                 in_file: false,
-            }
+            })
         }
         7 => {
             let session = session.unwrap_or_else(|| SessionId::new("agent-0-000000"));
@@ -168,9 +172,9 @@ pub(super) fn meddle(rng: &mut Rng, state: &State) -> Input {
                 (0 | 1, _) => Tail::Unanswered,
                 _ => Tail::Answered,
             };
-            Input::SessionCut { session, next_message: next, tail }
+            Input::File(FileInput::SessionCut { session, next_message: next, tail })
         }
-        8 => Input::AgentGone(agent_id(5)),
+        8 => Input::File(FileInput::AgentGone(agent_id(5))),
         _ => {
             // A person edits a task: other words, another dependency, another agent.
             let Some(task) = state.tasks.values().nth(usize::try_from(rng.below(6)).unwrap_or(0)) else {
@@ -182,7 +186,11 @@ pub(super) fn meddle(rng: &mut Rng, state: &State) -> Input {
                 1 => spec.depends_on = vec![task_id(rng)],
                 _ => spec.assignee = Some(agent_id(number(rng, 6))),
             }
-            Input::TaskRead { spec: Box::new(spec), mark: state.mark_of(task), result: String::new() }
+            Input::File(FileInput::TaskRead {
+                spec: Box::new(spec),
+                mark: state.mark_of(task),
+                result: String::new(),
+            })
         }
     }
 }
