@@ -145,7 +145,7 @@ pub fn message(number: u32) -> Message {
         id: MessageId::new(format!("m-{number:04}")),
         at: Time(1_768_000_000_000 + i64::from(number) * 1_000),
         speaker: if asks { Speaker::User } else { Speaker::Assistant },
-        from: if asks { "person:dana".to_owned() } else { String::new() },
+        from: asks.then(|| domain::Actor::person("dana")),
         content: load::words(300, number),
         calls: Vec::new(),
         call: None,

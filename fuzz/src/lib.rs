@@ -106,7 +106,7 @@ fn session(text: &str) {
             id: MessageId::new(format!("m-{}", content.len())),
             at: Time(0),
             speaker: Speaker::User,
-            from: String::new(),
+            from: None,
             content: content.to_owned(),
             calls: Vec::new(),
             call: None,

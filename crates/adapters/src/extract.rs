@@ -78,7 +78,7 @@ fn said(content: String) -> Message {
         id: MessageId::new("m-0001"),
         at: Time(0),
         speaker: Speaker::User,
-        from: String::new(),
+        from: None,
         content,
         calls: Vec::new(),
         call: None,
@@ -92,7 +92,7 @@ fn said(content: String) -> Message {
 #[cfg(test)]
 mod tests {
     use domain::id::{AgentId, CallId, Seq, SessionId, Ticket};
-    use domain::input::Input;
+    use domain::input::{Input, ModelInput};
     use domain::settings::{ModelRef, Settings};
     use domain::tool::Permit;
     use domain::usage::Usage;

@@ -19,6 +19,7 @@ pub use topics::{
     agent, approval, caps, chain, closed, context, deadline, evidence, lifecycle, mode, notice, role,
     settings, task, tool,
 };
+pub use words::actor::Actor;
 pub use words::text::{RESULT_BYTES_MAX, cut};
 pub use words::{id, layout, redact, usage};
 

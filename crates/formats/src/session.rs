@@ -8,6 +8,7 @@ mod tail;
 
 use std::ops::Range;
 
+use domain::Actor;
 use domain::delegation::ON_BEHALF;
 use domain::id::{CallId, MessageId, Time};
 use domain::label::Label;
@@ -43,7 +44,7 @@ pub struct MessageItem {
     /// Who speaks.
     pub speaker: Speaker,
     /// Where it came from.
-    pub from: String,
+    pub from: Option<Actor>,
     /// Where the words come from, and who may see them.
     pub label: Label,
     /// What is said.

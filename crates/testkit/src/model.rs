@@ -102,7 +102,7 @@ pub fn message(speaker: Speaker, content: &str) -> Message {
         id: MessageId::new("m-0001"),
         at: Time(0),
         speaker,
-        from: String::new(),
+        from: None,
         content: content.to_owned(),
         calls: Vec::new(),
         call: None,

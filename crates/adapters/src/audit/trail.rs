@@ -476,7 +476,7 @@ fn about_agent(config: impl Fn(&str, String) -> Line, event: &Event) -> Option<L
             Line { by, outcome, ..line(&spec.id, digest(spec)) }
         }
         Event::Agent(AgentEvent::Terminated { agent, by, reason, .. }) => {
-            let (by, note) = (brief(by, TEXT_BYTES_MAX), brief(reason, TEXT_BYTES_MAX));
+            let (by, note) = (brief(&by.to_string(), TEXT_BYTES_MAX), brief(reason, TEXT_BYTES_MAX));
             Line { by, note, outcome: "terminated".to_owned(), ..line(agent, String::new()) }
         }
         Event::Agent(AgentEvent::Cleaned { agent, kept }) => {

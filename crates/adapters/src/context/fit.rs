@@ -139,7 +139,7 @@ fn note(history: &History, from: usize) -> Option<Message> {
         history.place
     );
     let (calls, call) = (Vec::new(), None);
-    let from = "synod".to_owned();
+    let from = Some(domain::Actor::Synod);
     Some(Message { speaker: Speaker::System, from, content: text, calls, call, ..first.clone() })
 }
 

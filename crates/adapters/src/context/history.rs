@@ -130,7 +130,7 @@ fn head(message: &mut Message) {
         message.speaker == Speaker::User || envelope.approved.is_some() || !envelope.issues.is_empty()
     };
     let envelope = message.envelope.as_deref().filter(is_news);
-    let Some(heading) = envelope.and_then(|envelope| envelope.heading(&message.from)) else { return };
+    let Some(heading) = envelope.and_then(|envelope| envelope.heading(message.from.as_ref())) else { return };
     message.content = format!("{heading}\n{}", message.content);
 }
 

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use domain::Actor;
 use domain::agent;
 use domain::id::{MessageId, Time};
 use domain::session::{Message, Speaker};
@@ -69,7 +70,7 @@ pub(super) fn request(
         id: through.clone(),
         at: Time(0),
         speaker: Speaker::User,
-        from: "synod:summary".to_owned(),
+        from: Some(Actor::Synod),
         content: text,
         calls: Vec::new(),
         call: None,
@@ -110,11 +111,10 @@ fn instructions(agent: &agent::Spec, tokens: u64) -> String {
 
 fn line(message: &Message, place: &str) -> String {
     let who = match message.speaker {
-        Speaker::User if message.from.is_empty() => "to the agent",
-        Speaker::User => message.from.as_str(),
-        Speaker::System => "system",
-        Speaker::Assistant => "the agent",
-        Speaker::ToolResult => "result",
+        Speaker::User => message.from.as_ref().map_or_else(|| "to the agent".to_owned(), ToString::to_string),
+        Speaker::System => "system".to_owned(),
+        Speaker::Assistant => "the agent".to_owned(),
+        Speaker::ToolResult => "result".to_owned(),
     };
     let place = format!("{} of {place}", message.id);
     let mut text = format!("[{} {who}] {}\n", message.id, shorten(&message.content, SHOWN_BYTES_MAX, &place));

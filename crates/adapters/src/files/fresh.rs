@@ -103,7 +103,7 @@ mod tests {
             id: MessageId::new(format!("m-{number:04}")),
             at: Time(1),
             speaker: Speaker::User,
-            from: "person:dana".to_owned(),
+            from: Some(domain::Actor::person("dana")),
             content: format!("word {number}"),
             calls: Vec::new(),
             call: None,

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use domain::Actor;
 use domain::event::{AgentEvent, CallEvent, SessionEvent, TaskEvent, TurnEvent};
 use domain::event::{Event, Found, FoundCall, Tail};
 use domain::id::{MessageId, SessionId, Time};
@@ -277,7 +278,10 @@ impl Sessions {
                         continue;
                     }
                     if self.adopting.insert(key) {
-                        let by = item.from.strip_prefix("person:").unwrap_or("owner");
+                        let by = match &item.from {
+                            Some(Actor::Person(name)) if !name.is_empty() => name,
+                            Some(_) | None => "owner",
+                        };
                         cabinet.outbox.say(Input::Person(PersonInput::Say {
                             session: Some(id.clone()),
                             agent: agent.clone(),

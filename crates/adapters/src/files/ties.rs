@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use domain::Actor;
 use domain::delegation::Hands;
 use domain::id::{AgentId, SessionId};
 use domain::message::{Question, Tie};
@@ -84,14 +85,14 @@ impl Ties {
 /// What a message answers, and who answers it.
 fn answer_in(item: &MessageItem) -> Option<(String, AgentId)> {
     let envelope = item.envelope.as_ref().filter(|envelope| envelope.kind.answers())?;
-    Some((envelope.in_reply_to.clone()?, AgentId::new(item.from.strip_prefix("agent:")?)))
+    Some((envelope.in_reply_to.clone()?, item.from.as_ref()?.agent()?.clone()))
 }
 
 fn heard(item: &MessageItem, at_rest: bool) -> Option<Heard> {
-    if item.from.starts_with("person") {
+    if item.from.as_ref().is_some_and(Actor::is_person) {
         return Some(Heard { request: None, hands: Hands::default(), at_rest });
     }
-    let envelope = item.envelope.as_ref().filter(|_| item.from.starts_with("agent:"))?;
+    let envelope = item.envelope.as_ref().filter(|_| item.from.as_ref().and_then(Actor::agent).is_some())?;
     if envelope.kind.answers() {
         return None;
     }

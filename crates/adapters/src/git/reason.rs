@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use domain::Actor;
 use domain::approval::{Answer, Outcome};
 use domain::event::{AgentEvent, ApprovalEvent, CallEvent, SessionEvent, SystemEvent, TaskEvent, TurnEvent};
 use domain::event::{Event, Finish, Found, Tail};
@@ -264,7 +265,7 @@ impl Reasons {
                 (session, Who::Person(None), Weight::Change, format!("edited {message} in {session}"))
             }
             Event::Session(SessionEvent::MessageAdded { session, message, .. }) => {
-                let who = speaker(&message.from);
+                let who = message.from.as_ref().map_or(Who::Synod, speaker);
                 let text = format!("{} wrote to {}", name_of(&who), name_of(&agent_of(state, session)));
                 (session, who, Weight::Word, text)
             }
@@ -383,13 +384,11 @@ fn person(name: &str) -> Who {
     Who::Person((!unnamed).then(|| name.to_owned()))
 }
 
-/// Who stands behind `person:dana`, `agent:planner-001` or `synod`.
-fn speaker(from: &str) -> Who {
-    match from.split_once(':') {
-        Some(("person", name)) => person(name),
-        Some(("agent", name)) => Who::Agent(name.to_owned()),
-        _ if from == "person" => Who::Person(None),
-        _ => Who::Synod,
+fn speaker(from: &Actor) -> Who {
+    match from {
+        Actor::Person(name) => person(name),
+        Actor::Agent(id) => agent(id),
+        Actor::Synod | Actor::Outside(_) => Who::Synod,
     }
 }
 

@@ -47,13 +47,14 @@ impl<'a> Asked<'a> {
 
     fn captured(&self, rule: &Rule) -> Option<Vec<&'a str>> {
         let last = self.messages.last();
+        let from = last.map(|message| message.from.as_ref().map(ToString::to_string).unwrap_or_default());
         let fits = |pattern: &Option<String>, text: Option<&str>| match pattern {
             None => true,
             Some(pattern) => text.is_some_and(|text| glob(pattern, text)),
         };
         let is_fit = fits(&rule.agent, Some(self.agent))
             && rule.turn.is_none_or(|turn| turn == self.turn)
-            && fits(&rule.from, last.map(|message| message.from.as_str()))
+            && fits(&rule.from, from.as_deref())
             && fits(&rule.tool_result, self.last_tool());
         if !is_fit {
             return None;

@@ -81,7 +81,7 @@ fn said(speaker: Speaker, content: String) -> Message {
         id: MessageId::new(""),
         at: Time(0),
         speaker,
-        from: String::new(),
+        from: None,
         content,
         calls: Vec::new(),
         call: None,

@@ -158,7 +158,7 @@ fn newest(shown: &[String], all: usize, bytes_max: u64) -> String {
 
 fn message(item: &MessageItem) -> String {
     let id = item.id.as_ref().map_or_else(|| "?".to_owned(), ToString::to_string);
-    let from = if item.from.is_empty() { String::new() } else { format!(" from {}", item.from) };
+    let from = item.from.as_ref().map_or_else(String::new, |from| format!(" from {from}"));
     let mut text = format!("[{id}] {}{from}: {}", item.speaker.as_str(), item.content.trim_end());
     for call in &item.calls {
         text.push_str(&format!("\n  asks for {} {}", call.name, call.arguments));

@@ -99,7 +99,7 @@ fn story() -> Vec<Recorded> {
         Event::Task(TaskEvent::Started { task: task(number), session: SessionId::new("coder-001-3f9a2c") })
     };
     let ended = |number, end| {
-        let (result, by) = ("said".to_owned(), "coder-001".to_owned());
+        let (result, by) = ("said".to_owned(), domain::Actor::from("agent:coder-001"));
         Event::Task(TaskEvent::Ended { task: task(number), end, result, by, session: None, found: false })
     };
     let events = [

@@ -97,7 +97,7 @@ fn message(number: u32, speaker: Speaker, content: &str) -> Message {
         id: MessageId::new(format!("m-{number:04}")),
         at: Time(1_700_000_000_000 + i64::from(number)),
         speaker,
-        from: String::new(),
+        from: None,
         content: content.to_owned(),
         calls: Vec::new(),
         call: None,

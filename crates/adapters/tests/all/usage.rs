@@ -41,7 +41,7 @@ fn replied(number: u32) -> Event {
         id: MessageId::new(format!("m-{number:04}")),
         at: Time(AT),
         speaker: Speaker::Assistant,
-        from: String::new(),
+        from: None,
         content: "Done.".to_owned(),
         calls: Vec::new(),
         call: None,

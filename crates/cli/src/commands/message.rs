@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use adapters::journal::Sqlite;
 use adapters::journal::follow::Changes;
+use domain::Actor;
 use domain::delegation::TOOL;
 use domain::event::Event;
 use domain::event::{CallEvent, SessionEvent, TurnEvent};
@@ -31,7 +32,6 @@ const EVENTS_AT_ONCE: usize = 1_000;
 /// `type:` of what stands on the channel `state`.
 const STATE_CHANGE: &str = "state_change";
 /// Who tells agents what became of tasks, and what the rules did.
-const SYNOD: &str = "synod";
 /// `type:` of what stands on the channel `task`.
 const TASK: &str = "task";
 /// How the result of a call begins that handed work on, behind who did it and before the task.
@@ -44,7 +44,7 @@ struct Letter {
     session: SessionId,
     id: String,
     at: Option<Time>,
-    from: String,
+    from: Actor,
     /// Who got it: an agent, or a person who is answered. Nobody does if a conversation only moved.
     to: Option<String>,
     channel: String,
@@ -116,10 +116,11 @@ impl Letter {
     }
 
     fn fits(&self, filter: &MessageFilter) -> bool {
-        let from = self.from.strip_prefix("agent:").unwrap_or(&self.from);
+        let full = self.from.to_string();
+        let from = self.from.agent().map_or(full.as_str(), AgentId::as_str);
         let is = |wanted: &Option<String>, fits: &dyn Fn(&str) -> bool| wanted.as_deref().is_none_or(fits);
         is(&filter.agent, &|agent| agent == self.whom() || agent == from)
-            && is(&filter.from, &|who| who == from || who == self.from)
+            && is(&filter.from, &|who| who == from || who == full)
             && filter.channel().map_or(self.to.is_some(), |channel| channel == self.channel)
             && is(&filter.correlation, &|id| self.envelope.correlation_id.as_deref() == Some(id))
     }
@@ -153,10 +154,10 @@ impl Talk {
     fn next(&mut self, item: &MessageItem) -> Vec<Letter> {
         if let Some(letter) = letter(&self.head, item) {
             // What a task begins with is answered by the task's result.
-            let is_person = letter.from.starts_with("person") && letter.channel != Channel::Task.as_str();
-            let is_agent = letter.from.starts_with("agent:") && !letter.envelope.kind.answers();
+            let is_person = letter.from.is_person() && letter.channel != Channel::Task.as_str();
+            let is_agent = letter.from.agent().is_some() && !letter.envelope.kind.answers();
             if is_person || is_agent {
-                let by = is_person.then(|| letter.from.clone());
+                let by = is_person.then(|| letter.from.to_string());
                 self.asked.push(Asked { id: letter.id.clone(), by, answered: false });
             }
             return vec![letter];
@@ -211,7 +212,7 @@ impl Talk {
                 session: self.head.session.clone(),
                 id: id.to_owned(),
                 at,
-                from: format!("agent:{}", self.head.agent),
+                from: Actor::from(&self.head.agent),
                 to: Some(by),
                 channel: Channel::Direct.as_str().to_owned(),
                 envelope: Envelope { kind: Kind::Response, in_reply_to, ..Envelope::default() },
@@ -229,15 +230,16 @@ fn number(id: &str) -> u32 {
 
 /// A message of a session file, if somebody sent it to the agent.
 fn letter(head: &Head, item: &MessageItem) -> Option<Letter> {
-    let is_sent = item.envelope.is_some() || (item.speaker == Speaker::User && !item.from.is_empty());
+    let is_sent = item.envelope.is_some() || (item.speaker == Speaker::User && item.from.is_some());
     if !is_sent {
         return None;
     }
     let begins = head.task.is_some() && item.id.as_ref().is_some_and(|id| id.as_str() == "m-0001");
-    let is_talk = item.from.starts_with("person") || item.from.starts_with("agent:");
-    let is_task = begins || item.from == SYNOD || (head.task.is_some() && !is_talk);
+    let is_talk = matches!(item.from, Some(Actor::Person(_) | Actor::Agent(_)));
+    let is_synod = item.from == Some(Actor::Synod);
+    let is_task = begins || is_synod || (head.task.is_some() && !is_talk);
     let channel = match &item.envelope {
-        Some(_) if item.from == SYNOD => Channel::Control,
+        Some(_) if is_synod => Channel::Control,
         None if is_task => Channel::Task,
         Some(envelope) => envelope.kind.channel(),
         None => Channel::Direct,
@@ -246,11 +248,12 @@ fn letter(head: &Head, item: &MessageItem) -> Option<Letter> {
     if channel == Channel::Task && begins {
         // All that is told of a task has its id.
         envelope.correlation_id = head.task.as_ref().map(ToString::to_string);
-    } else if channel == Channel::Task && item.from == SYNOD {
+    } else if channel == Channel::Task && is_synod {
         envelope = about(ended(&item.content));
     }
     let named = envelope.channel.clone().unwrap_or_else(|| channel.as_str().to_owned());
-    Some(told(head, item, (item.from.clone(), named, envelope)))
+    let from = item.from.clone().unwrap_or(Actor::Outside(String::new()));
+    Some(told(head, item, (from, named, envelope)))
 }
 
 /// What came of work that was handed on: it stands there as the result of the call, in Synod's words.
@@ -258,7 +261,7 @@ fn outcome(head: &Head, item: &MessageItem) -> Option<Letter> {
     let (words, _) = item.content.split_once(": ")?;
     let (doer, what) = words.split_once(' ')?;
     let task = ENDS.iter().find_map(|end| what.strip_prefix(end)?.strip_prefix(' '))?;
-    let from = format!("agent:{doer}");
+    let from = Actor::Agent(AgentId::new(doer));
     Some(told(head, item, (from, Channel::Task.as_str().to_owned(), about(Some(task)))))
 }
 
@@ -275,7 +278,7 @@ fn about(task: Option<&str>) -> Envelope {
 }
 
 /// A message to the agent of a session.
-fn told(head: &Head, item: &MessageItem, (from, channel, envelope): (String, String, Envelope)) -> Letter {
+fn told(head: &Head, item: &MessageItem, (from, channel, envelope): (Actor, String, Envelope)) -> Letter {
     Letter {
         session: head.session.clone(),
         id: item.id.as_ref().map_or_else(String::new, ToString::to_string),
@@ -507,7 +510,7 @@ fn sent(home: &Path, entry: &Entry, talks: &mut BTreeMap<SessionId, Talk>) -> an
             let moved = Letter {
                 id: format!("e-{}", entry.seq.0),
                 at,
-                from: format!("agent:{}", talk.head.agent),
+                from: Actor::from(&talk.head.agent),
                 to: None,
                 channel: Channel::State.as_str().to_owned(),
                 envelope: Envelope::default(),

@@ -148,8 +148,10 @@ fn title(message: &MessageItem, agent: &str, tools: &HashMap<&str, &str>) -> Str
             let tool = message.call.as_ref().and_then(|call| tools.get(call.as_str()));
             format!("result of {}", tool.copied().unwrap_or("a tool"))
         }
-        Speaker::User | Speaker::System if message.from.is_empty() => message.speaker.as_str().to_owned(),
-        Speaker::User | Speaker::System => message.from.clone(),
+        Speaker::User | Speaker::System => match &message.from {
+            Some(from) => from.to_string(),
+            None => message.speaker.as_str().to_owned(),
+        },
     };
     let at = message.at.map_or_else(String::new, |at| format!("  {}", text::time(at)));
     format!("── {}{at}", text::line(&who))
@@ -178,7 +180,7 @@ fn message_json(message: &MessageItem) -> Value {
         "id": message.id,
         "at": message.at.map(formats::time::print),
         "speaker": message.speaker.as_str(),
-        "from": message.from,
+        "from": message.from.as_ref().map(ToString::to_string).unwrap_or_default(),
         "content": message.content,
         "calls": calls.collect::<Vec<_>>(),
         "call": message.call,

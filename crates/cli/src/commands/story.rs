@@ -149,13 +149,12 @@ impl Story {
                 self.finished(session, finish, message)
             }
             Event::Task(TaskEvent::Ended { task, end, result, by, .. }) => {
-                let who = by.rsplit(':').next().unwrap_or(by);
                 let word = match end {
                     End::Done => "finishes",
                     End::Failed => "fails",
                     End::Cancelled => "cancels",
                 };
-                Some(told(who, format!("{word} {task}: {}", one_line(result))))
+                Some(told(by.name(), format!("{word} {task}: {}", one_line(result))))
             }
             Event::Task(TaskEvent::Edited { task, change: Change::Label(label), .. }) => {
                 Some(told("synod", format!("marks {task}: {}", view::caution(label))))
@@ -175,9 +174,9 @@ impl Story {
 
     fn hear(&mut self, session: &SessionId, message: &Message) {
         let is_answer = message.envelope.as_ref().is_some_and(|envelope| envelope.kind.answers());
-        if message.from.starts_with("person:") {
+        if message.is_of_person() {
             self.asked.insert(session.clone(), false);
-        } else if message.from.starts_with("agent:") && !is_answer && self.asked.get(session) == Some(&true) {
+        } else if message.sender().is_some() && !is_answer && self.asked.get(session) == Some(&true) {
             // What is said from here on is for somebody else.
             self.asked.remove(session);
         }

@@ -212,7 +212,7 @@ impl Tasks {
                 Mark::Failed => End::Failed,
                 Mark::Cancelled => End::Cancelled,
             };
-            let (result, by) = (String::new(), "file".to_owned());
+            let (result, by) = (String::new(), domain::Actor::person(""));
             state.apply(
                 Time(0),
                 &Event::Task(TaskEvent::Ended {

@@ -44,7 +44,7 @@ fn all_ten_steps(team: &Team) {
     assert_eq!(line["user"], "@dana");
     let planner = team.talk("planner-001");
     assert_eq!(
-        (planner[0].speaker, planner[0].from.as_str()),
+        (planner[0].speaker, planner[0].from.as_ref().unwrap().to_string().as_str()),
         (Speaker::User, "inbox/slack-messages.jsonl:1")
     );
     assert!(planner[0].content.contains("Is there enough disk space for the nightly backup?"));

@@ -1,5 +1,6 @@
 //! Answers: the last words of a conversation for those who asked in it, and the result of a call that waits for a task.
 
+use crate::words::actor::Actor;
 use std::fmt::Write as _;
 
 use crate::kernel::draft::Draft;
@@ -19,8 +20,8 @@ use crate::words::id::{AgentId, CallId, SessionId, TaskId, Time};
 
 /// What a conversation says to another.
 pub(super) fn write(at: Time, session: &Session, content: &str, envelope: Envelope) -> Message {
-    let from = format!("agent:{}", session.agent);
-    let message = said(at, &from, content.to_owned(), session.label.clone());
+    let from = Actor::from(&session.agent);
+    let message = said(at, Some(from), content.to_owned(), session.label.clone());
     Message { envelope: Some(Box::new(envelope)), ..message }
 }
 
@@ -176,9 +177,9 @@ fn reviewed(
         End::Failed => (Finish::Failed, format!("{} could not look at it: {text}", review.reviewer)),
         End::Cancelled => (Finish::Failed, format!("{} was cancelled: {text}", review.id)),
     };
-    let (label, from) = (label_of_result(state, task), format!("agent:{}", review.reviewer));
+    let (label, from) = (label_of_result(state, task), Actor::from(&review.reviewer));
     let envelope = verdict_envelope(review).map(Box::new);
-    Some((finish, Message { label, from, envelope, ..result(at, &review.call, text) }))
+    Some((finish, Message { label, from: Some(from), envelope, ..result(at, &review.call, text) }))
 }
 
 /// The verdict of a review in a form that programs read; `None` while there is none.

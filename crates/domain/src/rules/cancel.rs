@@ -1,5 +1,6 @@
 //! Giving work up: a task, a delegation, a conversation or a run, with all that is below it, in one decision.
 
+use crate::words::actor::Actor;
 use std::collections::BTreeSet;
 
 use crate::kernel::draft::Draft;
@@ -39,7 +40,7 @@ fn end(d: &mut Draft<'_>, what: &str, task: &TaskId, by: &str) -> Result<(), Ref
     if d.tasks.get(task).is_none_or(|task| task.is_ended()) {
         return Err(Refused::Ended(what.to_owned()));
     }
-    let (result, by) = (format!("cancelled by {by}"), format!("person:{by}"));
+    let (result, by) = (format!("cancelled by {by}"), Actor::person(by));
     end_task(d, task, End::Cancelled, &result, &by);
     Ok(())
 }
@@ -53,7 +54,7 @@ pub(super) fn cancel_run(d: &mut Draft<'_>, run: &str, by: &str) -> Result<(), R
     if open.is_empty() && sessions.is_empty() {
         return Err(Refused::Ended(run.to_owned()));
     }
-    let (reason, person) = (format!("run {run} was cancelled by {by}"), format!("person:{by}"));
+    let (reason, person) = (format!("run {run} was cancelled by {by}"), Actor::person(by));
     for task in topmost(d, &open) {
         end_task(d, &task, End::Cancelled, &reason, &person);
     }

@@ -11,13 +11,14 @@ use crate::rules::end::{end_task, fail};
 use crate::rules::locks::must_not_rest;
 use crate::rules::moves::{complete, move_to};
 use crate::rules::next::next_turn;
-use crate::rules::say::{SYNOD, said};
+use crate::rules::say::said;
 use crate::topics::evidence::ROUNDS_MAX;
 use crate::topics::lifecycle::Lifecycle;
 use crate::topics::session::{Message, Speaker};
 use crate::topics::session::{Proving, Session};
 use crate::topics::task::End;
 use crate::topics::tool::{Act, Call, Check, Want};
+use crate::words::actor::Actor;
 use crate::words::id::{CallId, SessionId, TaskId};
 
 /// The model has answered without asking for anything.
@@ -57,7 +58,7 @@ pub(super) fn conclude(d: &mut Draft<'_>, id: &SessionId, text: &str) {
                 }
             });
             let calls = calls.collect();
-            let blank = said(d.at, SYNOD, String::new(), label);
+            let blank = said(d.at, Some(Actor::Synod), String::new(), label);
             let message = d.placed(id, Message { speaker: Speaker::Assistant, calls, ..blank });
             d.emit(TurnEvent::EvidenceDemanded { session: id.clone(), message });
         }
@@ -117,7 +118,7 @@ pub(super) fn proven(d: &mut Draft<'_>, id: &SessionId, proving: &Proving) {
 /// A conversation's task is done.
 fn done(d: &mut Draft<'_>, id: &SessionId, task_id: &TaskId, text: &str) {
     let (Some(session), Some(task)) = (d.sessions.get(id), d.tasks.get(task_id)) else { return };
-    let by = format!("agent:{}", session.agent);
+    let by = Actor::from(&session.agent);
     // The conversation that asked for the task hears of its end by a notice.
     let asker = d.asker_of(task).cloned();
     answer_but(d, id, asker.as_ref(), &[], text);

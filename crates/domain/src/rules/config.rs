@@ -1,5 +1,6 @@
 //! What the owner's files say.
 
+use crate::words::actor::Actor;
 use std::collections::BTreeMap;
 
 use crate::kernel::draft::Draft;
@@ -7,7 +8,6 @@ use crate::kernel::event::{AgentEvent, BudgetEvent, SystemEvent, TrustEvent};
 use crate::kernel::refused::Refused;
 use crate::rules::end::end_task;
 use crate::rules::intake::take_left;
-use crate::rules::say::SYNOD;
 use crate::topics::agent;
 use crate::topics::budget::charge::{Raise, Sum};
 use crate::topics::settings::Settings;
@@ -67,7 +67,7 @@ fn end_unbegun(d: &mut Draft<'_>, agent: &AgentId) {
     let left: Vec<TaskId> = d.tasks.values().filter(is_left).map(|task| task.spec.id.clone()).collect();
     let reason = format!("{agent} is no longer in the team and had not begun");
     for task in left {
-        end_task(d, &task, End::Failed, &reason, SYNOD);
+        end_task(d, &task, End::Failed, &reason, &Actor::Synod);
     }
 }
 

@@ -10,7 +10,7 @@ use crate::rules::budget;
 use crate::rules::end::end_task;
 use crate::rules::may_delegate;
 use crate::rules::moves::settle_for;
-use crate::rules::say::{SYNOD, result, title_of};
+use crate::rules::say::{result, title_of};
 use crate::rules::tasks::{Outcome, add, already_made, check_room};
 use crate::rules::tree::{fresh_task, is_within};
 use crate::topics::chain;
@@ -23,6 +23,7 @@ use crate::topics::session::{Pending, Session, Stage, Step};
 use crate::topics::task;
 use crate::topics::task::End;
 use crate::topics::tool::{Act, Call, Delegate, Want};
+use crate::words::actor::Actor;
 use crate::words::id::{AgentId, DelegationId, SessionId, TaskId, Time};
 use policy::Nature;
 
@@ -234,7 +235,7 @@ pub(super) fn time_out(d: &mut Draft<'_>, id: &DelegationId) {
     let Some(delegation) = d.delegations.by_id.get(id) else { return };
     let (task, took) = (delegation.task.clone(), d.at.ms_since(delegation.created));
     let reason = format!("deadline_ms: {id} timed out after {took} ms");
-    end_task(d, &task, End::Failed, &reason, SYNOD);
+    end_task(d, &task, End::Failed, &reason, &Actor::Synod);
 }
 
 /// Delegated work in which a call that must not be repeated was under way when Synod stopped: it goes on, knowing that the
@@ -252,7 +253,7 @@ pub(super) fn take_up_crashed(d: &mut Draft<'_>) {
         }
         d.emit(DelegationEvent::Crashed { delegation: delegation.id, reason: reason.clone(), retried });
         if !retried {
-            end_task(d, &delegation.task, End::Failed, &reason, SYNOD);
+            end_task(d, &delegation.task, End::Failed, &reason, &Actor::Synod);
             ended.push(delegation.task);
         }
     }

@@ -1,5 +1,6 @@
 //! Delivering notices: each receiver hears at once of all that ended for it, in one decision of its own.
 
+use crate::words::actor::Actor;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::kernel::draft::Draft;
@@ -9,7 +10,7 @@ use crate::kernel::state::State;
 use crate::rules::answer;
 use crate::rules::answer::last_words;
 use crate::rules::brief;
-use crate::rules::say::{SYNOD, notification, said};
+use crate::rules::say::{notification, said};
 use crate::rules::talk::{conversation_with, root, tell_agent};
 use crate::rules::tree::is_part_for;
 use crate::topics::notice::{Notice, Receiver};
@@ -82,7 +83,8 @@ fn news(
             // The others go on, and the last of them brings all results.
             End::Done => None,
             End::Failed | End::Cancelled => {
-                let message = said(d.at, SYNOD, brief::trouble(task, *end, text), task.label.clone());
+                let message =
+                    said(d.at, Some(Actor::Synod), brief::trouble(task, *end, text), task.label.clone());
                 Some((message, vec![task.spec.id.clone()]))
             }
         };
@@ -95,7 +97,7 @@ fn news(
         None => vec![in_full(task, ended)],
     };
     let parts: Vec<&Task> = parts.iter().collect();
-    let message = said(d.at, SYNOD, brief::parts(&parts), label_of(&parts));
+    let message = said(d.at, Some(Actor::Synod), brief::parts(&parts), label_of(&parts));
     Some((message, parts.iter().map(|part| part.spec.id.clone()).collect()))
 }
 
@@ -127,7 +129,7 @@ pub(super) fn moved_away(d: &Draft<'_>, part: &Task) -> Option<(SessionId, Messa
     if others.iter().any(|other| !other.is_ended()) {
         return None;
     }
-    Some((asker.clone(), said(d.at, SYNOD, brief::moved_away(part, &others), label_of(&others))))
+    Some((asker.clone(), said(d.at, Some(Actor::Synod), brief::moved_away(part, &others), label_of(&others))))
 }
 
 /// Conversations that were found in their files and wait although all parts of their task have ended: nobody knows whether
@@ -144,7 +146,7 @@ pub(super) fn tell_missed_parents(d: &mut Draft<'_>) {
     };
     let found = d.tasks.values().filter(is_missed).filter_map(|task| {
         let parts: Vec<&Task> = task.children.iter().filter_map(|id| d.tasks.get(id)).collect();
-        let message = said(d.at, SYNOD, brief::parts(&parts), label_of(&parts));
+        let message = said(d.at, Some(Actor::Synod), brief::parts(&parts), label_of(&parts));
         Some((task.session()?.clone(), message))
     });
     for (session, message) in found.collect::<Vec<_>>() {

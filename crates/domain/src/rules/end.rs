@@ -7,17 +7,18 @@ use crate::kernel::event::{ApprovalEvent, TaskEvent};
 use crate::kernel::holds::{hold_of, is_hold};
 use crate::kernel::state::State;
 use crate::rules::moves::complete;
-use crate::rules::say::{SYNOD, result, unknown_text};
+use crate::rules::say::{result, unknown_text};
 use crate::rules::tree::{all_below, is_within, label_of_result, waited};
 use crate::topics::approval::Outcome;
 use crate::topics::session::{On, Pending, Session, Stage, Step};
 use crate::topics::task::Task;
 use crate::topics::task::{Change, End};
+use crate::words::actor::Actor;
 use crate::words::id::{AgentId, SessionId, TaskId};
 use policy::Nature;
 
 /// Ends a task and all that is below it.
-pub(super) fn end_task(d: &mut Draft<'_>, id: &TaskId, end: End, result: &str, by: &str) {
+pub(super) fn end_task(d: &mut Draft<'_>, id: &TaskId, end: End, result: &str, by: &Actor) {
     let Some(task) = d.tasks.get(id).filter(|task| !task.is_ended()) else { return };
     if end != End::Done && is_hold(d, task) {
         turn_down(d, id, by);
@@ -40,7 +41,7 @@ pub(super) fn end_task(d: &mut Draft<'_>, id: &TaskId, end: End, result: &str, b
 }
 
 /// Ends one task, whose parts have ended.
-fn close(d: &mut Draft<'_>, id: &TaskId, end: End, result: &str, by: &str) {
+fn close(d: &mut Draft<'_>, id: &TaskId, end: End, result: &str, by: &Actor) {
     // What stopped its worker may have ended it already.
     let Some(task) = d.tasks.get(id).filter(|task| !task.is_ended()) else { return };
     if let Some(label) = new_origin(d, task) {
@@ -59,7 +60,7 @@ fn new_origin(state: &State, task: &Task) -> Option<crate::words::label::Label> 
 }
 
 /// A plan does not get its yes: the steps that wait for it never begin.
-pub(super) fn turn_down(d: &mut Draft<'_>, hold: &TaskId, by: &str) {
+pub(super) fn turn_down(d: &mut Draft<'_>, hold: &TaskId, by: &Actor) {
     let is_held = |task: &&Task| !task.is_ended() && hold_of(task).as_ref() == Some(hold);
     let held: Vec<TaskId> = d.tasks.values().filter(is_held).map(|task| task.spec.id.clone()).collect();
     let reason = format!("the plan was turned down ({hold})");
@@ -96,7 +97,7 @@ pub(super) fn fail(d: &mut Draft<'_>, id: &SessionId, reason: &str) {
     let own = d.sessions.get(id).and_then(|session| session.task.clone());
     let own = own.filter(|task| d.tasks.get(task).is_some_and(|task| task.session() == Some(id)));
     if let Some(task) = own {
-        d.on_behalf(id, |d| end_task(d, &task, End::Failed, reason, SYNOD));
+        d.on_behalf(id, |d| end_task(d, &task, End::Failed, reason, &Actor::Synod));
     }
     stop_session(d, id, reason, true);
 }
@@ -114,7 +115,7 @@ pub(super) fn stop_session(d: &mut Draft<'_>, id: &SessionId, reason: &str, fail
         // A person may have made its own task a part of what it waits for.
         if own.as_ref().is_none_or(|own| !is_within(d, own, &task)) {
             // Also if the conversation that acts works on it: nobody wants its result any more.
-            d.by_itself(|d| end_task(d, &task, End::Cancelled, &given_up, SYNOD));
+            d.by_itself(|d| end_task(d, &task, End::Cancelled, &given_up, &Actor::Synod));
         }
     }
     for other in asked {
@@ -128,7 +129,7 @@ pub(super) fn give_up(d: &mut Draft<'_>, id: &SessionId, reason: &str) {
     let given_up = format!("{} gave it up: {reason}", session.agent);
     let tasks: Vec<TaskId> = waited(d, session).cloned().collect();
     for task in tasks {
-        end_task(d, &task, End::Cancelled, &given_up, SYNOD);
+        end_task(d, &task, End::Cancelled, &given_up, &Actor::Synod);
     }
 }
 
@@ -140,7 +141,7 @@ fn stop_servant(d: &mut Draft<'_>, id: &SessionId, asker: &AgentId) {
         return;
     }
     let reason = format!("{asker}, who asked, was stopped");
-    let by = format!("agent:{}", session.agent);
+    let by = Actor::from(&session.agent);
     let is_for_it = |task: &&TaskId| d.tasks[*task].cause == session.cause;
     let tasks: Vec<TaskId> = d.open.asked_by(id).filter(is_for_it).cloned().collect();
     for task in tasks {

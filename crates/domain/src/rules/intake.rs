@@ -11,7 +11,7 @@ use crate::rules::end::{end_task, stop_session, turn_down};
 use crate::rules::moves::move_to;
 use crate::rules::plan;
 use crate::rules::route::route;
-use crate::rules::say::{SYNOD, said, title_of};
+use crate::rules::say::{said, title_of};
 use crate::rules::send;
 use crate::rules::talk::{head_for, no_agent, tell_agent};
 use crate::rules::tasks::check_room;
@@ -21,6 +21,7 @@ use crate::topics::session::Message;
 use crate::topics::task;
 use crate::topics::task::{Change, End, Mark};
 use crate::topics::task::{Requester, Task};
+use crate::words::actor::Actor;
 use crate::words::id::{AgentId, SessionId, TaskId};
 
 /// The task file for what comes in from outside.
@@ -58,7 +59,7 @@ pub(super) fn read_line(
     let by = Requester::Inbox { source: place };
     d.emit(TaskEvent::Added { spec: Box::new(spec), by, in_file: false });
     if nobody {
-        let (result, by) = (Refused::NoRoute.to_string(), SYNOD.to_owned());
+        let (result, by) = (Refused::NoRoute.to_string(), Actor::Synod);
         let (end, session, found) = (End::Failed, None, false);
         d.emit(TaskEvent::Ended { task: id, end, result, by, session, found });
     }
@@ -84,7 +85,7 @@ pub(super) fn read_task(d: &mut Draft<'_>, spec: &task::Spec, mark: Mark, result
     let worker = d.tasks.get(&spec.id).and_then(|task| task.session());
     if let Some(worker) = worker.filter(|_| reassigned).cloned() {
         stop_session(d, &worker, "the task was given to somebody else", false);
-        d.emit(TaskEvent::Reopened { task: spec.id.clone(), by: "person".to_owned() });
+        d.emit(TaskEvent::Reopened { task: spec.id.clone(), by: Actor::person("") });
     }
     let is_open = |task: &Task| !task.is_ended() && task.session().is_none();
     let is_marked_open = matches!(mark, Mark::Open | Mark::Running | Mark::Asking);
@@ -127,7 +128,7 @@ fn adopt_task(d: &mut Draft<'_>, spec: &task::Spec, mark: Mark, result: &str) {
         Mark::Failed => End::Failed,
         Mark::Cancelled => End::Cancelled,
     };
-    let (task, result, by) = (spec.id.clone(), result.to_owned(), "file".to_owned());
+    let (task, result, by) = (spec.id.clone(), result.to_owned(), Actor::person(""));
     d.emit(TaskEvent::Ended { task, end, result, by, session: None, found: true });
 }
 
@@ -144,7 +145,7 @@ pub(super) fn mark_task(
         return Ok(());
     }
     let is_ended = task.is_ended();
-    let person = format!("person:{by}");
+    let person = Actor::person(by);
     let why = if why.trim().is_empty() { String::new() } else { format!(": {}", why.trim()) };
     let (end, result) = match mark {
         Mark::Done => (End::Done, format!("marked done by {by}{why}")),
@@ -175,7 +176,7 @@ pub(super) fn lose_task(d: &mut Draft<'_>, id: &TaskId) -> Result<(), Refused> {
     if !d.tasks.contains_key(id) {
         return Err(Refused::NoTask(id.clone()));
     }
-    end_task(d, id, End::Cancelled, "it was taken out of its file", "person");
+    end_task(d, id, End::Cancelled, "it was taken out of its file", &Actor::person(""));
     Ok(())
 }
 
@@ -214,7 +215,7 @@ pub(super) fn time_out(d: &mut Draft<'_>, id: &TaskId) {
     };
     let who = &agent.spec.id;
     let reason = format!("Timeout waiting for slot on agent {who}: {setting} of {who} is {ms}");
-    end_task(d, id, End::Failed, &reason, SYNOD);
+    end_task(d, id, End::Failed, &reason, &Actor::Synod);
 }
 
 /// A person speaks to an agent.
@@ -259,16 +260,15 @@ pub(super) fn start_task(d: &mut Draft<'_>, id: &TaskId) {
     let head = head_for(d, d.at, agent, Some(id));
     let session = head.session.clone();
     let from = match &task.by {
-        Requester::Person { name } if name.is_empty() => "person".to_owned(),
-        Requester::Person { name } => format!("person:{name}"),
+        Requester::Person { name } => Actor::person(name),
         Requester::Session { session } => {
-            d.sessions.get(session).map_or_else(|| SYNOD.to_owned(), |s| format!("agent:{}", s.agent))
+            d.sessions.get(session).map_or_else(|| Actor::Synod, |s| Actor::from(&s.agent))
         }
-        Requester::Inbox { source } => source.clone(),
+        Requester::Inbox { source } => Actor::Outside(source.clone()),
     };
     let on = task.spec.depends_on.iter().filter_map(|id| d.tasks.get(id));
     let label = on.fold(task.label.clone(), |label, other| label.joined(&other.label));
-    let message = said(d.at, &from, brief::task(d, task), label);
+    let message = said(d.at, Some(from), brief::task(d, task), label);
     let expects = expected_first(&head.system_prompt).saturating_add(expected(&message));
     let reserved = match budget::first_turn(d, d.at, agent, id, &session, expects) {
         Ok(reserved) => reserved,

@@ -1,5 +1,6 @@
 //! Looking at each other's work: who is asked, what an answer needs to count, and who hears of it.
 
+use crate::words::actor::Actor;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
@@ -60,7 +61,7 @@ pub(super) fn perform(d: &mut Draft<'_>, id: &SessionId, approved: bool, issues:
     }
     let words = verdict_words(d, &review, &by, &to);
     move_on(d, id, &review, to);
-    end_task(d, &review.task, End::Done, &words, &format!("agent:{by}"));
+    end_task(d, &review.task, End::Done, &words, &Actor::from(&by));
     let told = if approved { "is told" } else { "gets the issues" };
     (Finish::Done, format!("{} is answered; {} {told}", review.id, review.author))
 }

@@ -3,22 +3,21 @@
 use crate::topics::message::{Envelope, Kind};
 use crate::topics::session::{Message, Speaker};
 use crate::topics::tool::{Act, Want};
+use crate::words::actor::Actor;
 use crate::words::id::{CallId, MessageId, Time};
 use crate::words::label::Label;
 use crate::words::text::cut;
 
-/// The name under which Synod speaks.
-pub(super) const SYNOD: &str = "synod";
 /// The longest title that is made of a text.
 const TITLE_BYTES_MAX: usize = 100;
 
 /// A message to an agent. The draft gives it its number.
-pub(super) fn said(at: Time, from: &str, content: String, label: Label) -> Message {
+pub(super) fn said(at: Time, from: Option<Actor>, content: String, label: Label) -> Message {
     Message {
         id: MessageId::new(""),
         at,
         speaker: Speaker::User,
-        from: from.to_owned(),
+        from,
         content,
         calls: Vec::new(),
         call: None,
@@ -31,13 +30,13 @@ pub(super) fn said(at: Time, from: &str, content: String, label: Label) -> Messa
 
 /// A tool's result.
 pub(super) fn result(at: Time, call: &CallId, text: String) -> Message {
-    Message { speaker: Speaker::ToolResult, call: Some(call.clone()), ..said(at, "", text, Label::owner()) }
+    Message { speaker: Speaker::ToolResult, call: Some(call.clone()), ..said(at, None, text, Label::owner()) }
 }
 
 /// Words of Synod that want no answer.
 pub(super) fn notification(at: Time, text: String) -> Message {
     let envelope = Envelope { kind: Kind::Notification, ..Envelope::default() };
-    Message { envelope: Some(Box::new(envelope)), ..said(at, SYNOD, text, Label::team()) }
+    Message { envelope: Some(Box::new(envelope)), ..said(at, Some(Actor::Synod), text, Label::team()) }
 }
 
 /// The result of a call that was under way at a crash and must not be repeated.

@@ -1,5 +1,6 @@
 //! Messages that agents send: to one or to all, asking or answering, and waiting for the answer.
 
+use crate::words::actor::Actor;
 use std::collections::BTreeSet;
 
 use crate::kernel::chains;
@@ -275,7 +276,7 @@ pub(super) fn time_out(d: &mut Draft<'_>, id: &SessionId, call: &CallId) {
 
 /// What a person says.
 pub(super) fn of_person(at: crate::words::id::Time, text: &str, priority: Urgency, by: &str) -> Message {
-    let message = said(at, &format!("person:{by}"), text.to_owned(), Label::owner());
+    let message = said(at, Some(Actor::person(by)), text.to_owned(), Label::owner());
     let envelope = Envelope { priority, ..Envelope::default() };
     Message { envelope: (!priority.is_normal()).then(|| Box::new(envelope)), ..message }
 }

@@ -1,5 +1,6 @@
 //! Making agents while the team works, and ending them with all that they do.
 
+use crate::words::actor::Actor;
 use std::collections::BTreeSet;
 
 use sha2::{Digest, Sha256};
@@ -13,7 +14,7 @@ use crate::kernel::state::State;
 use crate::rules::end::{end_task, stop_session};
 use crate::rules::intake::take_left;
 use crate::rules::may_spawn;
-use crate::rules::say::{SYNOD, notification, title_of};
+use crate::rules::say::{notification, title_of};
 use crate::rules::tasks::Outcome;
 use crate::rules::tree::topmost;
 use crate::topics::agent;
@@ -165,7 +166,7 @@ fn fresh(state: &State, at: Time, role: &str, origin: &Origin) -> AgentId {
 /// A person ends an agent.
 pub(super) fn terminate(d: &mut Draft<'_>, agent: &AgentId, reason: &str, by: &str) -> Result<(), Refused> {
     may_spawn::check_end(d, agent, None)?;
-    end(d, agent, reason, &format!("person:{by}"));
+    end(d, agent, reason, &Actor::person(by));
     Ok(())
 }
 
@@ -178,13 +179,13 @@ pub(super) fn perform_end(d: &mut Draft<'_>, id: &SessionId, act: &Act) -> Outco
     if let Err(rejected) = may_spawn::check_end(d, agent, Some(&session.agent)) {
         return refuse(&rejected);
     }
-    let by = format!("agent:{}", session.agent);
+    let by = Actor::from(&session.agent);
     end(d, agent, reason, &by);
     (Finish::Done, format!("{agent} is terminated, with all that it did and all that it spawned"))
 }
 
 /// Ends an agent and all that it spawned: their tasks with all that is below them, their conversations, and them.
-fn end(d: &mut Draft<'_>, agent: &AgentId, reason: &str, by: &str) {
+fn end(d: &mut Draft<'_>, agent: &AgentId, reason: &str, by: &Actor) {
     let below: Vec<AgentId> = lineage::below(d, agent).into_iter().cloned().collect();
     let gone: BTreeSet<&AgentId> = below.iter().chain([agent]).collect();
     let why = if reason.trim().is_empty() { String::new() } else { format!(": {}", reason.trim()) };
@@ -203,7 +204,7 @@ fn end(d: &mut Draft<'_>, agent: &AgentId, reason: &str, by: &str) {
     let session = d.acting().cloned();
     for id in below {
         let reason = format!("{agent}, which spawned it, was terminated");
-        d.emit(AgentEvent::Terminated { agent: id, by: SYNOD.to_owned(), reason, session: None });
+        d.emit(AgentEvent::Terminated { agent: id, by: Actor::Synod, reason, session: None });
     }
     let (agent, by, reason) = (agent.clone(), by.to_owned(), reason.trim().to_owned());
     d.emit(AgentEvent::Terminated { agent, by, reason, session });

@@ -19,6 +19,7 @@ use crate::topics::task;
 use crate::topics::task::{Change, End, Mark};
 use crate::topics::task::{Requester, TASK_DEPTH_MAX, Task};
 use crate::topics::tool::{Act, CreateTask, UpdateTask};
+use crate::words::actor::Actor;
 use crate::words::id::{AgentId, SessionId, TaskId};
 use crate::words::label::Readers;
 
@@ -218,7 +219,7 @@ pub(super) fn update(d: &mut Draft<'_>, id: &SessionId, act: &Act) -> Result<Str
             result.len()
         ));
     }
-    let by = format!("agent:{}", session.agent);
+    let by = Actor::from(&session.agent);
     for change in changes {
         d.emit(TaskEvent::Edited { task: which.clone(), change, in_file: false });
     }

@@ -1,5 +1,6 @@
 //! Going on from the files alone: who waits for whose answer, and on whose behalf a conversation acts.
 
+use crate::words::actor::Actor;
 use std::collections::BTreeMap;
 
 use crate::kernel::answers::owed;
@@ -7,7 +8,7 @@ use crate::kernel::draft::Draft;
 use crate::kernel::event::SessionEvent;
 use crate::kernel::state::State;
 use crate::rules::answer::answer_all;
-use crate::rules::say::{SYNOD, said};
+use crate::rules::say::said;
 use crate::topics::lifecycle::Lifecycle;
 use crate::topics::message::{Question, Tie};
 use crate::topics::session::Session;
@@ -74,7 +75,7 @@ pub(super) fn ask_at_a_loss(d: &mut Draft<'_>) {
     for id in asked {
         let text = "Synod goes on from the files, and they do not say what came of this task. If it is done, say its \
                     result as your last words; else go on.";
-        let message = said(d.at, SYNOD, text.to_owned(), Label::owner());
+        let message = said(d.at, Some(Actor::Synod), text.to_owned(), Label::owner());
         d.say(&id, message, None);
     }
 }

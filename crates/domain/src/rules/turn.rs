@@ -12,13 +12,14 @@ use crate::rules::conclude::{conclude, proven};
 use crate::rules::end::fail;
 use crate::rules::moves::settle;
 use crate::rules::next::next_turn;
-use crate::rules::say::{SYNOD, result, said};
+use crate::rules::say::{result, said};
 use crate::rules::{budget, review};
 use crate::topics::review::Finding;
 use crate::topics::session::{Message, Speaker};
 use crate::topics::session::{Pending, Session, Stage, Step, next_call};
 use crate::topics::settings;
 use crate::topics::tool::Call;
+use crate::words::actor::Actor;
 use crate::words::id::{CallId, MessageId, SessionId, Ticket};
 use crate::words::label::Label;
 use crate::words::usage::Usage;
@@ -96,7 +97,7 @@ pub(super) fn replied(
     unique_ids(calls.iter_mut());
     let is_late = session.unread && session.unread_from > 0;
     let read_through = is_late.then(|| MessageId::new(format!("m-{:04}", session.unread_from - 1)));
-    let answer = said(d.at, "", reply.text.to_owned(), label);
+    let answer = said(d.at, None, reply.text.to_owned(), label);
     let message = Message { speaker: Speaker::Assistant, calls, read_through, ..answer };
     let message = d.placed(id, message);
     d.emit(TurnEvent::Replied { session: id.clone(), message, tokens_in, tokens_out, spent: Some(bill) });
@@ -156,7 +157,7 @@ pub(super) fn summarised(
     let message = Message {
         speaker: Speaker::System,
         summary_through: Some(through.clone()),
-        ..said(d.at, SYNOD, text.to_owned(), label)
+        ..said(d.at, Some(Actor::Synod), text.to_owned(), label)
     };
     let Usage { tokens_in, tokens_out, .. } = usage;
     let spent = bill(d, id, model, usage);

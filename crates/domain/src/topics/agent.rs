@@ -1,5 +1,6 @@
 //! Agents as their files define them.
 
+use crate::words::actor::Actor;
 use std::collections::BTreeMap;
 use strum::IntoStaticStr;
 
@@ -270,7 +271,7 @@ pub struct Agent {
     pub retired: bool,
     /// By whom it was ended, if it was: it is retired for good.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub terminated: Option<String>,
+    pub terminated: Option<Actor>,
     /// Sessions that work now.
     pub busy: u32,
     /// How many sessions it ever had; makes the next session's id.
@@ -324,19 +325,22 @@ fn is_zero(number: &u32) -> bool {
 /// What happens to an agent.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, IntoStaticStr)]
 #[serde(rename_all = "snake_case")]
-#[strum(serialize_all = "snake_case", prefix = "agent_")]
+#[strum(serialize_all = "snake_case")]
 pub enum Event {
     /// An agent's file is new or says something new.
+    #[strum(to_string = "agent_defined")]
     Defined {
         /// All of it.
         spec: Box<Spec>,
     },
     /// An agent's file is gone.
+    #[strum(to_string = "agent_retired")]
     Retired {
         /// Whose.
         agent: AgentId,
     },
     /// An agent was made while the team works; its file is printed.
+    #[strum(to_string = "agent_spawned")]
     Spawned {
         /// All of it; `spawned_by` says who made it.
         spec: Box<Spec>,
@@ -345,11 +349,12 @@ pub enum Event {
         session: Option<SessionId>,
     },
     /// A spawned agent was ended; its file is taken away and it does not come back.
+    #[strum(to_string = "agent_terminated")]
     Terminated {
         /// Which.
         agent: AgentId,
-        /// Who said so: `agent:…`, `person:…`; `synod` if it ended with the one that made it.
-        by: String,
+        /// Who said so.
+        by: Actor,
         /// Why.
         reason: String,
         /// The conversation in which that was asked for, if an agent did.
@@ -357,6 +362,7 @@ pub enum Event {
         session: Option<SessionId>,
     },
     /// The workspace of an agent that is over was taken away.
+    #[strum(to_string = "workspace_cleaned")]
     Cleaned {
         /// Whose.
         agent: AgentId,

@@ -99,14 +99,16 @@ pub enum Outcome {
 /// What happens to an approval.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, IntoStaticStr)]
 #[serde(rename_all = "snake_case")]
-#[strum(serialize_all = "snake_case", prefix = "approval_")]
+#[strum(serialize_all = "snake_case")]
 pub enum Event {
     /// The gate asks a person about a call, or Synod itself about a budget.
+    #[strum(to_string = "call_asked")]
     Asked {
         /// What exactly.
         request: Box<Request>,
     },
     /// An approval was answered, lapsed or was withdrawn.
+    #[strum(to_string = "approval_ended")]
     Ended {
         /// Which.
         approval: ApprovalId,
@@ -114,6 +116,7 @@ pub enum Event {
         outcome: Outcome,
     },
     /// Approvals were found in files, without a journal; new ones get higher numbers.
+    #[strum(to_string = "approvals_found")]
     Found {
         /// The number of the next one.
         next: u32,

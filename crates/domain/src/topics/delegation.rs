@@ -305,14 +305,16 @@ fn list(words: &[String]) -> String {
 /// What happens to a delegation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, IntoStaticStr)]
 #[serde(rename_all = "snake_case")]
-#[strum(serialize_all = "snake_case", prefix = "delegation_")]
+#[strum(serialize_all = "snake_case")]
 pub enum Event {
     /// An agent handed work to another and waits for it; the task stands in an event of its own.
+    #[strum(to_string = "delegated")]
     Made {
         /// What, as it begins.
         delegation: Box<Delegation>,
     },
     /// Delegated work was under way when Synod stopped, and nobody knows what it did.
+    #[strum(to_string = "delegation_crashed")]
     Crashed {
         /// Which.
         delegation: DelegationId,

@@ -4,6 +4,7 @@
 //! A message is delivered by standing in a session of its receiver: one journalled event is the sending, the
 //! delivery and the order. What is shown first when several wait is decided by [`order`].
 
+use crate::words::actor::Actor;
 use serde::{Deserialize, Serialize};
 
 use crate::topics::chain::Hands;
@@ -266,8 +267,13 @@ pub struct Envelope {
 
 impl Envelope {
     /// What a model is told above the words, if there is more to it than somebody asking something.
-    pub fn heading(&self, from: &str) -> Option<String> {
-        let from = from.strip_prefix("agent:").unwrap_or(from);
+    pub fn heading(&self, from: Option<&Actor>) -> Option<String> {
+        // A person is shown with the kind: their name might be that of an agent.
+        let from = match from {
+            Some(Actor::Agent(id)) => id.to_string(),
+            Some(other) => other.to_string(),
+            None => String::new(),
+        };
         let word = self.kind.as_str().replace('_', " ");
         let is_plain = self.kind == Kind::Request && !self.broadcast && self.channel.is_none();
         let mut line = match (self.kind.asks(), &self.in_reply_to, &self.correlation_id) {

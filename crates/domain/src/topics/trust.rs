@@ -8,7 +8,7 @@ use strum::IntoStaticStr;
 /// What is known of the origin of files.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, IntoStaticStr)]
 #[serde(rename_all = "snake_case")]
-#[strum(serialize_all = "snake_case", prefix = "trust_")]
+#[strum(serialize_all = "snake_case")]
 pub enum Event {
     /// A person vouches for what stands in a file, as it stands.
     FileTrusted {
@@ -20,6 +20,7 @@ pub enum Event {
         by: String,
     },
     /// Labels of files were found in their list, without a journal.
+    #[strum(to_string = "labels_found")]
     Found {
         /// By path.
         labels: BTreeMap<String, Label>,

@@ -10,9 +10,10 @@ use strum::IntoStaticStr;
 /// What happens in a turn.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, IntoStaticStr)]
 #[serde(rename_all = "snake_case")]
-#[strum(serialize_all = "snake_case", prefix = "turn_")]
+#[strum(serialize_all = "snake_case")]
 pub enum Event {
     /// The model is asked.
+    #[strum(to_string = "turn_begun")]
     Begun {
         /// In this conversation.
         session: SessionId,
@@ -20,6 +21,7 @@ pub enum Event {
         turn: u32,
     },
     /// The model could not answer.
+    #[strum(to_string = "turn_failed")]
     Failed {
         /// In this conversation.
         session: SessionId,
@@ -32,6 +34,7 @@ pub enum Event {
         fallback: Option<String>,
     },
     /// The model is asked again.
+    #[strum(to_string = "turn_retried")]
     Retried {
         /// In this conversation.
         session: SessionId,

@@ -1,5 +1,6 @@
 //! What everything may name. Knows nothing else of the domain.
 
+pub mod actor;
 pub mod id;
 pub mod label;
 pub mod layout;

@@ -268,7 +268,8 @@ impl Home {
             Event::Session(SessionEvent::MessageAdded { session, message, .. })
                 if self.state.sessions[session].agent.as_str() == agent =>
             {
-                Some(format!("{}: {}", message.from, message.content))
+                let from = message.from.as_ref().map(ToString::to_string).unwrap_or_default();
+                Some(format!("{from}: {}", message.content))
             }
             _ => None,
         };

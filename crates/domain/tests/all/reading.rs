@@ -155,7 +155,7 @@ fn said(number: u32, speaker: Speaker, read_through: Option<u32>) -> Message {
         id: if number == 0 { MessageId::new("note") } else { name(number) },
         at: Time(1),
         speaker,
-        from: String::new(),
+        from: None,
         content: String::new(),
         calls: Vec::new(),
         call: None,
@@ -236,9 +236,7 @@ impl Book {
     fn follow(&mut self, home: &Home) {
         for event in &home.events[self.seen..] {
             match event {
-                Event::Session(SessionEvent::MessageAdded { message, .. })
-                    if message.from.starts_with("person:") =>
-                {
+                Event::Session(SessionEvent::MessageAdded { message, .. }) if message.is_of_person() => {
                     self.came.push((message::urgency(message), message.content.parse().unwrap()));
                 }
                 Event::Turn(TurnEvent::Begun { .. }) | Event::Turn(TurnEvent::Retried { .. }) => {

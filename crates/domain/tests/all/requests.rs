@@ -1,5 +1,6 @@
 //! Requests and responses between agents, what is urgent, and that two agents come to an end.
 
+use domain::Actor;
 use domain::event::{CallEvent, SessionEvent};
 use domain::event::{Event, Tail};
 use domain::id::{AgentId, MessageId, Time};
@@ -116,7 +117,7 @@ fn a_time_out_is_told_as_such_and_a_late_answer_says_what_it_answers() {
     let late = late.expect("it is a message");
     assert_eq!((late.kind, late.in_reply_to.as_ref()), (Kind::Response, Some(&name)));
     assert_eq!(
-        late.heading("agent:executor-001").unwrap(),
+        late.heading(Some(&Actor::from("agent:executor-001"))).unwrap(),
         format!("[response of executor-001 to {name}]"),
         "the model is told"
     );
@@ -302,7 +303,7 @@ fn what_is_asked_on_a_channel_of_synods_own_is_of_its_kind() {
     assert_eq!((asked.kind, asked.channel.as_deref()), (Kind::HelpRequest, Some("help")));
     let name = open(&home, "planner-001");
     let told = format!("[help request {name} of planner-001, to #help]");
-    assert_eq!(asked.heading("agent:planner-001").unwrap(), told);
+    assert_eq!(asked.heading(Some(&Actor::from("agent:planner-001"))).unwrap(), told);
     let note = send("#help", "never mind", |s| s.kind = Some(Kind::Notification));
     let events = home.wants("planner-001", &[note]);
     assert_eq!(envelope(&home, &events, "executor-001").kind, Kind::Notification, "it wants no answer");
@@ -405,7 +406,7 @@ fn letter(number: usize, priority: Urgency) -> Message {
         id: MessageId::new(format!("m-{number:04}")),
         at: Time(1),
         speaker: Speaker::User,
-        from: "agent:planner-001".to_owned(),
+        from: Some(Actor::from("agent:planner-001")),
         content: String::new(),
         calls: Vec::new(),
         call: None,

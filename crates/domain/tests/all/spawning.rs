@@ -509,7 +509,10 @@ fn only_those_above_and_people_end_an_agent() {
         })
     };
     home.give(end(&child));
-    assert_eq!(home.state.agents[&AgentId::new(child.as_str())].terminated.as_deref(), Some("person:dana"));
+    assert_eq!(
+        home.state.agents[&AgentId::new(child.as_str())].terminated,
+        Some(domain::Actor::person("dana"))
+    );
     assert!(home.refusal(end("boss-001")).contains("was not spawned"));
     nothing_is_left(&home);
 }

@@ -74,7 +74,7 @@ fn after(event: Option<&Event>) -> Option<Vec<Event>> {
         Some(Event::Task(TaskEvent::Started { .. })) => endings(),
         Some(Event::Task(TaskEvent::Ended { .. })) => receivers(),
         Some(Event::Notice(NoticeEvent::Told { .. })) => {
-            vec![Event::Task(TaskEvent::Reopened { task: task_id(), by: "person:dana".to_owned() })]
+            vec![Event::Task(TaskEvent::Reopened { task: task_id(), by: domain::Actor::person("dana") })]
         }
         Some(Event::Task(TaskEvent::Reopened { .. })) => {
             heads().into_iter().map(|head| Event::Session(SessionEvent::Opened { head })).collect()
@@ -515,7 +515,7 @@ fn spawned() -> Vec<Event> {
 
 fn terminated() -> Vec<Event> {
     let (agent, by, reason) = (AgentId::new("coder-1a2b3c4d"), "agent:planner-001", "no longer needed");
-    let (by, reason) = (by.to_owned(), reason.to_owned());
+    let (by, reason) = (domain::Actor::from(by), reason.to_owned());
     vec![Event::Agent(AgentEvent::Terminated { agent, by, reason, session: Some(session()) })]
 }
 
@@ -571,7 +571,7 @@ fn endings() -> Vec<Event> {
                 task: task_id(),
                 end,
                 result: result.to_owned(),
-                by: "agent:executor-001".to_owned(),
+                by: domain::Actor::from("agent:executor-001"),
                 session: (end == End::Failed).then(session),
                 found: end == End::Cancelled,
             })
@@ -626,7 +626,7 @@ fn message(speaker: Speaker, from: &str, content: &str) -> Message {
         id: MessageId::new("m-0002"),
         at: Time(1_700_000_000_000),
         speaker,
-        from: from.to_owned(),
+        from: (!from.is_empty()).then(|| domain::Actor::from(from)),
         content: content.to_owned(),
         calls: Vec::new(),
         call: None,

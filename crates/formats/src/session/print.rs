@@ -44,8 +44,8 @@ pub(super) fn print_at(m: &Message, dash: usize) -> String {
     let mut put =
         |indent: usize, name: &str, printed: &str| out.push_str(&format!("{:indent$}{name}:{printed}\n", ""));
     put(key, "role", &format!(" {}", m.speaker.as_str()));
-    if !m.from.is_empty() {
-        put(key, "from", &scalar::print(&m.from, key));
+    if let Some(from) = &m.from {
+        put(key, "from", &scalar::print(&from.to_string(), key));
     }
     if m.label.counts() {
         put(key, "label", &scalar::print(&m.label.to_string(), key));
@@ -133,8 +133,8 @@ pub(super) fn print_flow(m: &Message) -> String {
             serde_json::json!({"id": c.id.as_str(), "type": "function", "function": function})
         })
         .collect();
-    if !m.from.is_empty() {
-        object["from"] = m.from.clone().into();
+    if let Some(from) = &m.from {
+        object["from"] = from.to_string().into();
     }
     if m.label.counts() {
         object["label"] = m.label.to_string().into();

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::ops::Range;
 
+use domain::Actor;
 use domain::delegation::{Hands, ON_BEHALF};
 use domain::id::{AgentId, CallId, MessageId, SessionId, TaskId};
 use domain::label::Label;
@@ -58,7 +59,7 @@ fn item(node: &Node) -> Option<MessageItem> {
         id: node.get_text("id").map(MessageId::new),
         at: node.get("timestamp").and_then(Node::text).and_then(time::parse),
         speaker: Speaker::parse(node.get("role")?.text()?)?,
-        from: node.get_text("from").unwrap_or_default(),
+        from: node.get_text("from").filter(|from| !from.is_empty()).map(|from| Actor::from(from.as_str())),
         label: node.get("label").map(label).unwrap_or_default(),
         content: node.get_text("content").unwrap_or_default(),
         calls: calls.iter().map(call).collect::<Option<Vec<_>>>()?,

@@ -76,7 +76,7 @@ fn a_session_of_ten_thousand_messages_is_read_and_appended_to() {
         id: domain::id::MessageId::new("m-x"),
         at: domain::id::Time(0),
         speaker: domain::session::Speaker::User,
-        from: String::new(),
+        from: None,
         content: "x".to_owned(),
         calls: Vec::new(),
         call: None,

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use domain::Actor;
 use domain::event::Event;
 use domain::event::SessionEvent;
 use domain::id::{AgentId, MessageId, Seq, SessionId, Time};
@@ -30,7 +31,7 @@ fn said(number: u32) -> Event {
         id: MessageId::new(format!("m-{number:04}")),
         at: Time(1_700_000_000_000 + i64::from(number)),
         speaker: Speaker::User,
-        from: "person:dana".to_owned(),
+        from: Some(Actor::person("dana")),
         content: format!("line {number}\n  and: more"),
         calls: Vec::new(),
         call: None,

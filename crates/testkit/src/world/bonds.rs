@@ -41,7 +41,7 @@ pub(super) struct Bonds {
 impl Bonds {
     pub(super) fn saw(&mut self, before: &State, event: &Event) -> Result<(), Broken> {
         if let Event::Task(TaskEvent::Reopened { task, by }) = event
-            && by.starts_with("person:")
+            && by.is_person()
         {
             self.let_go.insert(task.clone());
         }
@@ -80,7 +80,7 @@ impl Bonds {
             | Event::Session(SessionEvent::MessageAdded { session, .. })
             | Event::Turn(TurnEvent::Begun { session, .. })
             | Event::Call(CallEvent::Cleared { session, .. }) => of(session),
-            Event::Task(TaskEvent::Ended { task, end: End::Done, by, .. }) if by.starts_with("agent:") => {
+            Event::Task(TaskEvent::Ended { task, end: End::Done, by, .. }) if by.agent().is_some() => {
                 let task = before.tasks.get(task).filter(|task| plan::is_hold(before, task));
                 if let Some(task) = task.filter(|task| task.spec.assignee == Some(AgentId::new("human"))) {
                     return Err(Broken(format!("{by} said yes to a plan: {}", task.spec.id)));

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use domain::Actor;
 use domain::effect::Effect;
 use domain::event::{AgentEvent, BudgetEvent, CallEvent, SessionEvent, SystemEvent, TaskEvent, TurnEvent};
 use domain::event::{Event, Finish, Tail};
@@ -68,7 +69,7 @@ impl Ledger {
             }
             Event::Session(SessionEvent::MessageAdded { session, message, asker, .. }) => {
                 self.unheard.insert(session.clone());
-                self.answered(before, session, &message.from);
+                self.answered(before, session, message.from.as_ref());
                 if let Some(asker) = asker {
                     self.owed.entry(session.clone()).or_default().insert(asker.clone());
                 }
@@ -137,7 +138,7 @@ impl Ledger {
                 return Err(Broken("a refusal names no rule".to_owned()));
             }
             Event::Call(CallEvent::Finished { session, message, .. }) => {
-                self.answered(before, session, &message.from);
+                self.answered(before, session, message.from.as_ref());
                 let pending =
                     message.call.as_ref().and_then(|call| before.sessions.get(session)?.pending(call));
                 let ticket = match pending.map(|p| &p.step) {
@@ -235,11 +236,11 @@ impl Ledger {
     }
 
     /// Words from an agent, or of the end of a task, are what `asker` waited for.
-    fn answered(&mut self, before: &State, asker: &SessionId, from: &str) {
+    fn answered(&mut self, before: &State, asker: &SessionId, from: Option<&Actor>) {
         for (session, askers) in &mut self.owed {
             let Some(asked) = before.sessions.get(session) else { continue };
             let ended = asked.task.as_ref().and_then(|t| before.tasks.get(t)).is_some_and(|t| t.is_ended());
-            if from.strip_prefix("agent:") == Some(asked.agent.as_str()) || (from == "synod" && ended) {
+            if from.and_then(Actor::agent) == Some(&asked.agent) || (from == Some(&Actor::Synod) && ended) {
                 askers.remove(asker);
             }
         }

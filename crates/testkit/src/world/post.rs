@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use domain::Actor;
 use domain::event::{CallEvent, SessionEvent, TaskEvent};
 use domain::event::{Event, Finish};
 use domain::id::{AgentId, CallId, SessionId};
@@ -20,7 +21,7 @@ pub(super) const WORDS: &str = "say ";
 pub(super) struct Post {
     delivered: BTreeMap<String, BTreeSet<AgentId>>,
     /// Who answered which request.
-    answered: BTreeSet<(String, String)>,
+    answered: BTreeSet<(String, AgentId)>,
     /// What Synod last said of ends in each conversation.
     told: BTreeMap<SessionId, String>,
 }
@@ -54,7 +55,7 @@ impl Post {
     /// Whoever waits is told of an end once, however often Synod starts.
     fn tell(&mut self, session: &SessionId, message: &Message) -> Result<(), Broken> {
         let of_ends = message.content.lines().next().is_some_and(|line| line.ends_with(" ended."));
-        if message.from != "synod" || !of_ends {
+        if message.from != Some(Actor::Synod) || !of_ends {
             return Ok(());
         }
         match self.told.insert(session.clone(), message.content.clone()) {
@@ -66,14 +67,12 @@ impl Post {
     }
 
     fn deliver(&mut self, before: &State, session: &SessionId, message: &Message) -> Result<(), Broken> {
-        let Some(envelope) = message.envelope.as_ref().filter(|_| message.from.starts_with("agent:")) else {
-            return Ok(());
-        };
+        let (Some(envelope), Some(from)) = (&message.envelope, message.sender()) else { return Ok(()) };
         if envelope.kind.answers()
             && let Some(name) = &envelope.correlation_id
-            && !self.answered.insert((name.clone(), message.from.clone()))
+            && !self.answered.insert((name.clone(), from.clone()))
         {
-            return Err(Broken(format!("{} answers {name} twice", message.from)));
+            return Err(Broken(format!("{from} answers {name} twice")));
         }
         if !message.content.starts_with(WORDS) {
             return Ok(());

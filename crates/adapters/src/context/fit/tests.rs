@@ -15,7 +15,7 @@ fn message(number: usize, speaker: Speaker, content: String) -> Message {
         id: MessageId::new(format!("m-{number:04}")),
         at: Time(0),
         speaker,
-        from: String::new(),
+        from: None,
         content,
         calls: Vec::new(),
         call: None,

@@ -50,7 +50,7 @@ async fn the_first_rule_that_fits_answers() {
          - {matches: disk, answer: 'you said: {last}'}\n\
          - {agent: last-resort, answer: anything}\n",
     );
-    let from_dana = Message { from: "person:dana".to_owned(), ..user("hi") };
+    let from_dana = Message { from: Some(domain::Actor::person("dana")), ..user("hi") };
     for (agent, messages, expected) in [
         ("coder-001", vec![user("build the tower")], "building the tower"),
         ("coder-001", vec![user("x"), assistant("y"), user("z")], "second turn"),

@@ -1,5 +1,6 @@
 //! What messages change: who has something to read, who waits for whom, and whom a turn is counted for.
 
+use crate::words::actor::Actor;
 use std::collections::BTreeSet;
 
 use crate::kernel::answers;
@@ -17,7 +18,6 @@ use crate::words::id::{AgentId, CallId, SessionId, Time};
 use crate::words::text::number_in;
 
 /// Who tells agents what became of tasks, and what the rules did.
-const SYNOD: &str = "synod";
 
 /// The place in a queue of a session with such a task and something so urgent to read.
 pub(super) fn priority(task: Option<Priority>, urgency: Urgency) -> Priority {
@@ -33,8 +33,8 @@ pub(super) fn priority(task: Option<Priority>, urgency: Urgency) -> Priority {
 /// Who sent a message that wants no answer.
 fn notified_by(message: &Message) -> Option<AgentId> {
     let envelope = message.envelope.as_ref()?;
-    let from = message.from.strip_prefix("agent:")?;
-    (envelope.kind == Kind::Notification).then(|| AgentId::new(from))
+    let from = message.from.as_ref()?.agent()?;
+    (envelope.kind == Kind::Notification).then(|| from.clone())
 }
 
 impl Session {
@@ -88,10 +88,10 @@ impl State {
     pub(super) fn hear(&mut self, id: &SessionId, message: &Message, asker: Option<&SessionId>) {
         let cause = message.envelope.as_ref().and_then(|envelope| envelope.cause.as_ref());
         // What became of its parts, or a rule: it goes on with what it is at.
-        let is_notice = message.from == SYNOD && cause.is_none() && self.has_begun(id);
+        let is_notice = message.from == Some(Actor::Synod) && cause.is_none() && self.has_begun(id);
         self.catch_up(id, message);
         self.act_for(id, message);
-        if message.from.starts_with("person:") {
+        if message.is_of_person() {
             self.begin_run(id);
         }
         self.change_session(id, |session| {
@@ -171,10 +171,8 @@ impl State {
     fn act_for(&mut self, id: &SessionId, message: &Message) {
         let nobody = Hands::default();
         let hands = match &message.envelope {
-            Some(envelope) if message.from.starts_with("agent:") && !envelope.kind.answers() => {
-                &envelope.hands
-            }
-            _ if message.from.starts_with("person:") => &nobody,
+            Some(envelope) if message.sender().is_some() && !envelope.kind.answers() => &envelope.hands,
+            _ if message.is_of_person() => &nobody,
             Some(_) | None => return,
         };
         let Some(session) = self.sessions.get(id) else { return };
@@ -217,13 +215,12 @@ impl State {
     /// A response was delivered to `asker`: nothing more is owed for that request.
     pub(super) fn settle_request(&mut self, asker: &SessionId, message: &Message) {
         let Some(envelope) = message.envelope.as_ref().filter(|e| e.kind.answers()) else { return };
-        let (Some(name), Some(from)) = (&envelope.correlation_id, message.from.strip_prefix("agent:")) else {
+        let (Some(name), Some(from)) = (&envelope.correlation_id, message.sender()) else {
             return;
         };
         let Some(session) = self.sessions.get_mut(asker) else { return };
         let Some(asked) = session.asked.get_mut(name) else { return };
-        let answered = asked.keys().find(|agent| agent.as_str() == from).cloned();
-        let Some(other) = answered.and_then(|agent| asked.remove(&agent)) else { return };
+        let Some(other) = asked.remove(from) else { return };
         if asked.is_empty() {
             session.asked.remove(name);
             session.asked_in.remove(name);

@@ -1,5 +1,6 @@
 //! Who is in the team: agents that files define, that are spawned, and that end.
 
+use crate::words::actor::Actor;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::kernel::event::AgentEvent;
@@ -75,9 +76,9 @@ impl State {
         }
     }
 
-    fn terminate_agent(&mut self, id: &AgentId, by: &str) {
+    fn terminate_agent(&mut self, id: &AgentId, by: &Actor) {
         if let Some(agent) = self.agents.get_mut(id) {
-            agent.terminated = Some(by.to_owned());
+            agent.terminated = Some(by.clone());
         }
         self.retire_agent(id);
     }

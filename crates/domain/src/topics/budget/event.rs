@@ -15,7 +15,7 @@ use strum::IntoStaticStr;
 /// What happens to budgets.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, IntoStaticStr)]
 #[serde(rename_all = "snake_case")]
-#[strum(serialize_all = "snake_case", prefix = "budget_")]
+#[strum(serialize_all = "snake_case")]
 pub enum Event {
     /// A model was asked beside the conversation, or gave an answer that cannot be used.
     Spent {
@@ -68,6 +68,7 @@ pub enum Event {
         task: TaskId,
     },
     /// A person said that a budget may be passed once; what waited for it looks again.
+    #[strum(to_string = "budget_raised")]
     Raised {
         /// The node, as in the settings; a run with its name.
         budget: String,
@@ -77,6 +78,7 @@ pub enum Event {
         approval: ApprovalId,
     },
     /// What was spent before this journal began was found in its list.
+    #[strum(to_string = "usage_found")]
     Found {
         /// What, by who paid and for what.
         sums: Vec<Sum>,

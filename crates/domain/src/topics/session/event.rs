@@ -16,14 +16,16 @@ use strum::IntoStaticStr;
 /// What happens to a conversation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, IntoStaticStr)]
 #[serde(rename_all = "snake_case")]
-#[strum(serialize_all = "snake_case", prefix = "session_")]
+#[strum(serialize_all = "snake_case")]
 pub enum Event {
     /// A conversation began.
+    #[strum(to_string = "session_opened")]
     Opened {
         /// All but its messages.
         head: Box<Head>,
     },
     /// A conversation was found in its file, without a journal.
+    #[strum(to_string = "session_adopted")]
     Adopted {
         /// All but its messages.
         head: Box<Head>,
@@ -40,6 +42,7 @@ pub enum Event {
         label: Label,
     },
     /// A person cut messages off a conversation.
+    #[strum(to_string = "session_cut")]
     Cut {
         /// Which.
         session: SessionId,
@@ -49,6 +52,7 @@ pub enum Event {
         tail: Tail,
     },
     /// A conversation that was over goes on.
+    #[strum(to_string = "session_reopened")]
     Reopened {
         /// Which.
         session: SessionId,

@@ -3,6 +3,7 @@
 pub mod event;
 pub mod reading;
 
+use crate::words::actor::Actor;
 use serde::{Deserialize, Serialize};
 
 use crate::topics::caps::Parked;
@@ -96,10 +97,9 @@ pub struct Message {
     pub at: Time,
     /// Who speaks.
     pub speaker: Speaker,
-    /// Where it came from: `person:dana`, `agent:planner-001`, `synod`, `inbox/slack-messages.jsonl:1`.
-    /// Empty for the agent's own words and tool results.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub from: String,
+    /// Who says it; absent for the agent's own words and tool results.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from: Option<Actor>,
     /// What is said.
     pub content: String,
     /// Tools the agent asks for in this message.
@@ -120,6 +120,18 @@ pub struct Message {
     /// Where the words come from, and who may see them.
     #[serde(default, skip_serializing_if = "Label::is_plain")]
     pub label: Label,
+}
+
+impl Message {
+    /// The agent that sent it, if one did.
+    pub fn sender(&self) -> Option<&AgentId> {
+        self.from.as_ref().and_then(Actor::agent)
+    }
+
+    /// Whether a person said it.
+    pub fn is_of_person(&self) -> bool {
+        self.from.as_ref().is_some_and(Actor::is_person)
+    }
 }
 
 /// A conversation and where it stands.

@@ -3,6 +3,7 @@
 use crate::topics::evidence::Evidence;
 use crate::topics::task::Requester;
 use crate::topics::task::{Change, End, Spec};
+use crate::words::actor::Actor;
 use crate::words::id::SessionId;
 use crate::words::id::TaskId;
 use serde::{Deserialize, Serialize};
@@ -46,8 +47,8 @@ pub enum Event {
         end: End,
         /// What came of it.
         result: String,
-        /// Who said so: `agent:…`, `person:…`, `synod`.
-        by: String,
+        /// Who said so.
+        by: Actor,
         /// The conversation that ended it; it hears of it by the result of its call.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         session: Option<SessionId>,
@@ -67,6 +68,6 @@ pub enum Event {
         /// Which.
         task: TaskId,
         /// Who said so.
-        by: String,
+        by: Actor,
     },
 }
