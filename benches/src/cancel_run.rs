@@ -68,7 +68,7 @@ fn measured(
         let mut refused = None;
         let took = timed_on_cpu(|| refused = play(&mut state, Time(2), &input, false, &mut |_, _| {}).err());
         anyhow::ensure!(refused.is_none(), "{name}: {refused:?}");
-        anyhow::ensure!(state.open_tasks == 0, "{name}: {} tasks are left", state.open_tasks);
+        anyhow::ensure!(state.work.open_tasks == 0, "{name}: {} tasks are left", state.work.open_tasks);
         Ok(took)
     };
     let pair = Pair::take_turns(ROUNDS, || once(&many), || once(&few))?;

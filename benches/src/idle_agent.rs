@@ -65,7 +65,7 @@ pub fn child(agents: u32) -> anyhow::Result<()> {
         running.check()?;
         running.handle.submit(Input::Started).await??;
         running.files.settled().await;
-        let found = running.handle.look(|state| state.agents.len()).await?;
+        let found = running.handle.look(|state| state.team.agents.len()).await?;
         anyhow::ensure!(found == agents as usize, "{agents} agents should be there, {found} are");
         let memory = std::fs::read_to_string("/proc/self/statm")?;
         report::print(memory.split_whitespace().nth(1).context("no resident pages in /proc/self/statm")?);

@@ -120,7 +120,7 @@ pub fn spawn(setup: Setup) -> std::io::Result<(Files, mpsc::Receiver<Problem>, J
     let (problems, problem_receiver) = mpsc::channel(PROBLEMS_MAX);
     let printed = Arc::new(AtomicU64::new(setup.printed.0));
     let fresh = Fresh::default();
-    let (hold, held) = hold::Hold::new(&setup.state.settings);
+    let (hold, held) = hold::Hold::new(&setup.state.config.settings);
     let files = Files {
         jobs: jobs.clone(),
         printed: printed.clone(),

@@ -133,7 +133,7 @@ impl LocalHands {
         agent: &agent::Spec,
         (turn, reserved): (u32, Option<(u64, u64)>),
     ) {
-        let falls_back = state.sessions.get(&session).is_some_and(|s| s.fallback_until.is_some());
+        let falls_back = state.sessions.get(&session).is_some_and(|s| s.pace.fallback_until.is_some());
         let model = agent.model.fallback.as_ref().filter(|_| falls_back).unwrap_or(&agent.model.primary);
         let terms = state.terms_of(&session);
         let role = terms.role(&agent.role);
@@ -144,7 +144,7 @@ impl LocalHands {
         let names: Vec<&'static str> =
             tool::ALL.iter().filter(|f| may_use(&asker, f.name, f.needs).is_ok()).map(|f| f.name).collect();
         // What its tool would not give it is not told to it either.
-        let now = state.agents.get(&agent.id).filter(|_| names.contains(&context::TOOL_GET));
+        let now = state.team.agents.get(&agent.id).filter(|_| names.contains(&context::TOOL_GET));
         let grants_role = now.and_then(|now| role_for_grants(&now.spec)).map(str::to_owned);
         let ask = Ask {
             inputs: self.inputs.clone(),
@@ -347,7 +347,7 @@ impl Hands for LocalHands {
             Effect::CallModel { ticket, session, agent, turn, reserved } => match spec_of(state, &session) {
                 Some(spec) => {
                     // What its calls depend on is looked at by the settings of now.
-                    self.tools.settle(&state.settings);
+                    self.tools.settle(&state.config.settings);
                     self.call_model(state, ticket, session, spec, (turn, reserved));
                 }
                 None => {
@@ -367,9 +367,9 @@ impl Hands for LocalHands {
                 self.extract(state, ticket, session, &agent, call);
             }
             Effect::RunTool { ticket, session, agent, call, permit, lock, hold } => {
-                let spec = state.agents.get(&agent).map(|a| a.spec.clone());
+                let spec = state.team.agents.get(&agent).map(|a| a.spec.clone());
                 let spec = spec.unwrap_or_else(|| agent::Spec::new(agent, "", ""));
-                self.tools.settle(&state.settings);
+                self.tools.settle(&state.config.settings);
                 self.run_tool(state, ticket, session, &spec, call, (permit, lock, hold));
             }
             Effect::Fence(grant) => self.tools.fence(&grant),

@@ -6,7 +6,7 @@ use domain::state::State;
 use ports::journal::{Entry, JournalError, Snapshot};
 
 /// The version of snapshots. A snapshot of any other version is not read: the events are replayed instead.
-pub const STATE_VERSION: u32 = 6;
+pub const STATE_VERSION: u32 = 1;
 
 /// The event as the journal stores it.
 pub fn encode(seq: Seq, at: Time, event: &Event) -> Result<Entry, JournalError> {

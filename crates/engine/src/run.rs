@@ -274,7 +274,7 @@ impl Loop {
             return before.approvals;
         }
         // What a budget asks is told of by what it keeps from going on.
-        self.engine.state().approvals.values().filter(|request| !request.is_about_budget()).count()
+        self.engine.state().people.approvals.values().filter(|request| !request.is_about_budget()).count()
     }
 
     /// Prints what was journalled and not printed before the last stop.

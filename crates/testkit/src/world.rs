@@ -263,7 +263,7 @@ impl World {
         if !self.in_flight.is_empty() {
             return Ok(Next::Inputs(self.some_outcomes(state)));
         }
-        if let Some((approval, request)) = state.approvals.iter().next() {
+        if let Some((approval, request)) = state.people.approvals.iter().next() {
             let approval = approval.clone();
             let answer = if self.rng.chance(2, 3) {
                 self.ledger.raises.say_yes(&approval, &request.act);
@@ -279,7 +279,7 @@ impl World {
             })]));
         }
         match state.next_deadline() {
-            Some(due) if !state.is_idle() || state.open_tasks > 0 || self.scene == Scene::Team => {
+            Some(due) if !state.is_idle() || state.work.open_tasks > 0 || self.scene == Scene::Team => {
                 self.clock.set(due.plus_ms(1));
                 Ok(Next::Time)
             }
@@ -324,9 +324,9 @@ impl World {
             return Ok(Next::Over);
         }
         // A disk that broke may have taken the change along; a file is read again.
-        if !self.eased || !state.settings.budgets.is_none() {
+        if !self.eased || !state.config.settings.budgets.is_none() {
             self.eased = true;
-            let mut settings = state.settings.clone();
+            let mut settings = state.config.settings.clone();
             settings.budgets = Default::default();
             let mut inputs = vec![Input::File(FileInput::SettingsRead(Box::new(settings)))];
             inputs.extend(self.ledger.cut_off(state).map(|(id, session)| {
@@ -340,9 +340,10 @@ impl World {
                 })
             }));
             // Plans that wait for a person get their yes, or a no.
-            let held = state.tasks.values().filter_map(|task| task.spec.properties.get(plan::HELD_BY));
+            let held = state.work.tasks.values().filter_map(|task| task.spec.properties.get(plan::HELD_BY));
             let held: BTreeSet<TaskId> = held.map(|id| TaskId::new(id.as_str())).collect();
-            for task in held.into_iter().filter(|id| state.tasks.get(id).is_some_and(|t| !t.is_ended())) {
+            for task in held.into_iter().filter(|id| state.work.tasks.get(id).is_some_and(|t| !t.is_ended()))
+            {
                 let mark = if self.rng.chance(2, 3) { Mark::Done } else { Mark::Cancelled };
                 inputs.push(Input::File(FileInput::TaskMarked {
                     task,
@@ -355,6 +356,7 @@ impl World {
         }
         self.ledger.check_stuck(state)?;
         let open: Vec<Input> = state
+            .work
             .tasks
             .iter()
             .filter(|(_, task)| !task.is_ended())
@@ -434,7 +436,7 @@ impl World {
 
     /// What a tool finds outside, and whether that is for this agent.
     fn play(&mut self, state: &State, agent: &AgentId, (ticket, call): (Ticket, &Call), ok: bool) -> Played {
-        let Some(agent) = state.agents.get(agent).map(|agent| &agent.spec) else {
+        let Some(agent) = state.team.agents.get(agent).map(|agent| &agent.spec) else {
             return Played { ok: false, read: Vec::new(), wrote: Vec::new(), finding: None };
         };
         let now = self.clock.now();

@@ -238,7 +238,9 @@ async fn may_decide(handle: &Handle, origin: Origin) -> bool {
     match origin {
         Origin::Person => true,
         Origin::Below => false,
-        Origin::Unknown => handle.look(|state| !state.settings.sandbox.is_unsafe).await.unwrap_or(false),
+        Origin::Unknown => {
+            handle.look(|state| !state.config.settings.sandbox.is_unsafe).await.unwrap_or(false)
+        }
     }
 }
 
@@ -318,7 +320,7 @@ async fn wait(handle: &Handle, task: Option<TaskId>, ms_max: u64, closed: &mut C
         let now = *pulse.borrow_and_update();
         let wanted = task.clone();
         let seen = handle
-            .look(move |state| wanted.and_then(|id| state.tasks.get(&id).map(|t| view(state, t))))
+            .look(move |state| wanted.and_then(|id| state.work.tasks.get(&id).map(|t| view(state, t))))
             .await;
         let view = match seen {
             Ok(view) => view,
@@ -400,7 +402,7 @@ impl Made {
 pub fn waits(state: &State) -> Waits {
     let agent = |id: &SessionId| state.sessions.get(id).map_or_else(String::new, |s| s.agent.to_string());
     let task = |id: &SessionId| state.sessions.get(id).and_then(|s| s.task.as_ref()).map(ToString::to_string);
-    let open = state.agents.values().flat_map(|agent| &agent.sessions);
+    let open = state.team.agents.values().flat_map(|agent| &agent.sessions);
     let talk = |id: &SessionId| {
         let state = state.sessions.get(id)?.lifecycle.as_str().to_owned();
         Some((id.to_string(), Talk { agent: agent(id), task: task(id), state }))

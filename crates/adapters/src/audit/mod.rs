@@ -88,7 +88,7 @@ pub fn spawn(
         home: home.to_owned(),
         log: None,
         journal,
-        settings: state.settings.audit.clone(),
+        settings: state.config.settings.audit.clone(),
         trail: Trail::new(state),
         lines: Vec::new(),
         taken: 0,

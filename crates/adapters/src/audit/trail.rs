@@ -88,7 +88,7 @@ impl Trail {
                 trail.calls.insert(id.clone(), open.collect());
             }
         }
-        for (id, request) in &state.approvals {
+        for (id, request) in &state.people.approvals {
             trail.approvals.insert(id.clone(), (request.session.clone(), request.call.clone()));
         }
         trail

@@ -63,7 +63,7 @@ impl Context {
         ms_max: u64,
         tally: &Tally,
     ) -> Result<Answered, ModelError> {
-        let window = self.windows.of(&self.known.settings, &request.model, &self.session);
+        let window = self.windows.of(&self.known.config.settings, &request.model, &self.session);
         let pieces = self.pieces(window).await;
         let read: Vec<String> = pieces.iter().flat_map(|piece| piece.read.iter().cloned()).collect();
         let system = system::text(&redact(&conversation.system), &self.agent, self.task.as_ref(), &pieces);
@@ -119,8 +119,8 @@ impl Context {
     }
 
     fn summary_outgrows(&self, history: &History, until: usize, model: &str) -> Option<u64> {
-        let model = self.known.settings.context.summary_model.as_deref().unwrap_or(model);
-        let window = self.windows.of(&self.known.settings, model, &self.session);
+        let model = self.known.config.settings.context.summary_model.as_deref().unwrap_or(model);
+        let window = self.windows.of(&self.known.config.settings, model, &self.session);
         let wanted = summary::request(&self.agent, history, until, model, window)?;
         self.outgrows(tokens::of_request(&wanted.request))
     }
@@ -148,7 +148,7 @@ impl Context {
 
     /// Tokens that are left for the conversation.
     fn room(&self, request: &Request) -> u64 {
-        let window = self.windows.of(&self.known.settings, &request.model, &self.session);
+        let window = self.windows.of(&self.known.config.settings, &request.model, &self.session);
         let answer = request.max_tokens.map_or(ANSWER_TOKENS, u64::from).min(window / ANSWER_SHARE);
         let taken = answer + tokens::of_tools(&request.tools) + tokens::of_bytes(request.system.len());
         window.saturating_sub(taken).max(window / HISTORY_SHARE)
@@ -163,7 +163,7 @@ impl Context {
         model: &str,
         (ms_max, tally): (u64, &Tally),
     ) -> Option<Answered> {
-        let settings = &self.known.settings;
+        let settings = &self.known.config.settings;
         let model = settings.context.summary_model.as_deref().unwrap_or(model);
         let window = self.windows.of(settings, model, &self.session);
         let wanted = summary::request(&self.agent, history, until, model, window)?;

@@ -71,17 +71,17 @@ impl Context {
             let is_in = |folder: &str| path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'));
             folders.contains(&path) || is_in(layout::MEMORY) || is_in(layout::CONTEXTS) || is_in(&workspace)
         };
-        let files = state.files.iter().filter(|(path, _)| beneath(path));
+        let files = state.trust.files.iter().filter(|(path, _)| beneath(path));
         let terms = state.terms_of(session);
         let settings = Settings {
             models: terms.models.clone(),
-            trust: state.settings.trust.clone(),
+            trust: state.config.settings.trust.clone(),
             context: terms.context.clone(),
             ..Settings::default()
         };
         let mut known = State::new();
-        known.settings = settings;
-        known.files = files.map(|(path, label)| (path.clone(), label.clone())).collect();
+        known.config.settings = settings;
+        known.trust.files = files.map(|(path, label)| (path.clone(), label.clone())).collect();
         Self {
             home,
             session: session.clone(),
@@ -91,7 +91,7 @@ impl Context {
             grants_role: None,
             line: delegation::line(state, session),
             known: Arc::new(known),
-            may_summarise: found.is_none_or(|s| s.summaries < SUMMARIES_MAX),
+            may_summarise: found.is_none_or(|s| s.pace.summaries < SUMMARIES_MAX),
             first_unread: found.map_or(u32::MAX, |s| s.first_unread()),
             windows,
             tokens_in_max: None,

@@ -32,7 +32,7 @@ impl Stage {
             model: "puppet-1".to_owned(),
             context_tokens: Some(context_tokens),
         };
-        state.settings.models.insert("puppet".to_owned(), target);
+        state.config.settings.models.insert("puppet".to_owned(), target);
         let mut agent = Spec::new(AgentId::new("coder-1"), "coder", "puppet");
         agent.description = "Writes the code.".to_owned();
         Self {
@@ -205,8 +205,8 @@ async fn what_is_for_others_or_leads_elsewhere_stays_out() {
     link("../tasks/x.task.md", "memory/linked.md");
     link("/etc/passwd", "memory/passwords.md");
     let few = Readers::Only([AgentId::new("finance-1")].into());
-    stage.state.files.insert("memory/pay.md".to_owned(), Label { readers: few, ..Label::team() });
-    stage.state.files.insert("memory/mail.md".to_owned(), Label::outside("inbox/mail.jsonl:1"));
+    stage.state.trust.files.insert("memory/pay.md".to_owned(), Label { readers: few, ..Label::team() });
+    stage.state.trust.files.insert("memory/mail.md".to_owned(), Label::outside("inbox/mail.jsonl:1"));
     let (system, read) = stage.told().await;
     assert!(!system.contains("SECRET") && !system.contains("root:"), "{system}");
     assert_eq!(read, Vec::<String>::new());
@@ -363,7 +363,7 @@ async fn a_turn_that_was_summarised_often_enough_is_not_summarised_again() {
     let opened = domain::event::Event::Session(domain::event::SessionEvent::Opened { head: Box::new(head) });
     stage.state.apply(domain::id::Time(0), &opened);
     let session = stage.state.sessions.values_mut().next().unwrap();
-    (session.summaries, session.next_message) = (SUMMARIES_MAX, 61);
+    (session.pace.summaries, session.talk.next_message) = (SUMMARIES_MAX, 61);
     let puppet = Puppet::answering(|_| Ok(says("yes")));
     assert!(matches!(stage.ask(&puppet, long(60)).await, Ok(Answered::Reply { .. })));
     assert_eq!(puppet.asked().len(), 1);

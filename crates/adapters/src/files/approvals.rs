@@ -114,13 +114,13 @@ fn compare_queue(cabinet: &mut Cabinet, file: &TaskFile, broken: bool) -> Vec<Ap
     let mut unclear = Vec::new();
     for item in file.tasks() {
         let Some(id) = item.id.as_ref().map(|id| ApprovalId::new(id.as_str())) else { continue };
-        if let Some(outcome) = cabinet.state.decided.get(&id) {
+        if let Some(outcome) = cabinet.state.people.decided.get(&id) {
             if !item.mark.is_ended() {
                 repairs.push(ApprovalOp::Close { id, outcome: outcome.clone(), at: Time(0) });
             }
             continue;
         }
-        if !cabinet.state.approvals.contains_key(&id) || broken {
+        if !cabinet.state.people.approvals.contains_key(&id) || broken {
             continue;
         }
         match read_queue(item) {
@@ -138,7 +138,7 @@ fn compare_queue(cabinet: &mut Cabinet, file: &TaskFile, broken: bool) -> Vec<Ap
             }
         }
     }
-    for (id, request) in &cabinet.state.approvals {
+    for (id, request) in &cabinet.state.people.approvals {
         if file.find(&TaskId::new(id.as_str())).is_none() {
             repairs.push(ApprovalOp::Ask(Box::new(request.clone())));
         }
@@ -171,7 +171,7 @@ pub(super) fn look_at_detail(cabinet: &mut Cabinet, path: &str, found: Option<&d
             .next()
             .and_then(|name| name.strip_suffix(layout::APPROVAL_END))
             .map(ApprovalId::new);
-        if let Some(request) = id.and_then(|id| cabinet.state.approvals.get(&id)).cloned() {
+        if let Some(request) = id.and_then(|id| cabinet.state.people.approvals.get(&id)).cloned() {
             let text = print_detail(&request);
             let printed = cabinet
                 .rewrite(path, false, |_, now, _| Some(now.map_or_else(|| text.clone(), str::to_owned)));
@@ -180,7 +180,7 @@ pub(super) fn look_at_detail(cabinet: &mut Cabinet, path: &str, found: Option<&d
         return;
     };
     let Some(detail) = cabinet.reports.take(path, read_detail(path, &found.text)) else { return };
-    let Some(request) = cabinet.state.approvals.get(&detail.request.id) else { return };
+    let Some(request) = cabinet.state.people.approvals.get(&detail.request.id) else { return };
     let same_act = detail.request.act == request.act && detail.request.digest == request.digest;
     match detail.decision {
         Decision::None => {}
@@ -208,7 +208,8 @@ pub(super) fn count_approvals(cabinet: &mut Cabinet) {
     let files = folders.flat_map(|folder| list(&cabinet.home, folder, layout::APPROVAL_END));
     let number =
         |path: String| path.strip_suffix(layout::APPROVAL_END)?.rsplit('-').next()?.parse::<u32>().ok();
-    if let Some(highest) = files.filter_map(number).max().filter(|n| *n >= cabinet.state.next_approval) {
+    if let Some(highest) = files.filter_map(number).max().filter(|n| *n >= cabinet.state.people.next_approval)
+    {
         cabinet.outbox.say(Input::File(FileInput::ApprovalsFound { highest }));
     }
 }
@@ -219,7 +220,7 @@ pub(super) fn find_questions(cabinet: &mut Cabinet) {
         let Ok(Some(found)) = disk::read(&cabinet.home.join(&path)) else { continue };
         let Some(detail) = read_detail(&path, &found.text).value else { continue };
         let request = detail.request;
-        if request.is_about_budget() && !cabinet.state.approvals.contains_key(&request.id) {
+        if request.is_about_budget() && !cabinet.state.people.approvals.contains_key(&request.id) {
             cabinet.outbox.say(Input::File(FileInput::QuestionFound { approval: request.id }));
         }
     }

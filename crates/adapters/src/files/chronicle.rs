@@ -72,7 +72,7 @@ impl Chronicle {
         let known = named.filter_map(|path| Some((path.clone(), cabinet.known.get(path)?.signature())));
         notes.known = known.collect();
         notes.through = cabinet.taken;
-        notes.settings = cabinet.state.settings.git.clone();
+        notes.settings = cabinet.state.config.settings.git.clone();
         Some(notes)
     }
 }

@@ -19,7 +19,7 @@ pub(super) fn note_cycle(cabinet: &Cabinet, event: &Event) {
         }
         _ => return,
     };
-    let Some(task) = cabinet.state.tasks.get(id).filter(|_| asks) else { return };
+    let Some(task) = cabinet.state.work.tasks.get(id).filter(|_| asks) else { return };
     let Some(cycle) = waits::would_close(&cabinet.state, &task.spec) else { return };
     let path = &task.spec.file;
     let Ok(Some(found)) = disk::read(&cabinet.home.join(path)) else { return };

@@ -426,6 +426,7 @@ impl Desk {
         let here = self
             .cabinet
             .state
+            .work
             .tasks
             .iter()
             .filter(|(_, task)| task.spec.file == path)

@@ -16,7 +16,7 @@ impl Inboxes {
     /// Gives new lines to the engine.
     pub(super) fn look(&mut self, cabinet: &mut Cabinet, path: &str, found: Option<&Found>) {
         let Some(found) = found else { return };
-        let taken = cabinet.state.inbox.get(path).copied().unwrap_or(0);
+        let taken = cabinet.state.trust.inbox.get(path).copied().unwrap_or(0);
         let given = self.0.get(path).copied().unwrap_or(0).max(taken);
         let whole = found.text.rfind('\n').map_or("", |end| &found.text[..=end]);
         let count = whole.lines().count() as u64;

@@ -26,7 +26,7 @@ pub(super) struct Labels {
 
 impl Labels {
     pub(super) fn new(state: &State) -> Self {
-        Self { lines: String::new(), places: state.files.keys().cloned().collect() }
+        Self { lines: String::new(), places: state.trust.files.keys().cloned().collect() }
     }
 
     /// Notes the labels that an event changed; to be called when the state has it.
@@ -58,10 +58,10 @@ impl Labels {
         };
         for place in places {
             let place = place.trim_matches('/').to_owned();
-            match cabinet.state.files.get(&place) {
-                None if cabinet.state.files.len() >= label::FILES_MAX => {
+            match cabinet.state.trust.files.get(&place) {
+                None if cabinet.state.trust.files.len() >= label::FILES_MAX => {
                     let folder = label::folder_for(&place);
-                    self.lines.push_str(&print_line(folder, cabinet.state.files.get(folder)));
+                    self.lines.push_str(&print_line(folder, cabinet.state.trust.files.get(folder)));
                 }
                 known if known.is_some() || self.places.contains(&place) => {
                     self.lines.push_str(&print_line(&place, known));

@@ -18,7 +18,7 @@ pub(super) fn look_at_settings(cabinet: &mut Cabinet, path: &str, found: Option<
     }
     let Some(found) = found else { return cabinet.reports.hold.note(&[]) };
     // A save that truncates, or a full disk, leaves nothing for a moment: that is no wish.
-    if says_nothing(&found.text) && cabinet.state.settings != Settings::default() {
+    if says_nothing(&found.text) && cabinet.state.config.settings != Settings::default() {
         let what = "there are no settings any more; those of before stay until some are written";
         return cabinet.reports.complain_text(path, what.to_owned());
     }
@@ -53,7 +53,7 @@ pub(super) fn look_at_agent(cabinet: &mut Cabinet, path: &str, found: Option<&Fo
                 cabinet.looks.soon(&second);
             }
             if let Some(spec) = cabinet.reports.take(path, formats::agent::read(path, &found.text)) {
-                if cabinet.state.agents.get(&spec.id).is_some_and(|agent| agent.terminated.is_some()) {
+                if cabinet.state.team.agents.get(&spec.id).is_some_and(|agent| agent.terminated.is_some()) {
                     let what =
                         format!("{} was terminated and does not come back; give it another id", spec.id);
                     return cabinet.reports.complain_text(path, what);
@@ -63,7 +63,7 @@ pub(super) fn look_at_agent(cabinet: &mut Cabinet, path: &str, found: Option<&Fo
         }
         None if confirmed && path == first && has_second => cabinet.looks.soon(&second),
         None if confirmed => {
-            if cabinet.state.agents.contains_key(&id) && !has_first && !has_second {
+            if cabinet.state.team.agents.contains_key(&id) && !has_first && !has_second {
                 cabinet.outbox.say(Input::File(FileInput::AgentGone(id)));
             }
         }
@@ -74,7 +74,7 @@ pub(super) fn look_at_agent(cabinet: &mut Cabinet, path: &str, found: Option<&Fo
 /// Agents whose files went away while nobody watched.
 pub(super) fn miss_agents(cabinet: &mut Cabinet) {
     let has_file = |id: &AgentId| layout::agent_files(id).iter().any(|path| cabinet.home.join(path).exists());
-    let employed = cabinet.state.agents.iter().filter(|(_, agent)| !agent.retired).map(|(id, _)| id);
+    let employed = cabinet.state.team.agents.iter().filter(|(_, agent)| !agent.retired).map(|(id, _)| id);
     let gone: Vec<AgentId> = employed.filter(|id| !has_file(id)).cloned().collect();
     for id in gone {
         cabinet.outbox.say(Input::File(FileInput::AgentGone(id)));

@@ -15,7 +15,7 @@ pub(super) fn all_files(home: &Path, state: &State) -> Vec<String> {
     all.extend(agent_json(home));
     let mut tasks = list(home, layout::TASKS, layout::TASK_END);
     let known_files: BTreeSet<String> =
-        state.tasks.values().filter(|t| !t.is_ended()).map(|t| t.spec.file.clone()).collect();
+        state.work.tasks.values().filter(|t| !t.is_ended()).map(|t| t.spec.file.clone()).collect();
     tasks.extend(known_files);
     tasks.sort();
     tasks.dedup();
@@ -23,7 +23,7 @@ pub(super) fn all_files(home: &Path, state: &State) -> Vec<String> {
     all.extend(tasks);
     all.push(layout::QUEUE.to_owned());
     let mut pending = list(home, Decided::Pending.folder(), layout::APPROVAL_END);
-    pending.extend(state.approvals.keys().map(|id| layout::approval_file(Decided::Pending, id)));
+    pending.extend(state.people.approvals.keys().map(|id| layout::approval_file(Decided::Pending, id)));
     pending.sort();
     pending.dedup();
     all.extend(pending);

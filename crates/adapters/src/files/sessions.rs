@@ -210,7 +210,7 @@ impl Sessions {
             self.adopt(cabinet, file);
             return Vec::new();
         };
-        let (agent, next) = (known.agent.clone(), known.next_message);
+        let (agent, next) = (known.agent.clone(), known.talk.next_message);
         let last = last_number(file);
         let here: BTreeSet<&MessageId> = file.messages().iter().filter_map(|item| item.id.as_ref()).collect();
         let missing: Vec<Message> =

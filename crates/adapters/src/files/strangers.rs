@@ -28,7 +28,7 @@ pub(super) fn note_stranger(cabinet: &Cabinet, event: &Event) {
 }
 
 fn note_assignee(cabinet: &Cabinet, id: &TaskId) {
-    let Some(task) = cabinet.state.tasks.get(id).filter(|task| !task.is_ended()) else { return };
+    let Some(task) = cabinet.state.work.tasks.get(id).filter(|task| !task.is_ended()) else { return };
     match &task.spec.assignee {
         Some(agent) if agent.as_str() == PERSON || cabinet.state.employed(agent).is_some() => return,
         None if domain::route(&cabinet.state, &task.spec, None).is_some() => return,
@@ -51,7 +51,7 @@ fn note_assignee(cabinet: &Cabinet, id: &TaskId) {
         true => format!("the file of agent `{agent}` does not read"),
         false => format!("there is no agent `{agent}`"),
     };
-    let employed = cabinet.state.agents.iter().filter(|(_, agent)| !agent.retired);
+    let employed = cabinet.state.team.agents.iter().filter(|(_, agent)| !agent.retired);
     let known = employed.map(|(id, _)| id.as_str());
     for diagnostic in file.stranger(index, message, known) {
         cabinet.reports.send(diagnostic, Some(found.text.clone()));
@@ -63,7 +63,7 @@ fn note_role(cabinet: &Cabinet, id: &AgentId, role: &str) {
         let Ok(Some(found)) = disk::read(&cabinet.home.join(&path)) else { continue };
         let file = SourceFile { path: &path, text: &found.text };
         let builtin = domain::role::builtin();
-        let roles = builtin.keys().chain(cabinet.state.settings.roles.keys()).map(String::as_str);
+        let roles = builtin.keys().chain(cabinet.state.config.settings.roles.keys()).map(String::as_str);
         for diagnostic in formats::check::no_role(&file, role, roles) {
             cabinet.reports.send(diagnostic, Some(found.text.clone()));
         }

@@ -94,7 +94,7 @@ impl Tasks {
     /// What an event changes in a task file, given the state right before it.
     pub(super) fn op(&mut self, cabinet: &mut Cabinet, at: Time, event: &Event) -> Option<(String, TaskOp)> {
         let file_of =
-            |cabinet: &Cabinet, id: &TaskId| cabinet.state.tasks.get(id).map(|t| t.spec.file.clone());
+            |cabinet: &Cabinet, id: &TaskId| cabinet.state.work.tasks.get(id).map(|t| t.spec.file.clone());
         match event {
             Event::Task(TaskEvent::Added { spec, in_file, .. }) => {
                 cabinet.recent.task(&spec.id);
@@ -108,7 +108,7 @@ impl Tasks {
                 Some((spec.file.clone(), op))
             }
             Event::Task(TaskEvent::Edited { task, change, in_file: false }) => {
-                let old = cabinet.state.tasks.get(task).map(|t| t.spec.clone())?;
+                let old = cabinet.state.work.tasks.get(task).map(|t| t.spec.clone())?;
                 cabinet.recent.spec(&old);
                 let (file, from) = (old.file.clone(), (!cabinet.replaying).then(|| Box::new(old)));
                 Some((file, TaskOp::Edit { id: task.clone(), change: change.clone(), from }))
@@ -129,8 +129,12 @@ impl Tasks {
                     Lifecycle::Blocked => Mark::Asking,
                     Lifecycle::Idle | Lifecycle::Waiting | Lifecycle::Complete => return None,
                 };
-                let known =
-                    cabinet.state.tasks.get(task).filter(|t| matches!(t.stage, TaskStage::Running { .. }))?;
+                let known = cabinet
+                    .state
+                    .work
+                    .tasks
+                    .get(task)
+                    .filter(|t| matches!(t.stage, TaskStage::Running { .. }))?;
                 let file = known.spec.file.clone();
                 note_mark(cabinet, task);
                 Some((file, TaskOp::Mark { id: task.clone(), mark }))
@@ -139,6 +143,7 @@ impl Tasks {
                 let task = cabinet.state.sessions.get(session)?.task.clone()?;
                 let known = cabinet
                     .state
+                    .work
                     .tasks
                     .get(&task)
                     .filter(|t| matches!(t.stage, TaskStage::Running { .. }))?;
@@ -250,7 +255,7 @@ impl Tasks {
                 continue;
             };
             let Some(theirs) = file_spec(file, index) else { continue };
-            let Some(known) = cabinet.state.tasks.get(id) else {
+            let Some(known) = cabinet.state.work.tasks.get(id) else {
                 // Said once: by now it may be somebody's, and the file does not know yet.
                 if !broken && self.reading.get(id) != Some(&theirs) {
                     self.reading.insert(id.clone(), theirs.clone());
@@ -327,7 +332,7 @@ impl Tasks {
 
 /// Remembers the mark of a task that is about to be replaced.
 fn note_mark(cabinet: &mut Cabinet, id: &TaskId) {
-    if let Some(task) = cabinet.state.tasks.get(id) {
+    if let Some(task) = cabinet.state.work.tasks.get(id) {
         let mark = cabinet.state.mark_of(task);
         cabinet.recent.mark(id, mark);
         if cabinet.replaying {
@@ -346,7 +351,7 @@ fn report_put_back(cabinet: &mut Cabinet, path: &str, back: Back) {
         if !cabinet.recent.put_back(&id, back.wording) {
             continue;
         }
-        let is_open = cabinet.state.tasks.get(&id).is_some_and(|task| task.stage == TaskStage::Open);
+        let is_open = cabinet.state.work.tasks.get(&id).is_some_and(|task| task.stage == TaskStage::Open);
         let help = match is_open {
             true => "if you meant to remove it, take it out once more, or mark it [-]",
             false => "if you meant to end it, mark it [-]",
@@ -371,6 +376,7 @@ fn lost_names(cabinet: &Cabinet, path: &str, file: &TaskFile) -> BTreeMap<String
     }
     let here = cabinet
         .state
+        .work
         .tasks
         .iter()
         .filter(|(id, task)| task.spec.file == path && cabinet.recent.was_added(id));
@@ -392,6 +398,7 @@ fn missing_tasks(
     let here = ids(file);
     let missing: Vec<TaskId> = cabinet
         .state
+        .work
         .tasks
         .iter()
         .filter(|(id, task)| task.spec.file == path && !here.contains(*id))
@@ -401,7 +408,7 @@ fn missing_tasks(
     let mut doubtful = false;
     let wording = if missing.is_empty() { 0 } else { wording(file.text()) };
     for id in missing {
-        let Some(task) = cabinet.state.tasks.get(&id) else { continue };
+        let Some(task) = cabinet.state.work.tasks.get(&id) else { continue };
         let is_meant = task.stage == TaskStage::Open && cabinet.recent.was_put_back(&id, wording);
         if cabinet.recent.was_added(&id) && !is_meant {
             repairs.push(TaskOp::Add {

@@ -78,7 +78,7 @@ impl Reasons {
                 all.know(id, calls.iter().map(|pending| &pending.call));
             }
         }
-        for request in state.approvals.values() {
+        for request in state.people.approvals.values() {
             let place =
                 (request.session.clone(), request.call.clone(), request.agent.clone(), request.task.clone());
             all.asked.insert(request.id.clone(), place);
@@ -130,7 +130,7 @@ impl Reasons {
             }
             Event::Agent(AgentEvent::Defined { spec }) => {
                 let files = layout::agent_files(&spec.id).to_vec();
-                let known = state.agents.get(&spec.id).is_some_and(|agent| !agent.retired);
+                let known = state.team.agents.get(&spec.id).is_some_and(|agent| !agent.retired);
                 let did = if known { "changed" } else { "defined" };
                 Told { files, ..owner(&format!("{did} the agent {}", spec.id), "") }
             }
@@ -291,14 +291,14 @@ impl Reasons {
             (event, &told.task)
             && task == known
         {
-            told.files.extend(state.tasks.get(task).map(|t| t.spec.file.clone()));
+            told.files.extend(state.work.tasks.get(task).map(|t| t.spec.file.clone()));
         }
         Some(told)
     }
 }
 
 fn tell_task(state: &State, event: &Event) -> Option<Told> {
-    let file = |task: &TaskId| state.tasks.get(task).map(|t| t.spec.file.clone());
+    let file = |task: &TaskId| state.work.tasks.get(task).map(|t| t.spec.file.clone());
     let (task, who, weight, text, file) = match event {
         Event::Task(TaskEvent::Added { spec, by, .. }) => {
             let who = match by {

@@ -526,7 +526,7 @@ fn checkpoints_are_signed_as_often_as_the_settings_say_and_with_their_key() {
     std::fs::write(&path, signer.secret()).unwrap();
     let heard = Heard::default();
     let mut state = State::new();
-    state.settings.audit = Audit { checkpoint_every: 3, key_file: Some("ops.key".to_owned()) };
+    state.config.settings.audit = Audit { checkpoint_every: 3, key_file: Some("ops.key".to_owned()) };
     let run = |heard: &Heard| {
         let (mut audit, thread) = spawn(home.path(), &state, Seq(0), AT, Box::new(heard.clone())).unwrap();
         for event in 1..=4 {

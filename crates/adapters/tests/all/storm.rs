@@ -71,7 +71,7 @@ async fn one(seed: u64, server: &Server, shared: &Shared) -> String {
     server.misbehave(move |_| fault(&mut rng, calm));
     let mut run = Run::new(shared, ways, has_fallback);
     run.work().await;
-    let task = run.state.tasks.values().next().expect("there is a task");
+    let task = run.state.work.tasks.values().next().expect("there is a task");
     let requests = server.count();
     let bound = run.bound() as usize;
     assert!(run.state.is_idle(), "seed {seed}: nothing is under way");
@@ -191,7 +191,7 @@ impl<'a> Run<'a> {
 
     /// The most requests that the limits allow: each turn on two models.
     fn bound(&self) -> u32 {
-        let limits = &self.state.settings.limits;
+        let limits = &self.state.config.settings.limits;
         limits.turns_max * limits.model_attempts_max * 2
     }
 
@@ -230,7 +230,7 @@ impl<'a> Run<'a> {
     async fn perform(&mut self, effect: Effect) {
         match effect {
             Effect::CallModel { ticket, session, .. } => {
-                let falls_back = self.state.sessions[&session].fallback_until.is_some();
+                let falls_back = self.state.sessions[&session].pace.fallback_until.is_some();
                 let model = self.ways[usize::from(falls_back)].clone();
                 let messages = self.talks.get(&session).cloned().unwrap_or_default();
                 let asked = Request { model: model.clone(), ..testkit::model::request(ME, messages) };

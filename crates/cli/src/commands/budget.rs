@@ -138,7 +138,7 @@ fn rows(settings: &Settings, state: &State) -> Vec<Row> {
     let mut each = find(&home, "budgets.run of ");
     each.iter_mut().for_each(|node| node.name = EACH_RUN.to_owned());
     add(each, budgets.run, None);
-    let open = state.tasks.iter().filter(|(_, task)| !task.is_ended() && task.spec.parent.is_none());
+    let open = state.work.tasks.iter().filter(|(_, task)| !task.is_ended() && task.spec.parent.is_none());
     for (task, _) in open.take(RUNS_MAX) {
         let payer = payer(&nobody, task.as_str(), None);
         add(find(&payer, &format!("budgets.run of {task}")), budgets.run, None);

@@ -213,7 +213,7 @@ fn seen_by(home: &Path, agent: &Spec, name: &str, acl: &Acl, content: &Text) -> 
         return Err(fail(Exit::Denied, message, format!("name {id} there as well, if it shall see it")));
     }
     let mut known = known_state(home);
-    known.settings = settings;
+    known.config.settings = settings;
     let label = label::of_place(&known, path);
     if !label.readers.include(id) {
         let help = "`synod trust list` shows where it comes from";

@@ -48,7 +48,7 @@ pub fn run(given: Option<&Path>, yes: bool, git: init::Git, out: &Out) -> anyhow
         ask_question(&home).with_context(|| format!("cannot write {}", home.join(INBOX).display()))?;
 
         let (answers, mut answered) = mpsc::channel::<(ApprovalId, Answer)>(8);
-        for request in running.handle.look(|state| state.approvals.values().cloned().collect::<Vec<_>>()).await? {
+        for request in running.handle.look(|state| state.people.approvals.values().cloned().collect::<Vec<_>>()).await? {
             // Left over from a run that was stopped.
             consider(&running.handle, &home, &request, yes, &answers, out).await?;
         }
@@ -124,7 +124,7 @@ fn ask_question(home: &Path) -> std::io::Result<()> {
 }
 
 fn is_answered(state: &State) -> bool {
-    state.inbox.contains_key(INBOX) && state.open_tasks == 0 && state.is_idle()
+    state.trust.inbox.contains_key(INBOX) && state.work.open_tasks == 0 && state.is_idle()
 }
 
 /// Approves at once, prompts, or tells how to decide.
@@ -187,11 +187,11 @@ struct Ending {
 
 impl Ending {
     fn of(state: &State) -> Self {
-        let tasks = state.tasks.values().map(|task| {
+        let tasks = state.work.tasks.values().map(|task| {
             let who = task.spec.assignee.as_ref().map(ToString::to_string).unwrap_or_default();
             (task.spec.id.to_string(), who, state.mark_of(task).as_str().to_owned(), task.spec.title.clone())
         });
-        Self { tasks: tasks.collect(), approvals: state.decided.len(), events: state.seq.0 }
+        Self { tasks: tasks.collect(), approvals: state.people.decided.len(), events: state.seq.0 }
     }
 }
 

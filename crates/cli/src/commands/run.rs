@@ -93,7 +93,7 @@ async fn work(
     let exit = pump::until_idle(running, interrupt, &mut events, &mut story, home, timeout, out).await?;
     let task = id.clone();
     let ended = running.handle.look(move |state| {
-        let task = state.tasks.get(&task)?;
+        let task = state.work.tasks.get(&task)?;
         Some(Ended { stage: task.stage.clone(), result: task.result.clone(), label: task.label.clone() })
     });
     Ok((id, ended.await?, exit))

@@ -276,11 +276,11 @@ fn concurrency(overview: &Overview) -> Value {
     let mut by_agent = serde_json::Map::new();
     let (mut active, mut pending) = (0, 0);
     // One whose file is gone finishes what it has.
-    let gone = state.agents.iter().filter(|(id, _)| overview.team.find(id).is_none());
+    let gone = state.team.agents.iter().filter(|(id, _)| overview.team.find(id).is_none());
     let gone = gone.filter(|(_, agent)| agent.busy > 0 || agent.pending() > 0).map(|(_, agent)| &agent.spec);
     for spec in overview.team.agents.iter().chain(gone) {
         let (busy, waits) =
-            state.agents.get(&spec.id).map_or((0, 0), |agent| (agent.busy as usize, agent.pending()));
+            state.team.agents.get(&spec.id).map_or((0, 0), |agent| (agent.busy as usize, agent.pending()));
         let most = &spec.permissions.concurrency;
         active += busy;
         pending += waits;

@@ -44,11 +44,11 @@ impl Story {
     pub async fn of(handle: &Handle) -> Result<Self, Closed> {
         handle
             .look(|state| {
-                let mut story = Self { approvals: state.approvals.clone(), ..Self::default() };
+                let mut story = Self { approvals: state.people.approvals.clone(), ..Self::default() };
                 for (id, session) in &state.sessions {
                     // What no other agent caused, a person did.
-                    let is_done = session.stage == Stage::Resting && !session.unread;
-                    if session.cause.is_none() && session.lifecycle != Lifecycle::Complete && !is_done {
+                    let is_done = session.stage == Stage::Resting && !session.talk.unread;
+                    if session.ties.cause.is_none() && session.lifecycle != Lifecycle::Complete && !is_done {
                         story.asked.insert(id.clone(), false);
                     }
                     if let Stage::Acting { calls, .. } = &session.stage {

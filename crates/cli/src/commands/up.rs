@@ -106,7 +106,7 @@ pub struct Open {
 /// Opens the home and serves its socket. Where that fails, nothing is left open.
 pub async fn open(home: &Path, lock: HomeLock, out: &Out) -> anyhow::Result<Open> {
     let running = wire::open(home, lock, Does::Work).await?;
-    if running.handle.look(|state| state.settings.sandbox.is_unsafe).await? {
+    if running.handle.look(|state| state.config.settings.sandbox.is_unsafe).await? {
         out.say(UNSAFE);
     }
     let interrupt = Interrupt::listen()?;

@@ -27,11 +27,11 @@ impl Spending {
 
     /// What a state says.
     pub fn of(state: &State) -> Self {
-        let sessions = state.sessions.iter().filter(|(_, session)| !session.spent.is_nothing());
-        let known = sessions.map(|(id, session)| (id, session.spent));
+        let sessions = state.sessions.iter().filter(|(_, session)| !session.purse.spent.is_nothing());
+        let known = sessions.map(|(id, session)| (id, session.purse.spent));
         let unknown = state.ledger.unclaimed().iter().map(|(id, spent)| (id, *spent));
         Self {
-            by_agent: state.spent.clone(),
+            by_agent: state.team.spent.clone(),
             by_session: known.chain(unknown).map(|(id, spent)| (id.clone(), spent)).collect(),
         }
     }

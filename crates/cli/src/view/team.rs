@@ -68,7 +68,7 @@ impl Team {
             let message = format!("the file of {shown} does not read: {why}");
             return Err(fail(Exit::Failed, message, "see `synod check`"));
         }
-        match spent::known(home).agents.get(&id).and_then(|agent| agent.terminated.as_ref()) {
+        match spent::known(home).team.agents.get(&id).and_then(|agent| agent.terminated.as_ref()) {
             Some(by) => Err(fail(Exit::Failed, format!("{shown} was terminated by {by}"), help)),
             None => Ok(()),
         }
@@ -133,7 +133,7 @@ pub fn settings(home: &Path) -> (Settings, Option<String>) {
     let path = if !is_there(first) && is_there(second) { second } else { first };
     match value(home, path, formats::settings::read) {
         Ok(settings) => (settings, None),
-        Err(why) => (spent::known(home).settings, is_there(path).then_some(why)),
+        Err(why) => (spent::known(home).config.settings, is_there(path).then_some(why)),
     }
 }
 
@@ -148,7 +148,7 @@ pub fn tell_settings(unread: Option<&str>, out: &Out) {
 
 /// The policy likewise; without one, nothing is allowed unasked.
 pub fn policy(home: &Path) -> Policy {
-    value(home, POLICY, formats::policy::read).unwrap_or_else(|_| spent::known(home).policy)
+    value(home, POLICY, formats::policy::read).unwrap_or_else(|_| spent::known(home).config.policy)
 }
 
 /// What a file says, or why it does not read, with the place.

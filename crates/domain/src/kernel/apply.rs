@@ -22,6 +22,7 @@ use crate::kernel::event::{Event, Finish, Found, Tail};
 use crate::kernel::state::State;
 use crate::topics::deadline::Deadline;
 use crate::topics::lifecycle::Lifecycle;
+use crate::topics::session::{Began, Purse, Talk};
 use crate::topics::session::{Head, Message};
 use crate::topics::session::{Pending, Proving, Session, Stage, Step};
 use crate::topics::task;
@@ -31,7 +32,7 @@ use crate::words::id::{CallId, SessionId, TaskId, Ticket, Time};
 use crate::words::text::RESULT_BYTES_MAX;
 use crate::words::text::cut;
 use crate::words::text::number_in;
-use crate::words::usage::{Spent, Usage};
+use crate::words::usage::Usage;
 use policy::Nature;
 
 /// What is due, and when.
@@ -60,7 +61,7 @@ impl State {
             Event::Review(event) => self.look_over(event),
             Event::Lock(event) => self.change_locks(at, event),
             Event::Budget(event) => self.meter(at, event),
-            Event::Trust(TrustEvent::FileTrusted { path, .. }) => _ = self.files.remove(path),
+            Event::Trust(TrustEvent::FileTrusted { path, .. }) => _ = self.trust.files.remove(path),
             Event::Trust(TrustEvent::Found { labels }) => self.label_files(labels),
         }
     }
@@ -69,8 +70,10 @@ impl State {
         match event {
             SystemEvent::Started => self.restart_clocks(at),
             SystemEvent::SettingsChanged { settings } => self.settle_anew(settings),
-            SystemEvent::PolicyChanged { policy } => self.policy = policy.clone(),
-            SystemEvent::DeadlineDropped { due, what } => _ = self.deadlines.remove(&(*due, what.clone())),
+            SystemEvent::PolicyChanged { policy } => self.config.policy = policy.clone(),
+            SystemEvent::DeadlineDropped { due, what } => {
+                _ = self.schedule.deadlines.remove(&(*due, what.clone()))
+            }
             SystemEvent::LineTaken { source, line } => self.take_line(source, *line),
             SystemEvent::IdsFound { delegations, reviews } => {
                 self.delegations.found = self.delegations.found.max(*delegations);
@@ -85,7 +88,7 @@ impl State {
             TaskEvent::Edited { task, change, in_file: _ } => self.edit_task(task, change),
             TaskEvent::Started { task, session } => self.start_task(task, session),
             TaskEvent::Ended { task, end, result, by: _, session, found } => {
-                let is_news = !found && self.tasks.get(task).is_some_and(|task| !task.is_ended());
+                let is_news = !found && self.work.tasks.get(task).is_some_and(|task| !task.is_ended());
                 if is_news {
                     self.leave_end(task, (*end, result), session.as_ref());
                 }
@@ -169,7 +172,7 @@ impl State {
         match event {
             ApprovalEvent::Asked { request } => self.ask_person(at, request),
             ApprovalEvent::Ended { approval, outcome } => self.end_approval(at, approval, outcome),
-            ApprovalEvent::Found { next } => self.next_approval = self.next_approval.max(*next),
+            ApprovalEvent::Found { next } => self.people.next_approval = self.people.next_approval.max(*next),
         }
     }
 
@@ -193,6 +196,7 @@ impl State {
         self.restart_leases(at);
         // Time during which nothing ran does not count as working time.
         let working: Vec<SessionId> = self
+            .schedule
             .deadlines
             .iter()
             .filter_map(|(_, what)| match what {
@@ -210,15 +214,15 @@ impl State {
             .collect();
         for id in working {
             let Some(session) = self.sessions.get_mut(&id) else { continue };
-            stop_clock(session, &id, None, &mut self.deadlines);
-            let agent = self.agents.get(&session.agent);
+            stop_clock(session, &id, None, &mut self.schedule.deadlines);
+            let agent = self.team.agents.get(&session.agent);
             let most = agent.map(|agent| self.delegations.work_ms_max(session.task.as_ref(), agent));
-            start_clock(session, &id, at, most, &mut self.deadlines);
+            start_clock(session, &id, at, most, &mut self.schedule.deadlines);
         }
     }
 
     fn take_line(&mut self, source: &str, line: u64) {
-        let taken = self.inbox.entry(source.to_owned()).or_default();
+        let taken = self.trust.inbox.entry(source.to_owned()).or_default();
         *taken = line.max(*taken);
     }
 
@@ -226,7 +230,7 @@ impl State {
         if in_file {
             self.find_review(spec);
         }
-        self.next_task = self.next_task.max(number_in(spec.id.as_str()).saturating_add(1));
+        self.work.next_task = self.work.next_task.max(number_in(spec.id.as_str()).saturating_add(1));
         if let Requester::Inbox { source } = by
             && let Some((file, line)) = source.rsplit_once(':')
             && let Ok(line) = line.parse()
@@ -235,9 +239,9 @@ impl State {
         }
         let id = spec.id.clone();
         // Others may have named this task before it was written.
-        let naming = self.dangling.remove(&id).unwrap_or_default();
+        let naming = self.work.dangling.remove(&id).unwrap_or_default();
         let named = |pick: fn(&Task, &TaskId) -> bool| -> std::collections::BTreeSet<TaskId> {
-            let is_so = |other: &&TaskId| self.tasks.get(*other).is_some_and(|other| pick(other, &id));
+            let is_so = |other: &&TaskId| self.work.tasks.get(*other).is_some_and(|other| pick(other, &id));
             naming.iter().filter(is_so).cloned().collect()
         };
         let children = named(|other, id| other.spec.parent.as_ref() == Some(id));
@@ -254,52 +258,52 @@ impl State {
             dependents,
             queued: None,
         };
-        if let Some(before) = self.tasks.insert(id.clone(), task) {
-            self.open.leave(&before);
+        if let Some(before) = self.work.tasks.insert(id.clone(), task) {
+            self.work.open.leave(&before);
         }
-        self.open_tasks += 1;
+        self.work.open_tasks += 1;
         self.link_task(&id);
         self.refresh_task(&id);
     }
 
     /// Enters the task into the lists of the tasks it names.
     fn link_task(&mut self, id: &TaskId) {
-        let Some(task) = self.tasks.get(id) else { return };
+        let Some(task) = self.work.tasks.get(id) else { return };
         if !task.is_ended() {
-            self.open.enter(task);
+            self.work.open.enter(task);
         }
         let (parent, on) = (task.spec.parent.clone(), task.spec.depends_on.clone());
         if let Some(parent) = parent {
-            match self.tasks.get_mut(&parent) {
+            match self.work.tasks.get_mut(&parent) {
                 Some(parent) => _ = parent.children.insert(id.clone()),
-                None => _ = self.dangling.entry(parent).or_default().insert(id.clone()),
+                None => _ = self.work.dangling.entry(parent).or_default().insert(id.clone()),
             }
         }
         for on in on {
-            match self.tasks.get_mut(&on) {
+            match self.work.tasks.get_mut(&on) {
                 Some(on) => _ = on.dependents.insert(id.clone()),
-                None => _ = self.dangling.entry(on).or_default().insert(id.clone()),
+                None => _ = self.work.dangling.entry(on).or_default().insert(id.clone()),
             }
         }
     }
 
     fn unlink_task(&mut self, id: &TaskId) {
-        let Some(task) = self.tasks.get(id) else { return };
-        self.open.leave(task);
+        let Some(task) = self.work.tasks.get(id) else { return };
+        self.work.open.leave(task);
         let (parent, on) = (task.spec.parent.clone(), task.spec.depends_on.clone());
         for named in parent.iter().chain(&on) {
-            if let Some(naming) = self.dangling.get_mut(named) {
+            if let Some(naming) = self.work.dangling.get_mut(named) {
                 naming.remove(id);
                 if naming.is_empty() {
-                    self.dangling.remove(named);
+                    self.work.dangling.remove(named);
                 }
             }
         }
-        if let Some(parent) = parent.and_then(|p| self.tasks.get_mut(&p)) {
+        if let Some(parent) = parent.and_then(|p| self.work.tasks.get_mut(&p)) {
             parent.children.remove(id);
         }
         for on in on {
-            if let Some(on) = self.tasks.get_mut(&on) {
+            if let Some(on) = self.work.tasks.get_mut(&on) {
                 on.dependents.remove(id);
             }
         }
@@ -307,7 +311,7 @@ impl State {
 
     fn edit_task(&mut self, id: &TaskId, change: &task::Change) {
         self.unlink_task(id);
-        if let Some(task) = self.tasks.get_mut(id) {
+        if let Some(task) = self.work.tasks.get_mut(id) {
             change.apply(&mut task.spec);
             // Who writes a worse label into the file is heard; a better one needs more than that.
             if let Some(written) = task.spec.label() {
@@ -319,21 +323,21 @@ impl State {
     }
 
     fn set_stage(&mut self, id: &TaskId, stage: TaskStage) {
-        let Some(task) = self.tasks.get_mut(id) else { return };
+        let Some(task) = self.work.tasks.get_mut(id) else { return };
         let was_ended = task.is_ended();
         task.stage = stage;
         match (was_ended, task.is_ended()) {
-            (false, true) => self.open.leave(task),
-            (true, false) => self.open.enter(task),
+            (false, true) => self.work.open.leave(task),
+            (true, false) => self.work.open.enter(task),
             (true, true) | (false, false) => {}
         }
         self.refresh_task(id);
     }
 
     fn end_task(&mut self, id: &TaskId, end: task::End, result: &str) {
-        let Some(task) = self.tasks.get_mut(id) else { return };
+        let Some(task) = self.work.tasks.get_mut(id) else { return };
         if !task.is_ended() {
-            self.open_tasks = self.open_tasks.saturating_sub(1);
+            self.work.open_tasks = self.work.open_tasks.saturating_sub(1);
         }
         task.result = cut(result, RESULT_BYTES_MAX).to_owned();
         if let Some(worker) = task.session().and_then(|id| self.sessions.get(id)) {
@@ -349,9 +353,9 @@ impl State {
     }
 
     fn reopen_task(&mut self, id: &TaskId) {
-        let Some(task) = self.tasks.get_mut(id) else { return };
+        let Some(task) = self.work.tasks.get_mut(id) else { return };
         if task.is_ended() {
-            self.open_tasks += 1;
+            self.work.open_tasks += 1;
         }
         task.result.clear();
         let dependents = task.dependents.clone();
@@ -365,46 +369,23 @@ impl State {
         let session = Session {
             agent: head.agent.clone(),
             task: head.task.clone(),
-            version: self.agents.get(&head.agent).map_or(0, |agent| agent.version),
-            edition: self.edition,
             lifecycle: Lifecycle::Idle,
             failed: false,
             stage: Stage::Resting,
-            turns: 0,
-            turns_total: 0,
-            failures: 0,
-            fallback_until: None,
-            summaries: 0,
-            spent: Spent::default(),
-            expects: expected_first(&head.system_prompt),
-            outgrown: 0,
-            parked: None,
-            parked_since: None,
-            next_message: 1,
-            numbered: 0,
-            unread: false,
-            unread_from: 0,
-            unheard: Default::default(),
-            hearing: Default::default(),
-            askers: Default::default(),
-            asked: Default::default(),
-            asked_in: Default::default(),
-            asked_as: Default::default(),
-            requests: Default::default(),
-            cause: None,
-            hands: Default::default(),
-            caused: 0,
-            urgency: Default::default(),
-            repeated: None,
-            proving: None,
-            unproven: 0,
             label: Default::default(),
-            worked_ms: 0,
-            working_since: None,
-            work_due: None,
+            began: Began {
+                version: self.team.agents.get(&head.agent).map_or(0, |agent| agent.version),
+                edition: self.config.edition,
+            },
+            talk: Talk { next_message: 1, ..Talk::default() },
+            ties: Default::default(),
+            pace: Default::default(),
+            purse: Purse { expects: expected_first(&head.system_prompt), ..Purse::default() },
+            proof: Default::default(),
+            clock: Default::default(),
             queued: None,
         };
-        if let Some(agent) = self.agents.get_mut(&head.agent) {
+        if let Some(agent) = self.team.agents.get_mut(&head.agent) {
             agent.sessions_begun += 1;
             agent.sessions.insert(head.session.clone());
         }
@@ -423,11 +404,11 @@ impl State {
         let Some(session) = self.sessions.get_mut(id) else { return };
         session.lifecycle = lifecycle;
         session.failed = failed;
-        session.next_message = next_message;
+        session.talk.next_message = next_message;
         if lifecycle == Lifecycle::Complete {
             session.stage = Stage::Over;
             let agent = session.agent.clone();
-            if let Some(agent) = self.agents.get_mut(&agent) {
+            if let Some(agent) = self.team.agents.get_mut(&agent) {
                 agent.sessions.remove(id);
             }
             return;
@@ -435,7 +416,7 @@ impl State {
         self.set_tail(id, tail);
         let task = self.sessions.get(id).and_then(|s| s.task.clone());
         if let Some(task) = task
-            && self.tasks.get(&task).is_some_and(|t| !t.is_ended())
+            && self.work.tasks.get(&task).is_some_and(|t| !t.is_ended())
         {
             self.set_stage(&task, TaskStage::Running { session: id.clone() });
         }
@@ -443,7 +424,7 @@ impl State {
 
     fn cut_session(&mut self, id: &SessionId, next_message: u32, tail: &Tail) {
         let Some(session) = self.sessions.get_mut(id) else { return };
-        (session.numbered, session.next_message) = (session.next_number(), next_message);
+        (session.talk.numbered, session.talk.next_message) = (session.next_number(), next_message);
         if session.lifecycle != Lifecycle::Complete {
             self.set_tail(id, tail);
         }
@@ -457,16 +438,16 @@ impl State {
         self.forget_waits(id);
         self.end_locks(id);
         let Some(session) = self.sessions.get_mut(id) else { return };
-        drop_retry(session, id, &mut self.deadlines);
-        (session.unread, session.unread_from) = (false, 0);
-        session.turns = 0;
+        drop_retry(session, id, &mut self.schedule.deadlines);
+        (session.talk.unread, session.talk.unread_from) = (false, 0);
+        session.pace.turns = 0;
         session.stage = Stage::Resting;
         match tail {
             Tail::Answered => session.forget_unheard(),
             Tail::Unanswered => {
                 // What the model was asked with is asked anew.
-                session.unread = true;
-                session.unheard.append(&mut session.hearing);
+                session.talk.unread = true;
+                session.talk.unheard.append(&mut session.talk.hearing);
             }
             Tail::Calls { said, calls } => {
                 session.forget_unheard();
@@ -492,12 +473,12 @@ impl State {
         session.lifecycle = Lifecycle::Idle;
         session.failed = false;
         session.stage = Stage::Resting;
-        session.turns = 0;
-        session.worked_ms = 0;
-        session.edition = self.edition;
+        session.pace.turns = 0;
+        session.clock.worked_ms = 0;
+        session.began.edition = self.config.edition;
         let agent = session.agent.clone();
-        if let Some(agent) = self.agents.get_mut(&agent) {
-            session.version = agent.version;
+        if let Some(agent) = self.team.agents.get_mut(&agent) {
+            session.began.version = agent.version;
             agent.sessions.insert(id.clone());
         }
     }
@@ -515,42 +496,43 @@ impl State {
         }
         let Some(session) = self.sessions.get_mut(id) else { return };
         if to != Lifecycle::Working {
-            drop_retry(session, id, &mut self.deadlines);
+            drop_retry(session, id, &mut self.schedule.deadlines);
         }
         let from = session.lifecycle;
         let answers = to == Lifecycle::Waiting && matches!(session.stage, Stage::Concluding { .. });
         session.lifecycle = to;
         session.failed = failed;
         if to != Lifecycle::Blocked {
-            drop_parking(session, id, &mut self.deadlines, &mut self.ledger);
+            drop_parking(session, id, &mut self.schedule.deadlines, &mut self.ledger);
         }
         let agent_id = session.agent.clone();
         match to {
             // Should it be opened again, it waits for nothing that it waited for before.
             Lifecycle::Complete => {
-                (session.stage, session.proving, session.parked_since) = (Stage::Over, None, None);
+                (session.stage, session.proof.proving, session.purse.parked_since) =
+                    (Stage::Over, None, None);
             }
             // The only stage in which an agent waits.
             Lifecycle::Waiting => session.stage = Stage::Resting,
             Lifecycle::Idle | Lifecycle::Working | Lifecycle::Blocked => {}
         }
-        let mut agent = self.agents.get_mut(&agent_id);
+        let mut agent = self.team.agents.get_mut(&agent_id);
         match (from == Lifecycle::Working, to == Lifecycle::Working) {
             (false, true) => {
-                self.busy += 1;
+                self.schedule.busy += 1;
                 if let Some(agent) = &mut agent {
                     agent.busy += 1;
                 }
                 let most =
                     agent.as_deref().map(|agent| self.delegations.work_ms_max(session.task.as_ref(), agent));
-                start_clock(session, id, at, most, &mut self.deadlines);
+                start_clock(session, id, at, most, &mut self.schedule.deadlines);
             }
             (true, false) => {
-                self.busy = self.busy.saturating_sub(1);
+                self.schedule.busy = self.schedule.busy.saturating_sub(1);
                 if let Some(agent) = &mut agent {
                     agent.busy = agent.busy.saturating_sub(1);
                 }
-                stop_clock(session, id, Some(at), &mut self.deadlines);
+                stop_clock(session, id, Some(at), &mut self.schedule.deadlines);
             }
             (true, true) | (false, false) => {}
         }
@@ -577,17 +559,17 @@ impl State {
         let ticket = Ticket { effect: self.seq, attempt: 1 };
         self.charge_turn(id);
         self.change_session(id, |session| {
-            if session.proving.take().is_some_and(|proving| proving.missing) {
-                session.unproven += 1;
+            if session.proof.proving.take().is_some_and(|proving| proving.missing) {
+                session.proof.unproven += 1;
             }
             session.stage = Stage::Thinking { ticket };
-            session.turns += 1;
-            session.turns_total = turn;
+            session.pace.turns += 1;
+            session.pace.turns_total = turn;
             session.read_all();
-            session.failures = 0;
-            session.summaries = 0;
-            session.parked_since = None;
-            session.fallback_until = session.fallback_until.filter(|until| at < *until);
+            session.pace.failures = 0;
+            session.pace.summaries = 0;
+            session.purse.parked_since = None;
+            session.pace.fallback_until = session.pace.fallback_until.filter(|until| at < *until);
         });
     }
 
@@ -595,12 +577,12 @@ impl State {
         let Some(session) = self.sessions.get_mut(id) else { return };
         if let Stage::Thinking { ticket } = session.stage {
             session.stage = Stage::Retrying { ticket, due };
-            session.failures = session.failures.saturating_add(1);
+            session.pace.failures = session.pace.failures.saturating_add(1);
             if falls_back {
-                session.failures = 0;
-                session.fallback_until = Some(at.plus_ms(FALLBACK_MS));
+                session.pace.failures = 0;
+                session.pace.fallback_until = Some(at.plus_ms(FALLBACK_MS));
             }
-            self.deadlines.insert((due, Deadline::Retry(id.clone())));
+            self.schedule.deadlines.insert((due, Deadline::Retry(id.clone())));
         }
         self.release_idle(id);
     }
@@ -609,7 +591,7 @@ impl State {
         let Some(session) = self.sessions.get_mut(id) else { return };
         if let Stage::Thinking { ticket } | Stage::Retrying { ticket, .. } = session.stage {
             if let Stage::Retrying { due, .. } = session.stage {
-                self.deadlines.remove(&(due, Deadline::Retry(id.clone())));
+                self.schedule.deadlines.remove(&(due, Deadline::Retry(id.clone())));
             }
             session.stage =
                 Stage::Thinking { ticket: Ticket { effect: ticket.effect, attempt: ticket.attempt + 1 } };
@@ -619,9 +601,10 @@ impl State {
 
     fn take_reply(&mut self, id: &SessionId, message: &Message) {
         self.change_session(id, |session| {
-            session.hearing.clear();
-            session.unread_from = 0;
-            session.next_message = session.next_message.max(number_in(message.id.as_str()).saturating_add(1));
+            session.talk.hearing.clear();
+            session.talk.unread_from = 0;
+            session.talk.next_message =
+                session.talk.next_message.max(number_in(message.id.as_str()).saturating_add(1));
             session.label.join(&message.label);
             session.stage = if message.calls.is_empty() {
                 Stage::Concluding { said: message.content.clone() }
@@ -640,16 +623,17 @@ impl State {
         if let Some(session) = self.sessions.get_mut(id)
             && let Stage::Concluding { said } = &session.stage
         {
-            session.proving = Some(Proving { said: said.clone(), missing: false });
+            session.proof.proving = Some(Proving { said: said.clone(), missing: false });
         }
         self.take_reply(id, message);
     }
 
     fn take_summary(&mut self, id: &SessionId, message: &Message) {
         let Some(session) = self.sessions.get_mut(id) else { return };
-        session.next_message = session.next_message.max(number_in(message.id.as_str()).saturating_add(1));
+        session.talk.next_message =
+            session.talk.next_message.max(number_in(message.id.as_str()).saturating_add(1));
         session.label.join(&message.label);
-        session.summaries = session.summaries.saturating_add(1);
+        session.pace.summaries = session.pace.summaries.saturating_add(1);
         // The same turn, asked once more: what still comes of the try before it is late.
         if let Stage::Thinking { ticket } = &mut session.stage {
             ticket.attempt += 1;
@@ -676,15 +660,16 @@ impl State {
         self.settle_request(id, message);
         self.release_call(id, message.call.as_ref(), finish);
         self.change_session(id, |session| {
-            if let Some(proving) = &mut session.proving {
+            if let Some(proving) = &mut session.proof.proving {
                 proving.missing |= *finish != Finish::Done;
             }
-            session.next_message = session.next_message.max(number_in(message.id.as_str()).saturating_add(1));
+            session.talk.next_message =
+                session.talk.next_message.max(number_in(message.id.as_str()).saturating_add(1));
             session.label.join(&message.label);
             if let Some(call) = &message.call {
                 take_step(session, call.as_str(), Step::Finished { ok: *finish == Finish::Done });
             }
-            session.expects = session.expects.saturating_add(expected(message));
+            session.purse.expects = session.purse.expects.saturating_add(expected(message));
         });
     }
 
@@ -715,21 +700,21 @@ fn start_clock(
     ms_max: Option<u64>,
     deadlines: &mut Deadlines,
 ) {
-    session.working_since = Some(at);
+    session.clock.working_since = Some(at);
     let Some(ms_max) = ms_max else { return };
-    let allowed = ms_max.saturating_sub(session.worked_ms);
+    let allowed = ms_max.saturating_sub(session.clock.worked_ms);
     let due = at.plus_ms(allowed);
-    session.work_due = Some(due);
+    session.clock.work_due = Some(due);
     deadlines.insert((due, Deadline::Work(id.clone())));
 }
 
 /// Working time no longer counts. Without `at`, nobody knows when that began.
 fn stop_clock(session: &mut Session, id: &SessionId, at: Option<Time>, deadlines: &mut Deadlines) {
-    if let (Some(at), Some(since)) = (at, session.working_since) {
-        session.worked_ms += at.ms_since(since);
+    if let (Some(at), Some(since)) = (at, session.clock.working_since) {
+        session.clock.worked_ms += at.ms_since(since);
     }
-    session.working_since = None;
-    if let Some(due) = session.work_due.take() {
+    session.clock.working_since = None;
+    if let Some(due) = session.clock.work_due.take() {
         deadlines.remove(&(due, Deadline::Work(id.clone())));
     }
 }
@@ -739,7 +724,7 @@ fn take_step(session: &mut Session, call: &str, step: Step) {
     let Stage::Acting { calls, .. } = &mut session.stage else { return };
     let Some(pending) = calls.iter_mut().find(|p| p.call.id.as_str() == call) else { return };
     if matches!(pending.step, Step::New) {
-        session.repeated = match session.repeated.take() {
+        session.pace.repeated = match session.pace.repeated.take() {
             Some((last, times)) if pending.call.is_act(&last) => Some((last, times + 1)),
             _ => Some((pending.call.act(), 1)),
         };

@@ -21,8 +21,8 @@ pub fn chain(state: &State, session: &Session) -> Hands {
 /// without a task of those whose words it acts on. Empty if nobody delegated it. With it goes whether a yes is demanded for
 /// what is done.
 pub(crate) fn above(state: &State, session: &Session) -> Hands {
-    let Some(task) = &session.task else { return session.hands.clone() };
-    let task = state.tasks.get(task);
+    let Some(task) = &session.task else { return session.ties.hands.clone() };
+    let task = state.work.tasks.get(task);
     let approval_required = task.is_some_and(|task| task.spec.approval_required);
     Hands { approval_required, ..of_task(state, task) }
 }
@@ -37,7 +37,7 @@ fn of_task<'a>(state: &'a State, mut task: Option<&'a Task>) -> Hands {
             Requester::Session { session } => state.sessions.get(session).and_then(|s| s.task.as_ref()),
             Requester::Person { .. } | Requester::Inbox { .. } => None,
         };
-        let next = asked.or(at.spec.parent.as_ref()).and_then(|id| state.tasks.get(id));
+        let next = asked.or(at.spec.parent.as_ref()).and_then(|id| state.work.tasks.get(id));
         task = next.filter(|next| next.spec.id != at.spec.id);
     }
     Hands::default()
@@ -46,8 +46,8 @@ fn of_task<'a>(state: &'a State, mut task: Option<&'a Task>) -> Hands {
 /// What the file of a task says that a conversation makes: without a task of its own, nothing else would tell later for
 /// whom that was.
 pub(crate) fn bind(session: &Session, properties: &mut BTreeMap<String, String>) {
-    if session.task.is_none() && !session.hands.chain.is_empty() {
-        properties.insert(ON_BEHALF.to_owned(), shown(&session.hands.chain));
+    if session.task.is_none() && !session.ties.hands.chain.is_empty() {
+        properties.insert(ON_BEHALF.to_owned(), shown(&session.ties.hands.chain));
     }
 }
 
@@ -57,7 +57,7 @@ pub fn line(state: &State, id: &SessionId) -> Vec<Link> {
     let mut at = under_way(state, id).filter(|own| !own.contexts.is_empty());
     let Some(own) = at else { return Vec::new() };
     let link = |agent: &AgentId, passed: Vec<Pass>| {
-        Link::new(agent, state.agents.get(agent).map(|agent| &agent.spec), passed)
+        Link::new(agent, state.team.agents.get(agent).map(|agent| &agent.spec), passed)
     };
     let mut links = Vec::new();
     for agent in own.chain.iter().rev() {
@@ -74,7 +74,7 @@ pub fn line(state: &State, id: &SessionId) -> Vec<Link> {
 fn under_way<'a>(state: &'a State, id: &SessionId) -> Option<&'a Delegation> {
     let session = state.sessions.get(id)?;
     let task = session.task.as_ref()?;
-    let is_its = state.tasks.get(task).is_some_and(|task| task.session() == Some(id));
+    let is_its = state.work.tasks.get(task).is_some_and(|task| task.session() == Some(id));
     // Who was given the work since then was not trusted with what went along.
     let is_meant = |delegation: &&Delegation| delegation.target == session.agent;
     let found = state.delegations.of_task(task).filter(is_meant);

@@ -12,6 +12,6 @@ pub fn hold_of(task: &Task) -> Option<TaskId> {
 
 /// Whether a plan waits for a person's yes to this task.
 pub fn is_hold(state: &State, task: &Task) -> bool {
-    let waits = |id: &TaskId| state.tasks.get(id).and_then(hold_of).as_ref() == Some(&task.spec.id);
+    let waits = |id: &TaskId| state.work.tasks.get(id).and_then(hold_of).as_ref() == Some(&task.spec.id);
     task.dependents.iter().any(waits)
 }

@@ -11,11 +11,11 @@ impl Closed {
         match self {
             Self::Bool | Self::Number | Self::Choice { .. } => Vec::new(),
             Self::Agent => {
-                let employed = state.agents.iter().filter(|(_, agent)| !agent.retired);
+                let employed = state.team.agents.iter().filter(|(_, agent)| !agent.retired);
                 employed.map(|(id, _)| id.to_string()).take(IDS_MAX).collect()
             }
             Self::Task => {
-                let open = state.tasks.iter().filter(|(_, task)| !task.is_ended());
+                let open = state.work.tasks.iter().filter(|(_, task)| !task.is_ended());
                 let mut ids: Vec<&TaskId> = open.map(|(id, _)| id).collect();
                 ids.sort_by_key(|id| std::cmp::Reverse(number_in(id.as_str())));
                 ids.into_iter().take(IDS_MAX).map(ToString::to_string).collect()

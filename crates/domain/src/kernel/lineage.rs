@@ -11,7 +11,7 @@ const DEPTH_FOLLOWED: usize = 64;
 /// All agents that made `id`, or made one of those: each once, the nearest first. What `id` spends is spent from their
 /// budgets too.
 pub fn above<'a>(state: &'a State, id: &AgentId) -> Vec<&'a AgentId> {
-    let spec_of = |id: &AgentId| state.agents.get(id).map(|agent| &agent.spec);
+    let spec_of = |id: &AgentId| state.team.agents.get(id).map(|agent| &agent.spec);
     let mut found: Vec<&AgentId> = Vec::new();
     let mut next = 0;
     let mut at = spec_of(id);
@@ -35,7 +35,7 @@ pub fn depth(state: &State, id: &AgentId) -> usize {
 
 /// Who spawned `id`, who spawned that one, and so on.
 pub(crate) fn lineage<'a>(state: &'a State, id: &AgentId) -> impl Iterator<Item = &'a AgentId> {
-    let parent = |id: &AgentId| state.agents.get(id)?.spec.spawned_by.as_ref()?.parent();
+    let parent = |id: &AgentId| state.team.agents.get(id)?.spec.spawned_by.as_ref()?.parent();
     std::iter::successors(parent(id), move |id| parent(id)).take(DEPTH_FOLLOWED)
 }
 
@@ -48,5 +48,5 @@ pub fn below<'a>(state: &'a State, id: &AgentId) -> Vec<&'a AgentId> {
 
 /// Agents that were spawned, by id, but for those that are over for good, of which there are ever more.
 pub(crate) fn there(state: &State) -> impl Iterator<Item = &Agent> {
-    state.spawned.iter().filter_map(|id| state.agents.get(id))
+    state.team.spawned.iter().filter_map(|id| state.team.agents.get(id))
 }

@@ -16,15 +16,15 @@ impl State {
     /// What the call may take that is parked.
     pub(crate) fn need_of(&self, work: &Work) -> Option<Cap> {
         let parked = match work {
-            Work::Session(id) => self.sessions.get(id)?.parked.as_ref(),
-            Work::Task(id) => self.tasks.get(id)?.place()?.parked.as_ref(),
+            Work::Session(id) => self.sessions.get(id)?.purse.parked.as_ref(),
+            Work::Task(id) => self.work.tasks.get(id)?.place()?.parked.as_ref(),
         };
         parked.map(|parked| parked.need)
     }
 
     /// What is used of a budget at this time, and what waits for it.
     pub fn told_of_budget(&self, at: Time, name: &str) -> Option<String> {
-        let node = named(&self.settings, name)?;
+        let node = named(&self.config.settings, name)?;
         let meter = self.ledger.meter(&node, at);
         let (cap, raised) = (node.cap(), self.ledger.raised(&node, at));
         let used = |most: Option<u64>, more: Option<u64>, spent: u64, reserved: u64, unit: &str| {
@@ -81,7 +81,7 @@ impl State {
                 }
             }
         }
-        self.ledger.set_back(&self.settings, at, &spent);
+        self.ledger.set_back(&self.config.settings, at, &spent);
         self.unpark_all();
     }
 }
@@ -91,10 +91,10 @@ impl State {
     /// they are in nobody's way.
     pub(crate) fn next_to_look(&self) -> Option<&Work> {
         let Waiters { by_node, open } = &self.ledger.waiters;
-        if open.is_empty() || self.busy >= self.settings.limits.parallel_max {
+        if open.is_empty() || self.schedule.busy >= self.config.settings.limits.parallel_max {
             return None;
         }
-        let has_slot = |id: &AgentId| self.agents.get(id).is_some_and(Agent::has_slot);
+        let has_slot = |id: &AgentId| self.team.agents.get(id).is_some_and(Agent::has_slot);
         let lines = open.iter().filter_map(|node| by_node.get(node)).flatten();
         let oldest = lines.filter(|(agent, _)| has_slot(agent)).filter_map(|(_, all)| all.first());
         oldest.min().map(|(_, who)| who)

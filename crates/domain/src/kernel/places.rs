@@ -14,12 +14,12 @@ use crate::words::label::{Label, Readers};
 pub fn of_place(state: &State, place: &str) -> Label {
     if let Some(folder) = place.strip_prefix("names:") {
         let folder = clean(folder);
-        let rules = of_rules(&state.settings.trust, &folder, |pattern| pattern.covers(&folder));
+        let rules = of_rules(&state.config.settings.trust, &folder, |pattern| pattern.covers(&folder));
         return of_files(state, &folder).joined(&rules).joined(&Label::team());
     }
     if let Some(folder) = place.strip_prefix("all:") {
         let path = clean(folder);
-        let rules = of_rules(&state.settings.trust, &path, |pattern| pattern.may_cover_beneath(&path));
+        let rules = of_rules(&state.config.settings.trust, &path, |pattern| pattern.may_cover_beneath(&path));
         return of_place(state, &path).joined(&rules);
     }
     if place.contains(':') && !place.contains('/') {
@@ -29,7 +29,7 @@ pub fn of_place(state: &State, place: &str) -> Label {
     let path = path.as_str();
     let mut label = of_files(state, path);
     let concerns = |pattern: &Pattern| pattern.covers(path) || pattern.begins_beneath(path);
-    label.join(&of_rules(&state.settings.trust, path, concerns));
+    label.join(&of_rules(&state.config.settings.trust, path, concerns));
     match path.split('/').next().unwrap_or_default() {
         "inbox" | "approvals" | "log" => label.join(&Label::outside(path)),
         "workspaces" => label.join(&Label::team()),
@@ -41,7 +41,7 @@ pub fn of_place(state: &State, place: &str) -> Label {
             sessions.for_each(|(_, session)| label.join(&session.label));
         }
         "tasks" => {
-            let tasks = state.tasks.values().filter(|t| path == "tasks" || t.spec.file == path);
+            let tasks = state.work.tasks.values().filter(|t| path == "tasks" || t.spec.file == path);
             tasks.for_each(|task| label.join(&task.label));
         }
         "" => {
@@ -62,20 +62,20 @@ pub fn folder_for(place: &str) -> &str {
 /// What is known of files by who wrote them: the path itself, the folders above it and all beneath it.
 fn of_files(state: &State, path: &str) -> Label {
     let mut label = Label::owner();
-    if state.files.is_empty() {
+    if state.trust.files.is_empty() {
         return label;
     }
     if path.is_empty() {
-        state.files.values().for_each(|l| label.join(l));
+        state.trust.files.values().for_each(|l| label.join(l));
         return label;
     }
     for (end, _) in path.match_indices('/').chain([(path.len(), "")]) {
-        if let Some(found) = state.files.get(&path[..end]) {
+        if let Some(found) = state.trust.files.get(&path[..end]) {
             label.join(found);
         }
     }
     let beneath = format!("{path}/");
-    for (name, found) in state.files.range(beneath.clone()..) {
+    for (name, found) in state.trust.files.range(beneath.clone()..) {
         if !name.starts_with(&beneath) {
             break;
         }
@@ -114,10 +114,10 @@ mod tests {
     #[test]
     fn a_place_is_as_bad_as_the_worst_in_it() {
         let mut state = State::new();
-        state.settings.trust.outside = vec!["workspaces/*/vendor/*".to_owned()];
-        state.settings.trust.secret =
+        state.config.settings.trust.outside = vec!["workspaces/*/vendor/*".to_owned()];
+        state.config.settings.trust.secret =
             std::collections::BTreeMap::from([("memory/pay/*".to_owned(), vec![AgentId::new("finance")])]);
-        state.files.insert("workspaces/a/notes".to_owned(), Label::outside("inbox/x.jsonl:1"));
+        state.trust.files.insert("workspaces/a/notes".to_owned(), Label::outside("inbox/x.jsonl:1"));
         for (place, integrity) in [
             ("memory/a.md", Integrity::Owner),
             ("workspaces/a/main.rs", Integrity::Team),

@@ -48,7 +48,7 @@ pub fn react(state: &State, event: &Event) -> Option<Effect> {
 
 /// What is under way and has no outcome: what a restart must take up.
 pub fn pending(state: &State) -> Vec<Effect> {
-    let mut effects: Vec<Effect> = state.cleaning.keys().map(|agent| clean_up(state, agent)).collect();
+    let mut effects: Vec<Effect> = state.team.cleaning.keys().map(|agent| clean_up(state, agent)).collect();
     for (id, session) in state.sessions_in_flight() {
         effects.extend(model_call(state, id, session));
         if let Stage::Acting { calls, .. } = &session.stage {
@@ -59,7 +59,7 @@ pub fn pending(state: &State) -> Vec<Effect> {
 }
 
 fn clean_up(state: &State, agent: &AgentId) -> Effect {
-    let workspace = state.agents.get(agent).and_then(|agent| agent.spec.workspace.clone());
+    let workspace = state.team.agents.get(agent).and_then(|agent| agent.spec.workspace.clone());
     Effect::CleanUp { agent: agent.clone(), workspace }
 }
 
@@ -69,7 +69,7 @@ fn model_call(state: &State, id: &SessionId, session: &Session) -> Option<Effect
         ticket,
         session: id.clone(),
         agent: session.agent.clone(),
-        turn: session.turns_total,
+        turn: session.pace.turns_total,
         reserved: state.ledger.held(id, "").map(Held::tokens),
     })
 }

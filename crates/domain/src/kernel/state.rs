@@ -1,34 +1,31 @@
 //! What is so: the state that events add up to. Only `apply` changes it.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::topics::agent::Agent;
-use crate::topics::approval::{Outcome, Request};
+use crate::topics::agent::{Agent, Team};
+use crate::topics::approval::Approvals;
 use crate::topics::budget::Ledger;
 use crate::topics::budget::question::Due;
 use crate::topics::caps::Parked;
-use crate::topics::deadline::Deadline;
+use crate::topics::config::Config;
 use crate::topics::delegation::Delegations;
 use crate::topics::lifecycle::Lifecycle;
 use crate::topics::lock::Locks;
 use crate::topics::notice::Notices;
 use crate::topics::review::Reviews;
 use crate::topics::role::Role;
+use crate::topics::schedule::Schedule;
 use crate::topics::session::Session;
-use crate::topics::settings::Settings;
 use crate::topics::task::Mark;
 use crate::topics::task::Requester;
 use crate::topics::task::TASK_DEPTH_MAX;
 use crate::topics::task::Task;
 use crate::topics::task::TaskStage;
-use crate::topics::task::open::Open;
-use crate::topics::task::queue::Line;
-use crate::words::id::{AgentId, ApprovalId, Seq, SessionId, TaskId, Time};
-use crate::words::label::Label;
-use crate::words::usage::ByModel;
-use policy::Policy;
+use crate::topics::task::Tasks;
+use crate::topics::trust::Origins;
+use crate::words::id::{AgentId, Seq, SessionId, TaskId, Time};
 
 mod lists;
 
@@ -40,42 +37,26 @@ pub struct State {
     /// When that was decided.
     #[serde(default)]
     pub(crate) at: Time,
-    /// `synod.yaml`.
-    pub settings: Settings,
-    /// How often it changed in what work keeps.
-    #[serde(default, skip_serializing_if = "is_zero")]
-    pub(crate) edition: u32,
-    /// What work goes by that began before such a change, as long as it goes on.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub(crate) terms: BTreeMap<u32, Settings>,
-    /// `policy/commands.yaml`.
-    pub policy: Policy,
-    /// Agents by id.
-    pub agents: BTreeMap<AgentId, Agent>,
+    /// Its settings and policy.
+    #[serde(default)]
+    pub config: Config,
+    /// Its agents.
+    #[serde(default)]
+    pub team: Team,
     /// Sessions by id.
     pub sessions: BTreeMap<SessionId, Session>,
-    /// Tasks by id.
-    pub tasks: BTreeMap<TaskId, Task>,
-    /// Approvals that wait for a person.
-    pub approvals: BTreeMap<ApprovalId, Request>,
-    /// Approvals that have ended, and how; so that a late answer can be told who was first.
-    pub decided: BTreeMap<ApprovalId, Outcome>,
-    /// Files and folders that agents wrote from what is not to be trusted, or not for all.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub files: BTreeMap<String, Label>,
-    /// How many lines of each inbox file were taken.
-    pub inbox: BTreeMap<String, u64>,
-    /// The number of the next task.
-    pub next_task: u32,
-    /// The number of the next approval.
-    pub next_approval: u32,
-    /// Sessions that work now, all agents together.
-    pub busy: u32,
-    /// Tasks that have not ended.
-    pub open_tasks: u32,
-    /// What each agent used and spent, as far back as the journal goes.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub spent: BTreeMap<AgentId, ByModel>,
+    /// Its tasks.
+    #[serde(default)]
+    pub work: Tasks,
+    /// What people are asked.
+    #[serde(default)]
+    pub people: Approvals,
+    /// Where words came from.
+    #[serde(default)]
+    pub trust: Origins,
+    /// What is to happen next.
+    #[serde(default)]
+    pub schedule: Schedule,
     /// Work that agents handed to each other.
     #[serde(default, skip_serializing_if = "Delegations::is_empty")]
     pub delegations: Delegations,
@@ -91,28 +72,6 @@ pub struct State {
     /// News that is to be delivered.
     #[serde(default, skip_serializing_if = "Notices::is_empty")]
     pub notices: Notices,
-    /// Agents that are over and whose workspace is still there, each with the conversation that ended it.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub cleaning: BTreeMap<AgentId, Option<SessionId>>,
-    /// Agents that were spawned and are not over for good.
-    pub(crate) spawned: BTreeSet<AgentId>,
-    /// Sessions in which the domain has a next step to take.
-    pub(crate) agenda: BTreeSet<SessionId>,
-    /// Agents with a free slot and something to do, each with its best and its oldest.
-    pub(crate) startable: Line<AgentId>,
-    /// The session of a task that got its slot a moment ago and is only being opened.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) starting: Option<SessionId>,
-    /// Tasks that others name and that do not exist (yet), each with those that name it.
-    pub(crate) dangling: BTreeMap<TaskId, BTreeSet<TaskId>>,
-    /// Tasks that have not ended, by what they are looked for.
-    pub(crate) open: Open,
-    /// What must happen at a time.
-    pub(crate) deadlines: BTreeSet<(Time, Deadline)>,
-}
-
-fn is_zero(number: &u32) -> bool {
-    *number == 0
 }
 
 /// What a budget keeps from going on.
@@ -131,7 +90,11 @@ pub struct Halt<'a> {
 impl State {
     /// The state before anything happened.
     pub fn new() -> Self {
-        Self { next_task: 1, next_approval: 1, ..Self::default() }
+        Self {
+            work: Tasks { next_task: 1, ..Tasks::default() },
+            people: Approvals { next_approval: 1, ..Approvals::default() },
+            ..Self::default()
+        }
     }
 
     /// The place of the next event.
@@ -141,24 +104,28 @@ impl State {
 
     /// A role by name: the home's own, else a built-in one.
     pub fn role(&self, name: &str) -> Option<&Role> {
-        self.settings.role(name)
+        self.config.settings.role(name)
     }
 
     /// An agent whose file is there: only such gets anything new.
     pub fn employed(&self, id: &AgentId) -> Option<&Agent> {
-        self.agents.get(id).filter(|agent| !agent.retired)
+        self.team.agents.get(id).filter(|agent| !agent.retired)
     }
 
     /// When something is due next, if anything is.
     pub fn next_deadline(&self) -> Option<Time> {
-        self.deadlines.first().map(|(at, _)| *at)
+        self.schedule.deadlines.first().map(|(at, _)| *at)
     }
 
     /// Whether the domain has nothing to do until something comes from outside: an outcome, a person, a deadline.
     pub fn is_settled(&self) -> bool {
         let is_asked = self.question_due().is_none();
         let can_go_on = self.can_start() || self.next_to_look().is_some();
-        is_asked && self.notices.is_empty() && self.agenda.is_empty() && self.locks.is_settled() && !can_go_on
+        is_asked
+            && self.notices.is_empty()
+            && self.schedule.agenda.is_empty()
+            && self.locks.is_settled()
+            && !can_go_on
     }
 
     /// What is to be asked about a budget that is used up, or to be taken back.
@@ -169,8 +136,8 @@ impl State {
     /// Whether nothing is under way either: whatever comes next comes from a person or from outside.
     pub fn is_idle(&self) -> bool {
         // Asked after each cycle: what has to look at all that waits comes last.
-        self.busy == 0
-            && self.cleaning.is_empty()
+        self.schedule.busy == 0
+            && self.team.cleaning.is_empty()
             && self.is_settled()
             && !self.locks.is_waited_for()
             && !self.parked().any(|halt| halt.parked.is_brief())
@@ -179,7 +146,8 @@ impl State {
     /// Sessions with a model call or a tool call under way.
     pub fn sessions_in_flight(&self) -> impl Iterator<Item = (&SessionId, &Session)> {
         // A session that is not working has nothing in flight, and only open sessions of agents can work.
-        self.agents
+        self.team
+            .agents
             .values()
             .flat_map(|agent| &agent.sessions)
             .filter_map(|id| self.sessions.get_key_value(id))
@@ -187,15 +155,15 @@ impl State {
     }
 
     pub(crate) fn can_start(&self) -> bool {
-        self.busy < self.settings.limits.parallel_max && !self.startable.is_empty()
+        self.schedule.busy < self.config.settings.limits.parallel_max && !self.schedule.startable.is_empty()
     }
 
     /// The topmost task that `task` is a part of.
     pub fn root_of<'a>(&'a self, task: &'a TaskId) -> &'a TaskId {
         let mut at = task;
         for _ in 0..TASK_DEPTH_MAX {
-            match self.tasks.get(at).and_then(|t| t.spec.parent.as_ref()) {
-                Some(parent) if self.tasks.contains_key(parent) => at = parent,
+            match self.work.tasks.get(at).and_then(|t| t.spec.parent.as_ref()) {
+                Some(parent) if self.work.tasks.contains_key(parent) => at = parent,
                 _ => break,
             }
         }
@@ -204,7 +172,7 @@ impl State {
 
     /// The conversation that waits for a task: that of the task it is a part of, else the one that asked for it.
     pub(crate) fn asker_of<'a>(&'a self, task: &'a Task) -> Option<&'a SessionId> {
-        let parent = task.spec.parent.as_ref().and_then(|p| self.tasks.get(p));
+        let parent = task.spec.parent.as_ref().and_then(|p| self.work.tasks.get(p));
         let is_left_alone = || self.delegations.of_task(&task.spec.id).is_some_and(|d| !d.callback);
         match (parent.and_then(Task::session), &task.by) {
             (Some(session), _) => Some(session),
@@ -215,13 +183,13 @@ impl State {
 
     /// Parts of `task` that have not ended.
     pub fn open_children(&self, task: &Task) -> impl Iterator<Item = &TaskId> + use<'_> {
-        self.open.parts_of(&task.spec.id)
+        self.work.open.parts_of(&task.spec.id)
     }
 
     /// Tasks that `task` waits for and that have not ended. A task that does not exist counts as open:
     /// it may yet be written, and starting early is worse than saying why nothing starts.
     pub fn open_dependencies<'a>(&'a self, task: &'a Task) -> impl Iterator<Item = &'a TaskId> {
-        task.spec.depends_on.iter().filter(|id| self.tasks.get(*id).is_none_or(|t| !t.is_ended()))
+        task.spec.depends_on.iter().filter(|id| self.work.tasks.get(*id).is_none_or(|t| !t.is_ended()))
     }
 }
 

@@ -15,13 +15,13 @@ pub type Rights<'a> = (&'a agent::Spec, Option<&'a Role>);
 impl State {
     /// What a session's agent was when the session began: a change of its file is for what begins after it.
     pub fn spec_of(&self, session: &Session) -> Option<&agent::Spec> {
-        let agent = self.agents.get(&session.agent)?;
-        Some(agent.past.get(&session.version).unwrap_or(&agent.spec))
+        let agent = self.team.agents.get(&session.agent)?;
+        Some(agent.past.get(&session.began.version).unwrap_or(&agent.spec))
     }
 
     /// What a session's agent may do now, if that is not what it could when the session began.
     pub fn rights_now(&self, session: &Session) -> Option<Rights<'_>> {
-        let now = &self.agents.get(&session.agent)?.spec;
+        let now = &self.team.agents.get(&session.agent)?.spec;
         let then = self.spec_of(session)?;
         let role = self.role(&now.role);
         (then != now || self.terms(session).role(&then.role) != role).then_some((now, role))
@@ -29,29 +29,29 @@ impl State {
 
     /// The settings that a session goes by: what work keeps is as it was when the session began.
     pub fn terms(&self, session: &Session) -> &Settings {
-        self.terms.get(&session.edition).unwrap_or(&self.settings)
+        self.config.terms.get(&session.began.edition).unwrap_or(&self.config.settings)
     }
 
     /// The same by its id.
     pub fn terms_of(&self, session: &SessionId) -> &Settings {
-        self.sessions.get(session).map_or(&self.settings, |session| self.terms(session))
+        self.sessions.get(session).map_or(&self.config.settings, |session| self.terms(session))
     }
 
     /// What has begun goes on under its terms, which are forgotten when nothing does.
     pub(crate) fn keep_terms(&mut self, now: &Settings) {
-        let begun = self.agents.values().flat_map(|agent| &agent.sessions);
+        let begun = self.team.agents.values().flat_map(|agent| &agent.sessions);
         let used: BTreeSet<u32> =
-            begun.filter_map(|id| self.sessions.get(id)).map(|session| session.edition).collect();
-        self.terms.retain(|edition, _| used.contains(edition));
-        for terms in self.terms.values_mut() {
+            begun.filter_map(|id| self.sessions.get(id)).map(|session| session.began.edition).collect();
+        self.config.terms.retain(|edition, _| used.contains(edition));
+        for terms in self.config.terms.values_mut() {
             *terms = terms.kept(now);
         }
-        let terms = self.settings.kept(now);
+        let terms = self.config.settings.kept(now);
         // What was found in the files before any settings were read has no terms of its own.
-        let are_terms = self.settings != Settings::default() && terms != *now;
-        if used.contains(&self.edition) && are_terms {
-            self.terms.insert(self.edition, terms);
-            self.edition += 1;
+        let are_terms = self.config.settings != Settings::default() && terms != *now;
+        if used.contains(&self.config.edition) && are_terms {
+            self.config.terms.insert(self.config.edition, terms);
+            self.config.edition += 1;
         }
     }
 }

@@ -98,7 +98,7 @@ impl std::fmt::Display for Cycle {
 /// Every wait there is, in order. Looks at all tasks and at conversations that are not over.
 pub fn edges(state: &State) -> Vec<Wait> {
     let mut found = Vec::new();
-    for (id, task) in state.tasks.iter().filter(|(_, task)| !task.is_ended()) {
+    for (id, task) in state.work.tasks.iter().filter(|(_, task)| !task.is_ended()) {
         let from = Node::Task(id.clone());
         let mut add = |to: Node, why: Why| found.push(Wait { from: from.clone(), to, why });
         state.open_dependencies(task).for_each(|on| add(Node::Task(on.clone()), Why::Dependency));
@@ -114,7 +114,7 @@ pub fn edges(state: &State) -> Vec<Wait> {
         let (from, to) = (Node::Window(limit.to_owned()), Node::Approval(approval.clone()));
         found.push(Wait { from, to, why: Why::Approval });
     }
-    let open = state.agents.values().flat_map(|agent| &agent.sessions);
+    let open = state.team.agents.values().flat_map(|agent| &agent.sessions);
     for (id, session) in open.filter_map(|id| state.sessions.get_key_value(id)) {
         add_session(state, id, session, &mut found);
     }
@@ -135,7 +135,7 @@ fn add_session(state: &State, id: &SessionId, session: &Session, found: &mut Vec
     if session.queued.is_some() {
         add(&node, Node::Slot(session.agent.clone()), Why::Slot);
     }
-    if let Some(parked) = &session.parked {
+    if let Some(parked) = &session.purse.parked {
         add(&node, Node::Window(parked.limit.clone()), Why::Window);
     }
     match &session.stage {
@@ -149,8 +149,8 @@ fn add_session(state: &State, id: &SessionId, session: &Session, found: &mut Vec
         Stage::Retrying { due, .. } => add(&node, Node::Moment(*due), Why::Retry),
         Stage::Resting | Stage::Thinking { .. } | Stage::Concluding { .. } | Stage::Over => {}
     }
-    for asker in &session.askers {
-        let rests = |s: &&Session| s.lifecycle == Lifecycle::Waiting && !s.unread;
+    for asker in &session.ties.askers {
+        let rests = |s: &&Session| s.lifecycle == Lifecycle::Waiting && !s.talk.unread;
         if state.sessions.get(asker).filter(rests).is_some() {
             add(&Node::Session(asker.clone()), node.clone(), Why::Answer);
         }
@@ -172,7 +172,7 @@ fn of_call(state: &State, session: &Session, step: &Step) -> Vec<(Node, Why)> {
             task.map(|task| (Node::Task(task.clone()), Why::Delegation)).into_iter().collect()
         }
         Step::Waiting { on: On::Answer { correlation, .. } } => {
-            let asked = session.asked.get(correlation).into_iter().flat_map(|asked| asked.values());
+            let asked = session.ties.asked.get(correlation).into_iter().flat_map(|asked| asked.values());
             asked.map(|id| (Node::Session(id.clone()), Why::Answer)).collect()
         }
         Step::Waiting { on: On::Lock { name, .. } } => vec![(Node::Lock(name.clone()), Why::Lock)],
@@ -191,7 +191,7 @@ fn of_call(state: &State, session: &Session, step: &Step) -> Vec<(Node, Why)> {
 /// wait for it going again. Costs what `spec` leads to, and nothing if nobody waits for a task that is known: a file of tasks
 /// that each come after the one before is read in one go.
 pub fn would_close(state: &State, spec: &task::Spec) -> Option<Cycle> {
-    let known = state.tasks.get(&spec.id);
+    let known = state.work.tasks.get(&spec.id);
     if known.is_some_and(|task| task.is_ended() || !is_waited_for(state, task, spec)) {
         return None;
     }
@@ -220,7 +220,7 @@ pub fn would_stand_still(state: &State, session: &SessionId, on: Vec<Node>) -> O
 pub fn is_asked_in_a_circle(state: &State, id: &SessionId) -> bool {
     let asked = |id: &SessionId| {
         let session = state.sessions.get(id).into_iter();
-        session.flat_map(|session| session.asked.values().flat_map(|asked| asked.values()))
+        session.flat_map(|session| session.ties.asked.values().flat_map(|asked| asked.values()))
     };
     let mut seen = BTreeSet::new();
     let mut next: Vec<Node> = asked(id).map(|other| Node::Session(other.clone())).collect();
@@ -261,7 +261,7 @@ fn find(state: &State, spec: Option<&task::Spec>, start: Node, first: Vec<Node>)
 fn ahead(state: &State, spec: Option<&task::Spec>, node: &Node) -> Vec<Node> {
     match node {
         Node::Task(id) => {
-            let worker = state.tasks.get(id).and_then(|task| task.session());
+            let worker = state.work.tasks.get(id).and_then(|task| task.session());
             let needs = needs(state, spec, id).into_iter().map(Node::Task);
             needs.chain(worker.map(|session| Node::Session(session.clone()))).collect()
         }
@@ -289,7 +289,7 @@ fn of_session(state: &State, id: &SessionId) -> Vec<Node> {
             }
             found
         }
-        Stage::Resting if session.lifecycle == Lifecycle::Waiting && !session.unread => {
+        Stage::Resting if session.lifecycle == Lifecycle::Waiting && !session.talk.unread => {
             while_resting(state, id, session)
         }
         Stage::Resting
@@ -316,14 +316,14 @@ pub fn for_lock(state: &State, session: &SessionId, name: &LockName) -> Vec<Node
 /// What a conversation that rests waits for: the parts of its task, else the one that it asked. Of several that it asked
 /// any one gets it going again.
 pub fn while_resting(state: &State, id: &SessionId, session: &Session) -> Vec<Node> {
-    let task = session.task.as_ref().and_then(|task| state.tasks.get(task));
+    let task = session.task.as_ref().and_then(|task| state.work.tasks.get(task));
     let own = task.filter(|task| task.session() == Some(id));
     let parts: Vec<Node> =
         own.into_iter().flat_map(|task| state.open_children(task)).cloned().map(Node::Task).collect();
     if !parts.is_empty() {
         return parts;
     }
-    let asked: BTreeSet<&SessionId> = session.asked.values().flat_map(|asked| asked.values()).collect();
+    let asked: BTreeSet<&SessionId> = session.ties.asked.values().flat_map(|asked| asked.values()).collect();
     match asked.first() {
         Some(only) if asked.len() == 1 => vec![Node::Session((*only).clone())],
         Some(_) | None => Vec::new(),
@@ -332,13 +332,13 @@ pub fn while_resting(state: &State, id: &SessionId, session: &Session) -> Vec<No
 
 /// What a task needs before it can end, with `spec` in place of what its task says now.
 fn needs(state: &State, spec: Option<&task::Spec>, id: &TaskId) -> Vec<TaskId> {
-    let known = state.tasks.get(id);
+    let known = state.work.tasks.get(id);
     if known.is_some_and(|task| task.is_ended()) {
         return Vec::new();
     }
     let spec_id = spec.map(|spec| &spec.id);
     let said = if Some(id) == spec_id { spec } else { known.map(|task| &task.spec) };
-    let is_open = |id: &&TaskId| state.tasks.get(*id).is_none_or(|task| !task.is_ended());
+    let is_open = |id: &&TaskId| state.work.tasks.get(*id).is_none_or(|task| !task.is_ended());
     let on = said.into_iter().flat_map(|said| &said.depends_on).filter(is_open);
     // What the task is no longer a part of once it says what `spec` says does not count.
     let is_here = spec.is_some_and(|spec| spec.parent.as_ref() == Some(id));

@@ -32,7 +32,7 @@ pub fn of_act(state: &State, agent: &AgentId, act: &Act) -> Option<LockName> {
 }
 
 fn of_repository(state: &State, agent: &AgentId) -> LockName {
-    let workspace = state.agents.get(agent).and_then(|agent| agent.spec.workspace.as_ref());
+    let workspace = state.team.agents.get(agent).and_then(|agent| agent.spec.workspace.as_ref());
     let repo = workspace.and_then(|workspace| workspace.repo.clone());
     let repo = repo.unwrap_or_else(|| format!("workspaces/{agent}"));
     LockName::new(format!("{REPOSITORY}{}", plain(&repo).unwrap_or(repo)))
@@ -54,7 +54,7 @@ enum Use {
 /// to look too; who only talks may look at whatever is there. A review is made in another folder.
 pub fn needed(state: &State, session: &Session, act: &Act) -> Option<LockName> {
     let usage = usage(&session.agent, act)?;
-    let workspace = state.agents.get(&session.agent)?.spec.workspace.as_ref()?;
+    let workspace = state.team.agents.get(&session.agent)?.spec.workspace.as_ref()?;
     workspace.repo.as_ref()?;
     let counts = usage == Use::Changes || session.task.is_some();
     (counts && room(state, session) == Room::Own)
@@ -114,7 +114,7 @@ pub fn hold(state: &State, id: &SessionId, session: &Session) -> Option<Hold> {
     let name = LockName::new(format!("{WORKSPACE}{}", session.agent));
     let holder = state.locks.get(&name)?.holder.as_ref().filter(|holder| holder.session == *id)?;
     let grant = Grant { name, fence: holder.fence };
-    let task = session.task.as_ref().and_then(|task| state.tasks.get(task));
+    let task = session.task.as_ref().and_then(|task| state.work.tasks.get(task));
     let family = task.into_iter().flat_map(|task| task.spec.parent.iter().chain(&task.children));
     let shares = family.map(ToString::to_string).collect();
     let before = holder.after.as_ref().and_then(|id| state.sessions.get_key_value(id));
@@ -138,7 +138,7 @@ fn needs(state: &State, task: &Task) -> Vec<String> {
 /// Whether what comes next goes on from the work of a session as it stands: it is done, and nobody was asked to look at it.
 /// What waits for a review or a merge, or was given up, stands for itself.
 fn is_finished(state: &State, session: &Session) -> bool {
-    let task = session.task.as_ref().and_then(|task| state.tasks.get(task));
+    let task = session.task.as_ref().and_then(|task| state.work.tasks.get(task));
     let is_done = task.is_none_or(|task| task.stage == TaskStage::Ended { end: End::Done });
     is_done && state.reviews.open_of(&session.agent, session.task.as_ref()).is_none()
 }

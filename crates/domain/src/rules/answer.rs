@@ -56,7 +56,7 @@ pub(super) fn answer_but(
     text: &str,
 ) {
     let Some(session) = d.sessions.get(id) else { return };
-    for asker in session.askers.clone() {
+    for asker in session.ties.askers.clone() {
         let is_told = told == Some(&asker);
         last_words(d, id, &asker, (is_told, later), (&Finish::Done, text));
     }
@@ -75,7 +75,7 @@ pub(super) fn last_words(
     if asker.is_over() {
         return;
     }
-    let open = asker.asked.iter().filter(|(_, asked)| asked.get(&session.agent) == Some(id));
+    let open = asker.ties.asked.iter().filter(|(_, asked)| asked.get(&session.agent) == Some(id));
     let open: Vec<&String> = open.map(|(name, _)| name).collect();
     let names = open.iter().copied().filter(|name| !later.contains(name));
     let (waiting, others): (Vec<&String>, Vec<&String>) =
@@ -205,7 +205,7 @@ fn verdict_envelope(review: &Review) -> Option<Envelope> {
 /// The verdict as the author and the reviewer's task show it.
 pub(super) fn verdict_words(state: &State, review: &Review, by: &AgentId, to: &Move) -> String {
     let (id, commit, round) = (&review.id, short(&review.place.commit), review.round);
-    let most = state.settings.review.max_review_rounds;
+    let most = state.config.settings.review.max_review_rounds;
     match to {
         Move::Rejected { issues } => {
             let mut text = format!("{id} round {round}: {by} rejected {commit}:");

@@ -18,8 +18,8 @@ pub(super) fn answered(
     by: &str,
     via: &str,
 ) -> Result<(), Refused> {
-    let Some(request) = d.approvals.get(id).cloned() else {
-        return Err(match d.decided.get(id) {
+    let Some(request) = d.people.approvals.get(id).cloned() else {
+        return Err(match d.people.decided.get(id) {
             Some(outcome) => Refused::ApprovalClosed { approval: id.clone(), outcome: outcome.clone() },
             None => Refused::NoApproval(id.clone()),
         });
@@ -40,11 +40,11 @@ pub(super) fn answered(
 
 /// An approval that nobody answered in time.
 pub(super) fn expired(d: &mut Draft<'_>, id: &ApprovalId) {
-    let Some(mut request) = d.approvals.get(id).cloned() else { return };
+    let Some(mut request) = d.people.approvals.get(id).cloned() else { return };
     d.emit(ApprovalEvent::Ended { approval: id.clone(), outcome: Outcome::Expired });
-    let settings = &d.settings.approvals;
+    let settings = &d.config.settings.approvals;
     if settings.on_expiry == OnExpiry::Escalate && request.escalates.is_none() {
-        request.id = ApprovalId::new(format!("approval-{:04}", d.next_approval));
+        request.id = ApprovalId::new(format!("approval-{:04}", d.people.next_approval));
         request
             .factors
             .insert(0, format!("nobody answered {id} in time; if nobody answers this one, it is not done"));

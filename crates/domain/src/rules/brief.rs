@@ -24,7 +24,7 @@ pub(crate) fn task(state: &State, task: &Task) -> String {
     if let Some(parent) = &spec.parent {
         _ = write!(text, "\nIt is a part of {parent}.");
     }
-    let ended: Vec<&Task> = spec.depends_on.iter().filter_map(|id| state.tasks.get(id)).collect();
+    let ended: Vec<&Task> = spec.depends_on.iter().filter_map(|id| state.work.tasks.get(id)).collect();
     if !ended.is_empty() {
         text.push_str("\n\nWhat it waited for:");
         for other in ended {

@@ -28,8 +28,8 @@ const TOKEN_BYTES: u64 = 3;
 /// Begins the next turn of a session that has something to answer, or parks it.
 pub(super) fn begin(d: &mut Draft<'_>, id: &SessionId, reason: &str) {
     let Some(session) = d.sessions.get(id) else { return };
-    let (expects, turn) = (session.expects, session.turns_total + 1);
-    match reserve_turn(d, d.at, (id, session), (expects, session.outgrown)) {
+    let (expects, turn) = (session.purse.expects, session.pace.turns_total + 1);
+    match reserve_turn(d, d.at, (id, session), (expects, session.purse.outgrown)) {
         Ok(reserved) => {
             move_to(d, id, Lifecycle::Working, reason);
             emit_all(d, reserved);
@@ -55,21 +55,21 @@ pub(super) fn first_turn(
 ) -> Result<Option<Event>, Short> {
     let model = &agent.spec.model.primary;
     let payer = state.payer_of(&agent.spec.id, state.run_of(id, Some(task)), model);
-    reserve(state, at, (id, ""), hold(&state.settings, payer, &agent.spec, model, (expects, 0)))
+    reserve(state, at, (id, ""), hold(&state.config.settings, payer, &agent.spec, model, (expects, 0)))
 }
 
 /// Why an agent could not be asked now, if it got work of so many tokens for this request.
 pub(super) fn short_of(state: &State, at: Time, agent: &Agent, run: String, expects: u64) -> Option<Short> {
     let model = &agent.spec.model.primary;
     let payer = state.payer_of(&agent.spec.id, run, model);
-    let hold = hold(&state.settings, payer, &agent.spec, model, (expects, 0));
+    let hold = hold(&state.config.settings, payer, &agent.spec, model, (expects, 0));
     reserve(state, at, (&SessionId::new(""), ""), hold).err()
 }
 
 /// Asks the model of a turn again that failed, or parks.
 pub(super) fn retry(d: &mut Draft<'_>, id: &SessionId, reason: &str) {
     let Some(session) = d.sessions.get(id) else { return };
-    let tokens = (session.expects, session.outgrown);
+    let tokens = (session.purse.expects, session.purse.outgrown);
     ask_again(d, id, tokens, reason);
 }
 
@@ -107,7 +107,7 @@ pub(super) fn pay_summary(d: &mut Draft<'_>, id: &SessionId, usage: Usage, cost:
         requests: 2,
         ..held.hold.clone()
     };
-    let expects = session.expects;
+    let expects = session.purse.expects;
     match reserve(d, d.at, (id, ""), paid) {
         Ok(reserved) => emit_all(d, reserved),
         Err(short) => park(d, id, short, expects),
@@ -151,7 +151,7 @@ fn reserve_turn(
     tokens: (u64, u64),
 ) -> Result<Option<Event>, Short> {
     let Some(spec) = state.spec_of(session) else { return Ok(None) };
-    let is_back = session.fallback_until.is_none_or(|until| until <= at);
+    let is_back = session.pace.fallback_until.is_none_or(|until| until <= at);
     let model = spec.model.fallback.as_ref().filter(|_| !is_back).unwrap_or(&spec.model.primary);
     let payer = state.payer(id, session, model);
     let hold = hold(state.terms(session), payer, spec, model, tokens);
@@ -186,10 +186,10 @@ fn reserve(
     (id, call): (&SessionId, &str),
     hold: Hold,
 ) -> Result<Option<Event>, Short> {
-    if !budget::is_metered(&state.settings, hold.payer.provider.as_deref()) {
+    if !budget::is_metered(&state.config.settings, hold.payer.provider.as_deref()) {
         return Ok(None);
     }
-    match state.ledger.short(&state.settings, at, (id, call), &hold) {
+    match state.ledger.short(&state.config.settings, at, (id, call), &hold) {
         Some(short) => Err(short),
         None => Ok(Some(Event::Budget(BudgetEvent::Reserved { session: id.clone(), call: None, hold }))),
     }

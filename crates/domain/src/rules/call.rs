@@ -96,7 +96,7 @@ fn reserve(d: &mut Draft<'_>, id: &SessionId, call: &Call, act: &Act) -> bool {
         Stage::Acting { calls, .. } => calls.iter().any(|p| matches!(p.step, Step::Running { .. })),
         _ => false,
     };
-    let expects = session.expects;
+    let expects = session.purse.expects;
     match budget::reserve_call(d, d.at, id, session, call, act) {
         Ok(reserved) => {
             reserved.into_iter().for_each(|event| d.emit(event));
@@ -147,7 +147,7 @@ fn carry_out(d: &mut Draft<'_>, id: &SessionId, (call, index): (&Call, usize), a
 fn request(state: &State, at: Time, id: &SessionId, call: &Call, act: &Act, permit: Permit) -> Request {
     let session = &state.sessions[id];
     Request {
-        id: ApprovalId::new(format!("approval-{:04}", state.next_approval)),
+        id: ApprovalId::new(format!("approval-{:04}", state.people.next_approval)),
         agent: session.agent.clone(),
         session: id.clone(),
         call: call.id.clone(),
@@ -163,14 +163,14 @@ fn request(state: &State, at: Time, id: &SessionId, call: &Call, act: &Act, perm
         chain: chain(state, session),
         escalates: None,
         created: at,
-        expires: state.settings.approvals.expire_ms.map(|ms| at.plus_ms(ms)),
+        expires: state.config.settings.approvals.expire_ms.map(|ms| at.plus_ms(ms)),
     }
 }
 
 /// How what a session does came to it: where it began, and whose hands it went through.
 fn chain(state: &State, session: &Session) -> Vec<String> {
     let mut steps = Vec::new();
-    let mut task = session.task.as_ref().and_then(|id| state.tasks.get(id));
+    let mut task = session.task.as_ref().and_then(|id| state.work.tasks.get(id));
     for _ in 0..TASK_DEPTH_MAX {
         let Some(at) = task else { break };
         let who = at.spec.assignee.as_ref().map_or_else(String::new, |agent| format!(" of {agent}"));
@@ -178,7 +178,7 @@ fn chain(state: &State, session: &Session) -> Vec<String> {
         task = match &at.by {
             Requester::Session { session } => {
                 let asked = state.sessions.get(session).and_then(|s| s.task.as_ref());
-                asked.and_then(|id| state.tasks.get(id)).filter(|next| next.spec.id != at.spec.id)
+                asked.and_then(|id| state.work.tasks.get(id)).filter(|next| next.spec.id != at.spec.id)
             }
             Requester::Person { name } if name.is_empty() => {
                 steps.push("a person".to_owned());

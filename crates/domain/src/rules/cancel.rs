@@ -14,7 +14,7 @@ use crate::words::id::{DelegationId, SessionId, TaskId};
 
 /// A person cancels the work that has this id.
 pub(super) fn cancel(d: &mut Draft<'_>, what: &str, by: &str) -> Result<(), Refused> {
-    if d.tasks.contains_key(&TaskId::new(what)) {
+    if d.work.tasks.contains_key(&TaskId::new(what)) {
         return end(d, what, &TaskId::new(what), by);
     }
     if let Some(delegation) = d.delegations.by_id.get(&DelegationId::new(what)) {
@@ -27,7 +27,7 @@ pub(super) fn cancel(d: &mut Draft<'_>, what: &str, by: &str) -> Result<(), Refu
         return Err(Refused::Ended(what.to_owned()));
     }
     // The worker of a task is stopped with it: a task without its conversation would begin once more.
-    let task = session.task.as_ref().and_then(|task| d.tasks.get(task));
+    let task = session.task.as_ref().and_then(|task| d.work.tasks.get(task));
     if let Some(task) = task.filter(|task| task.session() == Some(&id)) {
         let task = task.spec.id.clone();
         return end(d, what, &task, by);
@@ -37,7 +37,7 @@ pub(super) fn cancel(d: &mut Draft<'_>, what: &str, by: &str) -> Result<(), Refu
 }
 
 fn end(d: &mut Draft<'_>, what: &str, task: &TaskId, by: &str) -> Result<(), Refused> {
-    if d.tasks.get(task).is_none_or(|task| task.is_ended()) {
+    if d.work.tasks.get(task).is_none_or(|task| task.is_ended()) {
         return Err(Refused::Ended(what.to_owned()));
     }
     let (result, by) = (format!("cancelled by {by}"), Actor::person(by));
@@ -49,7 +49,7 @@ fn end(d: &mut Draft<'_>, what: &str, task: &TaskId, by: &str) -> Result<(), Ref
 /// part of nothing.
 pub(super) fn cancel_run(d: &mut Draft<'_>, run: &str, by: &str) -> Result<(), Refused> {
     check_run(d, run)?;
-    let open: BTreeSet<TaskId> = d.open.all().filter(|id| d.run_of_task(id) == run).cloned().collect();
+    let open: BTreeSet<TaskId> = d.work.open.all().filter(|id| d.run_of_task(id) == run).cloned().collect();
     let sessions = members(d, run);
     if open.is_empty() && sessions.is_empty() {
         return Err(Refused::Ended(run.to_owned()));
@@ -73,8 +73,8 @@ fn members(state: &State, run: &str) -> Vec<SessionId> {
         state.sessions.get(id).is_some_and(|session| !session.is_over() && !is_in(id, session))
     };
     let is_member = |(id, session): &(&SessionId, &Session)| {
-        let answers = session.task.is_none() && session.cause.is_some();
-        is_in(id, session) && !(answers && (session.rests() || session.askers.iter().any(hears)))
+        let answers = session.task.is_none() && session.ties.cause.is_some();
+        is_in(id, session) && !(answers && (session.rests() || session.ties.askers.iter().any(hears)))
     };
     state.sessions.iter().filter(is_member).map(|(id, _)| id.clone()).collect()
 }
@@ -83,7 +83,7 @@ fn members(state: &State, run: &str) -> Vec<SessionId> {
 fn check_run(state: &State, name: &str) -> Result<(), Refused> {
     let delegated = state.delegations.by_id.get(&DelegationId::new(name)).map(|d| d.task.clone());
     let task = delegated.unwrap_or_else(|| TaskId::new(name));
-    let run = if state.tasks.contains_key(&task) {
+    let run = if state.work.tasks.contains_key(&task) {
         state.run_of_task(&task)
     } else if let Some((id, session)) = state.sessions.get_key_value(&SessionId::new(name)) {
         state.run_of(id, session.task.as_ref())

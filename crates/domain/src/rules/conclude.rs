@@ -24,12 +24,12 @@ use crate::words::id::{CallId, SessionId, TaskId};
 /// The model has answered without asking for anything.
 pub(super) fn conclude(d: &mut Draft<'_>, id: &SessionId, text: &str) {
     let Some(session) = d.sessions.get(id) else { return };
-    if session.unread {
+    if session.talk.unread {
         // What was read so far is answered by this; the next turn is for what came meanwhile.
         answer_read(d, id, text);
         return next_turn(d, id);
     }
-    let Some(task) = session.task.as_ref().and_then(|task| d.tasks.get(task)) else {
+    let Some(task) = session.task.as_ref().and_then(|task| d.work.tasks.get(task)) else {
         return rest(d, id, text, "it has said what it had to say");
     };
     let is_its = task.session() == Some(id);
@@ -47,7 +47,7 @@ pub(super) fn conclude(d: &mut Draft<'_>, id: &SessionId, text: &str) {
     match task.spec.evidence() {
         Ok(evidence) if evidence.is_empty() => done(d, id, &task_id, text),
         Ok(evidence) => {
-            let (turns, label) = (session.turns_total, session.label.clone());
+            let (turns, label) = (session.pace.turns_total, session.label.clone());
             let calls = evidence.into_iter().enumerate().map(|(number, evidence)| {
                 let act = Act::Check(Check { task: task_id.clone(), evidence, result: text.to_owned() });
                 Call {
@@ -69,12 +69,12 @@ pub(super) fn conclude(d: &mut Draft<'_>, id: &SessionId, text: &str) {
 
 /// What a conversation waits for before its task can be done, in words.
 fn open_work(state: &State, id: &SessionId, session: &Session) -> Vec<String> {
-    let task = session.task.as_ref().and_then(|task| state.tasks.get(task));
+    let task = session.task.as_ref().and_then(|task| state.work.tasks.get(task));
     let own = task.filter(|task| task.session() == Some(id));
     let parts = own.into_iter().flat_map(|task| state.open_children(task)).map(ToString::to_string);
     // An agent that waits for this conversation cannot answer it: to wait for that would never end.
     let comes = |name: &&String| {
-        let asked = session.asked.get(*name).into_iter().flat_map(|asked| asked.values());
+        let asked = session.ties.asked.get(*name).into_iter().flat_map(|asked| asked.values());
         let asked = asked.map(|other| Node::Session(other.clone())).collect();
         waits::would_stand_still(state, id, asked).is_none()
     };
@@ -100,9 +100,9 @@ fn answer_read(d: &mut Draft<'_>, id: &SessionId, text: &str) {
 /// The evidence was looked at: the task is done, or the agent hears what is missing.
 pub(super) fn proven(d: &mut Draft<'_>, id: &SessionId, proving: &Proving) {
     let Some(session) = d.sessions.get(id) else { return };
-    let task = session.task.as_ref().and_then(|task| d.tasks.get(task));
+    let task = session.task.as_ref().and_then(|task| d.work.tasks.get(task));
     let Some(task) = task.filter(|task| task.session() == Some(id)) else { return next_turn(d, id) };
-    if session.unread || (proving.missing && session.unproven + 1 < ROUNDS_MAX) {
+    if session.talk.unread || (proving.missing && session.proof.unproven + 1 < ROUNDS_MAX) {
         return next_turn(d, id);
     }
     if proving.missing {
@@ -117,7 +117,7 @@ pub(super) fn proven(d: &mut Draft<'_>, id: &SessionId, proving: &Proving) {
 
 /// A conversation's task is done.
 fn done(d: &mut Draft<'_>, id: &SessionId, task_id: &TaskId, text: &str) {
-    let (Some(session), Some(task)) = (d.sessions.get(id), d.tasks.get(task_id)) else { return };
+    let (Some(session), Some(task)) = (d.sessions.get(id), d.work.tasks.get(task_id)) else { return };
     let by = Actor::from(&session.agent);
     // The conversation that asked for the task hears of its end by a notice.
     let asker = d.asker_of(task).cloned();

@@ -18,20 +18,20 @@ use crate::words::label::Label;
 use policy::Policy;
 
 pub(super) fn read_settings(d: &mut Draft<'_>, settings: &Settings) {
-    if d.settings != *settings {
+    if d.config.settings != *settings {
         d.emit(SystemEvent::SettingsChanged { settings: Box::new(settings.clone()) });
         take_left(d);
     }
 }
 
 pub(super) fn read_policy(d: &mut Draft<'_>, policy: &Policy) {
-    if d.policy != *policy {
+    if d.config.policy != *policy {
         d.emit(SystemEvent::PolicyChanged { policy: policy.clone() });
     }
 }
 
 pub(super) fn read_agent(d: &mut Draft<'_>, spec: &agent::Spec) {
-    let known = d.agents.get(&spec.id);
+    let known = d.team.agents.get(&spec.id);
     // The maker of an agent does not change with its file.
     let made = known.and_then(|known| known.spec.spawned_by.clone()).or_else(|| spec.spawned_by.clone());
     let spec = agent::Spec { spawned_by: made, ..spec.clone() };
@@ -47,7 +47,7 @@ pub(super) fn read_agent(d: &mut Draft<'_>, spec: &agent::Spec) {
 }
 
 pub(super) fn lose_agent(d: &mut Draft<'_>, agent: &AgentId) -> Result<(), Refused> {
-    let known = d.agents.get(agent).ok_or_else(|| Refused::NoAgent(agent.clone()))?;
+    let known = d.team.agents.get(agent).ok_or_else(|| Refused::NoAgent(agent.clone()))?;
     if !known.retired {
         d.emit(AgentEvent::Retired { agent: agent.clone() });
         end_unbegun(d, agent);
@@ -64,7 +64,7 @@ fn end_unbegun(d: &mut Draft<'_>, agent: &AgentId) {
             && task.spec.assignee.as_ref() == Some(agent)
             && d.asker_of(task).is_some_and(goes_on)
     };
-    let left: Vec<TaskId> = d.tasks.values().filter(is_left).map(|task| task.spec.id.clone()).collect();
+    let left: Vec<TaskId> = d.work.tasks.values().filter(is_left).map(|task| task.spec.id.clone()).collect();
     let reason = format!("{agent} is no longer in the team and had not begun");
     for task in left {
         end_task(d, &task, End::Failed, &reason, &Actor::Synod);
@@ -74,7 +74,7 @@ fn end_unbegun(d: &mut Draft<'_>, agent: &AgentId) {
 /// Labels that a list in the home knows and the journal does not: the journal was deleted.
 pub(super) fn find_labels(d: &mut Draft<'_>, labels: &BTreeMap<String, Label>) {
     let missing = |(path, label): &(&String, &Label)| {
-        d.files.get(*path).is_none_or(|known| known.clone().joined(label) != *known)
+        d.trust.files.get(*path).is_none_or(|known| known.clone().joined(label) != *known)
     };
     let labels: BTreeMap<String, Label> =
         labels.iter().filter(missing).map(|(path, label)| (path.clone(), label.clone())).collect();

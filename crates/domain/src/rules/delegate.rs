@@ -101,7 +101,7 @@ fn make(
         // Nobody waits for it, so it is no part of what the caller must bring to an end.
         spec.parent = None;
     }
-    let made = already_made(state, id, session, &spec).and_then(|made| state.tasks.get(made));
+    let made = already_made(state, id, session, &spec).and_then(|made| state.work.tasks.get(made));
     let mut backs_off = None;
     if made.is_none() {
         check_room(state).map_err(|refused| failed(refused.to_string()))?;
@@ -163,12 +163,12 @@ fn make(
 /// The task with which all of a conversation's work began, if it was one.
 fn request_of(state: &State, id: &SessionId, own: Option<&TaskId>) -> Option<TaskId> {
     let run = TaskId::new(state.run_of(id, own));
-    state.tasks.contains_key(&run).then_some(run)
+    state.work.tasks.contains_key(&run).then_some(run)
 }
 
 /// The task for which a conversation about none was asked.
 fn asked_for<'a>(state: &'a State, session: &Session) -> Option<&'a TaskId> {
-    session.cause.as_ref().and_then(|cause| state.sessions.get(cause)?.task.as_ref())
+    session.ties.cause.as_ref().and_then(|cause| state.sessions.get(cause)?.task.as_ref())
 }
 
 /// Why contexts cannot go along: the rule, and words for who asks. What is granted stands in files, so whether everybody
@@ -186,7 +186,7 @@ fn impassable(state: &State, chain: &[AgentId], contexts: &[Pass]) -> Option<(St
         return None;
     }
     let is_closed = |id: &&AgentId| {
-        let spec = state.agents.get(*id).map(|agent| &agent.spec);
+        let spec = state.team.agents.get(*id).map(|agent| &agent.spec);
         spec.is_some_and(|spec| context::role_for_grants(spec).is_none())
     };
     let closed = chain.iter().find(is_closed)?;
@@ -203,7 +203,7 @@ fn spec_of(
     text: &str,
     hands: &Hands,
 ) -> task::Spec {
-    let own = session.task.as_ref().and_then(|task| state.tasks.get(task));
+    let own = session.task.as_ref().and_then(|task| state.work.tasks.get(task));
     let file = own.map_or_else(|| format!("tasks/{}.task.md", session.agent), |own| own.spec.file.clone());
     let mut spec = task::Spec::new(fresh_task(state), file, title_of(text));
     spec.text = text.to_owned();
@@ -222,11 +222,11 @@ fn spec_of(
 
 /// How long the other may work, and how long the one who asks has worked. `None` if it has no time left.
 fn time_left(state: &State, at: Time, session: &Session, to: &AgentId) -> Option<(u64, u64)> {
-    let own = state.agents.get(&session.agent)?;
+    let own = state.team.agents.get(&session.agent)?;
     let most = state.delegations.work_ms_max(session.task.as_ref(), own);
-    let worked = session.worked_ms + session.working_since.map_or(0, |since| at.ms_since(since));
+    let worked = session.clock.worked_ms + session.clock.working_since.map_or(0, |since| at.ms_since(since));
     let left = most.checked_sub(worked).filter(|left| *left > 0)?;
-    let theirs = state.agents.get(to).map_or(left, |a| a.spec.permissions.concurrency.task_timeout_ms);
+    let theirs = state.team.agents.get(to).map_or(left, |a| a.spec.permissions.concurrency.task_timeout_ms);
     Some((left.min(theirs), worked))
 }
 
@@ -241,7 +241,7 @@ pub(super) fn time_out(d: &mut Draft<'_>, id: &DelegationId) {
 /// Delegated work in which a call that must not be repeated was under way when Synod stopped: it goes on, knowing that the
 /// outcome is unknown, if the settings say so; else it ends, and its caller hears of it.
 pub(super) fn take_up_crashed(d: &mut Draft<'_>) {
-    let retried = d.settings.limits.delegation_retry;
+    let retried = d.config.settings.limits.delegation_retry;
     let mut found: Vec<(Delegation, String)> =
         d.sessions_in_flight().filter_map(|(id, session)| unknown(d, id, session)).collect();
     // Those above first: they take what is below along.
@@ -260,7 +260,7 @@ pub(super) fn take_up_crashed(d: &mut Draft<'_>) {
 }
 
 fn unknown(state: &State, id: &SessionId, session: &Session) -> Option<(Delegation, String)> {
-    let task = session.task.as_ref().and_then(|task| state.tasks.get(task))?;
+    let task = session.task.as_ref().and_then(|task| state.work.tasks.get(task))?;
     let delegation = state.delegations.of_task(&task.spec.id).filter(|d| !d.status.is_over())?;
     let Stage::Acting { calls, .. } = &session.stage else { return None };
     let once = |pending: &&Pending| matches!(pending.step, Step::Running { nature: Nature::Once, .. });

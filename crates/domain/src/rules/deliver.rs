@@ -54,7 +54,7 @@ fn to_session(d: &mut Draft<'_>, id: &SessionId, notices: Vec<Notice>) {
 fn tell_ended(d: &mut Draft<'_>, id: &SessionId, ended: &BTreeMap<TaskId, (End, String)>) {
     let mut told: BTreeSet<TaskId> = BTreeSet::new();
     for (task_id, (end, text)) in ended {
-        let Some(task) = d.tasks.get(task_id) else { continue };
+        let Some(task) = d.work.tasks.get(task_id) else { continue };
         if let Some((finish, message)) = answer::of_task(d, d.at, id, task, (*end, text)) {
             d.finish_call(id, finish, message);
             continue;
@@ -76,7 +76,7 @@ fn news(
     ended: &BTreeMap<TaskId, (End, String)>,
 ) -> Option<(Message, Vec<TaskId>)> {
     let (end, text) = ended.get(&task.spec.id)?;
-    let parent = task.spec.parent.as_ref().and_then(|parent| d.tasks.get(parent));
+    let parent = task.spec.parent.as_ref().and_then(|parent| d.work.tasks.get(parent));
     let is_part = |id: &&TaskId| is_part_for(d, asker, id);
     if parent.is_some_and(|parent| d.open_children(parent).any(|part| is_part(&part))) {
         return match end {
@@ -92,7 +92,7 @@ fn news(
     let parts: Vec<Task> = match parent {
         Some(parent) => {
             let siblings = parent.children.iter().filter(is_part);
-            siblings.filter_map(|id| d.tasks.get(id)).map(|part| in_full(part, ended)).collect()
+            siblings.filter_map(|id| d.work.tasks.get(id)).map(|part| in_full(part, ended)).collect()
         }
         None => vec![in_full(task, ended)],
     };
@@ -119,13 +119,13 @@ fn label_of(parts: &[&Task]) -> Label {
 /// left to bring their results.
 pub(super) fn moved_away(d: &Draft<'_>, part: &Task) -> Option<(SessionId, Message)> {
     let id = &part.spec.id;
-    let parent = part.spec.parent.as_ref().and_then(|parent| d.tasks.get(parent))?;
+    let parent = part.spec.parent.as_ref().and_then(|parent| d.work.tasks.get(parent))?;
     let (asker, session) = parent.session().and_then(|asker| d.sessions.get_key_value(asker))?;
     if part.is_ended() || !is_part_for(d, asker, id) || session.is_over() {
         return None;
     }
     let others = parent.children.iter().filter(|other| *other != id && is_part_for(d, asker, other));
-    let others: Vec<&Task> = others.filter_map(|other| d.tasks.get(other)).collect();
+    let others: Vec<&Task> = others.filter_map(|other| d.work.tasks.get(other)).collect();
     if others.iter().any(|other| !other.is_ended()) {
         return None;
     }
@@ -138,14 +138,14 @@ pub(super) fn tell_missed_parents(d: &mut Draft<'_>) {
     let is_missed = |task: &&Task| {
         let session = task.session().and_then(|id| d.sessions.get(id));
         let waits = |session: &crate::topics::session::Session| {
-            session.turns_total == 0
+            session.pace.turns_total == 0
                 && session.lifecycle == crate::topics::lifecycle::Lifecycle::Waiting
                 && session.rests()
         };
         session.is_some_and(waits) && !task.children.is_empty() && d.open_children(task).next().is_none()
     };
-    let found = d.tasks.values().filter(is_missed).filter_map(|task| {
-        let parts: Vec<&Task> = task.children.iter().filter_map(|id| d.tasks.get(id)).collect();
+    let found = d.work.tasks.values().filter(is_missed).filter_map(|task| {
+        let parts: Vec<&Task> = task.children.iter().filter_map(|id| d.work.tasks.get(id)).collect();
         let message = said(d.at, Some(Actor::Synod), brief::parts(&parts), label_of(&parts));
         Some((task.session()?.clone(), message))
     });
@@ -159,7 +159,7 @@ pub(super) fn answer_missed_calls(d: &mut Draft<'_>) {
     let delegated = d.delegations.by_id.values().map(|delegation| (&delegation.session, &delegation.task));
     let reviewed = d.reviews.by_id.values().map(|review| (&review.session, &review.task));
     let missed = delegated.chain(reviewed).filter_map(|(session, task)| {
-        let task = d.tasks.get(task)?;
+        let task = d.work.tasks.get(task)?;
         let (finish, message) = answer::of_task(d, d.at, session, task, (task.end()?, &task.result))?;
         Some((session.clone(), finish, message))
     });
@@ -201,5 +201,5 @@ fn to_agent(d: &mut Draft<'_>, id: &AgentId, notices: Vec<Notice>) {
 }
 
 fn is_terminated(state: &State, id: &AgentId) -> bool {
-    state.agents.get(id).is_some_and(|agent| agent.terminated.is_some())
+    state.team.agents.get(id).is_some_and(|agent| agent.terminated.is_some())
 }

@@ -19,7 +19,7 @@ use policy::Nature;
 
 /// Ends a task and all that is below it.
 pub(super) fn end_task(d: &mut Draft<'_>, id: &TaskId, end: End, result: &str, by: &Actor) {
-    let Some(task) = d.tasks.get(id).filter(|task| !task.is_ended()) else { return };
+    let Some(task) = d.work.tasks.get(id).filter(|task| !task.is_ended()) else { return };
     if end != End::Done && is_hold(d, task) {
         turn_down(d, id, by);
     }
@@ -30,7 +30,7 @@ pub(super) fn end_task(d: &mut Draft<'_>, id: &TaskId, end: End, result: &str, b
         end_task(d, &held, End::Cancelled, &reason, by);
     }
     for part in below {
-        if d.tasks.get(&part).is_some_and(|part| !part.is_ended()) {
+        if d.work.tasks.get(&part).is_some_and(|part| !part.is_ended()) {
             stop_worker(d, &part, &format!("{id} has ended"));
             let reason = format!("{id}, of which it is a part, is {word}");
             close(d, &part, End::Cancelled, &reason, by);
@@ -43,7 +43,7 @@ pub(super) fn end_task(d: &mut Draft<'_>, id: &TaskId, end: End, result: &str, b
 /// Ends one task, whose parts have ended.
 fn close(d: &mut Draft<'_>, id: &TaskId, end: End, result: &str, by: &Actor) {
     // What stopped its worker may have ended it already.
-    let Some(task) = d.tasks.get(id).filter(|task| !task.is_ended()) else { return };
+    let Some(task) = d.work.tasks.get(id).filter(|task| !task.is_ended()) else { return };
     if let Some(label) = new_origin(d, task) {
         d.emit(TaskEvent::Edited { task: id.clone(), change: Change::Label(label), in_file: false });
     }
@@ -62,7 +62,7 @@ fn new_origin(state: &State, task: &Task) -> Option<crate::words::label::Label> 
 /// A plan does not get its yes: the steps that wait for it never begin.
 pub(super) fn turn_down(d: &mut Draft<'_>, hold: &TaskId, by: &Actor) {
     let is_held = |task: &&Task| !task.is_ended() && hold_of(task).as_ref() == Some(hold);
-    let held: Vec<TaskId> = d.tasks.values().filter(is_held).map(|task| task.spec.id.clone()).collect();
+    let held: Vec<TaskId> = d.work.tasks.values().filter(is_held).map(|task| task.spec.id.clone()).collect();
     let reason = format!("the plan was turned down ({hold})");
     for task in held {
         end_task(d, &task, End::Cancelled, &reason, by);
@@ -72,7 +72,7 @@ pub(super) fn turn_down(d: &mut Draft<'_>, hold: &TaskId, by: &Actor) {
 /// Steps that wait for a yes to a plan among `tasks`, and are not among them: a person made them a part of something else.
 fn held_elsewhere(state: &State, tasks: &[TaskId]) -> Vec<TaskId> {
     let is_open_hold =
-        |id: &&TaskId| state.tasks.get(*id).is_some_and(|task| !task.is_ended() && is_hold(state, task));
+        |id: &&TaskId| state.work.tasks.get(*id).is_some_and(|task| !task.is_ended() && is_hold(state, task));
     let holds: Vec<&TaskId> = tasks.iter().filter(is_open_hold).collect();
     if holds.is_empty() {
         return Vec::new();
@@ -82,11 +82,11 @@ fn held_elsewhere(state: &State, tasks: &[TaskId]) -> Vec<TaskId> {
             && hold_of(task).is_some_and(|hold| holds.contains(&&hold))
             && !tasks.contains(&task.spec.id)
     };
-    state.tasks.values().filter(is_held).map(|task| task.spec.id.clone()).collect()
+    state.work.tasks.values().filter(is_held).map(|task| task.spec.id.clone()).collect()
 }
 
 fn stop_worker(d: &mut Draft<'_>, id: &TaskId, reason: &str) {
-    let worker = d.tasks.get(id).and_then(|task| task.session());
+    let worker = d.work.tasks.get(id).and_then(|task| task.session());
     if let Some(worker) = worker.filter(|worker| d.acting() != Some(*worker)).cloned() {
         stop_session(d, &worker, reason, false);
     }
@@ -95,7 +95,7 @@ fn stop_worker(d: &mut Draft<'_>, id: &TaskId, reason: &str) {
 /// A conversation cannot go on: it ends with its task.
 pub(super) fn fail(d: &mut Draft<'_>, id: &SessionId, reason: &str) {
     let own = d.sessions.get(id).and_then(|session| session.task.clone());
-    let own = own.filter(|task| d.tasks.get(task).is_some_and(|task| task.session() == Some(id)));
+    let own = own.filter(|task| d.work.tasks.get(task).is_some_and(|task| task.session() == Some(id)));
     if let Some(task) = own {
         d.on_behalf(id, |d| end_task(d, &task, End::Failed, reason, &Actor::Synod));
     }
@@ -107,7 +107,8 @@ pub(super) fn stop_session(d: &mut Draft<'_>, id: &SessionId, reason: &str, fail
     let Some(session) = d.sessions.get(id).filter(|session| !session.is_over()) else { return };
     let (own, agent) = (session.task.clone(), session.agent.clone());
     let waited: Vec<TaskId> = waited(d, session).cloned().collect();
-    let asked: Vec<SessionId> = session.asked.values().flat_map(|asked| asked.values()).cloned().collect();
+    let asked: Vec<SessionId> =
+        session.ties.asked.values().flat_map(|asked| asked.values()).cloned().collect();
     drop_calls(d, id, reason);
     complete(d, id, failed, reason);
     let given_up = format!("{agent} gave it up: {reason}");
@@ -137,13 +138,13 @@ pub(super) fn give_up(d: &mut Draft<'_>, id: &SessionId, reason: &str) {
 fn stop_servant(d: &mut Draft<'_>, id: &SessionId, asker: &AgentId) {
     let Some(session) = d.sessions.get(id).filter(|session| works_for_others(d, id, session)) else { return };
     let hears = |asker: &SessionId| d.sessions.get(asker).is_some_and(|asker| !asker.is_over());
-    if session.is_over() || d.acting() == Some(id) || session.askers.iter().any(hears) {
+    if session.is_over() || d.acting() == Some(id) || session.ties.askers.iter().any(hears) {
         return;
     }
     let reason = format!("{asker}, who asked, was stopped");
     let by = Actor::from(&session.agent);
-    let is_for_it = |task: &&TaskId| d.tasks[*task].cause == session.cause;
-    let tasks: Vec<TaskId> = d.open.asked_by(id).filter(is_for_it).cloned().collect();
+    let is_for_it = |task: &&TaskId| d.work.tasks[*task].cause == session.ties.cause;
+    let tasks: Vec<TaskId> = d.work.open.asked_by(id).filter(is_for_it).cloned().collect();
     for task in tasks {
         d.on_behalf(id, |d| end_task(d, &task, End::Cancelled, &reason, &by));
     }
@@ -152,9 +153,9 @@ fn stop_servant(d: &mut Draft<'_>, id: &SessionId, asker: &AgentId) {
 
 /// Whether all that a conversation does now is to answer other agents.
 fn works_for_others(state: &State, id: &SessionId, session: &Session) -> bool {
-    let task = session.task.as_ref().and_then(|task| state.tasks.get(task));
+    let task = session.task.as_ref().and_then(|task| state.work.tasks.get(task));
     let has_own = task.is_some_and(|task| task.session() == Some(id) && !task.is_ended());
-    !session.rests() && !has_own && session.cause.is_some()
+    !session.rests() && !has_own && session.ties.cause.is_some()
 }
 
 /// Gives every open call of the current turn a result, and withdraws its approval.

@@ -248,7 +248,7 @@ pub fn judge_call(state: &State, session: &Session, pending: &Pending, index: us
         Want::Act(act) => act,
         Want::Invalid { tool, error } => return schema::deny(tool, error),
     };
-    let Some(agent) = state.agents.get(&session.agent) else {
+    let Some(agent) = state.team.agents.get(&session.agent) else {
         let advice = format!("refused: there is no agent {} any more", session.agent);
         return Ruling::deny(Inspector::Permission, "the agent is gone", advice);
     };
@@ -261,7 +261,7 @@ pub fn judge_call(state: &State, session: &Session, pending: &Pending, index: us
         now: state.rights_now(session),
     };
     let place = Place { state, session, pending, index };
-    let case = Case::new(&asker, &state.policy, act, pending.call.seen.as_ref(), Some(place));
+    let case = Case::new(&asker, &state.config.policy, act, pending.call.seen.as_ref(), Some(place));
     match act {
         Act::Check(Check { .. }) => match limits::inspect(&case) {
             Opinion::Deny { rule, advice } => Ruling::deny(Inspector::Limits, rule, advice),

@@ -36,7 +36,7 @@ pub(super) fn read_line(
     channel: Option<&str>,
     text: &str,
 ) {
-    if line <= d.inbox.get(source).copied().unwrap_or(0) {
+    if line <= d.trust.inbox.get(source).copied().unwrap_or(0) {
         return;
     }
     d.emit(SystemEvent::LineTaken { source: source.to_owned(), line });
@@ -71,7 +71,7 @@ pub(super) fn read_task(d: &mut Draft<'_>, spec: &task::Spec, mark: Mark, result
         let spec = task::Spec { id: fresh_task(d), ..spec.clone() };
         return adopt_task(d, &spec, mark, result);
     }
-    let Some(known) = d.tasks.get(&spec.id) else { return adopt_task(d, spec, mark, result) };
+    let Some(known) = d.work.tasks.get(&spec.id) else { return adopt_task(d, spec, mark, result) };
     let changes = Change::between(&known.spec, spec);
     let left = if known.spec.parent == spec.parent { None } else { moved_away(d, known) };
     let reassigned = known.spec.assignee != spec.assignee;
@@ -82,14 +82,14 @@ pub(super) fn read_task(d: &mut Draft<'_>, spec: &task::Spec, mark: Mark, result
         d.say(&parent, message, None);
     }
     // The file's assignee changed while somebody was at it: the work goes to the other agent, from the start.
-    let worker = d.tasks.get(&spec.id).and_then(|task| task.session());
+    let worker = d.work.tasks.get(&spec.id).and_then(|task| task.session());
     if let Some(worker) = worker.filter(|_| reassigned).cloned() {
         stop_session(d, &worker, "the task was given to somebody else", false);
         d.emit(TaskEvent::Reopened { task: spec.id.clone(), by: Actor::person("") });
     }
     let is_open = |task: &Task| !task.is_ended() && task.session().is_none();
     let is_marked_open = matches!(mark, Mark::Open | Mark::Running | Mark::Asking);
-    if is_marked_open && d.tasks.get(&spec.id).is_some_and(is_open) {
+    if is_marked_open && d.work.tasks.get(&spec.id).is_some_and(is_open) {
         take(d, spec);
     }
 }
@@ -105,7 +105,7 @@ fn take(d: &mut Draft<'_>, spec: &task::Spec) {
 /// The settings or the agents have changed: open tasks that nobody took are offered once more.
 pub(super) fn take_left(d: &mut Draft<'_>) {
     let is_left = |task: &&Task| task.spec.assignee.is_none() && task.session().is_none();
-    let open = d.open.all().filter_map(|id| d.tasks.get(id)).filter(is_left);
+    let open = d.work.open.all().filter_map(|id| d.work.tasks.get(id)).filter(is_left);
     let left: Vec<task::Spec> = open.map(|task| task.spec.clone()).collect();
     for spec in left {
         take(d, &spec);
@@ -140,7 +140,7 @@ pub(super) fn mark_task(
     why: &str,
     by: &str,
 ) -> Result<(), Refused> {
-    let task = d.tasks.get(id).ok_or_else(|| Refused::NoTask(id.clone()))?;
+    let task = d.work.tasks.get(id).ok_or_else(|| Refused::NoTask(id.clone()))?;
     if d.mark_of(task) == mark {
         return Ok(());
     }
@@ -173,7 +173,7 @@ pub(super) fn mark_task(
 
 /// A person took a task out of its file.
 pub(super) fn lose_task(d: &mut Draft<'_>, id: &TaskId) -> Result<(), Refused> {
-    if !d.tasks.contains_key(id) {
+    if !d.work.tasks.contains_key(id) {
         return Err(Refused::NoTask(id.clone()));
     }
     end_task(d, id, End::Cancelled, "it was taken out of its file", &Actor::person(""));
@@ -189,7 +189,9 @@ pub(super) fn add_task(d: &mut Draft<'_>, spec: &task::Spec, by: &str) -> Result
         let (agent, _) = route(d, &spec, None).ok_or(Refused::NoRoute)?;
         spec.assignee = Some(agent);
     }
-    if let Some(missing) = spec.depends_on.iter().chain(&spec.parent).find(|id| !d.tasks.contains_key(*id)) {
+    if let Some(missing) =
+        spec.depends_on.iter().chain(&spec.parent).find(|id| !d.work.tasks.contains_key(*id))
+    {
         return Err(Refused::NoTask(missing.clone()));
     }
     let unknown = |agent: &&AgentId| agent.as_str() != "human" && d.employed(agent).is_none();
@@ -206,8 +208,8 @@ pub(super) fn add_task(d: &mut Draft<'_>, spec: &task::Spec, by: &str) -> Result
 
 /// A task has waited for a slot as long as it may.
 pub(super) fn time_out(d: &mut Draft<'_>, id: &TaskId) {
-    let place = d.tasks.get(id).and_then(|task| task.place());
-    let Some(agent) = place.and_then(|place| d.agents.get(&place.agent)) else { return };
+    let place = d.work.tasks.get(id).and_then(|task| task.place());
+    let Some(agent) = place.and_then(|place| d.team.agents.get(&place.agent)) else { return };
     let concurrency = &agent.spec.permissions.concurrency;
     let (setting, ms) = match concurrency.queue_timeout_ms {
         Some(ms) => ("queue_timeout_ms", ms),
@@ -240,7 +242,7 @@ pub(super) fn hear_person(
         return Ok(());
     };
     let session = d.sessions.get(id).ok_or_else(|| Refused::NoSession(id.clone()))?;
-    if d.agents.get(&session.agent).is_some_and(|agent| agent.terminated.is_some()) {
+    if d.team.agents.get(&session.agent).is_some_and(|agent| agent.terminated.is_some()) {
         return Err(Refused::NoReceiver(no_agent(d, session.agent.as_str())));
     }
     if session.is_over() {
@@ -255,8 +257,8 @@ pub(super) fn hear_person(
 
 /// A task gets a slot: open its session, say what is to be done, begin the first turn.
 pub(super) fn start_task(d: &mut Draft<'_>, id: &TaskId) {
-    let Some(task) = d.tasks.get(id) else { return };
-    let Some(agent) = task.spec.assignee.as_ref().and_then(|a| d.agents.get(a)) else { return };
+    let Some(task) = d.work.tasks.get(id) else { return };
+    let Some(agent) = task.spec.assignee.as_ref().and_then(|a| d.team.agents.get(a)) else { return };
     let head = head_for(d, d.at, agent, Some(id));
     let session = head.session.clone();
     let from = match &task.by {
@@ -266,7 +268,7 @@ pub(super) fn start_task(d: &mut Draft<'_>, id: &TaskId) {
         }
         Requester::Inbox { source } => Actor::Outside(source.clone()),
     };
-    let on = task.spec.depends_on.iter().filter_map(|id| d.tasks.get(id));
+    let on = task.spec.depends_on.iter().filter_map(|id| d.work.tasks.get(id));
     let label = on.fold(task.label.clone(), |label, other| label.joined(&other.label));
     let message = said(d.at, Some(from), brief::task(d, task), label);
     let expects = expected_first(&head.system_prompt).saturating_add(expected(&message));

@@ -41,7 +41,7 @@ pub(super) fn take(d: &mut Draft<'_>, id: &SessionId, call: &Call, name: &str, w
         Ok(name) => name,
         Err(why) => return finish(d, id, &call.id, Finish::Failed, (why, Label::owner())),
     };
-    let wait_ms = wait_ms.unwrap_or(d.settings.limits.locks.wait_ms);
+    let wait_ms = wait_ms.unwrap_or(d.config.settings.limits.locks.wait_ms);
     match ask(d, d.at, id, &call.id, &name, true, wait_ms) {
         Asked::Granted(grant) => {
             let text = granted_text(d, &grant);
@@ -87,7 +87,7 @@ pub(super) fn guard(d: &mut Draft<'_>, id: &SessionId, pending: &Pending) -> boo
     };
     let place = workspaces::needed(d, session, act).filter(|name| !holds(name));
     let thing = workspaces::of_act(d, &session.agent, act).filter(|_| d.locks.of_call(id, call).is_none());
-    let wait_ms = d.settings.limits.locks.wait_ms;
+    let wait_ms = d.config.settings.limits.locks.wait_ms;
     for (name, kept) in place.map(|name| (name, true)).into_iter().chain(thing.map(|name| (name, false))) {
         match ask(d, d.at, id, call, &name, kept, wait_ms) {
             Asked::Granted(grant) => d.emit(granted(id, call, grant, kept)),
@@ -139,7 +139,7 @@ fn granted(id: &SessionId, call: &CallId, grant: Grant, kept: bool) -> Event {
 fn granted_text(state: &State, grant: &Grant) -> String {
     format!(
         "{} is yours, with the fencing number {}; it lapses when you do nothing for {} ms, so give it back with unlock",
-        grant.name, grant.fence, state.settings.limits.locks.lease_ms
+        grant.name, grant.fence, state.config.settings.limits.locks.lease_ms
     )
 }
 
@@ -196,7 +196,7 @@ fn finish(
 pub(super) fn lapse(d: &mut Draft<'_>, name: &LockName) {
     let why = format!(
         "limits.lock_lease_ms: you did nothing for {} ms, so the lock {name} is no longer yours",
-        d.settings.limits.locks.lease_ms
+        d.config.settings.limits.locks.lease_ms
     );
     take_away(d, name, Freed::Lapsed, why);
 }

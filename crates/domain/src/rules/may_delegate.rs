@@ -25,7 +25,7 @@ pub fn check(state: &State, request: &Request<'_>) -> Verdict {
     let targets = rules.allowed_targets.as_ref().filter(|list| !list.is_empty());
     let is_listed = is_own || targets.is_none_or(|list| list.iter().any(|name| name == target.as_str()));
     let Some(agent) = found.filter(|_| is_listed) else {
-        let able = || state.agents.values().filter(|a| !a.retired).map(|a| a.spec.id.to_string());
+        let able = || state.team.agents.values().filter(|a| !a.retired).map(|a| a.spec.id.to_string());
         let allowed = targets.map_or_else(|| able().take(20).collect(), Clone::clone);
         let source_agent = source.id.clone();
         return Verdict::Reject(Rejected::Target { target: target.clone(), source_agent, allowed });
@@ -43,8 +43,8 @@ pub fn check(state: &State, request: &Request<'_>) -> Verdict {
     }
     let depth = chain.len().saturating_sub(1);
     // No agent of the chain lets work go deeper than its own file says.
-    let usual = state.settings.limits.default_delegation_depth;
-    let members = chain.iter().filter_map(|id| state.agents.get(id));
+    let usual = state.config.settings.limits.default_delegation_depth;
+    let members = chain.iter().filter_map(|id| state.team.agents.get(id));
     let depths = members.map(|a| a.spec.permissions.delegation.max_delegation_depth.unwrap_or(usual));
     let depth_max = depths.min().unwrap_or(0);
     if depth >= depth_max as usize {
@@ -70,7 +70,7 @@ fn room(state: &State, agent: &Agent, provider: Option<&str>) -> Verdict {
         let (target, limit) = (agent.spec.id.clone(), limit.to_owned());
         Verdict::Reject(Rejected::Full { target, busy, pending, limit })
     };
-    match state.settings.limits.delegation_when_full {
+    match state.config.settings.limits.delegation_when_full {
         WhenFull::Reject if !is_free => return full("limits.delegation_when_full: reject"),
         WhenFull::Queue if !is_free && !agent.has_room() => {
             return full("max_pending_queue");
@@ -89,12 +89,12 @@ fn room(state: &State, agent: &Agent, provider: Option<&str>) -> Verdict {
 
 /// The limit of the whole home that work for `target` would pass.
 fn over_total(state: &State, target: &AgentId) -> Option<Rejected> {
-    let limits = &state.settings.limits;
+    let limits = &state.config.settings.limits;
     let is_under_way = |id: &SessionId| state.sessions.get(id).is_some_and(|session| !session.rests());
     let mut tasks = 0;
     let mut agents = 0;
     let mut works = false;
-    for (id, agent) in &state.agents {
+    for (id, agent) in &state.team.agents {
         let here = agent.sessions.iter().filter(|id| is_under_way(id)).count();
         tasks += here;
         agents += usize::from(here > 0);

@@ -64,16 +64,17 @@ fn assignee(state: &State, step: &Step) -> Result<AgentId, String> {
 
 /// Whether somebody answers for a tag: by responsibility, or by a rule of the owner.
 fn is_known(state: &State, tag: &str) -> bool {
-    let by_rule = state.settings.routing.tags.iter();
+    let by_rule = state.config.settings.routing.tags.iter();
     let by_rule = by_rule.filter(|(_, agent)| state.employed(agent).is_some()).map(|(pattern, _)| pattern);
-    let able = state.agents.values().filter(|agent| !agent.retired);
+    let able = state.team.agents.values().filter(|agent| !agent.retired);
     able.flat_map(|agent| &agent.spec.responsibilities).chain(by_rule).any(|pattern| glob(pattern, tag))
 }
 
 fn known_tags(state: &State) -> Vec<String> {
     let able =
-        state.agents.values().filter(|agent| !agent.retired && !agent.spec.responsibilities.is_empty());
+        state.team.agents.values().filter(|agent| !agent.retired && !agent.spec.responsibilities.is_empty());
     let own = able.map(|agent| format!("{} ({})", agent.spec.responsibilities.join(", "), agent.spec.id));
-    let rules = state.settings.routing.tags.iter().map(|(pattern, agent)| format!("{pattern} ({agent})"));
+    let rules =
+        state.config.settings.routing.tags.iter().map(|(pattern, agent)| format!("{pattern} ({agent})"));
     own.chain(rules).collect()
 }

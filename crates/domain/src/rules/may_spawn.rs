@@ -11,11 +11,11 @@ use crate::words::id::AgentId;
 /// Whether an agent of this role may be made by `origin`.
 pub fn check_new(state: &State, order: &Order, origin: &Origin) -> Result<(), Rejected> {
     if state.role(&order.role).is_none() {
-        let own = state.settings.roles.keys().chain(role::BUILTIN.keys()).cloned();
+        let own = state.config.settings.roles.keys().chain(role::BUILTIN.keys()).cloned();
         let known: std::collections::BTreeSet<String> = own.collect();
         return Err(Rejected::NoRole { role: order.role.clone(), known: known.into_iter().collect() });
     }
-    if let Some(parent) = origin.parent().and_then(|id| state.agents.get(id)).map(|agent| &agent.spec) {
+    if let Some(parent) = origin.parent().and_then(|id| state.team.agents.get(id)).map(|agent| &agent.spec) {
         let allowed = parent.permissions.spawn.patterns();
         if !allowed.iter().any(|pattern| glob(pattern, &order.role)) {
             let allowed = allowed.into_iter().map(str::to_owned).collect();
@@ -30,7 +30,7 @@ pub fn check_new(state: &State, order: &Order, origin: &Origin) -> Result<(), Re
     if order.name.as_ref().is_some_and(|name| !is_name(name)) {
         return Err(Rejected::BadName);
     }
-    let models = &state.settings.models;
+    let models = &state.config.settings.models;
     // An agent's order does not say which: the new one has its parent's.
     let model = order.model.as_ref().filter(|_| origin.parent().is_none());
     if let Some(model) = model.filter(|model| !models.contains_key(*model)) {
@@ -40,7 +40,7 @@ pub fn check_new(state: &State, order: &Order, origin: &Origin) -> Result<(), Re
     if let Some(bad) = order.responsibilities.iter().find(|text| !is_pattern(text)) {
         return Err(Rejected::BadResponsibility(bad.clone()));
     }
-    let limits = &state.settings.limits;
+    let limits = &state.config.settings.limits;
     if let Some(parent) = origin.parent()
         && depth(state, parent) >= limits.spawn_depth_max as usize
     {
@@ -55,7 +55,7 @@ pub fn check_new(state: &State, order: &Order, origin: &Origin) -> Result<(), Re
 
 /// Whether an agent may be ended, by a person or by an agent that is named.
 pub fn check_end(state: &State, id: &AgentId, by: Option<&AgentId>) -> Result<(), Rejected> {
-    let agent = state.agents.get(id).ok_or_else(|| Rejected::NoAgent(id.clone()))?;
+    let agent = state.team.agents.get(id).ok_or_else(|| Rejected::NoAgent(id.clone()))?;
     if agent.terminated.is_some() {
         return Err(Rejected::Terminated(id.clone()));
     }

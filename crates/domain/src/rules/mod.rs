@@ -207,7 +207,7 @@ fn proceed(d: &mut Draft<'_>) {
         let (name, waiter) = (name.clone(), waiter.clone());
         return locks::hand_over(d, &name, &waiter);
     }
-    if let Some(id) = d.agenda.first().cloned() {
+    if let Some(id) = d.schedule.agenda.first().cloned() {
         return turn::attend(d, &id);
     }
     if !d.can_start() {

@@ -9,7 +9,7 @@ use crate::words::id::SessionId;
 pub(super) fn next_turn(d: &mut Draft<'_>, id: &SessionId) {
     let Some(session) = d.sessions.get(id) else { return };
     let most = d.terms(session).limits.turns_max;
-    if session.turns >= most {
+    if session.pace.turns >= most {
         let reason = format!("limits.turns_max: the agent took {most} turns without coming to an end");
         return fail(d, id, &reason);
     }

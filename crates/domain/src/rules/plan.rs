@@ -52,24 +52,24 @@ fn make(
         task.spec.file == file && matches!(&task.by, Requester::Session { session } if session == id)
     };
     // This very call made it before the journal was lost.
-    if session.turns_total == 0 && state.tasks.values().any(is_made) {
+    if session.pace.turns_total == 0 && state.work.tasks.values().any(is_made) {
         return Ok((Vec::new(), format!("the plan stands in {file}")));
     }
-    let room = state.settings.limits.tasks_max.saturating_sub(state.open_tasks) as usize;
+    let room = state.config.settings.limits.tasks_max.saturating_sub(state.work.open_tasks) as usize;
     if steps.len() >= room {
         return Err(format!(
             "limits.tasks_max: there is room for {room} more tasks, the plan has {}",
             steps.len()
         ));
     }
-    let mut number = state.next_task;
+    let mut number = state.work.next_task;
     let mut fresh = || {
         let id = TaskId::new(format!("task-{number:03}"));
         number += 1;
         id
     };
     let mut specs = Vec::new();
-    let held_by = state.settings.planning.hold.then(&mut fresh);
+    let held_by = state.config.settings.planning.hold.then(&mut fresh);
     let approval_required = chains::above(state, session).approval_required;
     let blank = |task: TaskId, title: &str| {
         let mut spec = task::Spec::new(task, file.clone(), title_of(title));
@@ -125,9 +125,9 @@ fn joining(state: &State, spec: &task::Spec) -> Vec<Change> {
     if !layout::is_plan(&spec.file) || spec.properties.contains_key(plan::HELD_BY) {
         return Vec::new();
     }
-    let there = state.open.in_plan(&spec.file).filter(|id| **id != spec.id);
-    let hold = there.filter_map(|id| state.tasks.get(id)).find(|task| holds::is_hold(state, task));
-    let planned = layout::task_of_plan(&spec.file).and_then(|id| state.tasks.get(&id));
+    let there = state.work.open.in_plan(&spec.file).filter(|id| **id != spec.id);
+    let hold = there.filter_map(|id| state.work.tasks.get(id)).find(|task| holds::is_hold(state, task));
+    let planned = layout::task_of_plan(&spec.file).and_then(|id| state.work.tasks.get(&id));
     let planned = planned.filter(|task| !task.is_ended()).map(|task| task.spec.id.clone());
     let whole = hold.and_then(|hold| hold.spec.parent.clone()).or(planned);
     let parent = whole.filter(|whole| spec.parent.is_none() && *whole != spec.id);

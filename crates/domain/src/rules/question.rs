@@ -18,7 +18,7 @@ use policy::Risk;
 pub(super) fn settle(d: &mut Draft<'_>) {
     match d.question_due() {
         Some(Due::Ask(name)) => {
-            let request = named(&d.settings, name).and_then(|node| ask(d, d.at, &node));
+            let request = named(&d.config.settings, name).and_then(|node| ask(d, d.at, &node));
             if let Some(request) = request {
                 d.emit(ApprovalEvent::Asked { request: Box::new(request) });
             }
@@ -65,7 +65,7 @@ fn ask(state: &State, at: Time, node: &Node) -> Option<Request> {
         "a no leaves the work parked, and nobody is asked again before the window is over".to_owned(),
     ];
     Some(Request {
-        id: ApprovalId::new(format!("approval-{:04}", state.next_approval)),
+        id: ApprovalId::new(format!("approval-{:04}", state.people.next_approval)),
         agent: AgentId::new("synod"),
         // It is about no call: many may wait, and some of them have not begun.
         session: SessionId::new(""),
@@ -128,7 +128,7 @@ pub(super) fn answered(d: &mut Draft<'_>, request: &Request, answer: &Answer) ->
 
 /// Approval files about budgets that no journal knows: whoever still waits asks anew.
 pub(super) fn withdraw_orphan(d: &mut Draft<'_>, approval: &ApprovalId) {
-    if d.approvals.contains_key(approval) || d.decided.contains_key(approval) {
+    if d.people.approvals.contains_key(approval) || d.people.decided.contains_key(approval) {
         return;
     }
     let reason = "it was asked before the journal was lost; what still waits asks anew".to_owned();

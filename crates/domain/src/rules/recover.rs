@@ -52,7 +52,7 @@ pub(super) fn start(d: &mut Draft<'_>) {
     tell_missed_parents(d);
     answer_missed_calls(d);
     ask_at_a_loss(d);
-    let cleaning: Vec<AgentId> = d.cleaning.keys().cloned().collect();
+    let cleaning: Vec<AgentId> = d.team.cleaning.keys().cloned().collect();
     for agent in cleaning {
         d.emit(AgentEvent::CleaningResumed { agent });
     }
@@ -68,7 +68,7 @@ pub(super) fn find_ids(d: &mut Draft<'_>, delegations: u32, reviews: u32) {
 /// Approval files were found with numbers up to this.
 pub(super) fn find_approvals(d: &mut Draft<'_>, highest: u32) {
     let next = highest.saturating_add(1);
-    if next > d.next_approval {
+    if next > d.people.next_approval {
         d.emit(ApprovalEvent::Found { next });
     }
 }
@@ -93,7 +93,9 @@ fn take_up(d: &mut Draft<'_>, id: &SessionId, calls: Vec<Pending>) {
 /// Does the first thing that is due. Given until nothing is, so a deadline that leads to nothing is dropped: it would keep
 /// all that is due later from happening.
 pub(super) fn tick(d: &mut Draft<'_>) {
-    let Some((due, what)) = d.deadlines.first().filter(|(due, _)| *due <= d.at).cloned() else { return };
+    let Some((due, what)) = d.schedule.deadlines.first().filter(|(due, _)| *due <= d.at).cloned() else {
+        return;
+    };
     let before = d.emitted();
     meet(d, &what);
     if d.emitted() == before {
@@ -105,7 +107,7 @@ fn meet(d: &mut Draft<'_>, what: &Deadline) {
     match what {
         Deadline::Work(id) => {
             let Some(session) = d.sessions.get(id) else { return };
-            let agent = d.agents.get(&session.agent);
+            let agent = d.team.agents.get(&session.agent);
             let most = agent.map_or(0, |a| d.delegations.work_ms_max(session.task.as_ref(), a));
             fail(d, id, &format!("task_timeout_ms: it worked longer than {most} ms"));
         }
@@ -121,13 +123,13 @@ fn meet(d: &mut Draft<'_>, what: &Deadline) {
         Deadline::Lock(id, call) => locks::time_out(d, id, call),
         Deadline::Lease(name) => locks::lapse(d, name),
         Deadline::Window(id) => {
-            if d.sessions.get(id).is_some_and(|session| session.parked.is_some()) {
+            if d.sessions.get(id).is_some_and(|session| session.purse.parked.is_some()) {
                 d.emit(BudgetEvent::Resumed { session: id.clone() });
             }
         }
         Deadline::Queue(id) => intake::time_out(d, id),
         Deadline::Begin(id) => {
-            let place = d.tasks.get(id).and_then(|task| task.place());
+            let place = d.work.tasks.get(id).and_then(|task| task.place());
             if place.is_some_and(|place| place.parked.is_some()) {
                 d.emit(BudgetEvent::TaskResumed { task: id.clone() });
             }
@@ -148,7 +150,7 @@ pub(super) struct File<'a> {
 /// A session file that the journal does not know: the journal was deleted, or a person brought the file.
 pub(super) fn adopt(d: &mut Draft<'_>, found: &File<'_>) {
     let File { head, status, next_message, tail, label, approvals } = found;
-    if d.sessions.contains_key(&head.session) || !d.agents.contains_key(&head.agent) {
+    if d.sessions.contains_key(&head.session) || !d.team.agents.contains_key(&head.agent) {
         return;
     }
     let mut tail = told_apart(tail);
@@ -233,17 +235,17 @@ fn resume(d: &mut Draft<'_>, id: &SessionId, agent: &AgentId, tail: &Tail, appro
 }
 
 fn judge(state: &State, agent: &AgentId, act: &Act, seen: Option<&Seen>) -> gate::Ruling {
-    let spec = state.agents.get(agent).map(|a| a.spec.clone());
+    let spec = state.team.agents.get(agent).map(|a| a.spec.clone());
     let spec = spec.unwrap_or_else(|| crate::topics::agent::Spec::new(agent.clone(), "", ""));
     let role = state.role(&spec.role);
     let label = Label::owner();
-    gate::judge(&Asker::at_rest(&spec, role, &label), &state.policy, act, seen)
+    gate::judge(&Asker::at_rest(&spec, role, &label), &state.config.policy, act, seen)
 }
 
 /// A person cut messages off a session: what was under way no longer counts.
 pub(super) fn cut(d: &mut Draft<'_>, id: &SessionId, next_message: u32, tail: &Tail) -> Result<(), Refused> {
     let session = d.sessions.get(id).ok_or_else(|| Refused::NoSession(id.clone()))?;
-    let (agent, lifecycle, askers) = (session.agent.clone(), session.lifecycle, session.askers.clone());
+    let (agent, lifecycle, askers) = (session.agent.clone(), session.lifecycle, session.ties.askers.clone());
     let tail = &told_apart(tail);
     let reason = "a person cut the session";
     withdraw(d, id, reason);

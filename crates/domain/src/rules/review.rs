@@ -30,7 +30,7 @@ use crate::words::id::{AgentId, SessionId};
 
 /// Whether a person is asked before there is another one.
 fn is_last_round(state: &State, review: &Review) -> bool {
-    review.round >= state.settings.review.max_review_rounds
+    review.round >= state.config.settings.review.max_review_rounds
 }
 
 /// Carries out `approve_work`: the answer to the review that this conversation is about.
@@ -47,7 +47,7 @@ pub(super) fn perform(d: &mut Draft<'_>, id: &SessionId, approved: bool, issues:
         );
     }
     let to = if approved { Move::Approved } else { Move::Rejected { issues } };
-    if let Err(refused) = review.after(&to, &d.settings.review.checks) {
+    if let Err(refused) = review.after(&to, &d.config.settings.review.checks) {
         return match refused {
             review::Refused::Unchecked(why) => {
                 let rule = "review.checks".to_owned();
@@ -78,8 +78,8 @@ fn move_on(d: &mut Draft<'_>, id: &SessionId, review: &Review, to: Move) {
 
 /// That a check is wanted which the reviewer cannot make: neither its work nor that of the author is at fault.
 fn no_command(state: &State, review: &Review, reviewer: &AgentId) -> Option<String> {
-    let spec = &state.agents.get(reviewer)?.spec;
-    let missing = review::without_command(spec, &state.settings.review.checks);
+    let spec = &state.team.agents.get(reviewer)?.spec;
+    let missing = review::without_command(spec, &state.config.settings.review.checks);
     let check = missing.into_iter().find(|check| review.checks.get(check) != Some(&true))?;
     Some(format!(
         "{reviewer} has no command for {}, which `review.checks` in synod.yaml wants: the owner of the home can set one in the file of {reviewer}, as `workspace: {{{}: \"…\"}}`",
@@ -91,7 +91,7 @@ fn no_command(state: &State, review: &Review, reviewer: &AgentId) -> Option<Stri
 /// How a review stands then, in the file of the reviewer's task: the files alone must be enough.
 fn write_down(state: &State, review: &Review, to: &Move) -> Option<Event> {
     let after = review.after(to, &BTreeSet::new()).ok()?;
-    let task = state.tasks.get(&review.task)?;
+    let task = state.work.tasks.get(&review.task)?;
     let mut properties = task.spec.properties.clone();
     properties.extend(written::write(&after));
     if properties == task.spec.properties {
@@ -190,7 +190,7 @@ fn new_round(
         }
     }
     let reviewer = choose(state, session, to.as_ref(), before.map(|before| &before.reviewer))?;
-    let about = session.task.as_ref().and_then(|task| state.tasks.get(task));
+    let about = session.task.as_ref().and_then(|task| state.work.tasks.get(task));
     let title = about.map_or_else(|| title_of(summary), |task| task.spec.title.clone());
     let mut review = Review {
         id: before.map_or_else(|| state.reviews.fresh(), |before| before.id.clone()),
@@ -209,7 +209,7 @@ fn new_round(
     let spec = spec_of(state, (id, session), &review, before, summary);
     match already_made(state, id, session, &spec) {
         // Printed before the journal was lost: the reviewer goes on with it.
-        Some(made) if state.tasks.get(made).is_some_and(|task| !task.is_ended()) => {
+        Some(made) if state.work.tasks.get(made).is_some_and(|task| !task.is_ended()) => {
             review.task = made.clone();
             Ok((None, review))
         }
@@ -244,6 +244,7 @@ fn choose(
         return Ok(name.clone());
     }
     let able: Vec<&crate::topics::agent::Spec> = state
+        .team
         .agents
         .values()
         .filter(|agent| !agent.retired && agent.spec.id != session.agent)
@@ -266,7 +267,7 @@ fn may_review(state: &State, session: &Session, spec: &crate::topics::agent::Spe
     if lineage::above(state, &spec.id).contains(&&session.agent) {
         return Err(format!("{} was made by {}; somebody else must look at it", spec.id, session.agent));
     }
-    gate::review::may_look(spec, state.role(&spec.role), &state.settings.review.checks)
+    gate::review::may_look(spec, state.role(&spec.role), &state.config.settings.review.checks)
 }
 
 /// The reviewer's task. It begins a chain of its own: a review is not work that the author handed on.
@@ -277,7 +278,7 @@ fn spec_of(
     before: Option<&Review>,
     summary: &str,
 ) -> task::Spec {
-    let own = session.task.as_ref().and_then(|task| state.tasks.get(task));
+    let own = session.task.as_ref().and_then(|task| state.work.tasks.get(task));
     let file = own.map_or_else(|| format!("tasks/{}.task.md", session.agent), |own| own.spec.file.clone());
     let title = title_of(&format!("Review of {}, round {}", review.title, review.round));
     let mut spec = task::Spec::new(review.task.clone(), file, title);
@@ -302,13 +303,13 @@ fn spec_of(
 
 /// Whether a conversation has what was said of a round: with its label, that goes on to others.
 fn may_tell(state: &State, session: &Session, before: &Review) -> bool {
-    let said = state.tasks.get(&before.task).map(|task| label_of_result(state, task));
+    let said = state.work.tasks.get(&before.task).map(|task| label_of_result(state, task));
     said.is_some_and(|said| session.label.clone().joined(&said) == session.label)
 }
 
 fn brief(state: &State, review: &Review, before: Option<&Review>, summary: &str) -> String {
     let Review { id, author, reviewer, place, round, .. } = review;
-    let most = state.settings.review.max_review_rounds;
+    let most = state.config.settings.review.max_review_rounds;
     let mut text = format!(
         "{id}, round {round} of {most}: {author} asks you to look at commit {} on {}, which shall go into {}.",
         place.commit, place.branch, place.target
@@ -320,7 +321,7 @@ fn brief(state: &State, review: &Review, before: Option<&Review>, summary: &str)
             _ = write!(text, "\n- {issue}");
         }
     }
-    let checks: Vec<&str> = state.settings.review.checks.iter().map(|check| check.tool()).collect();
+    let checks: Vec<&str> = state.config.settings.review.checks.iter().map(|check| check.tool()).collect();
     let folder = Room::Review.folder(reviewer);
     _ = write!(
         text,
@@ -342,7 +343,7 @@ fn brief(state: &State, review: &Review, before: Option<&Review>, summary: &str)
 /// The task of the author whose work could not be merged, with the names of the files.
 fn send_back(state: &State, id: &SessionId, review: &Review, files: &[String]) -> Option<task::Spec> {
     let session = state.sessions.get(id)?;
-    let own = session.task.as_ref().and_then(|task| state.tasks.get(task));
+    let own = session.task.as_ref().and_then(|task| state.work.tasks.get(task));
     let file = own.map_or_else(|| format!("tasks/{}.task.md", session.agent), |own| own.spec.file.clone());
     let Place { branch, target, .. } = &review.place;
     let title = title_of(&format!("Bring {branch} in line with {target}: {}", files.join(", ")));
@@ -354,7 +355,7 @@ fn send_back(state: &State, id: &SessionId, review: &Review, files: &[String]) -
         files.join(", ")
     );
     spec.assignee = Some(review.author.clone());
-    let about = review.about.as_ref().and_then(|about| state.tasks.get(about));
+    let about = review.about.as_ref().and_then(|about| state.work.tasks.get(about));
     spec.approval_required = chains::above(state, session).approval_required
         || about.is_some_and(|about| about.spec.approval_required);
     spec.parent.clone_from(&session.task);

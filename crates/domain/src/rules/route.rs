@@ -132,7 +132,7 @@ fn able(state: &State) -> Vec<&agent::Spec> {
     // Whom an agent spawned gets work from who names it, and draws none away from others.
     let is_free = |spec: &&agent::Spec| spec.spawned_by.as_ref().is_none_or(|by| by.parent().is_none());
     let mut able: Vec<_> =
-        state.agents.values().filter(|a| !a.retired).map(|a| &a.spec).filter(is_free).collect();
+        state.team.agents.values().filter(|a| !a.retired).map(|a| &a.spec).filter(is_free).collect();
     able.sort_by(|a, b| (a.priority, &a.id).cmp(&(b.priority, &b.id)));
     able
 }
@@ -180,7 +180,7 @@ fn by_assignee(search: &mut Search<'_>) -> Chosen {
 fn by_inbox(search: &mut Search<'_>) -> Chosen {
     let source = search.inbox?;
     let rule = || format!("routing.inbox: {source}");
-    match search.state.settings.routing.inbox.get(source) {
+    match search.state.config.settings.routing.inbox.get(source) {
         Some(agent) if search.is_there(agent) => {
             search.take(rule, agent, format!("routing.inbox has {source}"))
         }
@@ -190,7 +190,7 @@ fn by_inbox(search: &mut Search<'_>) -> Chosen {
 }
 
 fn by_tag(search: &mut Search<'_>) -> Chosen {
-    for (pattern, agent) in &search.state.settings.routing.tags {
+    for (pattern, agent) in &search.state.config.settings.routing.tags {
         let rule = || format!("routing.tags: {pattern}");
         let chosen = match search.tag_for(pattern) {
             Some(_) if search.is_there(agent) => {
@@ -221,7 +221,7 @@ fn by_responsibility(search: &mut Search<'_>, able: &[&agent::Spec]) -> Chosen {
 }
 
 fn by_words(search: &mut Search<'_>, able: &[&agent::Spec]) -> Chosen {
-    if !search.state.settings.routing.keywords {
+    if !search.state.config.settings.routing.keywords {
         let off = || "routing.keywords is false".to_owned();
         return search.pass(|| "words".to_owned(), None, off);
     }
@@ -257,7 +257,7 @@ fn word_of(class: &Class, spec: &task::Spec) -> Option<&'static str> {
 
 fn by_planner(search: &mut Search<'_>, able: &[&agent::Spec]) -> Chosen {
     let named = || "routing.planner".to_owned();
-    match &search.state.settings.routing.planner {
+    match &search.state.config.settings.routing.planner {
         Some(agent) if search.is_there(agent) => return search.take(named, agent, named()),
         Some(agent) => _ = search.pass(named, Some(agent), || gone(agent)),
         None => {}
@@ -271,7 +271,7 @@ fn by_planner(search: &mut Search<'_>, able: &[&agent::Spec]) -> Chosen {
 
 fn by_fallback(search: &mut Search<'_>) -> Chosen {
     let rule = || "routing.fallback".to_owned();
-    match &search.state.settings.routing.fallback {
+    match &search.state.config.settings.routing.fallback {
         Some(agent) if search.is_there(agent) => search.take(rule, agent, "routing.fallback".to_owned()),
         Some(agent) => search.pass(rule, Some(agent), || gone(agent)),
         None => search.pass(rule, None, || "it is not set".to_owned()),

@@ -144,7 +144,7 @@ fn check(state: &State, (id, session): Named<'_>, letter: &Letter<'_>) -> Result
     if !letter.envelope.kind.answers() {
         check_turns(state, id, session)?;
     }
-    if letter.envelope.kind.asks() && session.asked.len() >= OPEN_MAX {
+    if letter.envelope.kind.asks() && session.ties.asked.len() >= OPEN_MAX {
         return Err(format!("{OPEN_MAX} requests are without an answer; wait for some of them"));
     }
     if letter.wait_ms.is_some()
@@ -173,7 +173,7 @@ fn circle(state: &State, from: &SessionId, to: &AgentId) -> Option<Vec<String>> 
     let own = state.sessions.get(from)?;
     let mut chain = vec![own.agent.to_string(), to.to_string()];
     let mut seen = std::collections::BTreeSet::new();
-    let mut next: Vec<&SessionId> = own.askers.iter().filter(|id| waits_on(state, id, from)).collect();
+    let mut next: Vec<&SessionId> = own.ties.askers.iter().filter(|id| waits_on(state, id, from)).collect();
     // Backwards: who waits for this conversation, and who waits for them.
     while let Some(id) = next.pop() {
         let Some(session) = state.sessions.get(id) else { continue };
@@ -184,7 +184,7 @@ fn circle(state: &State, from: &SessionId, to: &AgentId) -> Option<Vec<String>> 
             chain.push(own.agent.to_string());
             return Some(chain);
         }
-        next.extend(session.askers.iter().filter(|other| waits_on(state, other, id)));
+        next.extend(session.ties.askers.iter().filter(|other| waits_on(state, other, id)));
     }
     None
 }
@@ -192,7 +192,7 @@ fn circle(state: &State, from: &SessionId, to: &AgentId) -> Option<Vec<String>> 
 /// Whether the conversation `asker` stands still for an answer of the conversation `of`.
 fn waits_on(state: &State, asker: &SessionId, of: &SessionId) -> bool {
     let Some(session) = state.sessions.get(asker) else { return false };
-    let asked = session.asked.iter().filter(|(_, asked)| asked.values().any(|id| id == of));
+    let asked = session.ties.asked.iter().filter(|(_, asked)| asked.values().any(|id| id == of));
     asked.into_iter().any(|(name, _)| session.awaiting(name).is_some())
 }
 
@@ -210,7 +210,7 @@ fn tell(d: &mut Draft<'_>, id: &SessionId, letter: &Letter<'_>) -> Result<(), St
 fn broadcast(d: &mut Draft<'_>, id: &SessionId, letter: &Letter<'_>) -> Result<String, String> {
     let Some(session) = d.sessions.get(id) else { return Err("the conversation is over".to_owned()) };
     let channel = message::channel_of(letter.to);
-    let others = d.agents.values().filter(|a| a.spec.id != session.agent && listens(a, channel));
+    let others = d.team.agents.values().filter(|a| a.spec.id != session.agent && listens(a, channel));
     let others: Vec<AgentId> = others.map(|agent| agent.spec.id.clone()).collect();
     if others.is_empty() {
         return Err(match channel {
@@ -242,7 +242,7 @@ fn respond(d: &mut Draft<'_>, id: &SessionId, letter: &Letter<'_>) -> Result<Str
     if asker.is_over() {
         return Err(format!("{} no longer waits for it: its conversation is over", asker.agent));
     }
-    let Some(asked) = asker.asked.get(name) else {
+    let Some(asked) = asker.ties.asked.get(name) else {
         return Err(format!("{name} has its answer already, or was never asked"));
     };
     if !asked.contains_key(&session.agent) {
@@ -264,7 +264,7 @@ pub(super) fn time_out(d: &mut Draft<'_>, id: &SessionId, call: &CallId) {
     else {
         return;
     };
-    let asked = session.asked.get(correlation).into_iter().flat_map(|asked| asked.keys());
+    let asked = session.ties.asked.get(correlation).into_iter().flat_map(|asked| asked.keys());
     let whom: Vec<&str> = asked.map(AgentId::as_str).collect();
     let text = format!(
         "time-out: {} did not answer {correlation} in time; an answer that still comes arrives as a message",
@@ -289,7 +289,7 @@ pub(super) fn to_many(d: &mut Draft<'_>, to: &AgentId, message: &Message) -> Res
     let (broadcast, name) = (channel.is_none(), channel.map(str::to_owned));
     let envelope = Envelope { kind, broadcast, channel: name, ..envelope };
     let message = Message { envelope: Some(Box::new(envelope)), ..message.clone() };
-    let agents = d.agents.values().filter(|agent| listens(agent, channel));
+    let agents = d.team.agents.values().filter(|agent| listens(agent, channel));
     let agents: Vec<AgentId> = agents.map(|agent| agent.spec.id.clone()).collect();
     match channel {
         _ if !agents.is_empty() => {}
@@ -304,7 +304,7 @@ pub(super) fn to_many(d: &mut Draft<'_>, to: &AgentId, message: &Message) -> Res
 
 /// Says that nobody, or only who sends, listens to a channel, and which there are.
 fn no_channel(state: &State, name: &str, sender: Option<&AgentId>) -> String {
-    let others = state.agents.values().filter(|a| !a.retired && Some(&a.spec.id) != sender);
+    let others = state.team.agents.values().filter(|a| !a.retired && Some(&a.spec.id) != sender);
     let known: BTreeSet<&String> = others.flat_map(|agent| &agent.spec.channels).collect();
     let known: Vec<String> = known.into_iter().take(20).map(|name| format!("{CHANNEL_SIGN}{name}")).collect();
     let there_are = match known.is_empty() {

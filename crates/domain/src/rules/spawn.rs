@@ -97,7 +97,7 @@ fn spec_of(
     origin: Origin,
     place: Option<String>,
 ) -> Result<agent::Spec, Rejected> {
-    let parent = origin.parent().and_then(|id| state.agents.get(id)).map(|agent| &agent.spec);
+    let parent = origin.parent().and_then(|id| state.team.agents.get(id)).map(|agent| &agent.spec);
     let id = fresh(state, at, &order.role, &origin);
     let model = match (parent, &order.model) {
         (Some(parent), _) => parent.model.clone(),
@@ -130,8 +130,8 @@ fn spec_of(
 
 /// The model that another agent of this role has, else the only one that there is.
 fn usual_model(state: &State, role: &str) -> Result<Model, Rejected> {
-    let same = state.agents.values().find(|agent| !agent.retired && agent.spec.role == role);
-    let aliases = &state.settings.models;
+    let same = state.team.agents.values().find(|agent| !agent.retired && agent.spec.role == role);
+    let aliases = &state.config.settings.models;
     let only = || {
         if aliases.len() == 1 {
             aliases.keys().next().map(|alias| Model::alias(alias.as_str()))
@@ -156,7 +156,7 @@ fn fresh(state: &State, at: Time, role: &str, origin: &Origin) -> AgentId {
         let hex: String = digest.iter().take(4).map(|byte| format!("{byte:02x}")).collect();
         let id = AgentId::new(format!("{stem}-{hex}"));
         // Those that were terminated stay known, so an id is given once.
-        if !state.agents.contains_key(&id) {
+        if !state.team.agents.contains_key(&id) {
             return id;
         }
         number += 1;
@@ -191,10 +191,10 @@ fn end(d: &mut Draft<'_>, agent: &AgentId, reason: &str, by: &Actor) {
     let why = if reason.trim().is_empty() { String::new() } else { format!(": {}", reason.trim()) };
     let result = |whose: &AgentId| format!("{whose} was terminated by {by}{why}");
     for task in topmost(d, &tasks_of(d, &gone)) {
-        let whose = d.tasks[&task].spec.assignee.clone().unwrap_or_else(|| agent.clone());
+        let whose = d.work.tasks[&task].spec.assignee.clone().unwrap_or_else(|| agent.clone());
         end_task(d, &task, End::Cancelled, &result(&whose), by);
     }
-    let sessions = gone.iter().filter_map(|id| d.agents.get(*id)).flat_map(|agent| &agent.sessions);
+    let sessions = gone.iter().filter_map(|id| d.team.agents.get(*id)).flat_map(|agent| &agent.sessions);
     for id in sessions.cloned().collect::<BTreeSet<SessionId>>() {
         if let Some(session) = d.sessions.get(&id) {
             let reason = result(&session.agent);
@@ -213,16 +213,16 @@ fn end(d: &mut Draft<'_>, agent: &AgentId, reason: &str, by: &Actor) {
 /// Open tasks on which these agents work, or which are theirs to do.
 fn tasks_of(state: &State, agents: &BTreeSet<&AgentId>) -> BTreeSet<TaskId> {
     let is_theirs = |task: &&TaskId| {
-        let task = &state.tasks[*task];
+        let task = &state.work.tasks[*task];
         let worker = task.session().and_then(|id| state.sessions.get(id)).map(|session| &session.agent);
         [worker, task.spec.assignee.as_ref()].into_iter().flatten().any(|id| agents.contains(id))
     };
-    state.open.all().filter(is_theirs).cloned().collect()
+    state.work.open.all().filter(is_theirs).cloned().collect()
 }
 
 /// A workspace was taken away; whoever ended the agent hears what was kept.
 pub(super) fn cleaned_up(d: &mut Draft<'_>, agent: &AgentId, kept: &[String]) {
-    let Some(by) = d.cleaning.get(agent).cloned() else { return };
+    let Some(by) = d.team.cleaning.get(agent).cloned() else { return };
     d.emit(AgentEvent::Cleaned { agent: agent.clone(), kept: kept.to_vec() });
     let open = by.filter(|id| d.sessions.get(id).is_some_and(|session| !session.is_over()));
     if let Some(session) = open.filter(|_| !kept.is_empty()) {

@@ -37,7 +37,7 @@ pub(super) fn tell_agent(
     message: Message,
     asker: Option<&SessionId>,
 ) {
-    let Some(known) = d.agents.get(agent) else { return };
+    let Some(known) = d.team.agents.get(agent) else { return };
     let session = match conversation_with(d, known, about) {
         Some(id) => id.clone(),
         None => {
@@ -82,14 +82,14 @@ fn fresh_session(state: &State, agent: &Agent) -> SessionId {
 
 /// The conversation in which the request came up that a session works for.
 pub(super) fn root<'a>(id: &'a SessionId, session: &'a Session) -> &'a SessionId {
-    session.cause.as_ref().unwrap_or(id)
+    session.ties.cause.as_ref().unwrap_or(id)
 }
 
 /// Whether agents may begin something new for the request that a conversation is at.
 pub(super) fn check_turns(state: &State, id: &SessionId, session: &Session) -> Result<(), String> {
     let root = root(id, session);
     let most = state.terms_of(root).limits.request_turns_max;
-    match state.sessions.get(root).is_some_and(|root| root.caused >= most) {
+    match state.sessions.get(root).is_some_and(|root| root.ties.caused >= most) {
         true => Err(format!(
             "limits.request_turns_max: agents took {most} turns for this request already; say what came of it, or what is in the way"
         )),
@@ -99,9 +99,9 @@ pub(super) fn check_turns(state: &State, id: &SessionId, session: &Session) -> R
 
 /// Says that there is no such agent, and which one was probably meant.
 pub(super) fn no_agent(state: &State, name: &str) -> String {
-    let employed = || state.agents.values().filter(|a| !a.retired).map(|a| &a.spec.id);
+    let employed = || state.team.agents.values().filter(|a| !a.retired).map(|a| &a.spec.id);
     let known: Vec<&str> = employed().map(AgentId::as_str).take(20).collect();
-    let what = match state.agents.get(&AgentId::new(name)) {
+    let what = match state.team.agents.get(&AgentId::new(name)) {
         Some(Agent { terminated: Some(by), .. }) => format!("{name} was terminated by {by}"),
         Some(Agent { retired: true, .. }) => format!("{name} is no longer in the team"),
         Some(_) | None => format!("there is no agent {name}"),

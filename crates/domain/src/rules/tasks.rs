@@ -82,7 +82,7 @@ fn new_spec(state: &State, id: &SessionId, session: &Session, act: &Act) -> Resu
         return Err(no_agent(state, agent.as_str()));
     }
     let parent = parent.clone().or_else(|| session.task.clone());
-    if let Some(missing) = depends_on.iter().chain(&parent).find(|id| !state.tasks.contains_key(*id)) {
+    if let Some(missing) = depends_on.iter().chain(&parent).find(|id| !state.work.tasks.contains_key(*id)) {
         return Err(format!("{}; query_tasks shows which there are", Refused::NoTask(missing.clone())));
     }
     if let Some(parent) = &parent
@@ -92,7 +92,7 @@ fn new_spec(state: &State, id: &SessionId, session: &Session, act: &Act) -> Resu
     }
     let file = parent
         .as_ref()
-        .and_then(|p| state.tasks.get(p))
+        .and_then(|p| state.work.tasks.get(p))
         .map_or_else(|| format!("tasks/{}.task.md", session.agent), |p| p.spec.file.clone());
     let mut spec = task::Spec::new(fresh_task(state), file, title_of(title));
     spec.text.clone_from(description);
@@ -128,7 +128,7 @@ pub(super) fn already_made<'a>(
     spec: &task::Spec,
 ) -> Option<&'a TaskId> {
     // Calls of a session that took no turn since were found in its file.
-    if session.turns_total > 0 {
+    if session.pace.turns_total > 0 {
         return None;
     }
     // Two calls may ask for the same: what one of them waits for is not the other's.
@@ -138,7 +138,7 @@ pub(super) fn already_made<'a>(
             && (&task.spec.title, &task.spec.assignee, &task.spec.text, &task.spec.depends_on)
                 == (&spec.title, &spec.assignee, &spec.text, &spec.depends_on)
     };
-    let made = state.tasks.iter().filter(|(_, task)| is_same(task));
+    let made = state.work.tasks.iter().filter(|(_, task)| is_same(task));
     made.min_by_key(|(_, task)| task.is_ended()).map(|(made, _)| made)
 }
 
@@ -151,10 +151,10 @@ pub(super) fn update(d: &mut Draft<'_>, id: &SessionId, act: &Act) -> Result<Str
     };
     let Some(session) = d.sessions.get(id) else { return Err("the conversation is over".to_owned()) };
     let state: &State = d;
-    let task = state.tasks.get(which).ok_or_else(|| Refused::NoTask(which.clone()).to_string())?;
+    let task = state.work.tasks.get(which).ok_or_else(|| Refused::NoTask(which.clone()).to_string())?;
     // A task that was given to somebody else in the meantime is no longer its own.
     let works_on =
-        |task: &&TaskId| state.tasks.get(*task).is_some_and(|t| t.is_ended() || t.session() == Some(id));
+        |task: &&TaskId| state.work.tasks.get(*task).is_some_and(|t| t.is_ended() || t.session() == Some(id));
     let mine = session.task.as_ref().filter(works_on);
     let own = mine == Some(which);
     let asked = task.by == Requester::Session { session: id.clone() };
@@ -231,8 +231,8 @@ pub(super) fn update(d: &mut Draft<'_>, id: &SessionId, act: &Act) -> Result<Str
 
 /// Whether there is room for one more task.
 pub(super) fn check_room(state: &State) -> Result<(), Refused> {
-    let most = state.settings.limits.tasks_max;
-    if state.open_tasks >= most {
+    let most = state.config.settings.limits.tasks_max;
+    if state.work.open_tasks >= most {
         return Err(Refused::Limit { limit: "limits.tasks_max", value: u64::from(most) });
     }
     Ok(())
@@ -240,11 +240,11 @@ pub(super) fn check_room(state: &State) -> Result<(), Refused> {
 
 /// Work that an agent asks of another whose queue is full is refused; work that people ask for waits in its file.
 pub(super) fn check_queue(state: &State, spec: &task::Spec) -> Result<(), Refused> {
-    let is_open = |id: &TaskId| state.tasks.get(id).is_none_or(|task| !task.is_ended());
+    let is_open = |id: &TaskId| state.work.tasks.get(id).is_none_or(|task| !task.is_ended());
     if spec.depends_on.iter().any(is_open) {
         return Ok(());
     }
-    match spec.assignee.as_ref().and_then(|agent| state.agents.get(agent)) {
+    match spec.assignee.as_ref().and_then(|agent| state.team.agents.get(agent)) {
         Some(agent) if !agent.has_room() => {
             Err(Refused::QueueFull { agent: agent.spec.id.clone(), waiting: agent.waiting() })
         }
@@ -279,7 +279,7 @@ fn waiting_for(state: &State, task: &Task, ids: &[TaskId]) -> Result<Vec<TaskId>
     if task.session().is_some() {
         return Err(format!("{} is being worked on; it no longer waits for anything", task.spec.id));
     }
-    if let Some(missing) = ids.iter().find(|id| !state.tasks.contains_key(*id)) {
+    if let Some(missing) = ids.iter().find(|id| !state.work.tasks.contains_key(*id)) {
         return Err(format!("{}; query_tasks shows which there are", Refused::NoTask(missing.clone())));
     }
     // Whatever else it waits for, it waits for a person's yes to its plan.

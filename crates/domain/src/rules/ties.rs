@@ -38,7 +38,7 @@ pub(super) fn take_over(d: &mut Draft<'_>, ties: &[Tie]) {
 
 /// What of a tie holds: the conversation is known from its file alone, and so is who asked, and both go on.
 fn open<'a>(state: &State, tie: &'a Tie) -> Option<(&'a Tie, Vec<Question>)> {
-    let goes_on = |session: &&Session| !session.is_over() && session.turns_total == 0;
+    let goes_on = |session: &&Session| !session.is_over() && session.pace.turns_total == 0;
     let session = state.sessions.get(&tie.session).filter(goes_on)?;
     let waits = |request: &&Question| {
         let asker = request.asker().and_then(|id| state.sessions.get(&id)).filter(goes_on);
@@ -65,13 +65,13 @@ fn root<'a>(askers: &'a BTreeMap<SessionId, SessionId>, id: &'a SessionId) -> &'
 /// their last words were for is not known. Their next ones end the task.
 pub(super) fn ask_at_a_loss(d: &mut Draft<'_>) {
     let is_at_a_loss = |task: &TaskId| {
-        let task = d.tasks.get(task)?;
+        let task = d.work.tasks.get(task)?;
         let (id, session) = task.session().and_then(|id| d.sessions.get_key_value(id))?;
-        let was_found = session.turns_total == 0 && session.lifecycle == Lifecycle::Waiting;
-        let waits = !task.children.is_empty() || !session.asked.is_empty();
+        let was_found = session.pace.turns_total == 0 && session.lifecycle == Lifecycle::Waiting;
+        let waits = !task.children.is_empty() || !session.ties.asked.is_empty();
         (was_found && session.rests() && !waits).then(|| id.clone())
     };
-    let asked: Vec<SessionId> = d.open.all().filter_map(is_at_a_loss).collect();
+    let asked: Vec<SessionId> = d.work.open.all().filter_map(is_at_a_loss).collect();
     for id in asked {
         let text = "Synod goes on from the files, and they do not say what came of this task. If it is done, say its \
                     result as your last words; else go on.";

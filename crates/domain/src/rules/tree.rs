@@ -15,7 +15,7 @@ pub(super) fn all_below(state: &State, id: &TaskId) -> Vec<TaskId> {
     let mut seen: BTreeSet<TaskId> = BTreeSet::from([id.clone()]);
     let mut level = vec![id.clone()];
     for _ in 0..TASK_DEPTH_MAX {
-        let tasks = level.iter().filter_map(|id| state.tasks.get(id));
+        let tasks = level.iter().filter_map(|id| state.work.tasks.get(id));
         level = tasks.flat_map(|t| t.children.iter().cloned()).collect();
         level.retain(|child| seen.insert(child.clone()));
         if level.is_empty() {
@@ -29,7 +29,7 @@ pub(super) fn all_below(state: &State, id: &TaskId) -> Vec<TaskId> {
 
 /// How many tasks stand above a part of `task`.
 pub(super) fn depth(state: &State, task: &TaskId) -> usize {
-    1 + wholes_above(state, task).take_while(|id| state.tasks.contains_key(*id)).count()
+    1 + wholes_above(state, task).take_while(|id| state.work.tasks.contains_key(*id)).count()
 }
 
 /// Whether `task` is `whole` or a part of it, however deep.
@@ -46,7 +46,7 @@ pub(super) fn topmost(state: &State, tasks: &BTreeSet<TaskId>) -> Vec<TaskId> {
 
 /// What `task` is a part of, the nearest first.
 fn wholes_above<'a>(state: &'a State, task: &TaskId) -> impl Iterator<Item = &'a TaskId> {
-    let above = |id: &TaskId| state.tasks.get(id).and_then(|task| task.spec.parent.as_ref());
+    let above = |id: &TaskId| state.work.tasks.get(id).and_then(|task| task.spec.parent.as_ref());
     std::iter::successors(above(task), move |id| above(id)).take(TASK_DEPTH_MAX)
 }
 
@@ -82,5 +82,5 @@ pub(super) fn is_part_for(state: &State, asker: &SessionId, id: &TaskId) -> bool
 
 /// The id of the next task.
 pub(super) fn fresh_task(state: &State) -> TaskId {
-    TaskId::new(format!("task-{:03}", state.next_task))
+    TaskId::new(format!("task-{:03}", state.work.next_task))
 }

@@ -36,7 +36,7 @@ pub(super) fn wake(d: &mut Draft<'_>, id: &SessionId) {
     let Some(session) = d.sessions.get(id) else { return };
     match &session.stage {
         // Only words of agents leave the turns as they are; between two of them somebody must stop.
-        Stage::Resting if session.turns >= d.terms(session).limits.turns_max => next_turn(d, id),
+        Stage::Resting if session.pace.turns >= d.terms(session).limits.turns_max => next_turn(d, id),
         Stage::Resting => budget::begin(d, id, "there is something to answer"),
         Stage::Thinking { .. }
         | Stage::Retrying { .. }
@@ -54,7 +54,7 @@ pub(super) fn attend(d: &mut Draft<'_>, id: &SessionId) {
             let said = said.clone();
             conclude(d, id, &said);
         }
-        Stage::Acting { calls, .. } => match (next_call(calls), session.proving.clone()) {
+        Stage::Acting { calls, .. } => match (next_call(calls), session.proof.proving.clone()) {
             (Some(index), _) => advance(d, id, index),
             (None, Some(proving)) => proven(d, id, &proving),
             (None, None) => next_turn(d, id),
@@ -95,8 +95,8 @@ pub(super) fn replied(
     };
     let mut calls = reply.calls.to_vec();
     unique_ids(calls.iter_mut());
-    let is_late = session.unread && session.unread_from > 0;
-    let read_through = is_late.then(|| MessageId::new(format!("m-{:04}", session.unread_from - 1)));
+    let is_late = session.talk.unread && session.talk.unread_from > 0;
+    let read_through = is_late.then(|| MessageId::new(format!("m-{:04}", session.talk.unread_from - 1)));
     let answer = said(d.at, None, reply.text.to_owned(), label);
     let message = Message { speaker: Speaker::Assistant, calls, read_through, ..answer };
     let message = d.placed(id, message);
@@ -209,7 +209,7 @@ pub(super) fn failed(
 ) -> Result<(), Refused> {
     let session = thinking(d, id, ticket)?;
     let most = d.terms(session).limits.model_attempts_max;
-    let failures = session.failures + 1;
+    let failures = session.pace.failures + 1;
     let (wait_ms, reason, fallback) = match (failure, fallback(d, session)) {
         (Failure::Retry { after_ms }, Some(other)) if after_ms > FALLBACK_AFTER_MS => {
             let reason = format!("{reason}; {other} is asked, because that is too long to wait");
@@ -246,7 +246,7 @@ pub(super) fn failed(
 /// The model that can be asked in place of the one that is asked now.
 fn fallback(state: &State, session: &Session) -> Option<String> {
     let model = &state.spec_of(session)?.model;
-    model.fallback.clone().filter(|_| session.fallback_until.is_none())
+    model.fallback.clone().filter(|_| session.pace.fallback_until.is_none())
 }
 
 /// A number that differs from session to session and from try to try, and is the same in every replay (FNV-1a).

@@ -1,6 +1,7 @@
 //! Agents as their files define them.
 
 use crate::words::actor::Actor;
+use crate::words::usage::ByModel;
 use std::collections::BTreeMap;
 use strum::IntoStaticStr;
 
@@ -320,6 +321,21 @@ impl Agent {
 
 fn is_zero(number: &u32) -> bool {
     *number == 0
+}
+
+/// The agents of a home.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Team {
+    /// Agents by id.
+    pub agents: BTreeMap<AgentId, Agent>,
+    /// Agents that are over and whose workspace is still there, each with the conversation that ended it.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub cleaning: BTreeMap<AgentId, Option<SessionId>>,
+    /// Agents that were spawned and are not over for good.
+    pub(crate) spawned: BTreeSet<AgentId>,
+    /// What each agent used and spent, as far back as the journal goes.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub spent: BTreeMap<AgentId, ByModel>,
 }
 
 /// What happens to an agent.

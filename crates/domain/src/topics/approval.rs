@@ -1,6 +1,7 @@
 //! Approvals: a decision that the gate asks a person for, as data.
 
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use strum::IntoStaticStr;
 
 use crate::topics::tool::{Act, Permit, Seen};
@@ -94,6 +95,17 @@ pub enum Outcome {
         /// Why.
         reason: String,
     },
+}
+
+/// What people are asked and were asked.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Approvals {
+    /// Approvals that wait for a person.
+    pub approvals: BTreeMap<ApprovalId, Request>,
+    /// Approvals that have ended, and how; so that a late answer can be told who was first.
+    pub decided: BTreeMap<ApprovalId, Outcome>,
+    /// The number of the next approval.
+    pub next_approval: u32,
 }
 
 /// What happens to an approval.

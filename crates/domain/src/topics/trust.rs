@@ -5,6 +5,16 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use strum::IntoStaticStr;
 
+/// Where words came from: inbox files as far as they were read, and files that agents wrote from what they read.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Origins {
+    /// Files and folders that agents wrote from what is not to be trusted, or not for all.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub files: BTreeMap<String, Label>,
+    /// How many lines of each inbox file were taken.
+    pub inbox: BTreeMap<String, u64>,
+}
+
 /// What is known of the origin of files.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, IntoStaticStr)]
 #[serde(rename_all = "snake_case")]

@@ -54,13 +54,13 @@ fn a_task_is_not_done_before_an_answer_that_it_asked_for_is_there() {
     assert_eq!(home.heard("planner-001").last().unwrap(), "agent:executor-001: 92 %");
     let said = line(&home.says("planner-001", "the disk is full"));
     assert_eq!(said, "replied task-001:done waiting complete");
-    assert!(home.state.sessions[&id].asked.is_empty());
+    assert!(home.state.sessions[&id].ties.asked.is_empty());
 }
 
 #[test]
 fn who_ended_its_own_task_still_hears_the_answer() {
     let mut home = asked();
-    let task = home.state.tasks.keys().next().unwrap().clone();
+    let task = home.state.work.tasks.keys().next().unwrap().clone();
     home.wants("planner-001", &[update(&task, Mark::Done, "asked")]);
     assert_eq!(line(&home.says("planner-001", "I wait for the answer")), "replied waiting");
     home.says("executor-001", "92 %");
@@ -96,7 +96,7 @@ fn what_was_asked_is_given_up_with_who_asked() {
         for agent in team {
             assert!(home.calls_to_model(agent).is_empty(), "{agent} asks no model (wait: {wait})");
             assert!(home.calls_to_tools(agent).is_empty(), "{agent} has no tool under way (wait: {wait})");
-            assert_eq!(home.state.agents[&AgentId::new(agent)].busy, 0);
+            assert_eq!(home.state.team.agents[&AgentId::new(agent)].busy, 0);
         }
         assert!(!home.state.ledger.is_holding());
     }
@@ -116,7 +116,7 @@ fn who_is_asked_by_others_too_or_has_work_of_its_own_goes_on() {
     // A person spoke to it.
     let mut home = asked();
     home.write("executor-001", "and the other one?");
-    let task = home.state.tasks.keys().next().unwrap().to_string();
+    let task = home.state.work.tasks.keys().next().unwrap().to_string();
     home.give(Input::Person(PersonInput::Cancel { what: task, by: "dana".to_owned() }));
     assert_eq!(home.calls_to_model("executor-001").len(), 1);
     // It rests: the conversation stays for the next one.
@@ -136,7 +136,7 @@ fn tasks_that_were_made_for_an_answer_end_with_who_asked_and_older_ones_do_not()
     home.wants("planner-001", &[tell("executor-001", "how full is the disk?")]);
     home.wants("executor-001", &[create("newer", "retriever-001", &[])]);
     let named = |home: &Home, title: &str| {
-        home.state.tasks.values().find(|task| task.spec.title == title).unwrap().spec.id.clone()
+        home.state.work.tasks.values().find(|task| task.spec.title == title).unwrap().spec.id.clone()
     };
     let (older, newer) = (named(&home, "older"), named(&home, "newer"));
     home.give(Input::Person(PersonInput::Cancel { what: asker.to_string(), by: "dana".to_owned() }));
@@ -152,7 +152,7 @@ fn a_run_reaches_all_that_went_on_by_message() {
     let refused = home.refusal(Input::Person(PersonInput::CancelRun { run: what, by: "dana".to_owned() }));
     assert!(refused.contains("task-001"), "{refused}");
     cancel_run(&mut home, "task-001");
-    assert!(home.state.tasks.values().all(|task| task.is_ended()));
+    assert!(home.state.work.tasks.values().all(|task| task.is_ended()));
     assert!(TEAM.iter().all(|agent| home.calls_to_model(agent).is_empty()));
     assert!(home.calls_to_tools("executor-001").is_empty());
 }
@@ -270,7 +270,7 @@ fn two_requests_get_two_responses() {
     home.write("planner-001", "plan");
     let asks = [tell("executor-001", "how full?"), tell("executor-001", "how big?")];
     home.wants("planner-001", &asks);
-    let names: Vec<String> = home.session_of("planner-001").1.asked.keys().cloned().collect();
+    let names: Vec<String> = home.session_of("planner-001").1.ties.asked.keys().cloned().collect();
     assert_eq!(names.len(), 2);
     home.says("planner-001", "I wait");
     home.says("executor-001", "92 % of 2 TB");
@@ -280,7 +280,7 @@ fn two_requests_get_two_responses() {
         "agent:executor-001: 92 % of 2 TB".to_owned(),
     ];
     assert_eq!(heard[heard.len() - 2..], said);
-    assert!(home.session_of("planner-001").1.asked.is_empty());
+    assert!(home.session_of("planner-001").1.ties.asked.is_empty());
 }
 
 #[test]

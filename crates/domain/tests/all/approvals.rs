@@ -63,7 +63,7 @@ fn an_approval_that_escalates_is_asked_once_more_and_then_lapses() {
     home.task("deploy", "executor-001");
     home.wants("executor-001", &[run("make")]);
     assert_eq!(line(&home.pass(5_000)), "approval_ended:expired call_asked");
-    let request = &home.state.approvals[&ApprovalId::new("approval-0002")];
+    let request = &home.state.people.approvals[&ApprovalId::new("approval-0002")];
     assert_eq!(request.escalates, Some(ApprovalId::new("approval-0001")));
     assert!(request.factors[0].contains("approval-0001"));
     // A late answer to the first decides nothing.
@@ -113,10 +113,10 @@ fn a_second_answer_is_refused_and_names_who_was_first() {
 #[test]
 fn an_approval_of_a_task_that_ended_is_withdrawn_and_cannot_be_given_any_more() {
     let mut home = asking(&["make"]);
-    let task = home.state.tasks.keys().next().unwrap().clone();
+    let task = home.state.work.tasks.keys().next().unwrap().clone();
     home.mark(&task, Mark::Cancelled);
     assert_eq!(
-        home.state.decided[&ApprovalId::new("approval-0001")],
+        home.state.people.decided[&ApprovalId::new("approval-0001")],
         Outcome::Withdrawn { reason: "task-001 is cancelled".to_owned() }
     );
     assert_eq!(
@@ -133,9 +133,9 @@ fn approvals_pending_at_once_each_have_their_own_id_and_their_own_answer() {
         home.task(command, "executor-001");
         home.wants("executor-001", &[run(command)]);
     }
-    let ids: Vec<&str> = home.state.approvals.keys().map(ApprovalId::as_str).collect();
+    let ids: Vec<&str> = home.state.people.approvals.keys().map(ApprovalId::as_str).collect();
     assert_eq!(ids, ["approval-0001", "approval-0002", "approval-0003"]);
-    let second = home.state.approvals[&ApprovalId::new("approval-0002")].session.clone();
+    let second = home.state.people.approvals[&ApprovalId::new("approval-0002")].session.clone();
     home.answer("approval-0002", Answer::Approved);
     let running: Vec<SessionId> =
         home.calls_to_tools("executor-001").into_iter().map(|(session, ..)| session).collect();
@@ -152,7 +152,8 @@ fn approvals_pending_at_once_each_have_their_own_id_and_their_own_answer() {
 #[test]
 fn the_calls_of_one_answer_ask_a_person_one_after_the_other() {
     let mut home = asking(&["make one", "make two", "make three"]);
-    let pending = |home: &Home| home.state.approvals.keys().map(ToString::to_string).collect::<Vec<_>>();
+    let pending =
+        |home: &Home| home.state.people.approvals.keys().map(ToString::to_string).collect::<Vec<_>>();
     assert_eq!(pending(&home), ["approval-0001"]);
     home.answer("approval-0001", Answer::Approved);
     assert_eq!(pending(&home), [""; 0], "nobody is asked about the second before the first has ended");
@@ -173,7 +174,7 @@ fn words_about_an_approval_approve_nothing() {
     home.wants("executor-002", &[tell("executor-001", claim)]);
     home.says("executor-002", claim);
     home.write("executor-001", claim);
-    let waiting: Vec<&str> = home.state.approvals.keys().map(ApprovalId::as_str).collect();
+    let waiting: Vec<&str> = home.state.people.approvals.keys().map(ApprovalId::as_str).collect();
     assert_eq!(waiting, ["approval-0001"]);
     assert!(home.calls_to_tools("executor-001").is_empty());
 }
@@ -181,8 +182,8 @@ fn words_about_an_approval_approve_nothing() {
 #[test]
 fn the_gate_looks_again_after_a_yes_and_a_new_rule_wins() {
     let mut home = asking(&["make"]);
-    let mut policy = home.state.policy.clone();
-    policy.commands.insert("make".to_owned(), home.state.policy.commands["rm -rf /"].clone());
+    let mut policy = home.state.config.policy.clone();
+    policy.commands.insert("make".to_owned(), home.state.config.policy.commands["rm -rf /"].clone());
     home.give(Input::File(FileInput::PolicyRead(policy)));
     let events = home.answer("approval-0001", Answer::Approved);
     assert_eq!(line(&events), "approval_ended:approved working call_finished:refused turn_begun");
@@ -197,7 +198,7 @@ fn the_gate_looks_again_after_a_yes_and_a_new_rule_wins() {
 #[test]
 fn an_approval_shows_exactly_what_would_be_done() {
     let home = asking(&["make deploy"]);
-    let request = home.state.approvals.values().next().unwrap();
+    let request = home.state.people.approvals.values().next().unwrap();
     assert_eq!(request.act, run("make deploy"));
     assert_eq!(request.digest, run("make deploy").digest(None, request.permit));
     assert_eq!((request.why.as_str(), request.call.as_str()), ("I need this", "c-1"));

@@ -77,7 +77,8 @@ fn a_yes_that_a_task_demands_is_demanded_of_all_that_is_done_for_it() {
             home.wants("executor-002", &[second("executor-003")]);
             home.wants("executor-003", &[write("executor-003")]);
             assert!(home.calls_to_tools("executor-003").is_empty(), "nobody said yes");
-            let asked: Vec<&str> = home.state.approvals.values().map(|asked| asked.agent.as_str()).collect();
+            let asked: Vec<&str> =
+                home.state.people.approvals.values().map(|asked| asked.agent.as_str()).collect();
             assert_eq!(asked, ["executor-003"]);
         }
     }
@@ -95,7 +96,7 @@ fn a_yes_that_a_task_demands_is_demanded_of_the_steps_of_its_plan() {
     );
     home.wants("executor-001", &[write("executor-001")]);
     assert!(home.calls_to_tools("executor-001").is_empty());
-    assert_eq!(home.state.approvals.len(), 1);
+    assert_eq!(home.state.people.approvals.len(), 1);
 }
 
 #[test]
@@ -172,7 +173,7 @@ fn of_two_requests_the_longer_chain_counts_and_every_required_approval() {
     home.wants("executor-001", &[tell("executor-002", "please look")]);
     home.wants("planner-001", &[tell("executor-002", "please look")]);
     home.wants("executor-002", &[write("executor-002")]);
-    assert_eq!(home.state.approvals.len(), 1);
+    assert_eq!(home.state.people.approvals.len(), 1);
     let hands = domain::delegation::chain(&home.state, home.session_of("executor-002").1);
     let chain = ["retriever-001", "executor-001", "executor-002"].map(AgentId::new);
     assert_eq!((hands.chain.as_slice(), hands.approval_required), (&chain[..], true));

@@ -55,7 +55,7 @@ fn parked(home: &Home, agent: &str) -> Parked {
 }
 
 pub fn settings(home: &Home, change: impl FnOnce(&mut Settings)) -> Input {
-    let mut settings = home.state.settings.clone();
+    let mut settings = home.state.config.settings.clone();
     change(&mut settings);
     Input::File(FileInput::SettingsRead(Box::new(settings)))
 }
@@ -68,7 +68,7 @@ pub fn sums(state: &State, at: domain::id::Time) -> BTreeMap<String, (u64, u64)>
             session.task.as_ref().map_or_else(|| id.to_string(), |task| state.root_of(task).to_string());
         let payer =
             Payer { agent: session.agent.clone(), makers: Vec::new(), run, provider: Some("p".to_owned()) };
-        for node in nodes(&state.settings, &payer) {
+        for node in nodes(&state.config.settings, &payer) {
             let meter = state.ledger.meter(&node, at);
             let tokens = meter.spent.tokens + meter.reserved.tokens;
             sums.insert(node.name.clone(), (tokens, meter.spent.requests + meter.reserved.requests));
@@ -204,7 +204,7 @@ fn money_is_reserved_at_the_dearest_price_that_the_call_may_have() {
     let (session, _) = home.thinking("executor-001");
     let hold = &home.state.ledger.held(&session, "").unwrap().hold;
     assert_eq!(hold.money, Some((hold.tokens_in * 5).div_ceil(4) + 2 * hold.tokens_out));
-    let node = nodes(&home.state.settings, &hold.payer).remove(0);
+    let node = nodes(&home.state.config.settings, &hold.payer).remove(0);
     used(&mut home, "executor-001", "done", Usage { cache_write: 100, ..Usage::of(1_000, 10) });
     assert_eq!(home.state.ledger.meter(&node, home.at).spent.money, 900 + 125 + 20);
 }
@@ -220,7 +220,7 @@ fn a_request_that_outgrows_what_is_reserved_is_reserved_anew_or_parks() {
     home.give(Input::Model(ModelInput::Outgrown { session: session.clone(), ticket, tokens_in: 8_001 }));
     assert_eq!(parked(&home, "executor-001").until, None);
     assert!(!home.state.ledger.is_holding());
-    assert_eq!(home.state.sessions[&session].turns_total, 0, "as if the turn had not begun");
+    assert_eq!(home.state.sessions[&session].pace.turns_total, 0, "as if the turn had not begun");
 }
 
 #[test]
@@ -264,7 +264,7 @@ fn a_summary_that_was_of_no_use_leaves_no_more_room_than_there_is() {
     let events = home.give(Input::Model(ModelInput::Unsummarised { session: session.clone(), ticket }));
     assert_eq!(line(&events), "unsummarised reserved turn_retried");
     assert_eq!(home.state.ledger.held(&session, "").unwrap().tokens(), (4_000, 1_000));
-    assert_eq!(home.state.sessions[&session].summaries, u32::MAX, "not in this turn");
+    assert_eq!(home.state.sessions[&session].pace.summaries, u32::MAX, "not in this turn");
     // The next one leaves too little.
     home.give(spent(1_500));
     let (_, ticket) = home.thinking("executor-001");
@@ -374,8 +374,8 @@ fn tasks_at_an_exhausted_budget_open_no_sessions_and_begin_in_their_order_when_i
     let tasks: Vec<_> = (0..30).map(|_| home.task("look again", "executor-001")).collect();
     assert_eq!(home.state.sessions.len(), opened, "nothing is opened for nothing");
     assert_eq!(home.state.parked().count(), 20, "as many as the queue has places for");
-    assert_eq!(home.state.agents[&AgentId::new("executor-001")].backlog(), 10);
-    assert!(home.state.is_idle() && home.state.tasks[&tasks[0]].session().is_none());
+    assert_eq!(home.state.team.agents[&AgentId::new("executor-001")].backlog(), 10);
+    assert!(home.state.is_idle() && home.state.work.tasks[&tasks[0]].session().is_none());
     home.give(Input::Started);
     home.mark(&tasks[1], Mark::Cancelled);
     assert_eq!(home.state.parked().count(), 20, "the place that is given up is taken");
@@ -388,7 +388,7 @@ fn tasks_at_an_exhausted_budget_open_no_sessions_and_begin_in_their_order_when_i
 #[test]
 fn a_tasks_wait_for_a_budget_is_no_wait_for_a_slot() {
     let mut home = home(Budgets { day: tokens(4_000), ..Budgets::default() });
-    let mut spec = home.state.agents[&AgentId::new("executor-001")].spec.clone();
+    let mut spec = home.state.team.agents[&AgentId::new("executor-001")].spec.clone();
     spec.permissions.concurrency.queue_timeout_ms = Some(5_000);
     home.give(Input::File(FileInput::AgentRead(Box::new(spec))));
     home.task("look", "executor-001");
@@ -516,7 +516,7 @@ fn follow(home: &mut Home, deed: &Deed, number: usize) {
     let asked = (!calls.is_empty()).then(|| calls[number % calls.len()].clone());
     let input = match (deed, asked) {
         (Deed::Want, _) => {
-            let open = home.state.tasks.iter().find(|(_, task)| !task.is_ended());
+            let open = home.state.work.tasks.iter().find(|(_, task)| !task.is_ended());
             let parent = open.map(|(id, _)| id.clone()).filter(|_| number.is_multiple_of(3));
             home.task_with("look", agent, |spec| spec.parent = parent);
             return;
@@ -559,7 +559,7 @@ fn follow(home: &mut Home, deed: &Deed, number: usize) {
             Input::Model(ModelInput::Unsummarised { session, ticket })
         }
         (Deed::Cancel, _) => {
-            let open: Vec<_> = home.state.tasks.iter().filter(|(_, task)| !task.is_ended()).collect();
+            let open: Vec<_> = home.state.work.tasks.iter().filter(|(_, task)| !task.is_ended()).collect();
             if open.is_empty() {
                 return;
             }
@@ -583,7 +583,7 @@ fn follow(home: &mut Home, deed: &Deed, number: usize) {
             Input::Started
         }
         (Deed::Answer(yes), _) => {
-            let asked: Vec<_> = home.state.approvals.keys().cloned().collect();
+            let asked: Vec<_> = home.state.people.approvals.keys().cloned().collect();
             if asked.is_empty() {
                 return;
             }
@@ -601,12 +601,12 @@ fn follow(home: &mut Home, deed: &Deed, number: usize) {
 fn left_behind(home: &Home) -> Option<String> {
     let provider = Some("p".to_owned());
     let payer = Payer { agent: AgentId::new("a"), makers: Vec::new(), run: String::new(), provider };
-    let limits = nodes(&home.state.settings, &payer).pop().unwrap();
-    let has_slot = |agent: &AgentId| home.state.agents[agent].busy < 3;
+    let limits = nodes(&home.state.config.settings, &payer).pop().unwrap();
+    let has_slot = |agent: &AgentId| home.state.team.agents[agent].busy < 3;
     let mut has_room: BTreeMap<&str, bool> = BTreeMap::new();
     for halt in home.state.parked().filter(|halt| halt.parked.held && has_slot(halt.agent)) {
         let Parked { limit, reason, .. } = halt.parked;
-        let node = domain::budget::question::named(&home.state.settings, limit);
+        let node = domain::budget::question::named(&home.state.config.settings, limit);
         let meter = home.state.ledger.meter(node.as_ref().unwrap_or(&limits), home.at);
         // `… of 5000 tokens, 0 are spent and 2516 reserved, and this call may take 2523; …`
         let numbers = reason.split_once(": of ").unwrap().1.split([' ', ';']);
@@ -617,7 +617,7 @@ fn left_behind(home: &Home) -> Option<String> {
         };
         *has_room.entry(limit).or_insert(true) &= used + numbers[3] <= numbers[0];
     }
-    let is_full = home.state.busy >= home.state.settings.limits.parallel_max;
+    let is_full = home.state.schedule.busy >= home.state.config.settings.limits.parallel_max;
     has_room.into_iter().find(|(_, has_room)| *has_room && !is_full).map(|(limit, _)| limit.to_owned())
 }
 
@@ -651,7 +651,7 @@ proptest! {
         });
         for (deed, number) in &deeds {
             follow(&mut home, deed, *number);
-            assert!(home.state.agents.values().all(|agent| agent.waiting() <= places), "after {deed:?}");
+            assert!(home.state.team.agents.values().all(|agent| agent.waiting() <= places), "after {deed:?}");
             assert_eq!(left_behind(&home), None, "after {deed:?}");
             for (name, (tokens, requests)) in sums(&home.state, home.at) {
                 if name == "providers.p.limits" {
@@ -666,7 +666,7 @@ proptest! {
                     _ => u64::MAX,
                 };
                 // Only a yes of a person raises it, and only for its window.
-                let node = domain::budget::question::named(&home.state.settings, &name);
+                let node = domain::budget::question::named(&home.state.config.settings, &name);
                 let raised = node.and_then(|node| home.state.ledger.raised(&node, home.at).tokens);
                 let yeses = home.raises.iter().filter(|raise| raise.budget == name);
                 let said: u64 = yeses.filter_map(|raise| raise.cap.tokens).sum();
@@ -675,7 +675,7 @@ proptest! {
                 assert!(tokens <= cap, "{name}: {tokens} of {cap} after {deed:?}");
             }
         }
-        let open: Vec<_> = home.state.tasks.keys().cloned().collect();
+        let open: Vec<_> = home.state.work.tasks.keys().cloned().collect();
         for task in open {
             if !home.get(&task).is_ended() {
                 home.mark(&task, Mark::Cancelled);
@@ -690,7 +690,7 @@ proptest! {
         assert!(!home.state.ledger.is_holding());
         assert!(home.state.ledger.meters().all(|(_, meter)| meter.reserved == Default::default()));
         let found = from_the_list(&home);
-        assert_eq!((&found.ledger.days, &found.spent), (&home.state.ledger.days, &home.state.spent));
+        assert_eq!((&found.ledger.days, &found.team.spent), (&home.state.ledger.days, &home.state.team.spent));
         // The list does not say where a request of a person begins in a conversation: too much is better than too little.
         let is_talk = |row: &Counted| {
             let run = row.0.strip_prefix("budgets.run of ");
@@ -700,8 +700,8 @@ proptest! {
         let (talks, live): (Vec<_>, Vec<_>) = counted(&home.state, &home).into_iter().partition(is_talk);
         assert_eq!(found_rest, live);
         assert!(found_talks.iter().zip(&talks).all(|(found, live)| found.0 == live.0 && found.1 >= live.1));
-        let sessions = home.state.sessions.iter().filter(|(_, session)| !session.spent.is_nothing());
-        let by_session: BTreeMap<_, _> = sessions.map(|(id, session)| (id.clone(), session.spent)).collect();
+        let sessions = home.state.sessions.iter().filter(|(_, session)| !session.purse.spent.is_nothing());
+        let by_session: BTreeMap<_, _> = sessions.map(|(id, session)| (id.clone(), session.purse.spent)).collect();
         assert_eq!(found.ledger.unclaimed(), &by_session);
     }
 }
@@ -709,7 +709,7 @@ proptest! {
 /// What is known when there are settings, the list of what was spent, and nothing else.
 fn from_the_list(home: &Home) -> State {
     let mut state = State::new();
-    let settings = Input::File(FileInput::SettingsRead(Box::new(home.state.settings.clone())));
+    let settings = Input::File(FileInput::SettingsRead(Box::new(home.state.config.settings.clone())));
     let list =
         Input::File(FileInput::UsageFound { sums: sums_of(&home.charges), raised: home.raises.clone() });
     // The list may be read once more, if nobody knows whether it was.
@@ -727,7 +727,7 @@ type Counted = (String, u64, u64, Cap);
 fn counted(state: &State, home: &Home) -> Vec<Counted> {
     let payers = home.charges.iter().map(|charge| &charge.payer);
     let all: BTreeMap<String, Node> = payers
-        .flat_map(|payer| nodes(&home.state.settings, payer))
+        .flat_map(|payer| nodes(&home.state.config.settings, payer))
         .map(|node| (node.name.clone(), node))
         .collect();
     let counted = |node: &Node| {
@@ -751,7 +751,7 @@ fn what_was_spent_is_known_from_its_list_and_a_used_up_budget_stays_used_up() {
     assert!(parked(&after, "executor-001").reason.contains("of 3000 tokens, 2500 are spent"));
     after.pass(DAY_MS);
     assert_eq!(after.calls_to_model("executor-001").len(), 1, "the next day has room");
-    assert_eq!(after.state.tasks.get(&task).map(|task| task.is_ended()), Some(false));
+    assert_eq!(after.state.work.tasks.get(&task).map(|task| task.is_ended()), Some(false));
     // A journal that counted something knows better than a list.
     let mut other = home(Budgets::default());
     other.task("look", "executor-001");
@@ -782,7 +782,7 @@ fn a_node_says_its_name_and_how_long_it_counts() {
         run: "task-001".to_owned(),
         provider: Some("p".to_owned()),
     };
-    let named: Vec<(String, Window)> = nodes(&home.state.settings, &payer)
+    let named: Vec<(String, Window)> = nodes(&home.state.config.settings, &payer)
         .into_iter()
         .map(|Node { name, window, .. }| (name, window))
         .collect();
@@ -802,7 +802,7 @@ fn a_call_that_was_under_way_is_not_made_again_after_a_start_if_its_budget_is_go
     let mut home = requests_per_minute(9);
     home.task("look", "executor-001");
     home.thinking("executor-001");
-    let mut settings = home.state.settings.clone();
+    let mut settings = home.state.config.settings.clone();
     settings.budgets.day.tokens = Some(0);
     home.give(Input::File(FileInput::SettingsRead(Box::new(settings))));
     home.effects.clear();

@@ -199,7 +199,7 @@ impl Book {
             assert!(sent.accepted || arrived.is_empty(), "{word} was refused and arrived");
             assert!(!sent.accepted || !arrived.is_empty(), "{word} was accepted and is lost: {sent:?}");
             if sent.to == "#ops" {
-                let listens = |a: &Arrival| home.state.agents[&a.agent].spec.channels == ["ops"];
+                let listens = |a: &Arrival| home.state.team.agents[&a.agent].spec.channels == ["ops"];
                 assert!(arrived.iter().all(listens), "{word} came to who does not listen");
             } else if sent.to != BROADCAST {
                 assert!(arrived.len() <= 1 && arrived.iter().all(|a| a.agent.as_str() == sent.to));
@@ -230,7 +230,7 @@ impl Book {
 }
 
 fn known(home: &Home) -> Vec<String> {
-    home.state.agents.keys().map(ToString::to_string).collect()
+    home.state.team.agents.keys().map(ToString::to_string).collect()
 }
 
 fn pick<T: Clone>(all: &[T], number: usize) -> Option<T> {
@@ -306,7 +306,7 @@ fn input(home: &Home, book: &mut Book, deed: &Deed, number: usize) -> Option<Inp
             })
         }
         Deed::Cancel => {
-            let tasks = home.state.tasks.keys().map(ToString::to_string);
+            let tasks = home.state.work.tasks.keys().map(ToString::to_string);
             let sessions = home.state.sessions.keys().map(ToString::to_string);
             Input::Person(PersonInput::Cancel {
                 what: pick(&tasks.chain(sessions).collect::<Vec<_>>(), number)?,
@@ -389,7 +389,7 @@ proptest! {
         }
         to_the_end(&mut home, &mut book);
         book.settle(&home);
-        let unread = home.state.sessions.values().filter(|s| s.unread && s.lifecycle != Lifecycle::Complete);
+        let unread = home.state.sessions.values().filter(|s| s.talk.unread && s.lifecycle != Lifecycle::Complete);
         assert_eq!(unread.count(), 0, "nothing waits to be read");
     }
 }

@@ -89,7 +89,7 @@ fn act(kind: u8, task: TaskId) -> Act {
 /// The input of a deed, if there is anything it can be done to.
 fn input(home: &Home, deed: &Deed, number: usize) -> Option<Input> {
     let state = &home.state;
-    let task = || pick(state.tasks.keys(), number).unwrap_or_else(|| TaskId::new("task-001"));
+    let task = || pick(state.work.tasks.keys(), number).unwrap_or_else(|| TaskId::new("task-001"));
     let session = || pick(state.sessions.keys(), number);
     let agent = TEAM[number % TEAM.len()];
     Some(match deed {
@@ -117,7 +117,7 @@ fn input(home: &Home, deed: &Deed, number: usize) -> Option<Input> {
             })
         }
         Deed::Answer(yes) => {
-            let id = pick(state.approvals.keys().chain(state.decided.keys()), number)?;
+            let id = pick(state.people.approvals.keys().chain(state.people.decided.keys()), number)?;
             answered(ApprovalId::as_str(&id), if *yes { Answer::Approved } else { no() })
         }
         Deed::Write(known) => written(session().filter(|_| *known).as_ref(), agent, "hello"),
@@ -128,7 +128,7 @@ fn input(home: &Home, deed: &Deed, number: usize) -> Option<Input> {
             by: "dana".to_owned(),
         }),
         Deed::Edit(kind) => {
-            let known = state.tasks.get(&task())?;
+            let known = state.work.tasks.get(&task())?;
             let mut spec = wanted(*kind, agent, task());
             spec.id = known.spec.id.clone();
             Input::File(FileInput::TaskRead {
@@ -139,7 +139,7 @@ fn input(home: &Home, deed: &Deed, number: usize) -> Option<Input> {
         }
         Deed::Cut(kind) => {
             let session: SessionId = session()?;
-            let next_message = state.sessions[&session].next_message;
+            let next_message = state.sessions[&session].talk.next_message;
             let tail = if kind % 2 == 0 { Tail::Answered } else { Tail::Unanswered };
             Input::File(FileInput::SessionCut { session, next_message, tail })
         }
@@ -147,10 +147,10 @@ fn input(home: &Home, deed: &Deed, number: usize) -> Option<Input> {
         Deed::Restart => Input::Started,
         Deed::Agent(false) => Input::File(FileInput::AgentGone(AgentId::new("executor-002"))),
         Deed::Agent(true) => Input::File(FileInput::AgentRead(Box::new(
-            state.agents[&AgentId::new("executor-002")].spec.clone(),
+            state.team.agents[&AgentId::new("executor-002")].spec.clone(),
         ))),
         Deed::Slots(most) => {
-            let mut settings = state.settings.clone();
+            let mut settings = state.config.settings.clone();
             settings.limits.parallel_max = *most;
             Input::File(FileInput::SettingsRead(Box::new(settings)))
         }
@@ -191,7 +191,7 @@ fn check(home: &Home) {
         assert!(fits, "{effect:?} comes from {cause:?}");
     }
     let working = state.sessions.values().filter(|session| session.lifecycle == Lifecycle::Working).count();
-    assert_eq!(working, state.busy as usize);
+    assert_eq!(working, state.schedule.busy as usize);
 }
 
 proptest! {

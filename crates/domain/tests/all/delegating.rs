@@ -109,7 +109,7 @@ fn cancelling_a_task_ends_its_parts_stops_its_sessions_and_withdraws_its_approva
     let mut home = planned();
     home.wants("executor-001", &[run("make")]);
     home.wants("executor-001", &[run("touch counter"), run("df -h")]);
-    assert_eq!(home.state.approvals.len(), 1);
+    assert_eq!(home.state.people.approvals.len(), 1);
     let effects = home.effects.len();
     let events = home.mark(&id("task-001"), Mark::Cancelled);
     assert_eq!(
@@ -119,7 +119,7 @@ fn cancelling_a_task_ends_its_parts_stops_its_sessions_and_withdraws_its_approva
          approval_ended:withdrawn call_finished:dropped working waiting complete task-002:cancelled \
          complete task-001:cancelled"
     );
-    assert!(home.state.approvals.is_empty() && home.state.is_idle());
+    assert!(home.state.people.approvals.is_empty() && home.state.is_idle());
     assert_eq!(home.effects.len() - effects, 3, "each of the three sessions is stopped");
     assert_eq!(home.get(&id("task-003")).result, "task-001, of which it is a part, is cancelled");
 }
@@ -128,7 +128,7 @@ fn cancelling_a_task_ends_its_parts_stops_its_sessions_and_withdraws_its_approva
 fn a_task_that_is_taken_out_of_its_file_is_cancelled_with_all_below_it() {
     let mut home = planned();
     home.give(Input::File(FileInput::TaskGone { task: id("task-001") }));
-    for task in home.state.tasks.values() {
+    for task in home.state.work.tasks.values() {
         assert_eq!(task.end(), Some(End::Cancelled));
     }
     assert_eq!(
@@ -207,7 +207,7 @@ fn a_person_may_change_their_mind_about_how_a_task_ended() {
     assert_eq!((home.end(&task), home.get(&task).result.as_str()), (Some(End::Done), "marked done by dana"));
     assert_eq!(home.mark(&task, Mark::Done), []);
     assert_eq!(line(&home.mark(&task, Mark::Cancelled)), "task-001:cancelled");
-    assert_eq!(home.state.open_tasks, 0);
+    assert_eq!(home.state.work.open_tasks, 0);
 }
 
 #[test]

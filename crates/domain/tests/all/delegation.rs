@@ -56,7 +56,7 @@ type Row = (
 );
 
 fn change(home: &mut Home, name: &str, say: impl FnOnce(&mut agent::Spec)) {
-    let mut spec = home.state.agents[&AgentId::new(name)].spec.clone();
+    let mut spec = home.state.team.agents[&AgentId::new(name)].spec.clone();
     say(&mut spec);
     home.give(Input::File(FileInput::AgentRead(Box::new(spec))));
 }
@@ -183,7 +183,7 @@ fn bounds() -> Vec<Row> {
             "no slot, and the setting says reject",
             |home| {
                 fill(home);
-                let mut settings = home.state.settings.clone();
+                let mut settings = home.state.config.settings.clone();
                 settings.limits.delegation_when_full = WhenFull::Reject;
                 home.give(Input::File(FileInput::SettingsRead(Box::new(settings))));
             },
@@ -198,7 +198,7 @@ fn bounds() -> Vec<Row> {
             "the tasks of the home",
             |home| {
                 home.task("busy", "executor-003");
-                let mut settings = home.state.settings.clone();
+                let mut settings = home.state.config.settings.clone();
                 settings.limits.max_total_tasks = 1;
                 home.give(Input::File(FileInput::SettingsRead(Box::new(settings))));
             },
@@ -211,7 +211,7 @@ fn bounds() -> Vec<Row> {
             "the agents of the home",
             |home| {
                 home.task("busy", "executor-003");
-                let mut settings = home.state.settings.clone();
+                let mut settings = home.state.config.settings.clone();
                 settings.limits.max_total_agents = 1;
                 home.give(Input::File(FileInput::SettingsRead(Box::new(settings))));
             },
@@ -224,7 +224,7 @@ fn bounds() -> Vec<Row> {
             "an agent that works already",
             |home| {
                 home.task("busy", "executor-002");
-                let mut settings = home.state.settings.clone();
+                let mut settings = home.state.config.settings.clone();
                 settings.limits.max_total_agents = 1;
                 home.give(Input::File(FileInput::SettingsRead(Box::new(settings))));
             },
@@ -236,7 +236,7 @@ fn bounds() -> Vec<Row> {
         (
             "too deep, by the setting",
             |home| {
-                let mut settings = home.state.settings.clone();
+                let mut settings = home.state.config.settings.clone();
                 settings.limits.default_delegation_depth = 1;
                 home.give(Input::File(FileInput::SettingsRead(Box::new(settings))));
             },
@@ -294,7 +294,7 @@ fn a_delegator_leaves_its_slot_and_gets_the_result_as_that_of_its_call() {
     );
     assert_eq!(home.session_of("executor-001").1.lifecycle, Lifecycle::Blocked);
     assert_eq!(home.state.mark_of(home.get(&id("task-001"))), Mark::Running, "no person is asked");
-    assert_eq!(home.state.busy, 1, "only the other works");
+    assert_eq!(home.state.schedule.busy, 1, "only the other works");
     let record = &home.state.delegations.by_id[&first()];
     assert_eq!((record.status, record.depth(), record.request.as_str()), (Status::Running, 1, "task-001"));
     home.says("retriever-001", "92 % full");
@@ -362,7 +362,7 @@ fn a_rejected_delegation_is_a_refused_call_that_names_its_rule() {
         home.results("executor-001"),
         ["Circular delegation detected: executor-001 → executor-001; do it yourself or ask somebody else"]
     );
-    assert!(home.state.delegations.is_empty() && home.state.tasks.len() == 1);
+    assert!(home.state.delegations.is_empty() && home.state.work.tasks.len() == 1);
 }
 
 #[test]
@@ -411,7 +411,7 @@ fn approvals_that_a_task_demands_are_demanded_of_what_it_is_delegated_to() {
     home.task_with("is the disk fine?", "executor-001", |spec| spec.approval_required = true);
     home.wants("executor-001", &[delegate("executor-002", "look")]);
     home.wants("executor-002", &[run("touch counter")]);
-    assert_eq!(home.state.approvals.len(), 1);
+    assert_eq!(home.state.people.approvals.len(), 1);
 }
 
 #[test]
@@ -455,11 +455,15 @@ fn the_end_of_the_root_ends_all_below() {
     home.wants("executor-002", &[delegate("executor-003", "look"), delegate("executor-003", "build")]);
     home.wants("executor-003", &[run("touch counter")]);
     home.wants("executor-003", &[run("make")]);
-    assert_eq!(home.state.approvals.len(), 1);
+    assert_eq!(home.state.people.approvals.len(), 1);
     home.mark(&id("task-001"), Mark::Cancelled);
     let statuses: Vec<Status> = home.state.delegations.by_id.values().map(|d| d.status).collect();
     assert_eq!(statuses, [Status::Cancelled; 3]);
-    assert!(home.state.is_idle() && home.state.approvals.is_empty() && home.state.next_deadline().is_none());
+    assert!(
+        home.state.is_idle()
+            && home.state.people.approvals.is_empty()
+            && home.state.next_deadline().is_none()
+    );
     assert!(domain::pending(&home.state).is_empty());
 }
 
@@ -482,15 +486,19 @@ fn under_way() -> Home {
     home.wants("executor-002", &parts);
     home.wants("executor-003", &[run("touch counter")]);
     home.wants("executor-003", &[run("make")]);
-    assert_eq!((home.calls_to_tools("executor-003").len(), home.state.approvals.len()), (1, 1));
+    assert_eq!((home.calls_to_tools("executor-003").len(), home.state.people.approvals.len()), (1, 1));
     home.thinking("retriever-001");
     home
 }
 
 fn nothing_is_left(home: &Home) {
-    assert!(home.state.is_idle() && home.state.approvals.is_empty() && home.state.next_deadline().is_none());
+    assert!(
+        home.state.is_idle()
+            && home.state.people.approvals.is_empty()
+            && home.state.next_deadline().is_none()
+    );
     assert!(domain::pending(&home.state).is_empty());
-    assert!(home.state.agents.values().all(|agent| agent.busy == 0 && agent.sessions.is_empty()));
+    assert!(home.state.team.agents.values().all(|agent| agent.busy == 0 && agent.sessions.is_empty()));
     assert!(home.state.delegations.by_id.values().all(|d| d.status.is_over()));
 }
 
@@ -553,13 +561,13 @@ fn cancelling_a_run_ends_all_that_was_made_for_it_and_nothing_else() {
         home.wants("executor-001", &[create("count", "executor-003", &[]), delegate("executor-002", "look")]);
         home.wants("executor-002", &[delegate("executor-003", "look"), run("make")]);
         home.wants("executor-003", &[delegate("executor-002", "look")]);
-        let part = home.state.tasks.keys().next_back().unwrap().to_string();
+        let part = home.state.work.tasks.keys().next_back().unwrap().to_string();
         assert_eq!(home.refusal(cancel_run(&part)), format!("{part} is no run: it was made for run {begun}"));
         let refusal = home.refusal(cancel_run("delegation-0001"));
         assert_eq!(refusal, format!("delegation-0001 is no run: it was made for run {begun}"));
         home.give(cancel_run(&begun));
         assert_eq!(home.refusal(cancel_run(&begun)), format!("{begun} has ended already"));
-        for (id, task) in home.state.tasks.iter().filter(|(id, _)| id.as_str() != "task-001") {
+        for (id, task) in home.state.work.tasks.iter().filter(|(id, _)| id.as_str() != "task-001") {
             assert_eq!(task.end(), Some(End::Cancelled), "{begun_with}: {id}");
         }
         assert_eq!(home.end(&id("task-001")), None, "{begun_with}");
@@ -625,7 +633,7 @@ fn a_time_out_of_the_root_ends_all_below() {
     home.wants("executor-001", &[create("look", "executor-002", &[]), run("touch counter")]);
     home.wants("executor-002", &[delegate("executor-003", "look")]);
     home.wants("executor-003", &[run("make")]);
-    assert_eq!(home.state.approvals.len(), 1);
+    assert_eq!(home.state.people.approvals.len(), 1);
     home.pass(5_000);
     nothing_is_left(&home);
     let ends = ["task-001", "task-002", "task-003"].map(|task| home.end(&id(task)));
@@ -656,7 +664,7 @@ fn a_crash_in_a_call_that_must_not_be_repeated_fails_the_delegation_unless_it_is
 
 /// The names of the contexts that went along to whoever has this task.
 fn gone_along(home: &Home, task: &str) -> Vec<String> {
-    let Some(session) = home.state.tasks.get(&id(task)).and_then(|task| task.session()) else {
+    let Some(session) = home.state.work.tasks.get(&id(task)).and_then(|task| task.session()) else {
         return Vec::new();
     };
     let line = domain::delegation::line(&home.state, session);
@@ -771,7 +779,7 @@ fn a_tag_is_one_line_that_can_be_seen() {
         let says =
             |text: &String| text.contains("is no tag: a tag is one line of characters that can be seen");
         assert!(told.len() == 2 && told.iter().all(says), "{told:?}");
-        assert_eq!(home.state.tasks.len(), 1);
+        assert_eq!(home.state.work.tasks.len(), 1);
     }
 }
 

@@ -78,7 +78,7 @@ fn with_calls(acts: &[Act], files: Vec<Input>) -> Home {
 fn two_calls_that_delegate_the_same_in_a_found_session_both_hear_of_their_end() {
     let twice = [(); 2].map(|()| delegate_with("executor-002", "ops:check", "look", Some(5_000)));
     let mut home = with_calls(&twice, Vec::new());
-    let tasks: Vec<&str> = home.state.tasks.keys().map(TaskId::as_str).collect();
+    let tasks: Vec<&str> = home.state.work.tasks.keys().map(TaskId::as_str).collect();
     assert_eq!(tasks, ["task-001", "task-002", "task-003"]);
     home.says("executor-002", "fine");
     home.says("executor-002", "fine too");
@@ -102,7 +102,7 @@ fn of_two_calls_that_delegate_the_same_each_takes_up_its_own_task() {
         let file = |(n, mark): (usize, &Mark)| written(&name(n), "look", "executor-002", *mark, asked);
         let files = marks.iter().enumerate().map(file).collect();
         let mut home = with_calls(&[(); 2].map(|()| delegate("executor-002", "look")), files);
-        assert_eq!(home.state.tasks.len(), tasks, "{marks:?}");
+        assert_eq!(home.state.work.tasks.len(), tasks, "{marks:?}");
         while !home.calls_to_model("executor-002").is_empty() {
             home.says("executor-002", "fine");
         }
@@ -133,7 +133,7 @@ fn what_is_due_and_leads_to_nothing_is_dropped_and_what_is_due_later_happens() {
         assert_ne!(state.seq, before, "it does not stand still");
     }
     assert!(line(&happened).starts_with("deadline_dropped "), "{}", line(&happened));
-    assert_eq!(state.tasks[&id("task-002")].end(), Some(End::Failed));
+    assert_eq!(state.work.tasks[&id("task-002")].end(), Some(End::Failed));
 }
 
 fn leaves(home: &mut Home, agent: &str) -> Vec<Event> {
@@ -404,8 +404,8 @@ fn who_asked_in_a_conversation_that_is_cut_to_an_answer_hears_that_none_comes() 
             told.last().unwrap().ends_with("executor-001 cannot answer: a person cut the session"),
             "{told:?}"
         );
-        assert!(home.session_of("planner-001").1.asked.is_empty());
-        assert!(home.state.sessions[&session].askers.is_empty(), "it is told once");
+        assert!(home.session_of("planner-001").1.ties.asked.is_empty());
+        assert!(home.state.sessions[&session].ties.askers.is_empty(), "it is told once");
         home.says("planner-001", "nobody knows");
         assert_eq!(home.end(&id("task-001")), Some(End::Done));
         home.write("executor-001", "and now?");

@@ -108,7 +108,7 @@ impl Home {
         let mut ids = BTreeSet::new();
         for (session, message) in events.iter().filter_map(said) {
             assert!(ids.insert((session, &message.id)), "{session} has two messages {}", message.id);
-            let next = self.state.sessions[session].next_message;
+            let next = self.state.sessions[session].talk.next_message;
             let before = next == u32::MAX || message.id.as_str() < format!("m-{next:04}").as_str();
             assert!(before, "the next message is behind {}", message.id);
         }
@@ -245,7 +245,7 @@ impl Home {
 
     /// A task by id.
     pub fn get(&self, task: &TaskId) -> &Task {
-        &self.state.tasks[task]
+        &self.state.work.tasks[task]
     }
 
     /// How a task ended.
@@ -255,7 +255,7 @@ impl Home {
 
     /// The only session of an agent that is not over.
     pub fn session_of(&self, agent: &str) -> (SessionId, &Session) {
-        let open = &self.state.agents[&AgentId::new(agent)].sessions;
+        let open = &self.state.team.agents[&AgentId::new(agent)].sessions;
         assert_eq!(open.len(), 1, "{agent} has one open session");
         let id = open.first().expect("there is one").clone();
         let session = &self.state.sessions[&id];
@@ -331,7 +331,11 @@ fn said(event: &Event) -> Option<(&SessionId, &Message)> {
 fn check(state: &State, event: &Event) {
     match event {
         Event::Task(TaskEvent::Started { task, .. }) => {
-            assert_eq!(state.open_dependencies(&state.tasks[task]).next(), None, "{task} began too early");
+            assert_eq!(
+                state.open_dependencies(&state.work.tasks[task]).next(),
+                None,
+                "{task} began too early"
+            );
         }
         Event::Call(CallEvent::Finished { finish: Finish::Refused { rule }, message, .. }) => {
             assert!(!rule.is_empty() && !message.content.is_empty(), "a refusal says by what and why");

@@ -66,7 +66,7 @@ fn team() -> impl Strategy<Value = State> {
                 home.give(Input::File(FileInput::AgentGone(name(number))));
             }
         }
-        let mut settings = home.state.settings.clone();
+        let mut settings = home.state.config.settings.clone();
         settings.routing.tags =
             rules.into_iter().enumerate().map(|(number, rule)| (rule, name(number))).collect();
         settings.routing.fallback = fallback.map(name);
@@ -109,7 +109,7 @@ proptest! {
         }
         let chosen = route(&state, &spec, Some("slack"));
         prop_assert_eq!(&route(&state, &spec, Some("slack")), &chosen);
-        let anybody = state.agents.values().any(|a| !a.retired && a.spec.role == "planner");
+        let anybody = state.team.agents.values().any(|a| !a.retired && a.spec.role == "planner");
         match (chosen, &spec.assignee) {
             (Some((agent, _)), Some(assignee)) => prop_assert_eq!(&agent, assignee),
             (Some((agent, rule)), None) => {

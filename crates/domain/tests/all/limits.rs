@@ -86,7 +86,7 @@ fn an_agent_that_does_not_come_to_an_end_is_stopped_after_turns_max() {
         line(&home.tool_ends("executor-001", true, "x")),
         "call_finished:done task-001:failed waiting failed"
     );
-    let task = home.state.tasks.values().next().unwrap();
+    let task = home.state.work.tasks.values().next().unwrap();
     assert_eq!(task.result, "limits.turns_max: the agent took 3 turns without coming to an end");
 }
 
@@ -96,7 +96,7 @@ fn no_more_than_tasks_max_are_open_for_people_and_agents_alike() {
     home.task("plan", "planner-001");
     home.wants("planner-001", &[create("more", "executor-001", &[])]);
     assert_eq!(home.results("planner-001"), ["limits.tasks_max: 2 is the most"]);
-    let spec = Box::new(home.state.tasks.values().next().unwrap().spec.clone());
+    let spec = Box::new(home.state.work.tasks.values().next().unwrap().spec.clone());
     assert_eq!(
         home.refusal(Input::Person(PersonInput::AddTask { spec, by: "dana".to_owned() })),
         "limits.tasks_max: 2 is the most"
@@ -118,7 +118,7 @@ fn a_model_that_fails_is_asked_again_later_and_later_up_to_model_attempts_max() 
         line(&home.model_fails("executor-001", Failure::Retry { after_ms: 0 })),
         "task-001:failed waiting failed"
     );
-    let task = home.state.tasks.values().next().unwrap();
+    let task = home.state.work.tasks.values().next().unwrap();
     assert_eq!(task.result, "limits.model_attempts_max: the model failed 3 times, the last time: overloaded");
 }
 
@@ -135,7 +135,7 @@ fn a_restart_is_not_a_failure_of_the_model() {
         line(&home.model_fails("executor-001", Failure::Retry { after_ms: 0 })),
         "task-001:failed waiting failed"
     );
-    let task = home.state.tasks.values().next().unwrap();
+    let task = home.state.work.tasks.values().next().unwrap();
     assert!(task.result.contains("failed 2 times"), "{}", task.result);
 }
 
@@ -169,7 +169,7 @@ fn two_calls_of_one_turn_never_share_an_id() {
 #[test]
 fn a_number_at_the_end_of_its_range_breaks_nothing() {
     let mut home = limited(|_| {});
-    let mut spec = home.state.tasks.values().next().unwrap().spec.clone();
+    let mut spec = home.state.work.tasks.values().next().unwrap().spec.clone();
     spec.id = domain::id::TaskId::new("task-4294967295");
     home.give(Input::File(FileInput::TaskRead {
         spec: Box::new(spec),
@@ -177,7 +177,7 @@ fn a_number_at_the_end_of_its_range_breaks_nothing() {
         result: String::new(),
     }));
     let more = [home.task("one", "executor-001"), home.task("two", "executor-001")];
-    assert_eq!(home.state.tasks.len(), 4, "no task takes the place of another: {more:?}");
+    assert_eq!(home.state.work.tasks.len(), 4, "no task takes the place of another: {more:?}");
     let (session, _) = home.calls_to_model("executor-001")[0].clone();
     let tail = domain::event::Tail::Unanswered;
     home.give(Input::File(FileInput::SessionCut { session: session.clone(), next_message: u32::MAX, tail }));
@@ -194,7 +194,7 @@ fn an_empty_answer_counts_as_a_failure_of_the_model() {
         "it is paid for like any other: {events:?}"
     );
     let (_, session) = home.session_of("executor-001");
-    assert_eq!((session.spent.usage.tokens_in, session.spent.usage.tokens_out), (10, 5));
+    assert_eq!((session.purse.spent.usage.tokens_in, session.purse.spent.usage.tokens_out), (10, 5));
 }
 
 #[test]
@@ -214,7 +214,7 @@ fn a_task_that_works_longer_than_task_timeout_ms_fails() {
     home.wants("executor-001", &[run("touch counter")]);
     assert_eq!(home.pass(9_999), []);
     assert_eq!(line(&home.pass(1)), "task-001:failed call_finished:unknown waiting failed");
-    let task = home.state.tasks.values().next().unwrap();
+    let task = home.state.work.tasks.values().next().unwrap();
     assert_eq!(
         (task.end(), task.result.as_str()),
         (Some(End::Failed), "task_timeout_ms: it worked longer than 10000 ms")
@@ -285,7 +285,7 @@ fn a_clock_that_goes_back_hurts_nobody() {
     let mut home = limited(|_| {});
     home.at = domain::id::Time(5);
     home.wants("executor-001", &[run("make")]);
-    assert_eq!(home.session_of("executor-001").1.worked_ms, 0);
+    assert_eq!(home.session_of("executor-001").1.clock.worked_ms, 0);
 }
 
 #[test]

@@ -457,7 +457,7 @@ fn input(home: &Home, deed: &Deed, number: usize) -> Option<Input> {
             Input::Tool(ToolInput::Finished { session, call, ticket, ok, text, read, wrote, finding: None })
         }
         Deed::Answer(yes) => {
-            let id = home.state.approvals.keys().next()?;
+            let id = home.state.people.approvals.keys().next()?;
             answered(id.as_str(), if *yes { Answer::Approved } else { no() })
         }
         Deed::Time(_) => return None,
@@ -515,7 +515,7 @@ proptest! {
             _ = home.try_give(Input::Person(PersonInput::Cancel { what: session.to_string(), by: "dana".to_owned() }));
         }
         let left: Vec<_> = home.state.locks.all().map(|(name, _)| name.to_string())
-            .filter(|_| home.state.agents.values().all(|agent| agent.sessions.is_empty())).collect();
+            .filter(|_| home.state.team.agents.values().all(|agent| agent.sessions.is_empty())).collect();
         prop_assert_eq!(left, Vec::<String>::new());
     }
 }

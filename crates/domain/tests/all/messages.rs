@@ -110,7 +110,7 @@ fn words_between_tool_calls_reach_the_agent_with_its_next_turn() {
     home.give(written(Some(&session), "executor-001", "stop after b"));
     home.tool_ends("executor-001", true, "a");
     assert_eq!(line(&home.tool_ends("executor-001", true, "b")), "call_finished:done turn_begun");
-    assert!(!home.session_of("executor-001").1.unread);
+    assert!(!home.session_of("executor-001").1.talk.unread);
 }
 
 #[test]
@@ -299,7 +299,7 @@ fn whoever_asked_for_a_task_is_its_requester() {
     home.task("plan", "planner-001");
     home.wants("planner-001", &[create("look", "executor-001", &[])]);
     let (session, _) = home.session_of("planner-001");
-    let by: Vec<&Requester> = home.state.tasks.values().map(|task| &task.by).collect();
+    let by: Vec<&Requester> = home.state.work.tasks.values().map(|task| &task.by).collect();
     assert_eq!(by, [&Requester::Person { name: "dana".to_owned() }, &Requester::Session { session }]);
 }
 
@@ -328,7 +328,7 @@ fn an_agent_without_a_file_gets_nothing_new_and_finishes_what_it_has() {
         home.refusal(written(None, "executor-001", "hello")),
         "executor-001 is no longer in the team; there are: planner-001"
     );
-    let mut spec = home.state.tasks.values().next().unwrap().spec.clone();
+    let mut spec = home.state.work.tasks.values().next().unwrap().spec.clone();
     spec.assignee = Some(AgentId::new("executor-001"));
     let wanted = Input::Person(PersonInput::AddTask { spec: Box::new(spec), by: "dana".to_owned() });
     assert_eq!(home.refusal(wanted), "there is no agent executor-001");
@@ -378,8 +378,12 @@ fn what_was_said_before_a_cut_is_still_to_be_read() {
     home.tool_ends("executor-001", true, "93 %");
     let teller = std::collections::BTreeSet::from([AgentId::new("retriever-001")]);
     let (id, session) = home.session_of("executor-001");
-    assert_eq!((&session.hearing, session.unheard.len()), (&teller, 0), "the model is asked with it");
-    let next_message = session.next_message;
+    assert_eq!(
+        (&session.talk.hearing, session.talk.unheard.len()),
+        (&teller, 0),
+        "the model is asked with it"
+    );
+    let next_message = session.talk.next_message;
     home.live = false;
     home.give(Input::File(FileInput::SessionCut {
         session: id.clone(),
@@ -387,5 +391,5 @@ fn what_was_said_before_a_cut_is_still_to_be_read() {
         tail: Tail::Unanswered,
     }));
     let session = &home.state.sessions[&id];
-    assert_eq!((session.hearing.len(), &session.unheard, session.unread), (0, &teller, true));
+    assert_eq!((session.talk.hearing.len(), &session.talk.unheard, session.talk.unread), (0, &teller, true));
 }

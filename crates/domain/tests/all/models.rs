@@ -41,7 +41,7 @@ fn a_model_that_is_down_is_passed_over_at_once_and_tried_again_a_minute_later() 
     let events = home.model_fails(ME, Failure::Down);
     assert_eq!(switched_to(&events), Some(("small", "overloaded; small is asked")));
     assert_eq!(line(&home.pass(0)), "turn_retried", "without a wait");
-    let falls_back = |home: &Home| home.state.sessions.values().any(|s| s.fallback_until.is_some());
+    let falls_back = |home: &Home| home.state.sessions.values().any(|s| s.pace.fallback_until.is_some());
     assert!(falls_back(&home));
     home.says(ME, "done");
     home.pass(59_000);
@@ -89,7 +89,7 @@ fn what_no_model_would_answer_is_not_taken_to_the_fallback() {
     let mut home = Home::new(&[ME]);
     home.task("look", ME);
     assert_eq!(line(&home.model_fails(ME, Failure::Down)), "task-001:failed waiting failed");
-    let task = home.state.tasks.values().next().unwrap();
+    let task = home.state.work.tasks.values().next().unwrap();
     assert_eq!(task.result, "the model cannot answer: overloaded");
 }
 
@@ -148,13 +148,13 @@ fn tokens_and_cost_are_added_up_by_agent_model_and_session() {
         }));
         home.give(crate::home::written(Some(&session), ME, "and now?"));
     }
-    let spent = &home.state.spent[&AgentId::new(ME)];
+    let spent = &home.state.team.spent[&AgentId::new(ME)];
     let first =
         Spent { replies: 1, usage: Usage { cache_read: 4, ..Usage::of(10, 5) }, cost: 16, unpriced: 0 };
     assert_eq!(spent["sonnet"], first);
     assert_eq!(spent["odd"].money(), "?");
     assert_eq!(spent["taped"].money(), "0.00");
     let session = home.state.sessions.values().next().unwrap();
-    assert_eq!(session.spent, Spent::sum(spent.values()));
-    assert_eq!(session.spent.money(), "0.000016 + ?");
+    assert_eq!(session.purse.spent, Spent::sum(spent.values()));
+    assert_eq!(session.purse.spent.money(), "0.000016 + ?");
 }

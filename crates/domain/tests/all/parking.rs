@@ -65,7 +65,7 @@ fn who_stays_behind_a_larger_one_goes_on_when_that_one_is_cancelled() {
 #[test]
 fn an_edit_leaves_a_parked_task_its_limit_in_the_queue() {
     let mut home = home(Budgets { run: tokens(3_000), ..Budgets::default() });
-    let mut spec = home.state.agents[&AgentId::new("executor-001")].spec.clone();
+    let mut spec = home.state.team.agents[&AgentId::new("executor-001")].spec.clone();
     spec.permissions.concurrency.queue_timeout_ms = Some(5_000);
     spec.permissions.concurrency.max_parallel_tasks = 1;
     home.give(Input::File(FileInput::AgentRead(Box::new(spec))));

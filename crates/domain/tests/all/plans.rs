@@ -116,7 +116,7 @@ fn all_that_is_wrong_is_named_at_once_and_nothing_is_made() {
         &[step("a", "code:a", &["c"]), step("b", "code:b", &["a"]), step("c", "code:c", &["b"])],
     );
     assert!(said.ends_with("- tasks wait for each other: a → c → b → a; take one `after` out"), "{said}");
-    assert_eq!(home.state.tasks.len(), 1);
+    assert_eq!(home.state.work.tasks.len(), 1);
 }
 
 #[test]
@@ -299,7 +299,7 @@ proptest! {
             .collect();
         let said = plan(&mut home, &steps);
         if said.contains("tasks wait for each other") {
-            prop_assert_eq!(home.state.tasks.len(), 1);
+            prop_assert_eq!(home.state.work.tasks.len(), 1);
             return Ok(());
         }
         home.says("planner-001", "I wait");

@@ -47,22 +47,22 @@ fn exhausted(waiting: usize) -> (Home, Vec<TaskId>) {
 }
 
 fn asked(home: &Home) -> Vec<&Request> {
-    home.state.approvals.values().collect()
+    home.state.people.approvals.values().collect()
 }
 
 fn raised(home: &Home) -> Cap {
-    let node = question::named(&home.state.settings, "budgets.day").unwrap();
+    let node = question::named(&home.state.config.settings, "budgets.day").unwrap();
     home.state.ledger.raised(&node, home.at)
 }
 
 fn change(home: &mut Home, most: u64) -> Vec<Event> {
-    let mut settings = home.state.settings.clone();
+    let mut settings = home.state.config.settings.clone();
     settings.budgets.day = tokens(most);
     home.give(Input::File(FileInput::SettingsRead(Box::new(settings))))
 }
 
 fn outcome(home: &Home, id: &str) -> Outcome {
-    home.state.decided[&ApprovalId::new(id)].clone()
+    home.state.people.decided[&ApprovalId::new(id)].clone()
 }
 
 /// How a budget stands.
@@ -158,7 +158,7 @@ fn the_question_is_taken_back_when_the_window_opens() {
     home.pass(DAY_MS);
     assert_eq!(home.calls_to_model("executor-001").len(), 1);
     assert_eq!(outcome(&home, "approval-0001"), withdrawn("nothing waits for this budget any more"));
-    assert!(home.state.approvals.is_empty());
+    assert!(home.state.people.approvals.is_empty());
     assert_eq!(
         home.refusal(crate::home::answered("approval-0001", Answer::Approved)).split(':').next(),
         Some("approval approval-0001 is closed")
@@ -261,7 +261,7 @@ fn a_snapshot_of_before_there_were_questions_asks_them_after_the_start() {
     kept["approvals"] = serde_json::json!({});
     let mut state: domain::state::State = serde_json::from_value(kept).unwrap();
     domain::play(&mut state, home.at, &Input::Started, true, &mut |_, _| {}).unwrap();
-    assert_eq!(state.approvals.len(), 1);
+    assert_eq!(state.people.approvals.len(), 1);
 }
 
 #[test]

@@ -26,7 +26,7 @@ fn narrow(places: u32) -> Home {
 }
 
 fn executor(home: &Home) -> &domain::state::Agent {
-    &home.state.agents[&AgentId::new("executor-001")]
+    &home.state.team.agents[&AgentId::new("executor-001")]
 }
 
 fn change(home: &mut Home, change: impl FnOnce(&mut agent::Spec)) {
@@ -155,7 +155,7 @@ fn a_burst_gets_all_slots_that_are_free_and_all_places_of_the_queue() {
             };
             let acts: Vec<Act> = (0..7).map(act).collect();
             home.wants("planner-001", &acts);
-            assert_eq!(home.state.tasks.len() as u32 - 1, slots + places, "{slots} and {places}");
+            assert_eq!(home.state.work.tasks.len() as u32 - 1, slots + places, "{slots} and {places}");
             assert_eq!((executor(&home).busy, executor(&home).waiting()), (slots, places));
             assert_eq!(executor(&home).backlog(), 0);
         }
@@ -187,14 +187,14 @@ fn what_waits_has_its_agents_priority_of_now() {
     home.task("now", "executor-003");
     home.task("one", "executor-001");
     home.task("two", "executor-002");
-    let mut spec = home.state.agents[&AgentId::new("executor-002")].spec.clone();
+    let mut spec = home.state.team.agents[&AgentId::new("executor-002")].spec.clone();
     spec.priority = 1;
     home.give(Input::File(FileInput::AgentRead(Box::new(spec))));
     home.says("executor-003", "fine");
     assert_eq!(home.begun(), ["task-001", "task-003"]);
     // A session that waits to go on, too.
     home.write("executor-003", "go on");
-    let mut spec = home.state.agents[&AgentId::new("executor-003")].spec.clone();
+    let mut spec = home.state.team.agents[&AgentId::new("executor-003")].spec.clone();
     spec.priority = 1;
     home.give(Input::File(FileInput::AgentRead(Box::new(spec))));
     home.says("executor-002", "fine");
@@ -209,7 +209,7 @@ fn starts(home: &Home, agent: &str) -> usize {
 }
 
 fn check_bounds(home: &Home) {
-    for agent in home.state.agents.values() {
+    for agent in home.state.team.agents.values() {
         let most = agent.spec.permissions.concurrency.max_pending_queue;
         assert!(agent.waiting() <= most, "{} wait for {}", agent.waiting(), agent.spec.id);
         assert!(agent.backlog() == 0 || agent.waiting() == most, "a place stays empty");

@@ -110,7 +110,11 @@ fn what_comes_before_a_model_is_asked_again_is_read_then() {
     assert_eq!(open(&shown(&home, &id)), ["four"]);
     home.says(AGENT, "to four");
     let session = &home.state.sessions[&id];
-    assert_eq!((session.turns_total, session.lifecycle), (2, Lifecycle::Waiting), "nothing is read twice");
+    assert_eq!(
+        (session.pace.turns_total, session.lifecycle),
+        (2, Lifecycle::Waiting),
+        "nothing is read twice"
+    );
 }
 
 #[test]
@@ -312,7 +316,7 @@ proptest! {
         book.answered.sort_unstable();
         assert_eq!(book.answered, (1..=book.next).collect::<Vec<_>>());
         for session in home.state.sessions.values() {
-            assert!(matches!(session.stage, Stage::Resting | Stage::Over) && session.unread_from == 0);
+            assert!(matches!(session.stage, Stage::Resting | Stage::Over) && session.talk.unread_from == 0);
         }
     }
 }

@@ -194,7 +194,7 @@ fn a_cut_makes_what_is_under_way_count_no_more() {
 fn a_cut_result_of_a_call_that_must_not_run_twice_is_unknown() {
     for (act, runs, results) in [(run("touch counter"), 0, 2), (read("a"), 1, 1), (run("make"), 0, 0)] {
         let mut home = working(std::slice::from_ref(&act));
-        if let Some(approval) = home.state.approvals.keys().next().cloned() {
+        if let Some(approval) = home.state.people.approvals.keys().next().cloned() {
             home.answer(approval.as_str(), Answer::Approved);
         } else {
             home.tool_ends("executor-001", true, "done");
@@ -321,7 +321,7 @@ fn from_the_files_alone_an_approval_goes_on_waiting_under_its_own_id() {
     assert_eq!(home.session_of("executor-001").1.lifecycle, Lifecycle::Blocked);
     home.answer("approval-0041", Answer::Approved);
     assert_eq!(home.calls_to_tools("executor-001").len(), 1);
-    assert_eq!(home.state.next_approval, 42);
+    assert_eq!(home.state.people.next_approval, 42);
 }
 
 #[test]
@@ -375,9 +375,9 @@ fn calls_that_share_an_id_in_a_file_are_told_apart() {
     home.live = true;
     home.give(Input::Started);
     let both_go_on = |home: &mut Home| {
-        assert_eq!((home.calls_to_tools("executor-001").len(), home.state.approvals.len()), (1, 0));
+        assert_eq!((home.calls_to_tools("executor-001").len(), home.state.people.approvals.len()), (1, 0));
         home.tool_ends("executor-001", true, "a");
-        assert_eq!((home.calls_to_tools("executor-001").len(), home.state.approvals.len()), (0, 1));
+        assert_eq!((home.calls_to_tools("executor-001").len(), home.state.people.approvals.len()), (0, 1));
     };
     both_go_on(&mut home);
     home.give(Input::File(FileInput::SessionCut {

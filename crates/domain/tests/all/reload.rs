@@ -12,7 +12,7 @@ use domain::usage::Price;
 use crate::home::{Home, line, read, run};
 
 fn change(home: &mut Home, change: impl FnOnce(&mut agent::Spec)) {
-    let mut spec = home.state.agents[&AgentId::new("executor-001")].spec.clone();
+    let mut spec = home.state.team.agents[&AgentId::new("executor-001")].spec.clone();
     change(&mut spec);
     home.give(Input::File(FileInput::AgentRead(Box::new(spec))));
 }
@@ -63,7 +63,7 @@ fn what_is_taken_from_an_agent_is_taken_at_once_and_what_is_given_is_for_new_tas
 }
 
 fn settle(home: &mut Home, change: impl FnOnce(&mut Settings)) {
-    let mut settings = home.state.settings.clone();
+    let mut settings = home.state.config.settings.clone();
     change(&mut settings);
     home.give(Input::File(FileInput::SettingsRead(Box::new(settings))));
 }
@@ -119,10 +119,10 @@ fn what_work_keeps_of_the_settings_and_what_holds_at_once() {
         settings.sandbox.read = vec!["/opt/x".to_owned()];
     };
     let mut home = Home::with(&["executor-001"], old, |_| {});
-    let began = home.state.settings.clone();
+    let began = home.state.config.settings.clone();
     home.task("look", "executor-001");
     settle(&mut home, new);
-    let now = home.state.settings.clone();
+    let now = home.state.config.settings.clone();
     let kept = terms(&home);
     assert_eq!(kept.models["sonnet"], began.models["sonnet"], "the model stays");
     assert_eq!(kept.models["other"], now.models["other"]);
@@ -189,7 +189,7 @@ fn work_is_paid_as_the_model_that_it_asked_and_to_the_account_that_it_asked() {
     let mut home = Home::with(&["executor-001"], metered, with_alias);
     home.task("look", "executor-001");
     settle(&mut home, |settings| _ = settings.models.insert("sonnet".to_owned(), model("q", "s-2")));
-    let cost = |home: &Home| home.state.spent[&AgentId::new("executor-001")]["sonnet"].cost;
+    let cost = |home: &Home| home.state.team.spent[&AgentId::new("executor-001")]["sonnet"].cost;
     home.wants("executor-001", &[run("df -h")]);
     assert_eq!(cost(&home), 10, "ten tokens of s-1");
     home.tool_ends("executor-001", true, "much");
@@ -230,5 +230,5 @@ fn what_is_there_before_any_settings_were_read_goes_by_the_first_that_are() {
         settings.roles.insert("own".to_owned(), Role { permissions: [].into(), tools: vec![] });
         settings.limits.turns_max += 10;
     });
-    assert_eq!(*terms(&home), home.state.settings);
+    assert_eq!(*terms(&home), home.state.config.settings);
 }

@@ -61,15 +61,15 @@ fn waits() -> Home {
 /// The name of the first request of an agent that has no answer.
 fn open(home: &Home, agent: &str) -> String {
     let (_, session) = home.session_of(agent);
-    session.asked.keys().next().expect("there is one").clone()
+    session.ties.asked.keys().next().expect("there is one").clone()
 }
 
 #[test]
 fn who_waits_for_an_answer_leaves_its_slot_and_gets_it_as_the_result() {
     let mut home = waits();
     assert_eq!(home.session_of("planner-001").1.lifecycle, Lifecycle::Blocked);
-    assert_eq!(home.state.agents[&AgentId::new("planner-001")].busy, 0);
-    let task = home.state.tasks.values().next().unwrap();
+    assert_eq!(home.state.team.agents[&AgentId::new("planner-001")].busy, 0);
+    let task = home.state.work.tasks.values().next().unwrap();
     assert_eq!(home.state.mark_of(task), Mark::Running, "no person is asked");
     let name = open(&home, "planner-001");
     home.wants("executor-001", &[response("planner-001", &name, "92 %")]);
@@ -212,7 +212,7 @@ fn a_broadcast_reaches_all_others_once_and_each_answers() {
     home.says("executor-001", "I do");
     home.says("retriever-001", "not me");
     assert_eq!(home.heard("planner-001")[1..], ["agent:executor-001: I do", "agent:retriever-001: not me"]);
-    assert!(home.session_of("planner-001").1.asked.is_empty());
+    assert!(home.session_of("planner-001").1.ties.asked.is_empty());
 }
 
 #[test]
@@ -241,7 +241,7 @@ fn a_channel_reaches_who_listens_and_not_who_sends() {
     assert!(home.heard("executor-001").is_empty());
     home.says("retriever-001", "I do");
     assert_eq!(home.heard("planner-001")[1..], ["agent:retriever-001: I do"]);
-    assert!(home.session_of("planner-001").1.asked.is_empty());
+    assert!(home.session_of("planner-001").1.ties.asked.is_empty());
 }
 
 /// The envelope of the newest message or result that a conversation of an agent was given by these events.
@@ -289,7 +289,7 @@ fn an_answer_is_of_the_kind_that_was_asked_for() {
             };
             let answer = envelope(&home, &events, "planner-001");
             assert_eq!((answer.kind, answer.in_reply_to), (answered, Some(name)), "{asked:?}");
-            assert!(home.session_of("planner-001").1.asked.is_empty());
+            assert!(home.session_of("planner-001").1.ties.asked.is_empty());
         }
     }
 }
@@ -386,7 +386,7 @@ fn an_agent_that_makes_tasks_whenever_the_last_one_is_done_comes_to_an_end() {
     let mut home = Home::with(&TEAM, |settings| settings.limits.request_turns_max = 20, |_| {});
     home.task("plan", "planner-001");
     let mut turns = 0;
-    while home.state.tasks.values().any(|task| !task.is_ended()) {
+    while home.state.work.tasks.values().any(|task| !task.is_ended()) {
         turns += 1;
         assert!(turns < 200, "it never stops");
         match turns % 3 {

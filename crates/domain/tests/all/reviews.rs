@@ -284,7 +284,7 @@ fn nobody_looks_at_their_own_work() {
             }
         },
     );
-    let mut settings = home.state.settings.clone();
+    let mut settings = home.state.config.settings.clone();
     let both = home.state.role("coder").unwrap().clone();
     let mut lead = both.clone();
     lead.permissions.extend(home.state.role("reviewer").unwrap().permissions.iter().copied());
@@ -375,8 +375,8 @@ fn after_the_last_round_a_person_is_asked_before_each_more() {
             .ends_with("This was round 2 of 2: a person is asked before the next one.")
     );
     home.wants("coder-001", &[ask()]);
-    assert_eq!(home.state.approvals.len(), 1);
-    let request = home.state.approvals.values().next().unwrap();
+    assert_eq!(home.state.people.approvals.len(), 1);
+    let request = home.state.people.approvals.values().next().unwrap();
     assert!(
         request.factors[0].contains("looked at 2 times (review.max_review_rounds: 2)"),
         "{:?}",
@@ -402,7 +402,7 @@ fn a_second_request_in_one_answer_does_not_pass_the_last_round() {
     assert_eq!(home.calls_to_tools("coder-001"), [], "the second waits for the verdict on the first");
     home.rejects("bad");
     assert_eq!(home.review().round, 1);
-    assert_eq!(home.state.approvals.len(), 1, "now a person is asked");
+    assert_eq!(home.state.people.approvals.len(), 1, "now a person is asked");
 }
 
 #[test]
@@ -428,7 +428,7 @@ fn whom_the_author_made_is_not_asked() {
         responsibilities: Vec::new(),
     });
     home.wants("coder-001", &[spawn]);
-    let child = home.state.agents.keys().find(|id| id.as_str().starts_with("reviewer-")).cloned();
+    let child = home.state.team.agents.keys().find(|id| id.as_str().starts_with("reviewer-")).cloned();
     for (to, why) in [(child, "was made by coder-001"), (None, "nobody here may review")] {
         home.wants("coder-001", &[Act::RequestReview(RequestReview { summary: "x".to_owned(), to })]);
         home.finds("coder-001", true, Finding::Submitted(place("c1")));
@@ -475,7 +475,7 @@ fn work_that_cannot_be_merged_goes_back_with_the_names_of_the_files() {
     let task = home.heard("coder-001").pop().unwrap();
     assert!(task.contains("Bring agent/coder-001 in line with main: greet.sh"), "{task}");
     let is_demanded = |home: &Home, title: &str| {
-        let task = home.state.tasks.values().find(|task| task.spec.title.starts_with(title));
+        let task = home.state.work.tasks.values().find(|task| task.spec.title.starts_with(title));
         task.unwrap().spec.approval_required
     };
     assert!(!is_demanded(&home, "Bring ") && !is_demanded(&home, "Review of "));
@@ -500,7 +500,7 @@ fn what_a_person_wants_to_be_asked_about_is_asked_also_in_reviews_and_after_a_co
     let files = vec!["greet.sh".to_owned()];
     home.finds("coordinator-001", false, Finding::Conflicted { commit: "c1".to_owned(), files });
     let made = ["Review of ", "Bring "].map(|title| {
-        let task = home.state.tasks.values().find(|task| task.spec.title.starts_with(title));
+        let task = home.state.work.tasks.values().find(|task| task.spec.title.starts_with(title));
         task.unwrap().spec.approval_required
     });
     assert_eq!(made, [true, true]);
@@ -561,7 +561,7 @@ fn who_ended_its_own_task_and_waits_for_a_review_is_told_when_all_above_ends() {
 /// The same team, of which nothing is left but the task files.
 fn from_files(before: &Home) -> Home {
     let mut home = Home::new(&TEAM);
-    for task in before.state.tasks.values() {
+    for task in before.state.work.tasks.values() {
         let (spec, mark) = (Box::new(task.spec.clone()), before.state.mark_of(task));
         home.give(Input::File(FileInput::TaskRead { spec, mark, result: task.result.clone() }));
     }
@@ -596,7 +596,7 @@ fn who_asks_about_what_is_looked_at_already_waits_for_that_answer() {
     let (round, task) = (found.review().round, found.review().task.clone());
     found.submits("c1");
     assert_eq!((found.review().round, &found.review().task), (round, &task));
-    let reviews = found.state.tasks.values().filter(|t| t.spec.properties.contains_key("review"));
+    let reviews = found.state.work.tasks.values().filter(|t| t.spec.properties.contains_key("review"));
     assert_eq!(reviews.count(), 1, "no second one is asked for");
     found.checks("c1", &PASSED);
     found.wants("reviewer-001", &[verdict(true, &[])]);

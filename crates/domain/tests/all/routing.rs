@@ -258,17 +258,17 @@ fn what_nobody_took_is_taken_when_the_settings_an_agent_or_its_file_change() {
         let mut home = Home::new(&[]);
         hire(&mut home, "x executor 50 ops:*");
         home.give(read("Greet people"));
-        assert_eq!(home.state.tasks[&TaskId::new("t-1")].spec.assignee, None);
+        assert_eq!(home.state.work.tasks[&TaskId::new("t-1")].spec.assignee, None);
         home
     };
     let taken_by = |home: &Home| {
-        let task = &home.state.tasks[&TaskId::new("t-1")];
+        let task = &home.state.work.tasks[&TaskId::new("t-1")];
         assert!(task.session().is_some(), "and it begins");
         task.spec.assignee.clone().unwrap().to_string()
     };
 
     let mut home = begun();
-    let mut settings = home.state.settings.clone();
+    let mut settings = home.state.config.settings.clone();
     settings.routing.fallback = Some(AgentId::new("x"));
     home.give(Input::File(FileInput::SettingsRead(Box::new(settings))));
     assert_eq!(taken_by(&home), "x");

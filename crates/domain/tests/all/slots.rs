@@ -33,7 +33,7 @@ fn all_agents_together_work_on_parallel_max_at_once() {
         Home::with(&["executor-001", "executor-002"], |settings| settings.limits.parallel_max = 1, |_| {});
     home.task("one", "executor-001");
     home.task("two", "executor-002");
-    assert_eq!((home.begun(), home.state.busy), (vec!["task-001".to_owned()], 1));
+    assert_eq!((home.begun(), home.state.schedule.busy), (vec!["task-001".to_owned()], 1));
     home.wants("executor-001", &[run("make")]);
     assert_eq!(home.begun(), ["task-001", "task-002"], "who waits for a person leaves the slot to others");
 }
@@ -41,8 +41,8 @@ fn all_agents_together_work_on_parallel_max_at_once() {
 #[test]
 fn an_approved_call_waits_for_a_slot_like_everything_else() {
     let full = |home: &Home| {
-        let most = home.state.settings.limits.parallel_max;
-        (home.state.busy, home.state.busy == most)
+        let most = home.state.config.settings.limits.parallel_max;
+        (home.state.schedule.busy, home.state.schedule.busy == most)
     };
     for answer in [Answer::Approved, no()] {
         let mut home = Home::with(
@@ -109,7 +109,7 @@ fn more_slots_in_the_agents_file_are_used_at_once() {
     let mut home = one_slot();
     home.task("one", "executor-001");
     home.task("two", "executor-001");
-    let mut spec = home.state.agents[&AgentId::new("executor-001")].spec.clone();
+    let mut spec = home.state.team.agents[&AgentId::new("executor-001")].spec.clone();
     spec.permissions.concurrency.max_parallel_tasks = 2;
     home.give(Input::File(FileInput::AgentRead(Box::new(spec))));
     assert_eq!(home.begun(), ["task-001", "task-002"]);
@@ -126,7 +126,7 @@ fn who_waits_for_parts_leaves_the_slot_to_them() {
     assert_eq!(home.begun(), ["task-001", "task-002"]);
     home.says("executor-001", "fine");
     home.says("planner-001", "all is fine");
-    assert!(home.state.is_idle() && home.state.open_tasks == 0);
+    assert!(home.state.is_idle() && home.state.work.open_tasks == 0);
 }
 
 #[test]

@@ -95,7 +95,7 @@ fn who_terminates_the_agent_that_it_works_for_ends_with_that_work() {
         .iter()
         .filter(|event| matches!(event, Event::Call(CallEvent::Finished { session, .. }) if *session == own));
     assert_eq!(results.count(), 3, "one for each call");
-    let gone = &home.state.agents[&AgentId::new(child)];
+    let gone = &home.state.team.agents[&AgentId::new(child)];
     assert!(gone.terminated.is_some() && gone.sessions.is_empty());
     for task in ["task-002", "task-003"] {
         assert_eq!(home.end(&TaskId::new(task)), Some(End::Cancelled));
@@ -115,11 +115,11 @@ fn an_agent_makes_another_that_works_for_it() {
         "{}",
         last(&home, "boss-001")
     );
-    let spec = &home.state.agents[&AgentId::new(child.as_str())].spec;
+    let spec = &home.state.team.agents[&AgentId::new(child.as_str())].spec;
     assert_eq!(spec.spawned_by, Some(Origin::Agents(vec![AgentId::new("boss-001")])));
     assert_eq!(
         spec.permissions.delegation,
-        home.state.agents[&AgentId::new("boss-001")].spec.permissions.delegation
+        home.state.team.agents[&AgentId::new("boss-001")].spec.permissions.delegation
     );
     home.wants("boss-001", &[delegate(&child, "How full is it?")]);
     home.says(&child, "92 %");
@@ -217,7 +217,7 @@ fn an_agent_spawns_only_the_roles_that_its_file_lists() {
         "permissions.spawn.roles of coordinator-001 has no boss: \
          coordinator-001 may spawn planner, coder, reviewer, tester"
     );
-    let mut spec = home.state.agents[&AgentId::new("coordinator-001")].spec.clone();
+    let mut spec = home.state.team.agents[&AgentId::new("coordinator-001")].spec.clone();
     spec.permissions.spawn.roles = Some(Vec::new());
     home.give(Input::File(FileInput::AgentRead(Box::new(spec))));
     home.wants("coordinator-001", &[spawn("coder")]);
@@ -229,7 +229,7 @@ fn a_spawned_agent_keeps_the_rights_of_its_role_when_its_maker_loses_its_own() {
     let mut home = at_work();
     let child = spawned(&mut home, "boss-001", "executor");
     home.task("Write", &child);
-    let mut boss = home.state.agents[&AgentId::new("boss-001")].spec.clone();
+    let mut boss = home.state.team.agents[&AgentId::new("boss-001")].spec.clone();
     boss.permissions.tools.deny = vec!["write_file".to_owned()];
     home.give(Input::File(FileInput::AgentRead(Box::new(boss))));
     home.wants(&child, &[write(&child)]);
@@ -263,7 +263,7 @@ fn text_from_outside_makes_no_agent_and_a_secret_is_told_to_none() {
             spec.properties.insert("label".to_owned(), label.to_string());
         });
         home.wants("boss-001", &[spawn("executor")]);
-        assert_eq!(home.state.approvals.len(), usize::from(is_asked));
+        assert_eq!(home.state.people.approvals.len(), usize::from(is_asked));
         if is_asked {
             home.answer("approval-0001", Answer::Approved);
         }
@@ -352,7 +352,7 @@ fn nothing_of_a_terminated_agent_is_left_and_who_waits_is_told() {
     home.wants(&grandchild, &[run("touch counter")]);
     home.task("Ask", "boss-002");
     home.wants("boss-002", &[ask(&child)]);
-    assert_eq!(home.state.approvals.len(), 1, "a person is asked");
+    assert_eq!(home.state.people.approvals.len(), 1, "a person is asked");
     home.effects.clear();
     home.wants("boss-001", &[terminate(&child)]);
     assert_eq!(
@@ -362,7 +362,7 @@ fn nothing_of_a_terminated_agent_is_left_and_who_waits_is_told() {
     nothing_is_left(&home);
     assert_eq!(home.effects.iter().filter(|e| matches!(e, Effect::Stop { .. })).count(), 3);
     for agent in [&child, &grandchild] {
-        assert!(home.state.agents[&AgentId::new(agent.as_str())].terminated.is_some(), "{agent}");
+        assert!(home.state.team.agents[&AgentId::new(agent.as_str())].terminated.is_some(), "{agent}");
     }
     let task = |number: u32| TaskId::new(format!("task-{number:03}"));
     for ended in [2, 3, 5] {
@@ -382,7 +382,7 @@ fn nothing_of_a_terminated_agent_is_left_and_who_waits_is_told() {
     assert_eq!(*again, format!("{child} was terminated"));
     let why = home.refusal(written(None, &child, "hello"));
     assert!(why.starts_with(&format!("{child} was terminated by agent:boss-001")), "{why}");
-    let spec = home.state.agents[&AgentId::new(child.as_str())].spec.clone();
+    let spec = home.state.team.agents[&AgentId::new(child.as_str())].spec.clone();
     home.give(Input::File(FileInput::AgentRead(Box::new(spec))));
     assert!(home.state.employed(&AgentId::new(child.as_str())).is_none(), "its file does not bring it back");
 }
@@ -394,7 +394,7 @@ fn what_a_terminated_agent_has_not_read_is_given_back() {
     home.task("Look", &child);
     home.task("Talk", "boss-002");
     // Nobody else gets a slot, so it has not come to read it.
-    let mut settings = home.state.settings.clone();
+    let mut settings = home.state.config.settings.clone();
     settings.limits.parallel_max = 3;
     home.give(Input::File(FileInput::SettingsRead(Box::new(settings))));
     let Act::SendMessage(SendMessage { to, content, priority, .. }) = tell(&child, "by the way") else {
@@ -460,7 +460,7 @@ fn who_ended_an_agent_hears_what_is_kept_of_its_workspace() {
     home.give(Input::Tool(ToolInput::CleanedUp { agent: id.clone(), kept: kept.clone() }));
     assert!(home.heard("boss-001").last().unwrap().ends_with(&kept[0]));
     assert_eq!(home.give(Input::Tool(ToolInput::CleanedUp { agent: id, kept })), [], "once");
-    assert!(home.state.cleaning.is_empty());
+    assert!(home.state.team.cleaning.is_empty());
 }
 
 fn ask(to: &str) -> Act {
@@ -510,7 +510,7 @@ fn only_those_above_and_people_end_an_agent() {
     };
     home.give(end(&child));
     assert_eq!(
-        home.state.agents[&AgentId::new(child.as_str())].terminated,
+        home.state.team.agents[&AgentId::new(child.as_str())].terminated,
         Some(domain::Actor::person("dana"))
     );
     assert!(home.refusal(end("boss-001")).contains("was not spawned"));
@@ -521,20 +521,20 @@ fn only_those_above_and_people_end_an_agent() {
 fn nothing_is_left(home: &Home) {
     let state = &home.state;
     let gone: BTreeSet<&AgentId> =
-        state.agents.iter().filter(|(_, agent)| agent.terminated.is_some()).map(|(id, _)| id).collect();
+        state.team.agents.iter().filter(|(_, agent)| agent.terminated.is_some()).map(|(id, _)| id).collect();
     for id in &gone {
-        let agent = &state.agents[*id];
+        let agent = &state.team.agents[*id];
         assert_eq!((agent.busy, agent.sessions.len(), agent.pending()), (0, 0, 0), "{id}");
     }
     let lives = |id: &AgentId| !gone.contains(id);
     for (id, session) in &state.sessions {
         assert!(session.lifecycle == Lifecycle::Complete || lives(&session.agent), "{id} goes on");
     }
-    for (id, agent) in state.agents.iter().filter(|(id, _)| lives(id)) {
+    for (id, agent) in state.team.agents.iter().filter(|(id, _)| lives(id)) {
         let parent = agent.spec.spawned_by.as_ref().and_then(Origin::parent);
         assert!(parent.is_none_or(lives), "{id} outlives who made it");
     }
-    for request in state.approvals.values() {
+    for request in state.people.approvals.values() {
         assert!(
             state.sessions[&request.session].lifecycle != Lifecycle::Complete,
             "{} waits for nobody",
@@ -574,7 +574,7 @@ fn deed() -> impl Strategy<Value = (Deed, usize)> {
 }
 
 fn act(state: &State, kind: u8, number: usize) -> Act {
-    let agents: Vec<&AgentId> = state.agents.keys().collect();
+    let agents: Vec<&AgentId> = state.team.agents.keys().collect();
     let who = agents[number % agents.len()].as_str();
     match kind {
         0 | 1 => spawn(if number.is_multiple_of(3) { "executor" } else { "boss" }),
@@ -598,7 +598,7 @@ proptest! {
         home.task("Mind the disk", "boss-001");
         for (deed, number) in deeds {
             let number = number % 1_000;
-            let agents: Vec<String> = home.state.agents.keys().map(ToString::to_string).collect();
+            let agents: Vec<String> = home.state.team.agents.keys().map(ToString::to_string).collect();
             let who = agents[number % agents.len()].clone();
             let thinks: Vec<String> = agents.into_iter().filter(|a| !home.calls_to_model(a).is_empty()).collect();
             match deed {
@@ -615,7 +615,7 @@ proptest! {
                     }
                 }
                 Deed::Answer(yes) => {
-                    if let Some(id) = home.state.approvals.keys().next().cloned() {
+                    if let Some(id) = home.state.people.approvals.keys().next().cloned() {
                         home.answer(id.as_str(), if yes { Answer::Approved } else { no() });
                     }
                 }
@@ -634,12 +634,12 @@ proptest! {
             }
             nothing_is_left(&home);
             let working = home.state.sessions.values().filter(|s| s.lifecycle == Lifecycle::Working).count();
-            assert_eq!(working, home.state.busy as usize);
-            let here = home.state.agents.values().filter(|a| !a.retired && a.spec.spawned_by.is_some()).count();
+            assert_eq!(working, home.state.schedule.busy as usize);
+            let here = home.state.team.agents.values().filter(|a| !a.retired && a.spec.spawned_by.is_some()).count();
             assert!(here <= 6, "{here} spawned agents");
             assert!(home.state.is_settled());
-            let ended = home.state.tasks.values().filter(|t| t.is_ended()).count();
-            assert_eq!(home.state.tasks.len() - ended, home.state.open_tasks as usize);
+            let ended = home.state.work.tasks.values().filter(|t| t.is_ended()).count();
+            assert_eq!(home.state.work.tasks.len() - ended, home.state.work.open_tasks as usize);
         }
         let made: Vec<&AgentId> = home.events.iter().filter_map(|event| match event {
             Event::Agent(AgentEvent::Spawned { spec, .. }) => Some(&spec.id),

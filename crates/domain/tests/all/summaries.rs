@@ -43,14 +43,18 @@ fn a_summary_is_kept_and_the_same_turn_asks_again() {
     assert_eq!(*asked, again);
     let (_, state) = home.session_of("executor-001");
     assert_eq!(
-        (state.turns, state.summaries, state.stage.clone()),
+        (state.pace.turns, state.pace.summaries, state.stage.clone()),
         (1, 1, Stage::Thinking { ticket: again })
     );
-    assert_eq!((state.spent.replies, state.spent.usage), (1, Usage::of(900, 60)), "it is paid for");
+    assert_eq!(
+        (state.purse.spent.replies, state.purse.spent.usage),
+        (1, Usage::of(900, 60)),
+        "it is paid for"
+    );
     // What still comes of the try before it is late.
     assert!(home.refusal(summary(session.clone(), ticket, "m-0001")).contains("no longer"));
     home.says("executor-001", "done");
-    assert_eq!(home.state.sessions[&session].next_message, 4);
+    assert_eq!(home.state.sessions[&session].talk.next_message, 4);
 }
 
 #[test]
@@ -61,10 +65,10 @@ fn a_new_turn_may_summarise_again() {
         let (session, ticket) = home.thinking("executor-001");
         home.give(summary(session, ticket, "m-0001"));
     }
-    assert_eq!(home.session_of("executor-001").1.summaries, 3);
+    assert_eq!(home.session_of("executor-001").1.pace.summaries, 3);
     home.wants("executor-001", &[run("df -h")]);
     home.tool_ends("executor-001", true, "92 %");
-    assert_eq!(home.session_of("executor-001").1.summaries, 0);
+    assert_eq!(home.session_of("executor-001").1.pace.summaries, 0);
 }
 
 #[test]

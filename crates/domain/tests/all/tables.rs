@@ -46,7 +46,7 @@ fn talking(prepare: impl FnOnce(&mut Home)) -> Case {
     let mut home = home();
     prepare(&mut home);
     home.write(ME, "hello");
-    let open = &home.state.agents[&AgentId::new(ME)].sessions;
+    let open = &home.state.team.agents[&AgentId::new(ME)].sessions;
     let session = open.iter().find(|id| home.state.sessions[*id].task.is_none()).unwrap().clone();
     Case { home, session, task: TaskId::new("task-099") }
 }

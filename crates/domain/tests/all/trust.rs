@@ -78,7 +78,7 @@ fn text_from_outside_reads_freely_and_changes_nothing_by_itself() {
     ends(&mut home, "executor-001", true, &["workspaces/executor-001"], &[]);
     asks(&mut home, "executor-001", run("touch counter"));
     assert_eq!(home.calls_to_tools("executor-001"), []);
-    let request = home.state.approvals.values().next().unwrap();
+    let request = home.state.people.approvals.values().next().unwrap();
     assert_eq!(request.chain, [LINE, "task-001 of executor-001"]);
 }
 
@@ -99,7 +99,7 @@ fn laundered_through_another_agent_it_is_still_from_outside() {
     let task = home.get(&TaskId::new("task-002"));
     assert_eq!(task.spec.properties["label"], format!("outside from {LINE}"));
     asks(&mut home, "executor-001", run("touch counter"));
-    let request = home.state.approvals.values().next().unwrap();
+    let request = home.state.people.approvals.values().next().unwrap();
     assert_eq!(request.chain, [LINE, "task-001 of planner-001", "task-002 of executor-001"]);
 }
 
@@ -398,7 +398,7 @@ fn boss_who_knows() -> (Home, String) {
     });
     home.wants("boss-001", &[spawn]);
     let is_new = |id: &&AgentId| id.as_str().starts_with("executor-") && id.as_str().len() > 12;
-    let child = home.state.agents.keys().find(is_new).unwrap().to_string();
+    let child = home.state.team.agents.keys().find(is_new).unwrap().to_string();
     home.task("ask", "executor-001");
     home.wants("executor-001", &[tell(&child, "how far are you?")]);
     home.wants("boss-001", &[read("memory/pay/june.md")]);
@@ -424,7 +424,10 @@ fn what_only_some_may_see_is_no_reason_that_others_are_told() {
     assert!(line(&events).contains("call_finished:refused"), "{}", line(&events));
     nobody_knows(&home);
     home.wants("boss-001", &[terminate("")]);
-    assert!(home.state.agents[&AgentId::new(child.as_str())].terminated.is_some(), "without words it may");
+    assert!(
+        home.state.team.agents[&AgentId::new(child.as_str())].terminated.is_some(),
+        "without words it may"
+    );
     let heard = home.heard("executor-001");
     assert!(heard.last().unwrap().contains("was terminated by agent:boss-001"), "{heard:?}");
 }
@@ -466,6 +469,10 @@ fn what_only_some_may_see_does_not_stand_in_the_tasks_of_others() {
 
 fn nothing_is_written(home: &Home) {
     assert!(
-        home.state.tasks.values().all(|task| !format!("{:?}{}", task.spec, task.result).contains("4242"))
+        home.state
+            .work
+            .tasks
+            .values()
+            .all(|task| !format!("{:?}{}", task.spec, task.result).contains("4242"))
     );
 }

@@ -133,7 +133,7 @@ fn a_file_that_closes_a_cycle_is_taken_and_the_tasks_stay_where_they_are() {
     read(&mut home, "b", "a");
     let cycle = would_close(&home.state, &home.get(&TaskId::new("b")).spec).unwrap();
     assert_eq!(cycle.to_string(), "b → a → b");
-    assert_eq!(home.state.busy, 0);
+    assert_eq!(home.state.schedule.busy, 0);
     read(&mut home, "b", "b");
     assert_eq!(would_close(&home.state, &home.get(&TaskId::new("b")).spec).unwrap().to_string(), "b → b");
 }

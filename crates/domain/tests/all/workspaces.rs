@@ -382,7 +382,7 @@ fn an_approval_lasts_through_the_wait_for_a_workspace() {
     assert_eq!(home.calls_to_tools(CODER), []);
     home.mark(&alpha, Mark::Cancelled);
     assert_eq!(home.calls_to_tools(CODER).len(), 1, "it runs by the yes that it had");
-    assert_eq!(home.state.approvals.len(), 0);
+    assert_eq!(home.state.people.approvals.len(), 0);
 }
 
 #[test]

@@ -75,7 +75,7 @@ fn a_refused_input_leaves_nothing_and_keeps_nobody_else_back() {
     let cycle = engine.cycle(NOW, &[wanted(), refused, wanted()]).unwrap();
     let second = cycle.recorded.len() / 2;
     assert_eq!(cycle.answers, [Ok(0..1), Err(Refused::NoTask(nothing)), Ok(second..second + 1)]);
-    assert_eq!(engine.state().tasks.len(), 3);
+    assert_eq!(engine.state().work.tasks.len(), 3);
 }
 
 #[test]
@@ -95,7 +95,7 @@ fn while_it_winds_down_nothing_new_begins_and_time_stands_still() {
     engine.wind_down();
     let later = NOW.plus_ms(10_000_000);
     assert_eq!(engine.cycle(later, &[wanted()]).unwrap().effects, []);
-    assert_eq!(engine.state().tasks.values().filter(|task| task.is_ended()).count(), 0);
+    assert_eq!(engine.state().work.tasks.values().filter(|task| task.is_ended()).count(), 0);
     let effects = engine.cycle(later, &[Input::Started]).unwrap().effects;
     assert_eq!(effects.len(), 2, "the next life asks again, and begins with the second task");
 }
@@ -111,7 +111,7 @@ fn what_is_due_happens_before_what_comes_in() {
         by: "dana".to_owned(),
     });
     engine.cycle(NOW.plus_ms(60_000), &[done]).unwrap();
-    let kept: Vec<&str> = engine.state().tasks[&task].result.split(':').collect();
+    let kept: Vec<&str> = engine.state().work.tasks[&task].result.split(':').collect();
     assert_eq!(kept[0], "marked done by dana", "first it failed by its time, then a person corrected it");
 }
 

@@ -104,7 +104,7 @@ async fn inputs_that_wait_together_are_kept_together() {
     drop(hold);
     stage.give(Input::Ticked).await;
     assert_eq!(stage.disk.appends() - appends, 1);
-    let taken = stage.handle.look(|state| state.inbox["inbox/x.jsonl"]).await.unwrap();
+    let taken = stage.handle.look(|state| state.trust.inbox["inbox/x.jsonl"]).await.unwrap();
     assert_eq!(taken, 100);
     stage.stop().await.unwrap();
 }
@@ -134,7 +134,7 @@ async fn who_gives_more_than_fits_waits_and_nothing_is_lost() {
     drop(hold);
     waits.await;
     stage.give(Input::Ticked).await;
-    let taken = stage.handle.look(|state| state.inbox["inbox/x.jsonl"]).await.unwrap();
+    let taken = stage.handle.look(|state| state.trust.inbox["inbox/x.jsonl"]).await.unwrap();
     assert_eq!(taken, given + 1);
     assert_eq!(
         stage.disk.entries().iter().filter(|entry| entry.kind == "line_taken").count() as u64,
@@ -209,7 +209,7 @@ async fn the_next_life_reads_the_snapshot_that_the_last_one_kept() {
     stage.stop().await.unwrap();
     let stage = Stage::on(&disk.crash());
     assert_eq!(stage.log.lines()[0], "read after 9");
-    let tasks = stage.handle.look(|state| state.tasks.len()).await.unwrap();
+    let tasks = stage.handle.look(|state| state.work.tasks.len()).await.unwrap();
     assert_eq!(tasks, 1);
     stage.stop().await.unwrap();
 }

@@ -45,7 +45,8 @@ impl Tally {
 
 impl Tally {
     fn count_team(&mut self, state: &State) {
-        self.spawned = state.agents.values().filter(|agent| agent.spec.spawned_by.is_some()).count() as u64;
+        self.spawned =
+            state.team.agents.values().filter(|agent| agent.spec.spawned_by.is_some()).count() as u64;
         let reviews = state.reviews.by_id.values();
         self.merges = reviews.clone().filter(|r| matches!(r.stage, Stage::Merged { .. })).count() as u64;
         self.reviews = reviews.map(|review| u64::from(review.round)).sum();
@@ -118,7 +119,7 @@ pub fn run(scene: Scene, seed: u64, trace: &mut dyn FnMut(&dyn Display)) -> Resu
                 check(&world, &engine, &shadow)?;
                 world.check_end(engine.state())?;
                 tally.events = engine.state().seq.0;
-                tally.tasks = engine.state().tasks.len() as u64;
+                tally.tasks = engine.state().work.tasks.len() as u64;
                 tally.delegations = engine.state().delegations.by_id.len() as u64;
                 tally.count_team(engine.state());
                 return Ok(tally);

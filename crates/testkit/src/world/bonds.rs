@@ -62,7 +62,8 @@ impl Bonds {
                 }
                 let above = chain.iter().filter_map(|id| self.makers.get(id)).flatten();
                 let all: BTreeSet<AgentId> = chain.iter().chain(above).cloned().collect();
-                if before.agents.contains_key(&spec.id) || self.makers.insert(spec.id.clone(), all).is_some()
+                if before.team.agents.contains_key(&spec.id)
+                    || self.makers.insert(spec.id.clone(), all).is_some()
                 {
                     return Err(Broken(format!("there are two {}", spec.id)));
                 }
@@ -81,7 +82,7 @@ impl Bonds {
             | Event::Turn(TurnEvent::Begun { session, .. })
             | Event::Call(CallEvent::Cleared { session, .. }) => of(session),
             Event::Task(TaskEvent::Ended { task, end: End::Done, by, .. }) if by.agent().is_some() => {
-                let task = before.tasks.get(task).filter(|task| plan::is_hold(before, task));
+                let task = before.work.tasks.get(task).filter(|task| plan::is_hold(before, task));
                 if let Some(task) = task.filter(|task| task.spec.assignee == Some(AgentId::new("human"))) {
                     return Err(Broken(format!("{by} said yes to a plan: {}", task.spec.id)));
                 }
@@ -91,7 +92,7 @@ impl Bonds {
                 if !self.let_go.contains(task) {
                     begins(before, task)?;
                 }
-                before.tasks.get(task).and_then(|task| task.spec.assignee.clone())
+                before.work.tasks.get(task).and_then(|task| task.spec.assignee.clone())
             }
             _ => None,
         };
@@ -105,7 +106,7 @@ impl Bonds {
     fn saw_review(&mut self, before: &State, event: &Event) -> Result<(), Broken> {
         match event {
             Event::Call(CallEvent::Cleared { session, call, approval, .. }) => {
-                let most = before.settings.review.max_review_rounds;
+                let most = before.config.settings.review.max_review_rounds;
                 let most = if approval.is_some() { u32::MAX } else { most };
                 self.rounds.insert((session.clone(), call.clone()), most);
             }
@@ -116,7 +117,7 @@ impl Bonds {
                 }
                 let most = self.rounds.get(&(review.session.clone(), review.call.clone()));
                 // There may be more of them since it was let through.
-                let now = before.settings.review.max_review_rounds;
+                let now = before.config.settings.review.max_review_rounds;
                 if most.is_none_or(|most| review.round > now.max(*most)) {
                     let round = review.round;
                     return Err(Broken(format!(
@@ -154,7 +155,7 @@ impl Bonds {
                 self.stands_apart(&review.author, by)?;
                 let checks = self.checks.get(id);
                 let passed = |check: &&Check| checks.and_then(|all| all.get(check)) != Some(&true);
-                if let Some(check) = before.settings.review.checks.iter().find(passed) {
+                if let Some(check) = before.config.settings.review.checks.iter().find(passed) {
                     return Err(Broken(format!("{id} is approved, and {} did not pass", check.as_str())));
                 }
                 self.approved.insert((id.clone(), commit.to_owned()), by.clone());
@@ -231,7 +232,7 @@ impl Bonds {
     /// who looks at it and somebody who hears of it.
     pub(super) fn check(&self, state: &State) -> Result<(), Broken> {
         for id in &self.over {
-            let Some(agent) = state.agents.get(id) else { continue };
+            let Some(agent) = state.team.agents.get(id) else { continue };
             if agent.terminated.is_none() || (agent.busy, agent.sessions.len(), agent.pending()) != (0, 0, 0)
             {
                 return Err(Broken(format!("{id} was terminated and still has something")));
@@ -245,18 +246,18 @@ impl Bonds {
                 return Err(Broken(format!("{id} goes on, and {} was terminated", session.agent)));
             }
             let asked =
-                session.asked.values().flat_map(|asked| asked.keys()).find(|id| self.over.contains(*id));
+                session.ties.asked.values().flat_map(|asked| asked.keys()).find(|id| self.over.contains(*id));
             if let Some(asked) = asked {
                 return Err(Broken(format!("{id} waits for {asked}, which was terminated")));
             }
         }
-        for (id, request) in state.approvals.iter().filter(|(_, request)| !request.is_about_budget()) {
+        for (id, request) in state.people.approvals.iter().filter(|(_, request)| !request.is_about_budget()) {
             if over(&request.session) {
                 return Err(Broken(format!("{id} is asked for an agent that was terminated")));
             }
         }
         for (id, review) in state.reviews.by_id.iter().filter(|(_, review)| review.stage == Stage::Asked) {
-            if state.tasks.get(&review.task).is_none_or(|task| task.is_ended()) {
+            if state.work.tasks.get(&review.task).is_none_or(|task| task.is_ended()) {
                 return Err(Broken(format!("{id} is asked, and nobody looks at it any more")));
             }
             let waits = state.sessions.get(&review.session).and_then(|s| s.pending(&review.call));
@@ -280,8 +281,8 @@ impl Bonds {
 
 /// A step of a plan that waits for a person's yes begins after that yes.
 fn begins(before: &State, task: &TaskId) -> Result<(), Broken> {
-    let held_by = before.tasks.get(task).and_then(|task| task.spec.properties.get(plan::HELD_BY));
-    let hold = held_by.and_then(|id| before.tasks.get(&TaskId::new(id.as_str())));
+    let held_by = before.work.tasks.get(task).and_then(|task| task.spec.properties.get(plan::HELD_BY));
+    let hold = held_by.and_then(|id| before.work.tasks.get(&TaskId::new(id.as_str())));
     match hold.map(|hold| &hold.stage) {
         None | Some(TaskStage::Ended { end: End::Done }) => Ok(()),
         Some(_) => Err(Broken(format!("{task} began, and nobody said yes to its plan"))),
@@ -290,7 +291,7 @@ fn begins(before: &State, task: &TaskId) -> Result<(), Broken> {
 
 /// Whether an agent's file and role give it a tool, found out as simply as can be.
 fn may(state: &State, id: &AgentId, name: &str) -> bool {
-    let Some(agent) = state.agents.get(id) else { return false };
+    let Some(agent) = state.team.agents.get(id) else { return false };
     let Some(role) = state.role(&agent.spec.role) else { return false };
     let permissions = &agent.spec.permissions;
     let needs = tool::facts(name).and_then(|facts| facts.needs);

@@ -22,7 +22,7 @@ pub(super) fn somebody(rng: &mut Rng) -> AgentId {
 
 /// An agent, now and then one that was spawned, also if it is over.
 pub(super) fn anybody(rng: &mut Rng, state: &State) -> AgentId {
-    let made = state.agents.values().filter(|agent| agent.spec.spawned_by.is_some());
+    let made = state.team.agents.values().filter(|agent| agent.spec.spawned_by.is_some());
     let made = if rng.chance(1, 4) { pick(rng, made) } else { None };
     made.map_or_else(|| somebody(rng), |agent| agent.spec.id.clone())
 }

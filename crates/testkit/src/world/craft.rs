@@ -49,7 +49,7 @@ pub(super) fn act(rng: &mut Rng, state: &State, session: &Session, kind: u64, wo
 
 /// What somebody does who was asked to look at work.
 pub(super) fn looking(rng: &mut Rng, state: &State, review: &Review) -> Act {
-    let wanted = state.settings.review.checks.iter();
+    let wanted = state.config.settings.review.checks.iter();
     let missing = wanted.filter(|check| !review.checks.contains_key(check)).copied().next();
     match missing.filter(|_| rng.chance(4, 5)) {
         Some(Check::Test) => Act::RunTests(RunTests {}),
@@ -76,10 +76,10 @@ fn context(rng: &mut Rng) -> String {
 /// An agent to be ended: mostly one that the session's own agent made.
 fn doomed(rng: &mut Rng, state: &State, session: &Session) -> AgentId {
     let own = |id: &&AgentId| {
-        let origin = state.agents.get(*id).and_then(|agent| agent.spec.spawned_by.as_ref());
+        let origin = state.team.agents.get(*id).and_then(|agent| agent.spec.spawned_by.as_ref());
         origin.and_then(|origin| origin.parent()) == Some(&session.agent)
     };
-    let mine = pick(rng, state.agents.keys().filter(own)).cloned();
+    let mine = pick(rng, state.team.agents.keys().filter(own)).cloned();
     mine.filter(|_| rng.chance(4, 5)).unwrap_or_else(|| anybody(rng, state))
 }
 

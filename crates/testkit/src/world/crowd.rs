@@ -176,7 +176,7 @@ pub(super) fn request(rng: &mut Rng, state: &State, n: u32) -> Input {
     match rng.below(10) {
         0 | 1 => {
             let source = "inbox/slack-messages.jsonl".to_owned();
-            let line = state.inbox.get(&source).copied().unwrap_or(0) + 1;
+            let line = state.trust.inbox.get(&source).copied().unwrap_or(0) + 1;
             Input::File(FileInput::LineRead {
                 source,
                 line,
@@ -327,9 +327,9 @@ fn of_kind(mut act: Act, rng: &mut Rng) -> Act {
 
 /// The answer to something that was asked in this session, if anything was.
 fn answer(rng: &mut Rng, state: &State, session: &Session, words: String) -> Act {
-    let open = session.askers.iter().find_map(|id| {
+    let open = session.ties.askers.iter().find_map(|id| {
         let asker = state.sessions.get(id)?;
-        let (name, _) = asker.asked.iter().find(|(_, asked)| asked.contains_key(&session.agent))?;
+        let (name, _) = asker.ties.asked.iter().find(|(_, asked)| asked.contains_key(&session.agent))?;
         Some((asker.agent.clone(), name.clone()))
     });
     let (to, name) = open.unwrap_or_else(|| (somebody(rng), "agent-1-000000/m-0001.1".to_owned()));
@@ -381,7 +381,7 @@ pub(super) fn meddle(rng: &mut Rng, state: &State) -> Input {
         }),
         16 => {
             let session = some_session(rng, state).unwrap_or_else(|| SessionId::new("agent-0-000000"));
-            let next_message = state.sessions.get(&session).map_or(1, |s| s.next_message);
+            let next_message = state.sessions.get(&session).map_or(1, |s| s.talk.next_message);
             let tail = if rng.chance(1, 2) { Tail::Unanswered } else { Tail::Answered };
             Input::File(FileInput::SessionCut { session, next_message, tail })
         }
@@ -406,7 +406,7 @@ pub(super) fn meddle(rng: &mut Rng, state: &State) -> Input {
         }),
         23 => freed(rng, state),
         _ => {
-            let Some(task) = some_task(rng, state).and_then(|id| state.tasks.get(&id)) else {
+            let Some(task) = some_task(rng, state).and_then(|id| state.work.tasks.get(&id)) else {
                 return Input::Ticked;
             };
             let mut spec = task.spec.clone();
@@ -425,7 +425,7 @@ pub(super) fn meddle(rng: &mut Rng, state: &State) -> Input {
 
 /// A person edits the file of a spawned agent, as if it could do what they please.
 fn freed(rng: &mut Rng, state: &State) -> Input {
-    let made = state.agents.values().filter(|agent| agent.spec.spawned_by.is_some());
+    let made = state.team.agents.values().filter(|agent| agent.spec.spawned_by.is_some());
     let Some(agent) = pick(rng, made) else { return Input::Ticked };
     let mut spec = agent.spec.clone();
     spec.role = "hand".to_owned();
@@ -443,9 +443,9 @@ fn written(rng: &mut Rng, session: Option<SessionId>, text: String) -> Input {
 /// A task, mostly one that is open.
 fn some_task(rng: &mut Rng, state: &State) -> Option<TaskId> {
     if rng.chance(1, 8) {
-        return pick(rng, state.tasks.keys()).cloned();
+        return pick(rng, state.work.tasks.keys()).cloned();
     }
-    pick(rng, state.tasks.iter().filter(|(_, task)| !task.is_ended())).map(|(id, _)| id.clone())
+    pick(rng, state.work.tasks.iter().filter(|(_, task)| !task.is_ended())).map(|(id, _)| id.clone())
 }
 
 /// Something that a task could be a part of, and is not by now.
@@ -456,5 +456,5 @@ fn elsewhere(rng: &mut Rng, state: &State, task: &TaskId) -> Option<TaskId> {
 
 /// A conversation that is not over.
 fn some_session(rng: &mut Rng, state: &State) -> Option<SessionId> {
-    pick(rng, state.agents.values().flat_map(|agent| &agent.sessions)).cloned()
+    pick(rng, state.team.agents.values().flat_map(|agent| &agent.sessions)).cloned()
 }

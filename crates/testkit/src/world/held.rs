@@ -25,8 +25,8 @@ pub(super) fn saw(before: &State, event: &Event) -> Result<(), Broken> {
                 return Err(Broken(format!("{} goes in a circle: {:?}", delegation.id, delegation.chain)));
             }
             let asked = &delegation.chain[..delegation.chain.len().saturating_sub(1)];
-            let known = asked.iter().filter_map(|id| before.agents.get(id));
-            let usual = before.settings.limits.default_delegation_depth;
+            let known = asked.iter().filter_map(|id| before.team.agents.get(id));
+            let usual = before.config.settings.limits.default_delegation_depth;
             let most =
                 known.map(|a| a.spec.permissions.delegation.max_delegation_depth.unwrap_or(usual)).min();
             if asked.len() > most.unwrap_or(0) as usize {
@@ -91,8 +91,8 @@ impl Raises {
 /// What is spent and reserved passes no cap that is there when it is reserved. Caps are read from the settings by
 /// the names of the nodes, and raises from what people said, so that what decides does not judge itself.
 pub(super) fn check_caps(raises: &Raises, after: &State, at: Time, hold: &Hold) -> Result<(), Broken> {
-    for node in nodes(&after.settings, &hold.payer) {
-        let (requests, cap) = cap_of(&after.settings, &node.name);
+    for node in nodes(&after.config.settings, &hold.payer) {
+        let (requests, cap) = cap_of(&after.config.settings, &node.name);
         let meter = after.ledger.meter(&node, at);
         // A person may have said that it may be passed, by so much.
         let raised = raises.raised(&node.name, at);
@@ -140,14 +140,14 @@ pub(super) fn check(state: &State) -> Result<(), Broken> {
     for (id, session) in &state.sessions {
         check_session(state, id, session)?;
     }
-    for (id, task) in &state.tasks {
+    for (id, task) in &state.work.tasks {
         let worker = task.session().and_then(|id| state.sessions.get(id));
         if worker.is_some_and(|worker| worker.lifecycle == Lifecycle::Complete) {
             return Err(Broken(format!("{id} is worked on in a conversation that is over")));
         }
     }
     for (id, delegation) in &state.delegations.by_id {
-        let task = state.tasks.get(&delegation.task);
+        let task = state.work.tasks.get(&delegation.task);
         // A person may open a task again of which everybody was told.
         if !delegation.status.is_over() && task.is_none_or(|task| task.is_ended()) {
             return Err(Broken(format!("{id} is {:?}, and its task has ended", delegation.status)));
@@ -165,8 +165,10 @@ pub(super) fn check(state: &State) -> Result<(), Broken> {
 fn check_session(state: &State, id: &SessionId, session: &Session) -> Result<(), Broken> {
     // What was told is read in the next turn, or goes back: nothing is remembered beyond that.
     let asks = matches!(session.stage, Stage::Thinking { .. } | Stage::Retrying { .. });
-    if (!session.unread && !session.unheard.is_empty()) || (!asks && !session.hearing.is_empty()) {
-        return Err(Broken(format!("{id} never reads what {:?} told it", session.unheard)));
+    if (!session.talk.unread && !session.talk.unheard.is_empty())
+        || (!asks && !session.talk.hearing.is_empty())
+    {
+        return Err(Broken(format!("{id} never reads what {:?} told it", session.talk.unheard)));
     }
     if state.ledger.held(id, "").is_some() && !matches!(session.stage, Stage::Thinking { .. }) {
         return Err(Broken(format!("{id} has a reservation and asks no model: {:?}", session.stage)));
@@ -191,60 +193,60 @@ fn check_session(state: &State, id: &SessionId, session: &Session) -> Result<(),
 const KEPT: [&str; 64] = [
     "seq",
     "at",
-    "settings",
-    "policy",
-    "decided",
-    "files",
-    "inbox",
-    "edition",
-    "terms",
-    "next_task",
-    "next_approval",
-    "spent",
-    "dangling",
-    "startable/passed",
+    "config/settings",
+    "config/policy",
+    "people/decided",
+    "trust/files",
+    "trust/inbox",
+    "config/edition",
+    "config/terms",
+    "work/next_task",
+    "people/next_approval",
+    "team/spent",
+    "work/dangling",
+    "schedule/startable/passed",
     "locks/fence",
     "locks/last",
     "reviews/by_id",
     "reviews/by_task",
     "reviews/by_author",
-    "spawned",
-    "agents/*/terminated",
-    "agents/*/version",
-    "agents/*/past",
-    "sessions/*/version",
-    "sessions/*/edition",
-    "agents/*/spec",
-    "agents/*/sessions_begun",
-    "agents/*/retired",
-    "agents/*/sessions",
-    "agents/*/queue/passed",
-    "agents/*/backlog/passed",
+    "team/spawned",
+    "team/agents/*/terminated",
+    "team/agents/*/version",
+    "team/agents/*/past",
+    "sessions/*/began/version",
+    "sessions/*/began/edition",
+    "team/agents/*/spec",
+    "team/agents/*/sessions_begun",
+    "team/agents/*/retired",
+    "team/agents/*/sessions",
+    "team/agents/*/queue/passed",
+    "team/agents/*/backlog/passed",
     "sessions/*/agent",
     "sessions/*/task",
     "sessions/*/lifecycle",
     "sessions/*/failed",
     "sessions/*/stage",
-    "sessions/*/turns",
-    "sessions/*/unread",
-    "sessions/*/turns_total",
-    "sessions/*/failures",
-    "sessions/*/fallback_until",
-    "sessions/*/summaries",
-    "sessions/*/spent",
-    "sessions/*/expects",
-    "sessions/*/outgrown",
-    "sessions/*/next_message",
-    "sessions/*/numbered",
-    "sessions/*/cause",
-    "sessions/*/hands",
-    "sessions/*/caused",
-    "sessions/*/urgency",
-    "sessions/*/repeated",
-    "sessions/*/unproven",
+    "sessions/*/pace/turns",
+    "sessions/*/talk/unread",
+    "sessions/*/pace/turns_total",
+    "sessions/*/pace/failures",
+    "sessions/*/pace/fallback_until",
+    "sessions/*/pace/summaries",
+    "sessions/*/purse/spent",
+    "sessions/*/purse/expects",
+    "sessions/*/purse/outgrown",
+    "sessions/*/talk/next_message",
+    "sessions/*/talk/numbered",
+    "sessions/*/ties/cause",
+    "sessions/*/ties/hands",
+    "sessions/*/ties/caused",
+    "sessions/*/talk/urgency",
+    "sessions/*/pace/repeated",
+    "sessions/*/proof/unproven",
     "sessions/*/label",
-    "sessions/*/worked_ms",
-    "tasks",
+    "sessions/*/clock/worked_ms",
+    "work/tasks",
     "delegations/by_id",
     "delegations/by_task",
     "ledger/now",
@@ -261,14 +263,14 @@ pub(super) fn check_empty(state: &State) -> Result<(), Broken> {
         let rests = match session.lifecycle {
             Lifecycle::Complete => session.stage == Stage::Over,
             Lifecycle::Idle | Lifecycle::Waiting | Lifecycle::Blocked | Lifecycle::Working => {
-                session.stage == Stage::Resting && !session.unread
+                session.stage == Stage::Resting && !session.talk.unread
             }
         };
         if !rests {
             return Err(Broken(format!("all has ended, and {id} is in {:?}", session.stage)));
         }
     }
-    for (id, task) in &state.tasks {
+    for (id, task) in &state.work.tasks {
         if task.result.trim().is_empty() || task.place().is_some() {
             return Err(Broken(format!("{id} has ended, and does not say how or still waits for a slot")));
         }

@@ -119,7 +119,7 @@ impl Ledger {
             Event::Agent(AgentEvent::Terminated { agent, session: Some(acting), .. }) => {
                 for (asked, askers) in &mut self.owed {
                     let asked = before.sessions.get(asked).map(|session| &session.agent);
-                    let is_over = |id| before.agents.get(id).is_none_or(|agent| agent.retired);
+                    let is_over = |id| before.team.agents.get(id).is_none_or(|agent| agent.retired);
                     if asked.is_some_and(|id| id == agent || is_over(id)) {
                         askers.remove(acting);
                     }
@@ -127,6 +127,7 @@ impl Ledger {
             }
             Event::Task(TaskEvent::Started { task, .. }) => {
                 let started = before
+                    .work
                     .tasks
                     .get(task)
                     .ok_or_else(|| Broken(format!("{task} began and does not exist")))?;
@@ -239,7 +240,8 @@ impl Ledger {
     fn answered(&mut self, before: &State, asker: &SessionId, from: Option<&Actor>) {
         for (session, askers) in &mut self.owed {
             let Some(asked) = before.sessions.get(session) else { continue };
-            let ended = asked.task.as_ref().and_then(|t| before.tasks.get(t)).is_some_and(|t| t.is_ended());
+            let ended =
+                asked.task.as_ref().and_then(|t| before.work.tasks.get(t)).is_some_and(|t| t.is_ended());
             if from.and_then(Actor::agent) == Some(&asked.agent) || (from == Some(&Actor::Synod) && ended) {
                 askers.remove(asker);
             }
@@ -248,7 +250,7 @@ impl Ledger {
 
     /// A task ends after its parts, and its agent has heard everything before it says that it is done.
     fn check_ending(&self, before: &State, id: &TaskId) -> Result<(), Broken> {
-        let Some(task) = before.tasks.get(id).filter(|task| !task.is_ended()) else { return Ok(()) };
+        let Some(task) = before.work.tasks.get(id).filter(|task| !task.is_ended()) else { return Ok(()) };
         if let Some(part) = before.open_children(task).next() {
             return Err(Broken(format!("{id} ended before its part {part}")));
         }
@@ -257,7 +259,10 @@ impl Ledger {
         };
         let concludes =
             matches!(session.stage, Stage::Concluding { .. }) && session.lifecycle == Lifecycle::Working;
-        if concludes && self.unheard.contains(id) && session.turns < before.terms(session).limits.turns_max {
+        if concludes
+            && self.unheard.contains(id)
+            && session.pace.turns < before.terms(session).limits.turns_max
+        {
             return Err(Broken(format!("{id} ended its task without hearing what was said last")));
         }
         Ok(())
@@ -320,15 +325,18 @@ impl Ledger {
         }
         // No agent and no home does more at once than it may, whoever changes the limits.
         if let Some(session) = self.crowded.first() {
-            let most = state.settings.limits.parallel_max;
+            let most = state.config.settings.limits.parallel_max;
             return Err(Broken(format!(
                 "{session} took a slot and there was none; {} sessions work, {most} may",
-                state.busy
+                state.schedule.busy
             )));
         }
-        let counted: u32 = state.agents.values().map(|agent| agent.busy).sum();
-        if counted != state.busy {
-            return Err(Broken(format!("agents work in {counted} sessions, {} are counted", state.busy)));
+        let counted: u32 = state.team.agents.values().map(|agent| agent.busy).sum();
+        if counted != state.schedule.busy {
+            return Err(Broken(format!(
+                "agents work in {counted} sessions, {} are counted",
+                state.schedule.busy
+            )));
         }
         Ok(())
     }
@@ -337,12 +345,12 @@ impl Ledger {
     pub(super) fn check(&self, state: &State) -> Result<(), Broken> {
         self.check_step(state)?;
         let working = state.sessions.values().filter(|s| s.lifecycle == Lifecycle::Working).count();
-        if working != state.busy as usize {
-            return Err(Broken(format!("{working} sessions work, {} are counted", state.busy)));
+        if working != state.schedule.busy as usize {
+            return Err(Broken(format!("{working} sessions work, {} are counted", state.schedule.busy)));
         }
-        let open = state.tasks.values().filter(|t| !t.is_ended()).count();
-        if open != state.open_tasks as usize {
-            return Err(Broken(format!("{open} tasks are open, {} are counted", state.open_tasks)));
+        let open = state.work.tasks.values().filter(|t| !t.is_ended()).count();
+        if open != state.work.open_tasks as usize {
+            return Err(Broken(format!("{open} tasks are open, {} are counted", state.work.open_tasks)));
         }
         self.check_sessions(state)?;
         self.bonds.check(state)?;
@@ -356,8 +364,8 @@ impl Ledger {
             // Calls that could go on, in a session that has no slot to do so.
             let wants_slot =
                 matches!(session.stage, Stage::Acting { .. }) && !stands_still && !has_room(state, session);
-            let parked = session.parked.is_some();
-            let waits = session.unread && !has_room(state, session);
+            let parked = session.purse.parked.is_some();
+            let waits = session.talk.unread && !has_room(state, session);
             let fits = match session.lifecycle {
                 Lifecycle::Idle | Lifecycle::Waiting => session.stage == Stage::Resting || wants_slot,
                 Lifecycle::Working => !matches!(session.stage, Stage::Resting | Stage::Over) && !stands_still,
@@ -389,11 +397,11 @@ impl Ledger {
 
     /// What must hold when nothing goes on by itself: no task hangs without a reason.
     pub(super) fn check_stuck(&self, state: &State) -> Result<(), Broken> {
-        for (id, task) in &state.tasks {
+        for (id, task) in &state.work.tasks {
             if task.is_ended() {
                 continue;
             }
-            let agent = task.spec.assignee.as_ref().and_then(|a| state.agents.get(a));
+            let agent = task.spec.assignee.as_ref().and_then(|a| state.team.agents.get(a));
             let nobody = agent.is_none_or(|a| a.retired);
             if let Some(session) = stands_for(state, id).filter(|_| nobody && !self.given.contains(id)) {
                 return Err(Broken(format!("{session} stands still for {id}, which nobody does")));
@@ -404,10 +412,10 @@ impl Ledger {
             let waits = delegated || (task.session().is_some() && state.open_children(task).next().is_some());
             let cut = task.session().is_some_and(|s| self.cut.contains(s));
             let parked =
-                task.session().and_then(|s| state.sessions.get(s)).is_some_and(|s| s.parked.is_some());
+                task.session().and_then(|s| state.sessions.get(s)).is_some_and(|s| s.purse.parked.is_some());
             let waits_to_begin = task.place().is_some_and(|place| place.parked.is_some());
             // Whoever was asked and has not answered has something to do.
-            let asked = task.session().and_then(|s| state.sessions.get(s)).map(|session| &session.asked);
+            let asked = task.session().and_then(|s| state.sessions.get(s)).map(|session| &session.ties.asked);
             let asked = asked.into_iter().flatten().flat_map(|(_, asked)| asked.values());
             let awaits = has_to_answer(state, asked.collect());
             // Work of the same agent is before it, and does not wait for it in turn.
@@ -435,11 +443,11 @@ impl Ledger {
                 return Err(Broken(format!("{asker} asked {session} something and never heard of it")));
             }
         }
-        if state.busy != 0 || !state.approvals.is_empty() {
+        if state.schedule.busy != 0 || !state.people.approvals.is_empty() {
             return Err(Broken(format!(
                 "{} sessions still work, {} approvals wait",
-                state.busy,
-                state.approvals.len()
+                state.schedule.busy,
+                state.people.approvals.len()
             )));
         }
         Ok(())
@@ -452,12 +460,13 @@ fn stands_for<'a>(state: &'a State, id: &TaskId) -> Option<&'a SessionId> {
     let review = state.reviews.of_task(id).map(|review| (&review.session, &review.call));
     let (session, call) = review.or_else(|| state.delegations.of_task(id).map(|d| (&d.session, &d.call)))?;
     let waits = state.sessions.get(session).and_then(|asker| asker.pending(call)).is_some();
-    let begun = state.tasks.get(id).is_some_and(|task| task.session().is_some());
+    let begun = state.work.tasks.get(id).is_some_and(|task| task.session().is_some());
     (waits && !begun).then_some(session)
 }
 
 fn is_told_of_the_task(state: &State, session: &SessionId, asker: &SessionId) -> bool {
-    let task = state.sessions.get(session).and_then(|s| s.task.as_ref()).and_then(|t| state.tasks.get(t));
+    let task =
+        state.sessions.get(session).and_then(|s| s.task.as_ref()).and_then(|t| state.work.tasks.get(t));
     let Some(task) = task.filter(|task| task.is_ended()) else { return false };
     let about = state.sessions.get(asker).and_then(|s| s.task.as_ref());
     task.by == Requester::Session { session: asker.clone() }
@@ -483,9 +492,9 @@ pub(super) fn name_try(ticket: Ticket) -> String {
 }
 
 fn has_room(state: &State, session: &Session) -> bool {
-    let agent = state.agents.get(&session.agent);
+    let agent = state.team.agents.get(&session.agent);
     let own = agent.is_some_and(|a| a.busy < a.spec.permissions.concurrency.max_parallel_tasks);
-    own && state.busy < state.settings.limits.parallel_max
+    own && state.schedule.busy < state.config.settings.limits.parallel_max
 }
 
 /// Whether a call of the current turn waits for a person or another agent, none runs, and all others stand behind it.
@@ -571,7 +580,7 @@ fn waits_for_delegated(state: &State, id: &SessionId) -> bool {
     let Some(Stage::Acting { calls, .. }) = state.sessions.get(id).map(|session| &session.stage) else {
         return false;
     };
-    let is_open = |id: &TaskId| state.tasks.get(id).is_some_and(|task| !task.is_ended());
+    let is_open = |id: &TaskId| state.work.tasks.get(id).is_some_and(|task| !task.is_ended());
     calls.iter().any(|pending| match &pending.step {
         Step::Waiting { on: On::Delegation { delegation } } => {
             state.delegations.by_id.get(delegation).is_some_and(|known| is_open(&known.task))
@@ -585,10 +594,10 @@ fn has_to_answer<'a>(state: &'a State, mut next: Vec<&'a SessionId>) -> bool {
     let mut seen = BTreeSet::new();
     while let Some(id) = next.pop() {
         let Some(session) = state.sessions.get(id).filter(|_| seen.insert(id)) else { continue };
-        if session.unread || !matches!(session.stage, Stage::Resting | Stage::Over) {
+        if session.talk.unread || !matches!(session.stage, Stage::Resting | Stage::Over) {
             return true;
         }
-        next.extend(session.asked.values().flat_map(|asked| asked.values()));
+        next.extend(session.ties.asked.values().flat_map(|asked| asked.values()));
     }
     false
 }
@@ -612,7 +621,7 @@ fn check_workspace(state: &State, name: &LockName, holder: &Holder) -> Result<()
 }
 
 fn check_approvals(state: &State) -> Result<(), Broken> {
-    for (id, request) in state.approvals.iter().filter(|(_, request)| !request.is_about_budget()) {
+    for (id, request) in state.people.approvals.iter().filter(|(_, request)| !request.is_about_budget()) {
         let pending = state.sessions.get(&request.session).and_then(|s| s.pending(&request.call));
         let asks =
             pending.is_some_and(|p| p.step == Step::Waiting { on: On::Approval { approval: id.clone() } });

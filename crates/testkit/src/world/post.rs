@@ -101,7 +101,7 @@ impl Post {
         let nobody = BTreeSet::new();
         let heard = self.delivered.get(content).unwrap_or(&nobody);
         let missing = if to.as_str() == BROADCAST {
-            let others = before.agents.values().filter(|a| !a.retired && a.spec.id != sender.agent);
+            let others = before.team.agents.values().filter(|a| !a.retired && a.spec.id != sender.agent);
             others.map(|a| &a.spec.id).find(|id| !heard.contains(*id))
         } else {
             Some(to).filter(|to| !heard.contains(*to))

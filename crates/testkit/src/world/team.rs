@@ -133,7 +133,7 @@ pub(super) fn meddle(rng: &mut Rng, state: &State) -> Input {
         0..=2 => {
             let source = "inbox/slack-messages.jsonl".to_owned();
             // Now and then a line is read that was taken before.
-            let line = state.inbox.get(&source).copied().unwrap_or(0) + u64::from(!rng.chance(1, 8));
+            let line = state.trust.inbox.get(&source).copied().unwrap_or(0) + u64::from(!rng.chance(1, 8));
             let text = format!("is the {} fine?", word(rng));
             Input::File(FileInput::LineRead { source, line, from: "@dana".to_owned(), channel: None, text })
         }
@@ -166,7 +166,7 @@ pub(super) fn meddle(rng: &mut Rng, state: &State) -> Input {
         }
         7 => {
             let session = session.unwrap_or_else(|| SessionId::new("agent-0-000000"));
-            let next = state.sessions.get(&session).map_or(1, |s| s.next_message);
+            let next = state.sessions.get(&session).map_or(1, |s| s.talk.next_message);
             let tail = match (rng.below(3), state.sessions.get(&session).map(|s| &s.stage)) {
                 (0, Some(Stage::Acting { said, calls })) => cut_results(rng, said, calls),
                 (0 | 1, _) => Tail::Unanswered,
@@ -177,7 +177,7 @@ pub(super) fn meddle(rng: &mut Rng, state: &State) -> Input {
         8 => Input::File(FileInput::AgentGone(agent_id(5))),
         _ => {
             // A person edits a task: other words, another dependency, another agent.
-            let Some(task) = state.tasks.values().nth(usize::try_from(rng.below(6)).unwrap_or(0)) else {
+            let Some(task) = state.work.tasks.values().nth(usize::try_from(rng.below(6)).unwrap_or(0)) else {
                 return Input::Ticked;
             };
             let mut spec = task.spec.clone();

@@ -12,9 +12,10 @@ impl State {
     /// A call waits for a person, and has no lock while it does.
     pub(super) fn ask_person(&mut self, at: Time, request: &Request) {
         self.leave_locks(at, &request.session, Some(&request.call));
-        self.next_approval = self.next_approval.max(number_in(request.id.as_str()).saturating_add(1));
+        self.people.next_approval =
+            self.people.next_approval.max(number_in(request.id.as_str()).saturating_add(1));
         if let Some(expires) = request.expires {
-            self.deadlines.insert((expires, Deadline::Approval(request.id.clone())));
+            self.schedule.deadlines.insert((expires, Deadline::Approval(request.id.clone())));
         }
         self.step(
             &request.session,
@@ -22,21 +23,21 @@ impl State {
             Step::Waiting { on: On::Approval { approval: request.id.clone() } },
         );
         if let Act::RaiseBudget(RaiseBudget { budget, .. }) = &request.act {
-            self.ledger.asked(&self.settings, at, budget, &request.id);
+            self.ledger.asked(&self.config.settings, at, budget, &request.id);
         }
-        self.approvals.insert(request.id.clone(), request.clone());
+        self.people.approvals.insert(request.id.clone(), request.clone());
     }
 
     pub(super) fn end_approval(&mut self, at: Time, id: &ApprovalId, outcome: &Outcome) {
-        self.decided.insert(id.clone(), outcome.clone());
-        let Some(request) = self.approvals.remove(id) else { return };
+        self.people.decided.insert(id.clone(), outcome.clone());
+        let Some(request) = self.people.approvals.remove(id) else { return };
         if let Some(expires) = request.expires {
-            self.deadlines.remove(&(expires, Deadline::Approval(id.clone())));
+            self.schedule.deadlines.remove(&(expires, Deadline::Approval(id.clone())));
         }
         if let Act::RaiseBudget(RaiseBudget { budget, .. }) = &request.act {
-            self.ledger.asked_no_more(&self.settings, at, budget);
+            self.ledger.asked_no_more(&self.config.settings, at, budget);
             if let Outcome::Answered { answer: Answer::Rejected { .. }, .. } = outcome {
-                self.ledger.refuse(&self.settings, at, budget);
+                self.ledger.refuse(&self.config.settings, at, budget);
             }
             return;
         }

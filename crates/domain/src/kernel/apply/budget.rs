@@ -45,13 +45,13 @@ pub(super) fn drop_parking(
     deadlines: &mut BTreeSet<(Time, Deadline)>,
     ledger: &mut Ledger,
 ) {
-    let Some(parked) = session.parked.take() else { return };
+    let Some(parked) = session.purse.parked.take() else { return };
     ledger.parked.remove(id);
     ledger.stop_no_more(&parked.limit, &Work::Session(id.clone()));
     if let Some(until) = parked.until {
         deadlines.remove(&(until, Deadline::Window(id.clone())));
     }
-    if let Some(since) = session.parked_since {
+    if let Some(since) = session.purse.parked_since {
         ledger.waiters.leave(&parked.limit, &session.agent, since, Work::Session(id.clone()));
     }
 }
@@ -74,7 +74,7 @@ impl State {
             BudgetEvent::TaskParked { task, parked } => self.park_task(task, parked),
             BudgetEvent::TaskResumed { task } => self.unpark_task(task),
             BudgetEvent::Raised { budget, cap, .. } => {
-                let woken = self.ledger.raise(&self.settings, at, budget, *cap);
+                let woken = self.ledger.raise(&self.config.settings, at, budget, *cap);
                 self.wake_all(woken);
             }
             BudgetEvent::Found { sums, raised } => self.find_spent(sums, raised),
@@ -83,12 +83,14 @@ impl State {
 
     /// A request turned out larger than what was reserved for it.
     pub(super) fn outgrow(&mut self, session: &SessionId, tokens_in: u64) {
-        self.change_session(session, |session| session.outgrown = session.outgrown.max(tokens_in));
+        self.change_session(session, |session| {
+            session.purse.outgrown = session.purse.outgrown.max(tokens_in)
+        });
     }
 
     /// The turn goes on without any summary.
     pub(super) fn unsummarise(&mut self, session: &SessionId) {
-        self.change_session(session, |session| session.summaries = u32::MAX);
+        self.change_session(session, |session| session.pace.summaries = u32::MAX);
     }
 
     /// The request that a session works for: the topmost task, through whoever asked for it or wrote for it, or the
@@ -101,7 +103,7 @@ impl State {
                     task = Some(root);
                     self.asked_for_by(root)
                 }
-                None => self.sessions.get(session).and_then(|session| session.cause.as_ref()),
+                None => self.sessions.get(session).and_then(|session| session.ties.cause.as_ref()),
             };
             let above = above.filter(|above| *above != session);
             let Some((id, found)) = above.and_then(|above| self.sessions.get_key_value(above)) else { break };
@@ -117,7 +119,7 @@ impl State {
 
     /// The conversation for which a topmost task was asked for, if that belongs to another request.
     fn asked_for_by(&self, root: &crate::words::id::TaskId) -> Option<&SessionId> {
-        let task = self.tasks.get(root)?;
+        let task = self.work.tasks.get(root)?;
         let Requester::Session { session } = &task.by else { return None };
         let asker = self.sessions.get(session)?;
         match &asker.task {
@@ -129,7 +131,7 @@ impl State {
     /// The conversation for whose request a conversation about no task asks for one.
     pub(super) fn cause_of(&self, by: &Requester) -> Option<SessionId> {
         let Requester::Session { session } = by else { return None };
-        self.sessions.get(session).filter(|asker| asker.task.is_none())?.cause.clone()
+        self.sessions.get(session).filter(|asker| asker.task.is_none())?.ties.cause.clone()
     }
 
     /// A person speaks in a conversation that rests, and all that followed from what was said before has ended: a new
@@ -140,15 +142,15 @@ impl State {
         if !rests || !self.ledger.counts(&name) {
             return;
         }
-        let mut open = self.tasks.iter().filter(|(_, task)| !task.is_ended());
-        let mut at_work = self.agents.values().flat_map(|agent| &agent.sessions).filter_map(|other| {
+        let mut open = self.work.tasks.iter().filter(|(_, task)| !task.is_ended());
+        let mut at_work = self.team.agents.values().flat_map(|agent| &agent.sessions).filter_map(|other| {
             let session = self.sessions.get(other)?;
             (!session.rests()).then_some((other, session))
         });
         let goes_on = open.any(|(task, _)| self.run_of_task(task) == id.as_str())
             || at_work.any(|(other, session)| self.run_of(other, session.task.as_ref()) == id.as_str());
         if !goes_on {
-            self.ledger.count_anew(&self.settings, self.at, &name);
+            self.ledger.count_anew(&self.config.settings, self.at, &name);
         }
     }
 
@@ -164,7 +166,7 @@ impl State {
 
     /// The same for an agent's part in a run.
     pub(crate) fn payer_of(&self, agent: &AgentId, run: String, model: &str) -> Payer {
-        self.payer_under(&self.settings, agent, run, model)
+        self.payer_under(&self.config.settings, agent, run, model)
     }
 
     fn payer_under(&self, terms: &Settings, agent: &AgentId, run: String, model: &str) -> Payer {
@@ -174,13 +176,14 @@ impl State {
 
     /// Takes over new settings; whoever is parked looks whether there is room now.
     pub(super) fn settle_anew(&mut self, settings: &Settings) {
-        let same = self.settings.budgets == settings.budgets && self.settings.providers == settings.providers;
+        let same = self.config.settings.budgets == settings.budgets
+            && self.config.settings.providers == settings.providers;
         self.keep_terms(settings);
-        self.settings = settings.clone();
+        self.config.settings = settings.clone();
         if same {
             return;
         }
-        self.ledger.ask_anew(&self.settings, self.at);
+        self.ledger.ask_anew(&self.config.settings, self.at);
         self.unpark_all();
     }
 
@@ -195,9 +198,9 @@ impl State {
     fn reserve(&mut self, at: Time, id: &SessionId, call: &Option<CallId>, hold: &Hold) {
         let Some(session) = self.sessions.get_mut(id) else { return };
         if call.is_none() {
-            session.expects = hold.tokens_in;
+            session.purse.expects = hold.tokens_in;
         }
-        self.ledger.reserve(&self.settings, at, id, named(call), hold);
+        self.ledger.reserve(&self.config.settings, at, id, named(call), hold);
     }
 
     /// What an event says that a model took, and who pays for it. To be asked before the event is applied, while what was
@@ -243,89 +246,89 @@ impl State {
         bill: Option<&Bill>,
     ) {
         let Some(charge) = bill.and_then(|bill| self.charge_of(at, (id, call), usage, bill)) else { return };
-        self.ledger.book(&self.settings, (id, call), &charge);
+        self.ledger.book(&self.config.settings, (id, call), &charge);
         let Some(session) = self.sessions.get_mut(id) else { return };
         let took = (charge.usage, charge.cost);
         self.ledger.list(at, &session.agent, (&charge.model, session.task.as_ref()), id, took);
-        session.spent.add(charge.usage, charge.cost);
-        let by_model = self.spent.entry(session.agent.clone()).or_default();
+        session.purse.spent.add(charge.usage, charge.cost);
+        let by_model = self.team.spent.entry(session.agent.clone()).or_default();
         by_model.entry(charge.model).or_default().add(charge.usage, charge.cost);
     }
 
     /// Takes over what a list says that was spent before the journal began.
     fn find_spent(&mut self, sums: &[Sum], raised: &[Raise]) {
         for sum in sums {
-            self.ledger.book_found(&self.settings, sum);
-            let by_model = self.spent.entry(sum.payer.agent.clone()).or_default();
+            self.ledger.book_found(&self.config.settings, sum);
+            let by_model = self.team.spent.entry(sum.payer.agent.clone()).or_default();
             let own = by_model.entry(sum.model.clone()).or_default();
             *own = own.plus(sum.spent);
             let own = match self.sessions.get_mut(&sum.session) {
-                Some(session) => &mut session.spent,
+                Some(session) => &mut session.purse.spent,
                 None => self.ledger.unclaimed.entry(sum.session.clone()).or_default(),
             };
             *own = own.plus(sum.spent);
         }
-        raised.iter().for_each(|raise| self.ledger.raise_found(&self.settings, raise));
+        raised.iter().for_each(|raise| self.ledger.raise_found(&self.config.settings, raise));
     }
 
     /// A conversation is known now: what was spent in it is its own.
     pub(super) fn claim_spent(&mut self, id: &SessionId) {
         let Some(spent) = self.ledger.unclaimed.remove(id) else { return };
         if let Some(session) = self.sessions.get_mut(id) {
-            session.spent = session.spent.plus(spent);
+            session.purse.spent = session.purse.spent.plus(spent);
         }
     }
 
     /// The provider counted all that went in; the answer goes in with the next request.
     pub(super) fn expect_after(&mut self, id: &SessionId, tokens: u64) {
         if let Some(session) = self.sessions.get_mut(id).filter(|_| tokens > 0) {
-            session.expects = tokens.saturating_add(MESSAGE_TOKENS);
+            session.purse.expects = tokens.saturating_add(MESSAGE_TOKENS);
         }
     }
 
     fn park(&mut self, id: &SessionId, parked: &Parked, expects: u64) {
         let seq = self.seq;
         let Some(session) = self.sessions.get_mut(id) else { return };
-        drop_parking(session, id, &mut self.deadlines, &mut self.ledger);
+        drop_parking(session, id, &mut self.schedule.deadlines, &mut self.ledger);
         if session.lifecycle != Lifecycle::Blocked {
-            self.ledger.give_back(&self.settings, id, "", Sent::No);
+            self.ledger.give_back(&self.config.settings, id, "", Sent::No);
             return;
         }
-        let since = *session.parked_since.get_or_insert(seq);
-        session.parked = Some(parked.clone());
+        let since = *session.purse.parked_since.get_or_insert(seq);
+        session.purse.parked = Some(parked.clone());
         self.ledger.parked.insert(id.clone());
-        self.ledger.stop(&self.settings, self.at, parked, Work::Session(id.clone()));
-        session.expects = expects;
+        self.ledger.stop(&self.config.settings, self.at, parked, Work::Session(id.clone()));
+        session.purse.expects = expects;
         if matches!(session.stage, Stage::Thinking { .. } | Stage::Retrying { .. }) {
             // The turn is as if it had not begun.
             session.stage = Stage::Resting;
-            session.unread = true;
-            session.unheard.append(&mut session.hearing);
-            session.turns = session.turns.saturating_sub(1);
-            session.turns_total = session.turns_total.saturating_sub(1);
-            let again = session.turns_total + 1;
-            session.requests.values_mut().for_each(|turn| *turn = again.min(*turn));
+            session.talk.unread = true;
+            session.talk.unheard.append(&mut session.talk.hearing);
+            session.pace.turns = session.pace.turns.saturating_sub(1);
+            session.pace.turns_total = session.pace.turns_total.saturating_sub(1);
+            let again = session.pace.turns_total + 1;
+            session.ties.requests.values_mut().for_each(|turn| *turn = again.min(*turn));
         }
         // Somebody spoke while it answered: it was not about to conclude, and nobody has its answer yet.
         if matches!(session.stage, Stage::Concluding { .. }) {
             session.stage = Stage::Resting;
         }
         if let Some(until) = parked.until {
-            self.deadlines.insert((until, Deadline::Window(id.clone())));
+            self.schedule.deadlines.insert((until, Deadline::Window(id.clone())));
         }
         if parked.held {
             self.ledger.waiters.stop(&parked.limit, &session.agent, since, Work::Session(id.clone()));
         }
         // It was found too large before it was sent, or what was sent is booked by itself. Given back last: it may be
         // room for others that wait where this one stops.
-        self.ledger.give_back(&self.settings, id, "", Sent::No);
+        self.ledger.give_back(&self.config.settings, id, "", Sent::No);
         self.refresh_session(id);
     }
 
     /// A parked session gets its place in the queue back.
     pub(super) fn unpark(&mut self, id: &SessionId) {
         let Some(session) = self.sessions.get_mut(id) else { return };
-        drop_parking(session, id, &mut self.deadlines, &mut self.ledger);
+        drop_parking(session, id, &mut self.schedule.deadlines, &mut self.ledger);
         self.refresh_session(id);
     }
 
@@ -345,7 +348,7 @@ impl State {
             session.or(halt.task.cloned().map(Work::Task)).map(|who| (halt.parked.clone(), who))
         };
         let all = self.parked().filter_map(|halt| who(&halt)).collect();
-        self.ledger.stop_all(&self.settings, self.at, all);
+        self.ledger.stop_all(&self.config.settings, self.at, all);
         self.list_waiters();
     }
 
@@ -353,11 +356,11 @@ impl State {
     fn list_waiters(&mut self) {
         let sessions = self.ledger.parked.iter().filter_map(|id| {
             let session = self.sessions.get(id)?;
-            let parked = session.parked.as_ref().filter(|parked| parked.held)?;
-            Some((&parked.limit, &session.agent, session.parked_since?, Work::Session(id.clone())))
+            let parked = session.purse.parked.as_ref().filter(|parked| parked.held)?;
+            Some((&parked.limit, &session.agent, session.purse.parked_since?, Work::Session(id.clone())))
         });
         let tasks = self.ledger.parked_tasks.iter().filter_map(|id| {
-            let place = self.tasks.get(id)?.queued.as_ref()?;
+            let place = self.work.tasks.get(id)?.queued.as_ref()?;
             let parked = place.parked.as_ref().filter(|parked| parked.held)?;
             Some((&parked.limit, &place.agent, place.rank.since, Work::Task(id.clone())))
         });
@@ -383,14 +386,14 @@ impl State {
         };
         let idle: Vec<String> = self.ledger.names(id).into_iter().filter(is_idle).collect();
         for name in idle {
-            self.ledger.give_back(&self.settings, id, &name, Sent::Perhaps);
+            self.ledger.give_back(&self.config.settings, id, &name, Sent::Perhaps);
         }
     }
 
     /// Gives back what is reserved for a call that came to its end by itself: each request that it sent was told.
     pub(super) fn release_call(&mut self, id: &SessionId, call: Option<&CallId>, finish: &Finish) {
         if let (Some(call), Finish::Done | Finish::Failed) = (call, finish) {
-            self.ledger.give_back(&self.settings, id, call.as_str(), Sent::No);
+            self.ledger.give_back(&self.config.settings, id, call.as_str(), Sent::No);
         }
     }
 }

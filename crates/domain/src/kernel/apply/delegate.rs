@@ -20,11 +20,11 @@ impl State {
         let Some(delegation) = self.delegations.follow(at, event).cloned() else { return };
         let deadline = delegation.deadline.map(|due| (due, Deadline::Delegation(delegation.id.clone())));
         if delegation.status.is_over() {
-            deadline.iter().for_each(|deadline| _ = self.deadlines.remove(deadline));
+            deadline.iter().for_each(|deadline| _ = self.schedule.deadlines.remove(deadline));
         }
         match event {
             Event::Delegation(DelegationEvent::Made { .. }) => {
-                self.deadlines.extend(deadline);
+                self.schedule.deadlines.extend(deadline);
                 if !delegation.callback {
                     return;
                 }
@@ -32,10 +32,10 @@ impl State {
                 self.step(&delegation.session, delegation.call.as_str(), step);
             }
             Event::Task(TaskEvent::Ended { .. }) => {
-                let worker = self.tasks.get(&delegation.task).and_then(|t| t.session());
+                let worker = self.work.tasks.get(&delegation.task).and_then(|t| t.session());
                 // Its clock is stopped by the move that ends it, which comes before or after.
                 let worked = worker.and_then(|id| self.sessions.get(id)).map_or(0, |worker| {
-                    worker.worked_ms + worker.working_since.map_or(0, |since| at.ms_since(since))
+                    worker.clock.worked_ms + worker.clock.working_since.map_or(0, |since| at.ms_since(since))
                 });
                 // The time that the other worked is time of whoever asked, as if it had done the work itself; what others did
                 // beside each other counts once.
@@ -43,7 +43,7 @@ impl State {
                     && delegation.callback
                     && asker.lifecycle == Lifecycle::Blocked
                 {
-                    asker.worked_ms = asker.worked_ms.max(delegation.worked_before_ms + worked);
+                    asker.clock.worked_ms = asker.clock.worked_ms.max(delegation.worked_before_ms + worked);
                 }
             }
             _ => {}

@@ -79,7 +79,7 @@ impl State {
         // Grants hold names and nothing that was read.
         for place in wrote.iter().filter(|place| !context::is_acl(place)) {
             if whole && is_done {
-                self.files.remove(place);
+                self.trust.files.remove(place);
             }
             if label.counts() && !vouched {
                 self.label_file(place, &label);
@@ -89,13 +89,13 @@ impl State {
 
     pub(super) fn label_file(&mut self, place: &str, label: &Label) {
         let place = place.trim_matches('/');
-        let is_full = self.files.len() >= FILES_MAX;
-        match self.files.get_mut(place) {
+        let is_full = self.trust.files.len() >= FILES_MAX;
+        match self.trust.files.get_mut(place) {
             Some(known) => known.join(label),
-            None if !is_full => _ = self.files.insert(place.to_owned(), label.clone()),
+            None if !is_full => _ = self.trust.files.insert(place.to_owned(), label.clone()),
             // Too many to tell apart: the first two parts of the path stand for all beneath.
             None => {
-                self.files.entry(folder_for(place).to_owned()).or_default().join(label);
+                self.trust.files.entry(folder_for(place).to_owned()).or_default().join(label);
             }
         }
     }

@@ -11,12 +11,12 @@ use crate::words::id::{CallId, LockName, SessionId, Time};
 
 impl State {
     pub(super) fn change_locks(&mut self, at: Time, event: &LockEvent) {
-        let lease_ms = self.settings.limits.locks.lease_ms;
+        let lease_ms = self.config.settings.limits.locks.lease_ms;
         match event {
             LockEvent::Awaited { name, session, call, kept, due } => {
                 let (session, call) = (session.clone(), call.clone());
                 if *due != NEVER {
-                    self.deadlines.insert((*due, Deadline::Lock(session.clone(), call.clone())));
+                    self.schedule.deadlines.insert((*due, Deadline::Lock(session.clone(), call.clone())));
                 }
                 self.step_to_lock(&session, &call, name);
                 let waiter = Waiter { session, call, kept: *kept, since: at, due: *due };
@@ -28,7 +28,7 @@ impl State {
                     due = locks.grant(grant, (session, call), *kept, (at, lease_ms));
                 });
                 if let Some(due) = due {
-                    self.deadlines.remove(&(due, Deadline::Lock(session.clone(), call.clone())));
+                    self.schedule.deadlines.remove(&(due, Deadline::Lock(session.clone(), call.clone())));
                 }
                 self.step_with_lock(session, call, *kept && !is_workspace(&grant.name));
             }
@@ -78,7 +78,7 @@ impl State {
         if names.is_empty() {
             return;
         }
-        let until = at.plus_ms(self.settings.limits.locks.lease_ms);
+        let until = at.plus_ms(self.config.settings.limits.locks.lease_ms);
         self.with_leases(&names, |locks| {
             for name in &names {
                 let held = locks.get(name).and_then(|lock| lock.holder.as_ref());
@@ -112,7 +112,7 @@ impl State {
     /// Time during which nothing ran does not count.
     pub(super) fn restart_leases(&mut self, at: Time) {
         let names: Vec<LockName> = self.locks.all().map(|(name, _)| name.clone()).collect();
-        let until = at.plus_ms(self.settings.limits.locks.lease_ms);
+        let until = at.plus_ms(self.config.settings.limits.locks.lease_ms);
         self.with_leases(&names, |locks| names.iter().for_each(|name| locks.renew(name, until)));
     }
 
@@ -130,17 +130,17 @@ impl State {
             names.iter().filter_map(lease).collect()
         };
         for lease in leases(&self.locks) {
-            self.deadlines.remove(&lease);
+            self.schedule.deadlines.remove(&lease);
         }
         change(&mut self.locks);
-        self.deadlines.extend(leases(&self.locks));
+        self.schedule.deadlines.extend(leases(&self.locks));
     }
 
     fn drop_waits(&mut self, names: &[LockName], is_over: impl Fn(&Waiter) -> bool) {
         for lock in names.iter().filter_map(|name| self.locks.get(name)) {
             for waiter in lock.queue.iter().filter(|waiter| is_over(waiter)) {
                 let what = Deadline::Lock(waiter.session.clone(), waiter.call.clone());
-                self.deadlines.remove(&(waiter.due, what));
+                self.schedule.deadlines.remove(&(waiter.due, what));
             }
         }
     }

@@ -11,6 +11,7 @@ use crate::topics::deadline::Deadline;
 use crate::topics::lifecycle::Lifecycle;
 use crate::topics::message::{Kind, Question, Urgency};
 use crate::topics::session::Message;
+use crate::topics::session::Ties;
 use crate::topics::session::reading::urgency;
 use crate::topics::session::{On, Session, Stage, Step};
 use crate::topics::task::Priority;
@@ -40,13 +41,13 @@ fn notified_by(message: &Message) -> Option<AgentId> {
 impl Session {
     /// Whether there is nothing to do in it until somebody speaks.
     pub(crate) fn rests(&self) -> bool {
-        self.stage == Stage::Resting && !self.unread
+        self.stage == Stage::Resting && !self.talk.unread
     }
 
     /// The first number of a message that its model is not asked with now.
     pub fn first_unread(&self) -> u32 {
-        match (self.unread, self.unread_from) {
-            (false, _) => self.next_message,
+        match (self.talk.unread, self.talk.unread_from) {
+            (false, _) => self.talk.next_message,
             // It was asked by a version that did not note it.
             (true, 0) => u32::MAX,
             (true, from) => from,
@@ -55,31 +56,31 @@ impl Session {
 
     /// Agents that told it something which its model has not answered, and want no answer.
     pub(crate) fn not_read(&self) -> impl Iterator<Item = &AgentId> {
-        self.unheard.union(&self.hearing)
+        self.talk.unheard.union(&self.talk.hearing)
     }
 
     /// The number of the next message.
     pub(crate) fn next_number(&self) -> u32 {
-        self.next_message.max(self.numbered)
+        self.talk.next_message.max(self.talk.numbered)
     }
 
     /// What an answer to a request of this conversation is.
     pub(crate) fn answer_to(&self, request: &str) -> Kind {
-        self.asked_as.get(request).copied().unwrap_or_default().answer()
+        self.ties.asked_as.get(request).copied().unwrap_or_default().answer()
     }
 
     /// The model is asked with all that was said by now, for the first time or once more in the same turn.
     pub(super) fn read_all(&mut self) {
-        (self.unread, self.unread_from, self.urgency) = (false, 0, Urgency::default());
-        self.hearing.append(&mut self.unheard);
-        self.requests.values_mut().for_each(|turn| *turn = self.turns_total.min(*turn));
+        (self.talk.unread, self.talk.unread_from, self.talk.urgency) = (false, 0, Urgency::default());
+        self.talk.hearing.append(&mut self.talk.unheard);
+        self.ties.requests.values_mut().for_each(|turn| *turn = self.pace.turns_total.min(*turn));
     }
 
     /// What was not read will not be.
     pub(super) fn forget_unheard(&mut self) {
-        self.unread_from = 0;
-        self.unheard.clear();
-        self.hearing.clear();
+        self.talk.unread_from = 0;
+        self.talk.unheard.clear();
+        self.talk.hearing.clear();
     }
 }
 
@@ -95,29 +96,33 @@ impl State {
             self.begin_run(id);
         }
         self.change_session(id, |session| {
-            session.next_message = session.next_message.max(number_in(message.id.as_str()).saturating_add(1));
-            session.expects = session.expects.saturating_add(expected(message));
+            session.talk.next_message =
+                session.talk.next_message.max(number_in(message.id.as_str()).saturating_add(1));
+            session.purse.expects = session.purse.expects.saturating_add(expected(message));
             let has_rest = session.rests();
-            session.urgency =
-                if session.unread { session.urgency.max(urgency(message)) } else { urgency(message) };
-            if !session.unread && matches!(session.stage, Stage::Thinking { .. }) {
-                session.unread_from = number_in(message.id.as_str());
+            session.talk.urgency = if session.talk.unread {
+                session.talk.urgency.max(urgency(message))
+            } else {
+                urgency(message)
+            };
+            if !session.talk.unread && matches!(session.stage, Stage::Thinking { .. }) {
+                session.talk.unread_from = number_in(message.id.as_str());
             }
-            session.unread = true;
-            session.unheard.extend(notified_by(message));
+            session.talk.unread = true;
+            session.talk.unheard.extend(notified_by(message));
             match cause {
-                None if is_notice => session.turns = 0,
-                None => (session.turns, session.cause, session.caused) = (0, None, 0),
+                None if is_notice => session.pace.turns = 0,
+                None => (session.pace.turns, session.ties.cause, session.ties.caused) = (0, None, 0),
                 // Only who is at rest takes up another agent's request. What was caused is never forgotten by it:
                 // otherwise two agents could go on for ever.
-                Some(root) if has_rest && session.cause.as_ref().unwrap_or(id) != root => {
-                    session.turns = 0;
-                    session.cause = Some(root.clone()).filter(|root| root != id);
+                Some(root) if has_rest && session.ties.cause.as_ref().unwrap_or(id) != root => {
+                    session.pace.turns = 0;
+                    session.ties.cause = Some(root.clone()).filter(|root| root != id);
                 }
                 Some(_) => {}
             }
-            session.repeated = None;
-            session.askers.extend(asker.cloned());
+            session.pace.repeated = None;
+            session.ties.askers.extend(asker.cloned());
             session.label.join(&message.label);
         });
         if is_notice {
@@ -127,7 +132,7 @@ impl State {
         if let (Some(asker), Some((kind, name))) = (asker, asked)
             && let Some(session) = self.sessions.get_mut(id)
         {
-            session.requests.insert(name.clone(), session.turns_total + 1);
+            session.ties.requests.insert(name.clone(), session.pace.turns_total + 1);
             let to = session.agent.clone();
             self.owe(asker, id, to, Question { name, kind });
         }
@@ -137,11 +142,11 @@ impl State {
     /// `asker` has asked `to` something.
     fn owe(&mut self, asker: &SessionId, id: &SessionId, to: AgentId, Question { name, kind }: Question) {
         let Some(asker) = self.sessions.get_mut(asker) else { return };
-        asker.asked_in.insert(name.clone(), asker.turns_total);
+        asker.ties.asked_in.insert(name.clone(), asker.pace.turns_total);
         if kind != Kind::Request {
-            asker.asked_as.insert(name.clone(), kind);
+            asker.ties.asked_as.insert(name.clone(), kind);
         }
-        asker.asked.entry(name).or_default().insert(to, id.clone());
+        asker.ties.asked.entry(name).or_default().insert(to, id.clone());
     }
 
     /// What a file says of those who wait for a conversation's answer.
@@ -153,11 +158,11 @@ impl State {
         cause: Option<&SessionId>,
     ) {
         let Some(session) = self.sessions.get_mut(id) else { return };
-        session.hands = hands.clone();
-        session.cause = cause.filter(|root| *root != id).cloned();
-        session.askers.extend(requests.iter().filter_map(Question::asker));
-        let read_in = session.turns_total + 1;
-        session.requests.extend(requests.iter().map(|request| (request.name.clone(), read_in)));
+        session.ties.hands = hands.clone();
+        session.ties.cause = cause.filter(|root| *root != id).cloned();
+        session.ties.askers.extend(requests.iter().filter_map(Question::asker));
+        let read_in = session.pace.turns_total + 1;
+        session.ties.requests.extend(requests.iter().map(|request| (request.name.clone(), read_in)));
         let to = session.agent.clone();
         for request in requests {
             if let Some(asker) = request.asker() {
@@ -177,12 +182,12 @@ impl State {
         };
         let Some(session) = self.sessions.get(id) else { return };
         let goes_on = |asker: &Session| asker.lifecycle != Lifecycle::Complete;
-        let owes = session.askers.iter().any(|asker| self.sessions.get(asker).is_some_and(goes_on));
+        let owes = session.ties.askers.iter().any(|asker| self.sessions.get(asker).is_some_and(goes_on));
         let begins = session.rests() && !owes;
         let Some(session) = self.sessions.get_mut(id) else { return };
         match begins {
-            true => session.hands = hands.clone(),
-            false => session.hands.add(hands),
+            true => session.ties.hands = hands.clone(),
+            false => session.ties.hands.add(hands),
         }
     }
 
@@ -191,20 +196,20 @@ impl State {
     fn catch_up(&mut self, id: &SessionId, message: &Message) {
         let Some(session) = self.sessions.get_mut(id) else { return };
         let goes_on =
-            |task| self.tasks.get(task).is_some_and(|task: &crate::topics::task::Task| !task.is_ended());
+            |task| self.work.tasks.get(task).is_some_and(|task: &crate::topics::task::Task| !task.is_ended());
         if session.rests() && !session.task.as_ref().is_some_and(goes_on) {
-            session.version = self.agents.get(&session.agent).map_or(0, |agent| agent.version);
-            session.edition = self.edition;
+            session.began.version = self.team.agents.get(&session.agent).map_or(0, |agent| agent.version);
+            session.began.edition = self.config.edition;
             // What it asked for itself belongs to what it was at before.
             if message.envelope.as_ref().is_none_or(|envelope| !envelope.kind.answers()) {
-                session.worked_ms = 0;
+                session.clock.worked_ms = 0;
             }
         }
     }
 
     /// A call stands still for an answer.
     pub(super) fn await_answer(&mut self, id: &SessionId, call: &CallId, correlation: &str, due: Time) {
-        self.deadlines.insert((due, Deadline::Answer(id.clone(), call.clone())));
+        self.schedule.deadlines.insert((due, Deadline::Answer(id.clone(), call.clone())));
         self.step(
             id,
             call.as_str(),
@@ -219,18 +224,18 @@ impl State {
             return;
         };
         let Some(session) = self.sessions.get_mut(asker) else { return };
-        let Some(asked) = session.asked.get_mut(name) else { return };
+        let Some(asked) = session.ties.asked.get_mut(name) else { return };
         let Some(other) = asked.remove(from) else { return };
         if asked.is_empty() {
-            session.asked.remove(name);
-            session.asked_in.remove(name);
-            session.asked_as.remove(name);
+            session.ties.asked.remove(name);
+            session.ties.asked_in.remove(name);
+            session.ties.asked_as.remove(name);
         }
-        let owes_more = session.asked.values().flat_map(|asked| asked.values()).any(|id| *id == other);
+        let owes_more = session.ties.asked.values().flat_map(|asked| asked.values()).any(|id| *id == other);
         let Some(other) = self.sessions.get_mut(&other) else { return };
-        other.requests.remove(name);
+        other.ties.requests.remove(name);
         if !owes_more {
-            other.askers.remove(asker);
+            other.ties.askers.remove(asker);
         }
     }
 
@@ -248,12 +253,12 @@ impl State {
 
     fn forget_but(&mut self, id: &SessionId, names: &BTreeSet<String>) {
         let Some(session) = self.sessions.get_mut(id) else { return };
-        session.requests.retain(|name, _| names.contains(name));
+        session.ties.requests.retain(|name, _| names.contains(name));
         let mut left = BTreeSet::new();
-        for asker_id in std::mem::take(&mut session.askers) {
+        for asker_id in std::mem::take(&mut session.ties.askers) {
             let Some(asker) = self.sessions.get_mut(&asker_id) else { continue };
             let mut waits = false;
-            let Session { asked, asked_in, asked_as, .. } = asker;
+            let Ties { asked, asked_in, asked_as, .. } = &mut asker.ties;
             asked.retain(|name, asked| {
                 let is_kept = names.contains(name);
                 waits |= is_kept && asked.values().any(|session| session == id);
@@ -267,7 +272,7 @@ impl State {
             }
         }
         if let Some(session) = self.sessions.get_mut(id) {
-            session.askers = left;
+            session.ties.askers = left;
         }
     }
 
@@ -277,7 +282,7 @@ impl State {
         if let Some(pending) = pending
             && let Step::Waiting { on: On::Answer { due, .. } } = pending.step
         {
-            self.deadlines.remove(&(due, Deadline::Answer(id.clone(), pending.call.id.clone())));
+            self.schedule.deadlines.remove(&(due, Deadline::Answer(id.clone(), pending.call.id.clone())));
         }
     }
 
@@ -292,27 +297,27 @@ impl State {
 
     /// Whether a conversation took a turn.
     fn has_begun(&self, id: &SessionId) -> bool {
-        self.sessions.get(id).is_some_and(|session| session.turns_total > 0)
+        self.sessions.get(id).is_some_and(|session| session.pace.turns_total > 0)
     }
 
     /// Counts a turn that something else than a person's words leads to: whoever makes tasks and hears of their ends could
     /// go on for ever otherwise.
     fn charge_root(&mut self, id: &SessionId) {
-        let root = self.sessions.get(id).and_then(|session| session.cause.clone());
+        let root = self.sessions.get(id).and_then(|session| session.ties.cause.clone());
         if let Some(root) = self.sessions.get_mut(root.as_ref().unwrap_or(id)) {
-            root.caused = root.caused.saturating_add(1);
+            root.ties.caused = root.ties.caused.saturating_add(1);
         }
     }
 
     /// Counts a turn for the request that caused it. A conversation's own turns count from the first turn on that its
     /// words caused elsewhere; before that, only `turns_max` bounds it.
     pub(super) fn charge_turn(&mut self, id: &SessionId) {
-        let root = self.sessions.get(id).and_then(|session| session.cause.clone());
+        let root = self.sessions.get(id).and_then(|session| session.ties.cause.clone());
         let is_own = root.is_none();
         if let Some(root) = self.sessions.get_mut(root.as_ref().unwrap_or(id))
-            && (!is_own || root.caused > 0)
+            && (!is_own || root.ties.caused > 0)
         {
-            root.caused = root.caused.saturating_add(1);
+            root.ties.caused = root.ties.caused.saturating_add(1);
         }
     }
 }

@@ -4,6 +4,7 @@ use crate::kernel::state::State;
 use crate::topics::lifecycle::Lifecycle;
 use crate::topics::notice::{Notice, Receiver};
 use crate::topics::session::Session;
+use crate::topics::session::Ties;
 use crate::topics::task::End;
 use crate::words::id::{SessionId, TaskId};
 
@@ -16,7 +17,7 @@ impl State {
         (end, result): (End, &str),
         ended_by: Option<&SessionId>,
     ) {
-        let Some(task) = self.tasks.get(id) else { return };
+        let Some(task) = self.work.tasks.get(id) else { return };
         let delegated =
             self.delegations.of_task(id).filter(|d| d.callback).map(|delegation| &delegation.session);
         let caller = delegated.or_else(|| self.reviews.of_task(id).map(|review| &review.session));
@@ -34,11 +35,11 @@ impl State {
     pub(super) fn leave_over(&mut self, id: &SessionId, reason: &str) {
         self.notices.take(&Receiver::Session(id.clone()));
         let Some(session) = self.sessions.get_mut(id) else { return };
-        session.asked.clear();
-        session.asked_in.clear();
-        session.asked_as.clear();
-        session.requests.clear();
-        let askers = std::mem::take(&mut session.askers);
+        session.ties.asked.clear();
+        session.ties.asked_in.clear();
+        session.ties.asked_as.clear();
+        session.ties.requests.clear();
+        let askers = std::mem::take(&mut session.ties.askers);
         let unread: Vec<_> = session.not_read().cloned().collect();
         session.forget_unheard();
         let mut hear_already = Vec::new();
@@ -59,7 +60,8 @@ impl State {
     pub(super) fn delivered(&mut self, receiver: &Receiver) {
         let notices = self.notices.take(receiver);
         let Receiver::Session(id) = receiver else { return };
-        let Some(Session { asked, asked_in, asked_as, .. }) = self.sessions.get_mut(id) else { return };
+        let Some(session) = self.sessions.get_mut(id) else { return };
+        let Ties { asked, asked_in, asked_as, .. } = &mut session.ties;
         for notice in notices {
             let Notice::NoAnswer { from, .. } = notice else { continue };
             asked.retain(|_, asked| {

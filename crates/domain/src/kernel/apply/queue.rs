@@ -46,30 +46,31 @@ impl State {
         change(session);
         let (wants, working) = (session.wants_attention(), session.lifecycle == Lifecycle::Working);
         if wants && working {
-            self.agenda.insert(id.clone());
+            self.schedule.agenda.insert(id.clone());
         } else {
-            self.agenda.remove(id);
+            self.schedule.agenda.remove(id);
         }
         // Whoever left its slot gets one again before it goes on, also after a person's answer.
-        let to_answer =
-            session.stage == Stage::Resting && session.unread && session.lifecycle != Lifecycle::Complete;
-        let waits = (to_answer || (wants && !working)) && session.parked.is_none();
+        let to_answer = session.stage == Stage::Resting
+            && session.talk.unread
+            && session.lifecycle != Lifecycle::Complete;
+        let waits = (to_answer || (wants && !working)) && session.purse.parked.is_none();
         if !waits && session.queued.is_none() {
             return;
         }
-        let task = session.task.as_ref().and_then(|t| self.tasks.get(t));
-        let priority = messages::priority(task.and_then(|t| t.spec.priority), session.urgency);
+        let task = session.task.as_ref().and_then(|t| self.work.tasks.get(t));
+        let priority = messages::priority(task.and_then(|t| t.spec.priority), session.talk.urgency);
         // Whoever waits already moves up for something more urgent, and keeps its place among equals.
         if waits && session.queued.is_some_and(|rank| rank.priority <= priority) {
             return;
         }
-        let Some(agent) = self.agents.get_mut(&session.agent) else { return };
+        let Some(agent) = self.team.agents.get_mut(&session.agent) else { return };
         let was = session.queued.take();
         if let Some(rank) = was {
             agent.queue.leave(rank, rank.since, &Work::Session(id.clone()));
         }
         if waits {
-            let since = was.map_or(session.parked_since.unwrap_or(since), |rank| rank.since);
+            let since = was.map_or(session.purse.parked_since.unwrap_or(since), |rank| rank.since);
             let rank = Rank { priority, agent_priority: agent.spec.priority, since };
             session.queued = Some(rank);
             agent.queue.enter(rank, since, Work::Session(id.clone()));
@@ -80,7 +81,7 @@ impl State {
 
     /// Puts the task into its agent's line if it can begin, and takes it out if not.
     pub(crate) fn refresh_task(&mut self, id: &TaskId) {
-        let Some(task) = self.tasks.get(id) else { return };
+        let Some(task) = self.work.tasks.get(id) else { return };
         let wanted = self.place_of(task);
         let was = task.queued.as_ref().map(|place| (place.agent.clone(), place.rank));
         let same = |(agent, rank): &(AgentId, Rank)| (agent.clone(), rank.priority, rank.agent_priority);
@@ -104,9 +105,9 @@ impl State {
 
     /// When a task has waited too long.
     fn queue_due(&self, id: &TaskId, agent: &AgentId) -> Option<Time> {
-        let concurrency = &self.agents.get(agent)?.spec.permissions.concurrency;
+        let concurrency = &self.team.agents.get(agent)?.spec.permissions.concurrency;
         // Somebody stands still for what was delegated; everything else may wait unless the owner says how long.
-        let task = self.tasks.get(id)?;
+        let task = self.work.tasks.get(id)?;
         let delegated = matches!(task.by, Requester::Session { .. })
             && task.spec.properties.contains_key(crate::topics::chain::CHAIN);
         let own = delegated.then_some(concurrency.task_timeout_ms);
@@ -114,7 +115,7 @@ impl State {
     }
 
     fn enter_line(&mut self, id: &TaskId, agent: AgentId, rank: Rank, due: Option<Time>) {
-        let Some(whose) = self.agents.get_mut(&agent) else { return };
+        let Some(whose) = self.team.agents.get_mut(&agent) else { return };
         let admitted = whose.has_place();
         if admitted {
             whose.waiting += 1;
@@ -123,10 +124,10 @@ impl State {
             whose.backlog.enter(rank, rank.since, id.clone());
         }
         if let Some(due) = due {
-            self.deadlines.insert((due, Deadline::Queue(id.clone())));
+            self.schedule.deadlines.insert((due, Deadline::Queue(id.clone())));
         }
         self.refresh_agent(&agent);
-        if let Some(task) = self.tasks.get_mut(id) {
+        if let Some(task) = self.work.tasks.get_mut(id) {
             task.queued = Some(Place { agent, rank, due, admitted, parked: None });
         }
     }
@@ -134,11 +135,11 @@ impl State {
     /// Takes a task out of its line, and leaves its place empty.
     fn leave_line(&mut self, id: &TaskId) -> Option<Place> {
         let was_parked = self.drop_task_parking(id);
-        let mut place = self.tasks.get_mut(id)?.queued.take()?;
+        let mut place = self.work.tasks.get_mut(id)?.queued.take()?;
         if let Some(due) = place.due {
-            self.deadlines.remove(&(due, Deadline::Queue(id.clone())));
+            self.schedule.deadlines.remove(&(due, Deadline::Queue(id.clone())));
         }
-        if let Some(agent) = self.agents.get_mut(&place.agent) {
+        if let Some(agent) = self.team.agents.get_mut(&place.agent) {
             if place.admitted {
                 agent.waiting = agent.waiting.saturating_sub(1);
                 agent.queue.leave(place.rank, place.rank.since, &Work::Task(id.clone()));
@@ -157,7 +158,7 @@ impl State {
     /// Lets those in who wait for a place in an agent's queue, as long as there is one.
     fn fill_queue(&mut self, id: &AgentId) {
         loop {
-            let Some(agent) = self.agents.get_mut(id).filter(|agent| agent.has_place()) else { return };
+            let Some(agent) = self.team.agents.get_mut(id).filter(|agent| agent.has_place()) else { return };
             let Some(next) = agent.backlog.next().cloned() else { return };
             let is_oldest = agent.backlog.oldest().is_some_and(|(_, oldest)| *oldest == next);
             agent.backlog.takes_turn(is_oldest);
@@ -167,10 +168,10 @@ impl State {
 
     /// Moves a task between the queue and what waits before it; its age and its time stay.
     fn move_within(&mut self, id: &TaskId, admitted: bool) {
-        let Some(place) = self.tasks.get_mut(id).and_then(|task| task.queued.as_mut()) else { return };
+        let Some(place) = self.work.tasks.get_mut(id).and_then(|task| task.queued.as_mut()) else { return };
         place.admitted = admitted;
         let (rank, agent_id) = (place.rank, place.agent.clone());
-        let Some(agent) = self.agents.get_mut(&agent_id) else { return };
+        let Some(agent) = self.team.agents.get_mut(&agent_id) else { return };
         let work = Work::Task(id.clone());
         if admitted {
             agent.backlog.leave(rank, rank.since, id);
@@ -187,22 +188,22 @@ impl State {
     /// A budget keeps a task from beginning: it keeps its place, and others have their turn. It does not wait for a slot then.
     pub(super) fn park_task(&mut self, id: &TaskId, parked: &Parked) {
         self.drop_task_parking(id);
-        let Some(place) = self.tasks.get_mut(id).and_then(|task| task.queued.as_mut()) else { return };
+        let Some(place) = self.work.tasks.get_mut(id).and_then(|task| task.queued.as_mut()) else { return };
         if !place.admitted {
             return;
         }
         place.parked = Some(parked.clone());
         let (agent_id, rank, due) = (place.agent.clone(), place.rank, place.due.take());
         if let Some(due) = due {
-            self.deadlines.remove(&(due, Deadline::Queue(id.clone())));
+            self.schedule.deadlines.remove(&(due, Deadline::Queue(id.clone())));
         }
-        if let Some(agent) = self.agents.get_mut(&agent_id) {
+        if let Some(agent) = self.team.agents.get_mut(&agent_id) {
             agent.queue.leave(rank, rank.since, &Work::Task(id.clone()));
         }
         self.ledger.parked_tasks.insert(id.clone());
-        self.ledger.stop(&self.settings, self.at, parked, Work::Task(id.clone()));
+        self.ledger.stop(&self.config.settings, self.at, parked, Work::Task(id.clone()));
         if let Some(until) = parked.until {
-            self.deadlines.insert((until, Deadline::Begin(id.clone())));
+            self.schedule.deadlines.insert((until, Deadline::Begin(id.clone())));
         }
         if parked.held {
             self.ledger.waiters.stop(&parked.limit, &agent_id, rank.since, Work::Task(id.clone()));
@@ -215,13 +216,13 @@ impl State {
         if !self.drop_task_parking(id) {
             return;
         }
-        let Some(place) = self.tasks.get(id).and_then(|task| task.queued.clone()) else { return };
+        let Some(place) = self.work.tasks.get(id).and_then(|task| task.queued.clone()) else { return };
         let due = self.queue_due(id, &place.agent);
-        if let Some(place) = self.tasks.get_mut(id).and_then(|task| task.queued.as_mut()) {
+        if let Some(place) = self.work.tasks.get_mut(id).and_then(|task| task.queued.as_mut()) {
             place.due = due;
         }
-        self.deadlines.extend(due.map(|due| (due, Deadline::Queue(id.clone()))));
-        if let Some(agent) = self.agents.get_mut(&place.agent) {
+        self.schedule.deadlines.extend(due.map(|due| (due, Deadline::Queue(id.clone()))));
+        if let Some(agent) = self.team.agents.get_mut(&place.agent) {
             agent.queue.enter(place.rank, place.rank.since, Work::Task(id.clone()));
         }
         self.refresh_agent(&place.agent);
@@ -229,13 +230,15 @@ impl State {
 
     /// Says whether it was parked.
     fn drop_task_parking(&mut self, id: &TaskId) -> bool {
-        let Some(place) = self.tasks.get_mut(id).and_then(|task| task.queued.as_mut()) else { return false };
+        let Some(place) = self.work.tasks.get_mut(id).and_then(|task| task.queued.as_mut()) else {
+            return false;
+        };
         let Some(parked) = place.parked.take() else { return false };
         self.ledger.parked_tasks.remove(id);
         self.ledger.stop_no_more(&parked.limit, &Work::Task(id.clone()));
         self.ledger.waiters.leave(&parked.limit, &place.agent, place.rank.since, Work::Task(id.clone()));
         if let Some(until) = parked.until {
-            self.deadlines.remove(&(until, Deadline::Begin(id.clone())));
+            self.schedule.deadlines.remove(&(until, Deadline::Begin(id.clone())));
         }
         true
     }
@@ -245,7 +248,7 @@ impl State {
         if task.stage != TaskStage::Open || self.open_dependencies(task).next().is_some() {
             return None;
         }
-        let agent = self.agents.get(task.spec.assignee.as_ref()?).filter(|a| !a.retired)?;
+        let agent = self.team.agents.get(task.spec.assignee.as_ref()?).filter(|a| !a.retired)?;
         let priority = task.spec.priority.unwrap_or(Priority::C);
         let rank = Rank { priority, agent_priority: agent.spec.priority, since: self.seq };
         Some((agent.spec.id.clone(), rank))
@@ -254,15 +257,15 @@ impl State {
     /// An agent's file has changed: its tasks stand where it says now, and its queue is as long as it says now.
     pub(super) fn refresh_lines_of(&mut self, id: &AgentId) {
         self.rank_sessions_anew(id);
-        for task in self.open.of_agent(id).cloned().collect::<Vec<_>>() {
+        for task in self.work.open.of_agent(id).cloned().collect::<Vec<_>>() {
             self.refresh_task(&task);
         }
-        if self.agents.get(id).is_some_and(Agent::is_beyond_bound) {
+        if self.team.agents.get(id).is_some_and(Agent::is_beyond_bound) {
             // Whoever is parked may have to give way too.
             let parked = self.ledger.parked_tasks.clone();
             parked.iter().for_each(|task| self.unpark_task(task));
         }
-        while let Some(last) = self.agents.get(id).and_then(Agent::beyond_bound) {
+        while let Some(last) = self.team.agents.get(id).and_then(Agent::beyond_bound) {
             self.move_within(&last, false);
         }
         self.fill_queue(id);
@@ -271,7 +274,7 @@ impl State {
 
     /// Sessions that wait have the agent's priority of now.
     fn rank_sessions_anew(&mut self, id: &AgentId) {
-        let Some(agent) = self.agents.get_mut(id) else { return };
+        let Some(agent) = self.team.agents.get_mut(id) else { return };
         for session_id in &agent.sessions {
             let Some(session) = self.sessions.get_mut(session_id) else { continue };
             let Some(rank) = session.queued.filter(|rank| rank.agent_priority != agent.spec.priority) else {
@@ -287,7 +290,7 @@ impl State {
 
     /// Keeps `startable` true for one agent.
     pub(crate) fn refresh_agent(&mut self, id: &AgentId) {
-        let Some(agent) = self.agents.get_mut(id) else { return };
+        let Some(agent) = self.team.agents.get_mut(id) else { return };
         let free = agent.has_slot();
         let ends = agent.queue.best().zip(agent.queue.oldest());
         // It stands there for its best, so that nobody urgent waits behind the turn of who waits longest.
@@ -296,28 +299,28 @@ impl State {
             return;
         }
         if let Some((rank, since)) = agent.head {
-            self.startable.leave(rank, since, id);
+            self.schedule.startable.leave(rank, since, id);
         }
         if let Some((rank, since)) = head {
-            self.startable.enter(rank, since, id.clone());
+            self.schedule.startable.enter(rank, since, id.clone());
         }
         agent.head = head;
     }
 
     /// A task gets a slot.
     pub(super) fn start_task(&mut self, id: &TaskId, session: &SessionId) {
-        let place = self.tasks.get(id).and_then(|task| task.queued.clone());
+        let place = self.work.tasks.get(id).and_then(|task| task.queued.clone());
         if let Some(place) = place.filter(|place| place.admitted) {
             self.takes_turn(&place.agent, place.rank.since, &Work::Task(id.clone()));
         }
-        self.starting = Some(session.clone());
+        self.schedule.starting = Some(session.clone());
         self.set_stage(id, TaskStage::Running { session: session.clone() });
     }
 
     /// A session works from now on. That of a task which has just got its slot had its turn already.
     pub(super) fn goes_on(&mut self, id: &SessionId) {
-        if self.starting.as_ref() == Some(id) {
-            self.starting = None;
+        if self.schedule.starting.as_ref() == Some(id) {
+            self.schedule.starting = None;
             return;
         }
         let Some(session) = self.sessions.get(id).filter(|s| s.lifecycle != Lifecycle::Working) else {
@@ -331,7 +334,7 @@ impl State {
 
     /// Time during which nothing ran does not count as waiting for a slot.
     pub(super) fn restart_waits(&mut self) {
-        let waiting = self.deadlines.iter().filter_map(|(due, what)| match what {
+        let waiting = self.schedule.deadlines.iter().filter_map(|(due, what)| match what {
             Deadline::Queue(task) => Some((*due, task.clone())),
             Deadline::Work(_)
             | Deadline::Retry(_)
@@ -344,30 +347,30 @@ impl State {
             | Deadline::Lease(_) => None,
         });
         for (due, task) in waiting.collect::<Vec<_>>() {
-            self.deadlines.remove(&(due, Deadline::Queue(task.clone())));
+            self.schedule.deadlines.remove(&(due, Deadline::Queue(task.clone())));
             let agent =
-                self.tasks.get(&task).and_then(|t| t.queued.as_ref()).map(|place| place.agent.clone());
+                self.work.tasks.get(&task).and_then(|t| t.queued.as_ref()).map(|place| place.agent.clone());
             let due = agent.and_then(|agent| self.queue_due(&task, &agent));
-            if let Some(place) = self.tasks.get_mut(&task).and_then(|t| t.queued.as_mut()) {
+            if let Some(place) = self.work.tasks.get_mut(&task).and_then(|t| t.queued.as_mut()) {
                 place.due = due;
-                self.deadlines.extend(due.map(|due| (due, Deadline::Queue(task.clone()))));
+                self.schedule.deadlines.extend(due.map(|due| (due, Deadline::Queue(task.clone()))));
             }
         }
     }
 
     /// Somebody gets a slot: whoever waits longer was passed over. Told before it leaves its line.
     pub(super) fn takes_turn(&mut self, id: &AgentId, since: crate::words::id::Seq, work: &Work) {
-        let oldest_of_all = self.startable.oldest().map(|(since, _)| *since);
-        let Some(agent) = self.agents.get_mut(id) else { return };
+        let oldest_of_all = self.schedule.startable.oldest().map(|(since, _)| *since);
+        let Some(agent) = self.team.agents.get_mut(id) else { return };
         let is_oldest = agent.queue.oldest().is_some_and(|(_, oldest)| oldest == work);
         agent.queue.takes_turn(is_oldest);
-        self.startable.takes_turn(oldest_of_all.is_none_or(|oldest| since <= oldest));
+        self.schedule.startable.takes_turn(oldest_of_all.is_none_or(|oldest| since <= oldest));
     }
 
     /// The next one that gets a slot, if there is one.
     pub(crate) fn next_work(&self) -> Option<&Work> {
-        let agent = self.agents.get(self.startable.next()?)?;
-        if self.startable.is_aged() {
+        let agent = self.team.agents.get(self.schedule.startable.next()?)?;
+        if self.schedule.startable.is_aged() {
             return agent.queue.oldest().map(|(_, work)| work);
         }
         agent.queue.next()

@@ -17,15 +17,15 @@ impl State {
             AgentEvent::Retired { agent } => self.retire_agent(agent),
             AgentEvent::Terminated { agent, by, session, .. } => {
                 self.terminate_agent(agent, by);
-                self.cleaning.insert(agent.clone(), session.clone());
+                self.team.cleaning.insert(agent.clone(), session.clone());
             }
-            AgentEvent::Cleaned { agent, .. } => _ = self.cleaning.remove(agent),
+            AgentEvent::Cleaned { agent, .. } => _ = self.team.cleaning.remove(agent),
             AgentEvent::CleaningResumed { .. } => {}
         }
     }
 
     fn define_agent(&mut self, spec: &agent::Spec) {
-        match self.agents.get_mut(&spec.id) {
+        match self.team.agents.get_mut(&spec.id) {
             Some(agent) => {
                 agent.retired = false;
                 if agent.spec != *spec {
@@ -50,7 +50,7 @@ impl State {
                     waiting: 0,
                     head: None,
                 };
-                self.agents.insert(spec.id.clone(), agent);
+                self.team.agents.insert(spec.id.clone(), agent);
             }
         }
         self.refresh_spawned(&spec.id);
@@ -58,7 +58,7 @@ impl State {
     }
 
     fn retire_agent(&mut self, id: &AgentId) {
-        if let Some(agent) = self.agents.get_mut(id) {
+        if let Some(agent) = self.team.agents.get_mut(id) {
             agent.retired = true;
         }
         self.refresh_spawned(id);
@@ -68,16 +68,16 @@ impl State {
     /// Keeps `spawned` true for one agent.
     fn refresh_spawned(&mut self, id: &AgentId) {
         let is_over = |agent: &Agent| agent.retired && agent.terminated.is_some();
-        match self.agents.get(id) {
+        match self.team.agents.get(id) {
             Some(agent) if agent.spec.spawned_by.is_some() && !is_over(agent) => {
-                _ = self.spawned.insert(id.clone());
+                _ = self.team.spawned.insert(id.clone());
             }
-            Some(_) | None => _ = self.spawned.remove(id),
+            Some(_) | None => _ = self.team.spawned.remove(id),
         }
     }
 
     fn terminate_agent(&mut self, id: &AgentId, by: &Actor) {
-        if let Some(agent) = self.agents.get_mut(id) {
+        if let Some(agent) = self.team.agents.get_mut(id) {
             agent.terminated = Some(by.clone());
         }
         self.retire_agent(id);
@@ -87,8 +87,12 @@ impl State {
 /// Forgets what an agent was when no session began with it that goes on.
 pub(super) fn forget_past(agent: &mut Agent, sessions: &BTreeMap<SessionId, Session>) {
     if !agent.past.is_empty() {
-        let used: BTreeSet<u32> =
-            agent.sessions.iter().filter_map(|id| sessions.get(id)).map(|session| session.version).collect();
+        let used: BTreeSet<u32> = agent
+            .sessions
+            .iter()
+            .filter_map(|id| sessions.get(id))
+            .map(|session| session.began.version)
+            .collect();
         agent.past.retain(|version, _| used.contains(version));
     }
 }

@@ -13,10 +13,10 @@ impl State {
         let sessions = self.ledger.parked.iter().filter_map(|id| {
             let (id, session) = self.sessions.get_key_value(id)?;
             let (agent, task) = (&session.agent, session.task.as_ref());
-            Some(Halt { session: Some(id), agent, task, parked: session.parked.as_ref()? })
+            Some(Halt { session: Some(id), agent, task, parked: session.purse.parked.as_ref()? })
         });
         let tasks = self.ledger.parked_tasks.iter().filter_map(|id| {
-            let place = self.tasks.get(id)?.queued.as_ref()?;
+            let place = self.work.tasks.get(id)?.queued.as_ref()?;
             Some(Halt { session: None, agent: &place.agent, task: Some(id), parked: place.parked.as_ref()? })
         });
         sessions.chain(tasks)
@@ -29,7 +29,7 @@ impl State {
 
     /// Tasks that could begin and for which their agent's queue has no place, and why in words.
     pub fn held_back(&self) -> impl Iterator<Item = (&TaskId, String)> {
-        self.agents.values().flat_map(|agent| {
+        self.team.agents.values().flat_map(|agent| {
             let why = format!(
                 "the queue of {} is full ({} wait, max_pending_queue); it is taken when there is a place",
                 agent.spec.id, agent.waiting
@@ -43,12 +43,12 @@ impl State {
     pub fn wrong_list(&self) -> Option<&'static str> {
         let mut open = Open::default();
         let mut dangling: BTreeMap<TaskId, BTreeSet<TaskId>> = BTreeMap::new();
-        for (id, task) in &self.tasks {
+        for (id, task) in &self.work.tasks {
             if !task.is_ended() {
                 open.enter(task);
             }
             for named in task.spec.parent.iter().chain(&task.spec.depends_on) {
-                if !self.tasks.contains_key(named) {
+                if !self.work.tasks.contains_key(named) {
                     dangling.entry(named.clone()).or_default().insert(id.clone());
                 }
             }
@@ -56,14 +56,14 @@ impl State {
         let mut reviews = Reviews::default();
         self.reviews.by_id.values().cloned().for_each(|review| reviews.enter(review));
         let is_there = |id: &&crate::words::id::AgentId| {
-            let agent = &self.agents[*id];
+            let agent = &self.team.agents[*id];
             agent.spec.spawned_by.is_some() && !(agent.retired && agent.terminated.is_some())
         };
         let lists = [
-            (self.open == open, "open"),
-            (self.dangling == dangling, "dangling"),
+            (self.work.open == open, "open"),
+            (self.work.dangling == dangling, "dangling"),
             (self.reviews.by_author == reviews.by_author, "reviews.by_author"),
-            (self.spawned.iter().eq(self.agents.keys().filter(is_there)), "spawned"),
+            (self.team.spawned.iter().eq(self.team.agents.keys().filter(is_there)), "spawned"),
             (self.parked_count() == self.parked().count(), "parked"),
         ];
         lists.into_iter().find(|(is_true, _)| !is_true).map(|(_, name)| name)

@@ -22,7 +22,7 @@ pub(super) fn inspect(case: &Case<'_>) -> Opinion {
 /// made a condition is a command like any other.
 pub(super) fn judge(case: &Case<'_>) -> Ruling {
     let Act::Check(Check { task, evidence, .. }) = case.act else { return case.pass(&OF_EVIDENCE) };
-    let by = case.place.and_then(|place| place.state.tasks.get(task)).map(|task| &task.by);
+    let by = case.place.and_then(|place| place.state.work.tasks.get(task)).map(|task| &task.by);
     let rule = |verdict: Verdict, rule: &str, nature: Nature, permit: Permit| Ruling {
         verdict,
         inspector: Inspector::Evidence,

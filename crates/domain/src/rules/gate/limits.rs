@@ -10,7 +10,7 @@ pub(super) fn inspect(case: &Case<'_>) -> Opinion {
         let advice = format!("refused by limits.calls_max: at most {} calls in one turn", limits.calls_max);
         return Opinion::Deny { rule: "limits.calls_max".to_owned(), advice };
     }
-    let again = session.repeated.as_ref().filter(|(last, _)| pending.call.is_act(last));
+    let again = session.pace.repeated.as_ref().filter(|(last, _)| pending.call.is_act(last));
     let is_over = again.is_some_and(|(_, times)| *times >= limits.same_call_max);
     if pending.step != Step::New || !is_over {
         return Opinion::NONE;

@@ -26,7 +26,7 @@ pub(crate) fn judge(
     if is_bounded && wait_ms == 0 {
         return Some((deny(held_by(state, at, name)), Label::owner()));
     }
-    let most = state.settings.limits.locks.queue_max as usize;
+    let most = state.config.settings.limits.locks.queue_max as usize;
     if is_bounded && state.locks.get(name).is_some_and(|lock| lock.queue.len() >= most) {
         let held = held_by(state, at, name);
         let why = format!("limits.lock_queue_max: {held}, and {most} wait for it already");

@@ -43,7 +43,7 @@ fn deny(rule: &str, advice: String) -> Opinion {
 }
 
 fn of_request(state: &State, session: &Session) -> Opinion {
-    let most = state.settings.review.max_review_rounds;
+    let most = state.config.settings.review.max_review_rounds;
     let before = state.reviews.open_of(&session.agent, session.task.as_ref());
     let Some(before) = before.filter(|before| before.round >= most && before.stage != Stage::Asked) else {
         return Opinion::NONE;

@@ -4,6 +4,7 @@ pub mod event;
 pub(crate) mod open;
 pub mod queue;
 
+use crate::topics::task::open::Open;
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
@@ -378,4 +379,19 @@ impl Task {
             TaskStage::Open | TaskStage::Ended { .. } => None,
         }
     }
+}
+
+/// The tasks of a home, and what they are looked for by.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Tasks {
+    /// Tasks by id.
+    pub tasks: BTreeMap<TaskId, Task>,
+    /// The number of the next task.
+    pub next_task: u32,
+    /// Tasks that have not ended.
+    pub open_tasks: u32,
+    /// Tasks that others name and that do not exist (yet), each with those that name it.
+    pub(crate) dangling: BTreeMap<TaskId, BTreeSet<TaskId>>,
+    /// Tasks that have not ended, by what they are looked for.
+    pub(crate) open: Open,
 }
