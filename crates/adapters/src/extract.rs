@@ -131,7 +131,7 @@ mod tests {
                 seen: None,
                 permit: Permit::NONE,
                 approved: false,
-                lock: None,
+                locks: Vec::new(),
                 hold: None,
                 ms_max: 1_000,
                 output_bytes_max: 30_000,

@@ -189,7 +189,7 @@ impl LocalHands {
         session: SessionId,
         agent: &agent::Spec,
         call: Call,
-        (permit, lock, hold): (Permit, Option<Grant>, Option<Hold>),
+        (permit, locks, hold): (Permit, Vec<Grant>, Option<Hold>),
     ) {
         let tools = self.tools.clone();
         let limits = &state.terms_of(&session).limits;
@@ -215,7 +215,7 @@ impl LocalHands {
                         seen,
                         permit,
                         approved,
-                        lock,
+                        locks,
                         hold,
                         ms_max,
                         output_bytes_max,
@@ -300,7 +300,7 @@ impl LocalHands {
                 seen: None,
                 permit: Permit::NONE,
                 approved: false,
-                lock: None,
+                locks: Vec::new(),
                 hold: None,
                 ms_max: limits.tool_ms_max,
                 output_bytes_max: limits.output_bytes_max,
@@ -366,11 +366,11 @@ impl Hands for LocalHands {
             {
                 self.extract(state, ticket, session, &agent, call);
             }
-            Effect::RunTool { ticket, session, agent, call, permit, lock, hold } => {
+            Effect::RunTool { ticket, session, agent, call, permit, locks, hold } => {
                 let spec = state.team.agents.get(&agent).map(|a| a.spec.clone());
                 let spec = spec.unwrap_or_else(|| agent::Spec::new(agent, "", ""));
                 self.tools.settle(&state.config.settings);
-                self.run_tool(state, ticket, session, &spec, call, (permit, lock, hold));
+                self.run_tool(state, ticket, session, &spec, call, (permit, locks, hold));
             }
             Effect::Fence(grant) => self.tools.fence(&grant),
             Effect::CleanUp { agent, workspace } => self.clean_up(agent, workspace),

@@ -30,8 +30,8 @@ pub struct Order {
     pub permit: Permit,
     /// Whether a person said yes to exactly this, with what was seen then.
     pub approved: bool,
-    /// The lock that it has on what it changes; if somebody else has it by then, nothing is changed.
-    pub lock: Option<Grant>,
+    /// The locks that it has on what it changes; if somebody else has one by then, nothing is changed.
+    pub locks: Vec<Grant>,
     /// Its hold on the agent's workspace, if it works there: what stands there is then its own work and no other.
     pub hold: Option<Hold>,
     /// How long it may take.

@@ -7,9 +7,8 @@ use async_trait::async_trait;
 use domain::evidence::Evidence;
 use domain::id::{AgentId, CallId, Seq, Ticket};
 use domain::tool::{
-    self, Act, Call, Check, ContextGet, ContextPut, CreateDirectory, EmailSend, ExecuteCommand, Lint,
-    ListDirectory, MemorySearch, MergeBranch, Permit, ReadFile, RunTests, SearchFiles, Seen, SlackSend, Want,
-    WriteFile,
+    self, Act, Call, Check, ContextGet, ContextPut, CreateDirectory, ExecuteCommand, Lint, ListDirectory,
+    MemorySearch, MergeBranch, Permit, ReadFile, RunTests, SearchFiles, Seen, SlackSend, Want, WriteFile,
 };
 use policy::Nature;
 use ports::model::{RawCall, Tool};
@@ -185,24 +184,17 @@ impl Inner {
                 }
                 evidence => Outcome::done(format!("{evidence} is so")),
             },
-            Act::EmailSend(EmailSend { to, text, .. }) => {
-                self.outbox.entry(order.ticket.effect).or_insert((to, text));
-                Outcome::done("sent".to_owned())
-            }
             Act::RequestReview(_) => Outcome::failed("nothing is committed"),
             Act::MergeBranch(MergeBranch { review }) => Outcome::failed(format!("there is no {review}")),
-            Act::ApproveWork(_)
-            | Act::CreatePlan(_)
-            | Act::CreateTask(_)
-            | Act::UpdateTask(_)
-            | Act::SendMessage(_)
-            | Act::Lock(_)
-            | Act::Unlock(_)
-            | Act::Delegate(_)
-            | Act::SpawnAgent(_)
-            | Act::TerminateAgent(_) => {
-                Outcome::failed(format!("{} is carried out inside", order.act.tool()))
-            }
+            act => match (act.reach().outward, tool::facts(act.tool())) {
+                (Some(outward), _) => {
+                    let said = (outward.to.to_owned(), act.words().about.unwrap_or_default());
+                    self.outbox.entry(order.ticket.effect).or_insert(said);
+                    Outcome::done("sent".to_owned())
+                }
+                (None, Some(facts)) if !facts.inside => Outcome::done(act.words().done),
+                (None, _) => Outcome::failed(format!("{} is carried out inside", act.tool())),
+            },
         }
     }
 }
@@ -230,7 +222,7 @@ pub fn order(effect: u64, agent: &str, act: Act) -> Order {
         seen: None,
         permit: Permit { writes: true, network: false },
         approved: false,
-        lock: None,
+        locks: Vec::new(),
         hold: None,
         ms_max: 10_000,
         output_bytes_max: 32_768,

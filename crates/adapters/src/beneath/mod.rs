@@ -208,6 +208,17 @@ impl Root {
         Err(PathRefused::Absent { path: path.to_owned() })
     }
 
+    /// The same for a name that stands for itself, also where it is a link.
+    pub(crate) fn resolve_folder(&self, path: &str) -> Result<String, PathRefused> {
+        match parts(path)?.split_last() {
+            Some((name, above)) => {
+                let folder = self.resolve(&joined(above))?;
+                Ok(if folder.is_empty() { (*name).to_owned() } else { format!("{folder}/{name}") })
+            }
+            None => self.resolve(path),
+        }
+    }
+
     /// Opens a folder.
     pub(crate) fn folder(&self, path: &str) -> Result<Found, PathRefused> {
         self.reach(path, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NONBLOCK)

@@ -10,7 +10,7 @@ use domain::input::Input;
 use domain::label;
 use domain::lock::workspace;
 use domain::state::State;
-use domain::tool::{Act, ContextPut, CreateDirectory, Want, WriteFile};
+use domain::tool::Want;
 use formats::labels::{PATH, print_line, read};
 
 use super::cabinet::Cabinet;
@@ -35,22 +35,16 @@ impl Labels {
             Event::Call(CallEvent::Finished { wrote, .. }) => wrote.clone(),
             Event::Trust(TrustEvent::FileTrusted { path, .. }) => vec![path.clone()],
             Event::Call(CallEvent::Cleared { session, call, .. }) => {
-                let Some(session) = cabinet.state.sessions.get(session).filter(|s| s.label.counts()) else {
-                    return;
-                };
+                let Some(session) = cabinet.state.sessions.get(session) else { return };
                 match session.pending(call).map(|p| &p.call.want) {
-                    Some(Want::Act(
-                        Act::WriteFile(WriteFile { path, .. })
-                        | Act::CreateDirectory(CreateDirectory { path }),
-                    )) => {
-                        vec![path.clone()]
-                    }
-                    Some(Want::Act(Act::ContextPut(ContextPut { context, .. }))) => {
-                        domain::context::places(context).to_vec()
-                    }
-                    Some(Want::Act(_)) => {
-                        vec![workspace::room(&cabinet.state, session).folder(&session.agent)]
-                    }
+                    // What it reads can have a label that counts, too.
+                    Some(Want::Act(act)) if !session.label.counts() && act.reach().reads.is_empty() => return,
+                    Some(Want::Act(act)) => match label::written_by(act) {
+                        none if none.is_empty() => {
+                            vec![workspace::room(&cabinet.state, session).folder(&session.agent)]
+                        }
+                        places => places,
+                    },
                     Some(Want::Invalid { .. }) | None => return,
                 }
             }

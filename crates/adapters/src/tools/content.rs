@@ -157,14 +157,14 @@ pub(super) fn held(path: &Path) -> String {
     let Some(stat) = fs::metadata(path).ok().filter(fs::Metadata::is_file) else {
         return "not a file".to_owned();
     };
-    let stamp = (stat.dev(), stat.ino(), stat.mtime(), stat.mtime_nsec(), stat.size());
+    let stamp = stamp(&stat);
     if stat.size() > HASHED_BYTES_MAX {
         return format!("{stamp:?}");
     }
     if let Some(digest) = known().get(&stamp) {
         return digest.clone();
     }
-    let Ok(digest) = hash(path) else { return "unreadable".to_owned() };
+    let Ok(digest) = File::open(path).and_then(hash) else { return "unreadable".to_owned() };
     let mut known = known();
     if known.len() >= FILES_REMEMBERED_MAX {
         known.clear();
@@ -173,8 +173,21 @@ pub(super) fn held(path: &Path) -> String {
     digest
 }
 
-fn hash(path: &Path) -> io::Result<String> {
-    let mut file = File::open(path)?.take(HASHED_BYTES_MAX);
+/// The same for a file that is open.
+pub(super) fn held_by(file: &File) -> String {
+    let Ok(stat) = file.metadata() else { return "unreadable".to_owned() };
+    if stat.size() > HASHED_BYTES_MAX {
+        return format!("{:?}", stamp(&stat));
+    }
+    hash(file).unwrap_or_else(|_| "unreadable".to_owned())
+}
+
+fn stamp(stat: &fs::Metadata) -> Stamp {
+    (stat.dev(), stat.ino(), stat.mtime(), stat.mtime_nsec(), stat.size())
+}
+
+fn hash(file: impl Read) -> io::Result<String> {
+    let mut file = file.take(HASHED_BYTES_MAX);
     let mut hasher = Sha256::new();
     let mut buffer = vec![0; 64 << 10];
     loop {

@@ -4,7 +4,6 @@
 mod arguments;
 mod command;
 mod content;
-mod email;
 mod evidence;
 mod fences;
 mod files;
@@ -31,30 +30,116 @@ use domain::lock::Grant;
 use domain::lock::workspace::{Hold, Room};
 use domain::review::Review;
 use domain::settings::Settings;
-use domain::tool::{
-    Act, ApproveWork, Call, Check, ContextGet, ContextPut, CreateDirectory, CreatePlan, CreateTask, Delegate,
-    EmailSend, ExecuteCommand, Extract, GitCommit, GitDiff, GitUpdate, Lint, ListDirectory, ListSessions,
-    Lock, MemorySearch, MergeBranch, Permit, QueryTasks, RaiseBudget, ReadFile, ReadSession, RequestReview,
-    RunTests, SearchFiles, Seen, SendMessage, SlackRead, SlackSend, SpawnAgent, TerminateAgent, Unlock,
-    UpdateTask, WriteFile,
-};
+use domain::tool::{self, Act, Call, Permit, Runs, Seen};
 use ports::clock::Clock;
 use ports::model::{RawCall, Tool};
 use ports::tools::{Order, Outcome, Tools};
 
 use crate::beneath::Root;
 use crate::git::workspace::{Workspace, Workspaces};
-use crate::redact::redacted;
 use crate::sandbox::Sandbox;
 use crate::search::Index;
 use crate::until::Until;
 use crate::{contexts, git, text};
 use meaning::{Meaning, Near, Settled};
+use reviews::Need;
 
-/// So much of what a commit would change is shown to a person.
-const PATCH_BYTES_MAX: usize = 16 << 10;
-/// How long it may take to see what a commit would change.
-const LOOK_MS_MAX: u64 = 60_000;
+/// Carries out the acts of one tool. Implemented for the arguments of the tool, in a file of its name.
+#[async_trait]
+trait Performer: tool::Tool + Clone + Send + Sync + 'static {
+    /// Whether an approval is for the files that an act changes, as they are when it is asked for.
+    const BINDS_FILES: bool = false;
+
+    /// What an act needs of the reviewer's checkout, if its conversation is there to answer a review; `None` if it is the
+    /// same act as anywhere.
+    fn needs(&self) -> Option<Need> {
+        None
+    }
+
+    /// What an act depends on in the world, in one of the agent's folders: an approval is for that.
+    async fn look(&self, toolbox: &Toolbox, agent: &AgentId, _room: Room) -> Option<Seen> {
+        let (root, exact) = (Arc::clone(&toolbox.root), Arc::clone(&toolbox.exact));
+        let (agent, act) = (agent.clone(), self.clone());
+        let look = move || Ok(own::look_at_paths((&root, &exact), &agent, act, Self::BINDS_FILES));
+        blocking(look).await.ok().flatten()
+    }
+
+    /// Carries out an act that the gate let through.
+    async fn perform(self, toolbox: &Toolbox, order: Order) -> Outcome;
+
+    /// The same for a review, with what it needs of the checkout.
+    async fn perform_on(
+        self,
+        toolbox: &Toolbox,
+        order: Order,
+        _review: Review,
+        _checkout: Workspace,
+    ) -> Outcome {
+        self.perform(toolbox, order).await
+    }
+}
+
+/// Makes the tables of all performers.
+macro_rules! performers {
+    ($($module:ident::$tool:ident,)*) => {
+        $(mod $module;)*
+
+        fn needs(act: &Act) -> Option<Need> {
+            match act {
+                $(Act::$tool(tool) => tool.needs(),)*
+                _ => None,
+            }
+        }
+
+        async fn see(toolbox: &Toolbox, agent: &AgentId, room: Room, act: &Act) -> Option<Seen> {
+            match act {
+                $(Act::$tool(tool) => tool.look(toolbox, agent, room).await,)*
+                _ => None,
+            }
+        }
+
+        async fn perform(toolbox: &Toolbox, order: Order) -> Outcome {
+            match order.act.clone() {
+                $(Act::$tool(tool) => tool.perform(toolbox, order).await,)*
+                other => Outcome::failed(format!("{} is carried out inside", other.tool())),
+            }
+        }
+
+        async fn perform_on(toolbox: &Toolbox, order: Order, review: Review, checkout: Workspace) -> Outcome {
+            match order.act.clone() {
+                $(Act::$tool(tool) => tool.perform_on(toolbox, order, review, checkout).await,)*
+                other => Outcome::failed(format!("{} is carried out inside", other.tool())),
+            }
+        }
+    };
+}
+
+performers! {
+    read_file::ReadFile,
+    list_directory::ListDirectory,
+    search_files::SearchFiles,
+    write_file::WriteFile,
+    create_directory::CreateDirectory,
+    execute_command::ExecuteCommand,
+    git_commit::GitCommit,
+    git_diff::GitDiff,
+    git_update::GitUpdate,
+    run_tests::RunTests,
+    lint::Lint,
+    request_review::RequestReview,
+    merge_branch::MergeBranch,
+    query_tasks::QueryTasks,
+    memory_search::MemorySearch,
+    extract::Extract,
+    context_get::ContextGet,
+    context_put::ContextPut,
+    list_sessions::ListSessions,
+    read_session::ReadSession,
+    slack_read::SlackRead,
+    slack_send::SlackSend,
+    email_send::EmailSend,
+    check::Check,
+}
 
 /// All tools of one home.
 pub struct Toolbox {
@@ -179,54 +264,6 @@ impl Toolbox {
         }
     }
 
-    /// Carries out an act that looks at the home and changes nothing.
-    async fn find(&self, order: &Order) -> Outcome {
-        let (ms_max, bytes_max) = (order.ms_max, order.output_bytes_max);
-        match order.act.clone() {
-            Act::ReadFile(ReadFile { path, from_line, lines }) => {
-                let part = files::Part::new(from_line, lines);
-                let work =
-                    move |root: &Root, until: &Until| files::read_file(root, &path, part, bytes_max, until);
-                shown(self.look_exactly(ms_max, work).await)
-            }
-            Act::ListDirectory(ListDirectory { path }) => {
-                let work = move |root: &Root, _: &Until| files::list_directory(root, &path, bytes_max);
-                shown(self.look_exactly(ms_max, work).await)
-            }
-            Act::SearchFiles(SearchFiles { query, path }) => {
-                let place = path.map_or_else(
-                    || search::Place::Usual(order.room().folder(&order.agent)),
-                    search::Place::At,
-                );
-                self.search(order, search::Wanted { query, place, limit: None }).await
-            }
-            Act::MemorySearch(MemorySearch { query, limit }) => {
-                let wanted = search::Wanted { query, place: search::Place::Memory, limit };
-                self.search(order, wanted).await
-            }
-            Act::ListSessions(ListSessions { agent, status, limit }) => {
-                let which = sessions::Which { agent, status, limit };
-                let work =
-                    move |root: &Root, until: &Until| sessions::list_sessions(root, &which, bytes_max, until);
-                told(self.look_at(ms_max, work).await).reading(sessions::NAMES)
-            }
-            Act::ReadSession(ReadSession { session, last }) => {
-                let work =
-                    move |root: &Root, _: &Until| sessions::read_session(root, &session, last, bytes_max);
-                shown(self.look_at(ms_max, work).await)
-            }
-            Act::QueryTasks(QueryTasks { sql }) => {
-                let work = move |root: &Root, until: &Until| tasks_sql::answer(root, &sql, bytes_max, until);
-                told(self.look_at(ms_max, work).await).reading("tasks")
-            }
-            Act::SlackRead(SlackRead { limit }) => {
-                let work = move |root: &Root, _: &Until| slack::slack_read(root, limit, bytes_max);
-                told(self.look_at(ms_max, work).await).reading(slack::MESSAGES)
-            }
-            other => Outcome::failed(format!("{} does more than look", other.tool())),
-        }
-    }
-
     /// One search, with the files that it shows.
     async fn search(&self, order: &Order, wanted: search::Wanted) -> Outcome {
         let (ms_max, bytes_max, agent) = (order.ms_max, order.output_bytes_max, order.agent.clone());
@@ -310,31 +347,7 @@ impl Toolbox {
         blocking(move || work(&root)).await
     }
 
-    /// Moves the agent's branch, in its workspace.
-    async fn git(&self, order: &Order, act: Act, pass: fences::Pass) -> files::Answer {
-        let (agent, workspaces) = (order.agent.clone(), Arc::clone(&self.workspaces));
-        let (effect, ms_max) = (order.ticket.effect, order.ms_max);
-        // An approval is for the changes that it showed.
-        let approved = order.approved.then(|| order.seen.clone().unwrap_or_default());
-        self.change(move |_| {
-            let (place, until) = (workspaces.ensure(&agent)?, Until::ms(ms_max));
-            pass.check()?;
-            match act {
-                Act::GitCommit(GitCommit { message, paths }) => {
-                    let check = |parts| match &approved {
-                        Some(before) => own::check_parts(before, parts),
-                        None => Ok(()),
-                    };
-                    git::tools::commit(&place, &agent, effect, (&message, &paths), check, &until)
-                }
-                Act::GitUpdate(GitUpdate { take_back: true }) => git::update::take_back(&place),
-                _ => git::update::update(&place, &agent, effect, &until),
-            }
-        })
-        .await
-    }
-
-    /// The same, for what goes out: one at a time.
+    /// Runs blocking work that sends something out: one at a time.
     async fn post(&self, work: impl FnOnce(&Root) -> files::Answer + Send + 'static) -> files::Answer {
         let outbox = Arc::clone(&self.outbox);
         self.change(move |root| {
@@ -345,43 +358,9 @@ impl Toolbox {
         .await
     }
 
-    /// What an act depends on, in one of the agent's folders.
-    async fn see(&self, agent: &AgentId, room: Room, act: &Act) -> Option<Seen> {
-        let (root, agent) = (Arc::clone(&self.root), agent.clone());
-        let seen = match act.clone() {
-            Act::ExecuteCommand(ExecuteCommand { command }) => {
-                let sandbox = self.sandbox.clone()?;
-                blocking(move || command::look::look(&root, &sandbox, (&agent, room), &command)).await
-            }
-            act @ (Act::RunTests(RunTests {}) | Act::Lint(Lint {})) => {
-                let sandbox = self.sandbox.clone()?;
-                blocking(move || own::look(&root, &sandbox, (&agent, room), &act)).await
-            }
-            Act::ContextPut(ContextPut { context, content: Some(_), .. }) => {
-                let contexts = Arc::clone(&self.contexts);
-                return blocking(move || Ok(contexts::look(&contexts, &context))).await.ok().flatten();
-            }
-            Act::GitCommit(GitCommit { paths, .. }) if room == Room::Own => {
-                let (workspaces, folder) =
-                    (Arc::clone(&self.workspaces), root.path().join(room.folder(&agent)));
-                let look = move || match folder.is_dir() {
-                    true => {
-                        let place = workspaces.ensure(&agent)?;
-                        git::tools::look(&place, &paths, PATCH_BYTES_MAX, &Until::ms(LOOK_MS_MAX))
-                    }
-                    false => Err("there is no workspace yet".to_owned()),
-                };
-                // A yes to what cannot be shown is a yes to nothing.
-                let (parts, patch) = blocking(look).await.unwrap_or_else(|why| (Vec::new(), why));
-                return Some(Seen { parts, patch: Some(redacted(patch)), sandbox: true, ..Seen::default() });
-            }
-            act if act.path().is_some() => {
-                return blocking(move || Ok(own::look_at_path(&root, &agent, &act))).await.ok().flatten();
-            }
-            _ => return None,
-        };
-        // What cannot be looked at is asked for, and fails when it runs.
-        Some(seen.unwrap_or_else(|why| Seen { notes: vec![why], ..Seen::default() }))
+    /// The proof that an order still has its locks, for the moment in which it changes something.
+    fn pass(&self, order: &Order) -> fences::Pass {
+        self.fences.pass(order.locks.iter().chain(order.hold.iter().map(|hold| &hold.grant)))
     }
 }
 
@@ -396,7 +375,7 @@ impl Tools for Toolbox {
     }
 
     async fn look(&self, agent: &AgentId, act: &Act) -> Option<Seen> {
-        self.see(agent, Room::Own, act).await
+        see(self, agent, Room::Own, act).await
     }
 
     async fn look_in(&self, review: &Review, agent: &AgentId, act: &Act) -> Option<Seen> {
@@ -423,130 +402,21 @@ impl Tools for Toolbox {
 }
 
 impl Toolbox {
-    /// Carries out one act where it belongs: for a review, its checkout is there.
+    /// Carries out one act where it belongs.
     async fn carry_out(&self, order: Order) -> Outcome {
-        let (ms_max, bytes_max, ticket) = (order.ms_max, order.output_bytes_max, order.ticket);
-        let ready = match &order.hold {
-            Some(hold) => self.begin(&order, hold.clone()).await,
-            None if uses_workspace(&order) => self.workspace(&order.agent).await.map(|_| ()),
-            None => Ok(()),
-        };
-        if let Err(error) = ready {
-            return Outcome::failed(error);
+        match self.get_ready(&order).await {
+            Ok(()) => perform(self, order).await,
+            Err(error) => Outcome::failed(error),
         }
-        let pass = self.fences.pass(order.lock.iter().chain(order.hold.iter().map(|hold| &hold.grant)));
-        let answer = match order.act.clone() {
-            Act::ReadFile(ReadFile { .. })
-            | Act::ListDirectory(ListDirectory { .. })
-            | Act::SearchFiles(SearchFiles { .. })
-            | Act::MemorySearch(MemorySearch { .. })
-            | Act::ListSessions(ListSessions { .. })
-            | Act::ReadSession(ReadSession { .. })
-            | Act::QueryTasks(QueryTasks { .. })
-            | Act::SlackRead(SlackRead { .. }) => return self.find(&order).await,
-            Act::WriteFile(WriteFile { path, content }) => {
-                let (agent, seen) = (order.agent.clone(), order.seen.clone());
-                self.change_exactly(move |root| {
-                    own::check_file(root, &agent, seen.as_ref(), &path, &content)?;
-                    files::write_file(root, ticket, &path, &content, &pass)
-                })
-                .await
-            }
-            Act::ContextGet(ContextGet { context, field }) => {
-                return self.context_get(order, context, field).await;
-            }
-            Act::ContextPut(ContextPut { context, content, field, value }) => {
-                return match contexts::Change::of(content, field, value) {
-                    Ok(change) => self.context_put(order, context, change).await,
-                    Err(text) => Outcome::failed(text),
-                };
-            }
-            Act::CreateDirectory(CreateDirectory { path }) => {
-                self.change_exactly(move |root| {
-                    pass.check().and_then(|()| files::create_directory(root, &path))
-                })
-                .await
-            }
-            Act::SlackSend(SlackSend { channel, text }) => {
-                let at = self.clock.now();
-                self.post(move |root| slack::slack_send(root, ticket.effect, at, &channel, &text)).await
-            }
-            Act::EmailSend(EmailSend { to, subject, text }) => {
-                let at = self.clock.now();
-                let mail = email::Mail { to, subject, text };
-                self.post(move |root| email::email_send(root, ticket.effect, at, &mail)).await
-            }
-            Act::Extract(Extract { .. }) => Err("extract is answered by a model".to_owned()),
-            Act::RaiseBudget(RaiseBudget { .. }) => Err("raise_budget is for people".to_owned()),
-            Act::Check(Check { evidence, .. }) => return evidence::check(self, order, evidence).await,
-            Act::ExecuteCommand(ExecuteCommand { command }) => {
-                return self.command(&order, &command, order.permit).await;
-            }
-            act @ (Act::GitCommit(GitCommit { .. }) | Act::GitUpdate(GitUpdate { .. })) => {
-                self.git(&order, act, pass).await
-            }
-            Act::GitDiff(GitDiff { path, against }) => {
-                let (agent, workspaces) = (order.agent.clone(), Arc::clone(&self.workspaces));
-                let work = move |_: &Root, until: &Until| {
-                    let place = workspaces.ensure(&agent)?;
-                    git::tools::diff(&place, path.as_deref(), against.as_deref(), bytes_max, until)
-                };
-                let own = layout::workspace(&order.agent);
-                let rules = reach::Rules::in_folder(&self.settled.trust(), &own);
-                return match self.look_at(ms_max, work).await {
-                    Ok((text, files)) => {
-                        let outcome = Outcome::done(text).reading(own.as_str());
-                        rules.of_files(&own, files).into_iter().fold(outcome, Outcome::reading)
-                    }
-                    Err(why) => Outcome::failed(why).reading(own),
-                };
-            }
-            Act::RunTests(RunTests {}) | Act::Lint(Lint {}) => {
-                let (root, agent, act) = (Arc::clone(&self.root), order.agent.clone(), order.act.clone());
-                let now = self.see(&agent, order.room(), &act).await;
-                let changed = order.seen.as_ref().zip(now).and_then(|(before, now)| match order.approved {
-                    true => content::difference(before, &now),
-                    // Nobody said yes to what it works on.
-                    false => own::of_words(before).difference(&own::of_words(&now)),
-                });
-                match blocking(move || own::command(&root, &agent, &act)).await {
-                    Ok(_) if changed.is_some() => Err(own::void(&changed.unwrap_or_default())),
-                    Ok(command) => return self.command(&order, &command, own::PERMIT).await,
-                    Err(error) => Err(error),
-                }
-            }
-            Act::RequestReview(RequestReview { .. }) => return reviews::submit(self, &order).await,
-            Act::MergeBranch(MergeBranch { review }) => {
-                Err(format!("not merged: {review} is not approved any more"))
-            }
-            Act::ApproveWork(ApproveWork { .. })
-            | Act::CreatePlan(CreatePlan { .. })
-            | Act::CreateTask(CreateTask { .. })
-            | Act::UpdateTask(UpdateTask { .. })
-            | Act::SendMessage(SendMessage { .. })
-            | Act::Lock(Lock { .. })
-            | Act::Unlock(Unlock { .. })
-            | Act::Delegate(Delegate { .. })
-            | Act::SpawnAgent(SpawnAgent { .. })
-            | Act::TerminateAgent(TerminateAgent { .. }) => {
-                Err(format!("{} is carried out inside", order.act.tool()))
-            }
-        };
-        placed(told(answer), order)
     }
-}
 
-/// An outcome with the place that its order is about.
-fn placed(outcome: Outcome, order: Order) -> Outcome {
-    match order.act {
-        Act::WriteFile(WriteFile { path, .. }) | Act::CreateDirectory(CreateDirectory { path }) => {
-            outcome.writing(path)
+    /// Makes the agent's workspace what it should be, if the act begins there.
+    async fn get_ready(&self, order: &Order) -> Result<(), String> {
+        match &order.hold {
+            Some(hold) => self.begin(order, hold.clone()).await,
+            None if uses_workspace(order) => self.workspace(&order.agent).await.map(|_| ()),
+            None => Ok(()),
         }
-        // Even a commit answers with the names of files.
-        Act::GitCommit(GitCommit { .. }) | Act::GitUpdate(GitUpdate { .. }) => {
-            outcome.reading(layout::workspace(&order.agent))
-        }
-        _ => outcome,
     }
 }
 
@@ -555,6 +425,11 @@ fn told(answer: files::Answer) -> Outcome {
         Ok(text) => Outcome::done(text),
         Err(text) => Outcome::failed(text),
     }
+}
+
+/// What was seen of an act. What cannot be looked at is asked for, and fails when it runs.
+fn looked(seen: Result<Seen, String>) -> Option<Seen> {
+    Some(seen.unwrap_or_else(|why| Seen { notes: vec![why], ..Seen::default() }))
 }
 
 /// Why a shared context is not shown or written; what it says about the content has the content's label.
@@ -572,20 +447,15 @@ fn shown(found: files::Found) -> Outcome {
 
 /// Whether an act begins in the agent's workspace, which must be what it should be before anything is put into it.
 fn uses_workspace(order: &Order) -> bool {
-    let own = layout::workspace(&order.agent);
-    match &order.act {
-        Act::ExecuteCommand(ExecuteCommand { .. }) => order.room() == Room::Own,
-        // Whoever reads before it writes finds its checkout, too.
-        Act::WriteFile(WriteFile { path, .. })
-        | Act::CreateDirectory(CreateDirectory { path })
-        | Act::ReadFile(ReadFile { path, .. })
-        | Act::ListDirectory(ListDirectory { path })
-        | Act::SearchFiles(SearchFiles { path: Some(path), .. }) => {
-            let parts: Vec<&str> = path.split('/').filter(|part| !matches!(*part, "" | ".")).collect();
-            layout::is_inside(&parts.join("/"), &own)
-        }
-        _ => false,
+    if let Runs::Command(_) = order.act.runs() {
+        return order.room() == Room::Own;
     }
+    let (own, paths) = (layout::workspace(&order.agent), order.act.paths());
+    // Whoever reads before it writes finds its checkout, too.
+    paths.iter().any(|path| {
+        let parts: Vec<&str> = path.split('/').filter(|part| !matches!(*part, "" | ".")).collect();
+        layout::is_inside(&parts.join("/"), &own)
+    })
 }
 
 /// Runs work that blocks where it blocks nobody.

@@ -8,12 +8,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use domain::id::AgentId;
 use domain::layout;
 use domain::lock::workspace::Room;
-use domain::review::{Check, Finding, Review};
-use domain::tool::{Act, GitDiff, Lint, RunTests, Seen};
+use domain::review::{Finding, Review};
+use domain::tool::{Act, Runs, Seen};
 use ports::tools::{Order, Outcome};
 
 use super::evidence::ENDED_WELL;
-use super::{Toolbox, blocking, own, reach};
+use super::{Toolbox, blocking, needs, own, perform_on, see};
 use crate::git;
 use crate::git::workspace::Workspace;
 use crate::until::Until;
@@ -55,54 +55,34 @@ pub(super) async fn submit(toolbox: &Toolbox, order: &Order) -> Outcome {
 
 /// Carries out a call that is about a review.
 pub(super) async fn run(toolbox: &Toolbox, order: Order, review: Review) -> Outcome {
-    let check = match &order.act {
-        Act::MergeBranch(_) => return merge(toolbox, &order, review).await,
-        Act::RunTests(RunTests {}) => Some(Check::Test),
-        Act::Lint(Lint {}) => Some(Check::Lint),
-        _ => None,
-    };
-    let may_do_without = match &order.act {
-        // Other files of the home can be read all the same.
-        Act::ReadFile(_) | Act::ListDirectory(_) | Act::SearchFiles(_) => true,
-        Act::RunTests(RunTests {}) | Act::Lint(Lint {}) | Act::GitDiff(_) | Act::ExecuteCommand(_) => false,
-        _ => return toolbox.carry_out(order).await,
+    let Some(need) = needs(&order.act) else { return toolbox.carry_out(order).await };
+    let check = match order.act.runs() {
+        Runs::OwnersCommand(check) => Some(check),
+        Runs::Command(_) | Runs::Nothing => None,
     };
     // Where there is nothing to run, nothing was found out.
-    if check.is_some() {
-        let (root, agent, act) = (Arc::clone(&toolbox.root), order.agent.clone(), order.act.clone());
-        if let Err(why) = blocking(move || own::command(&root, &agent, &act)).await {
+    if let Some(check) = check {
+        let (root, agent) = (Arc::clone(&toolbox.root), order.agent.clone());
+        if let Err(why) = blocking(move || own::command(&root, &agent, check)).await {
             return Outcome::failed(why);
         }
     }
     let turn = toolbox.reviews.of(&order.agent);
     let _one = turn.lock().await;
-    let need = if check.is_some() { Need::Anew } else { Need::There };
     let workspace = match checkout(toolbox, &order.agent, &review, need, order.ms_max).await {
         Ok(workspace) => workspace,
-        Err(_) if may_do_without => return toolbox.carry_out(order).await,
+        Err(_) if need == Need::Useful => return toolbox.carry_out(order).await,
         Err(why) => return Outcome::failed(why),
     };
     let (author, room) = (Room::Own.folder(&review.author), Room::Review.folder(&order.agent));
-    let outcome = match (&order.act, check) {
-        (Act::GitDiff(GitDiff { path, .. }), _) => {
-            let (place, path, max, ms) = (review.place, path.clone(), order.output_bytes_max, order.ms_max);
-            let work = move || git::review::diff(&workspace, &place, path.as_deref(), max, &Until::ms(ms));
-            let rules = reach::Rules::in_folder(&toolbox.settled.trust(), &author);
-            match blocking(work).await {
-                Ok((text, files)) => {
-                    rules.of_files(&author, files).into_iter().fold(Outcome::done(text), Outcome::reading)
-                }
-                Err(why) => Outcome::failed(why),
-            }
-        }
-        (_, Some(check)) => {
-            let commit = review.place.commit;
-            let outcome = toolbox.carry_out(order).await;
-            let passed = outcome.ok && outcome.text.starts_with(ENDED_WELL);
-            Outcome { finding: Some(Finding::Checked { commit, check, passed }), ..outcome }
-        }
-        (_, None) => toolbox.carry_out(order).await,
+    let commit = review.place.commit.clone();
+    let outcome = match toolbox.get_ready(&order).await {
+        Ok(()) => perform_on(toolbox, order, review, workspace).await,
+        Err(why) => Outcome::failed(why),
     };
+    let passed = outcome.ok && outcome.text.starts_with(ENDED_WELL);
+    let finding = check.map(|check| Finding::Checked { commit, check, passed });
+    let outcome = Outcome { finding: finding.or(outcome.finding), ..outcome };
     // What was read in the checkout is the author's, and rules may name the author's workspace.
     let theirs: Vec<String> = outcome
         .read
@@ -115,20 +95,20 @@ pub(super) async fn run(toolbox: &Toolbox, order: Order, review: Review) -> Outc
 
 /// What an act of a reviewer depends on. A command is looked at where it will run, with the files that will be there.
 pub(super) async fn look(toolbox: &Toolbox, review: &Review, agent: &AgentId, act: &Act) -> Option<Seen> {
-    if !matches!(act, Act::ExecuteCommand(_)) {
-        return toolbox.see(agent, Room::Review, act).await;
-    }
+    let Runs::Command(_) = act.runs() else { return see(toolbox, agent, Room::Review, act).await };
     let turn = toolbox.reviews.of(agent);
     let _one = turn.lock().await;
     match checkout(toolbox, agent, review, Need::There, LOOK_MS_MAX).await {
-        Ok(_) => toolbox.see(agent, Room::Review, act).await,
+        Ok(_) => see(toolbox, agent, Room::Review, act).await,
         Err(why) => Some(Seen { notes: vec![why], ..Seen::default() }),
     }
 }
 
-/// What a call needs of its checkout.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Need {
+/// What a call about a review needs of the reviewer's checkout.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Need {
+    /// It looks there; other files of the home can be read all the same without it.
+    Useful,
     /// The commit, and perhaps what commands have left since.
     There,
     /// The commit and nothing else.
@@ -155,10 +135,11 @@ async fn checkout(
     .await
 }
 
-async fn merge(toolbox: &Toolbox, order: &Order, review: Review) -> Outcome {
+/// Merges what a review approved.
+pub(super) async fn merge(toolbox: &Toolbox, order: &Order, review: Review) -> Outcome {
     let (workspaces, agent) = (Arc::clone(&toolbox.workspaces), order.agent.clone());
     let (merging, author) = (Arc::clone(&toolbox.reviews.merging), layout::workspace(&review.author));
-    let pass = toolbox.fences.pass(&order.lock);
+    let pass = toolbox.fences.pass(&order.locks);
     let work = move || {
         // The lock guards no data that a panic could leave half changed.
         let _one = merging.lock().unwrap_or_else(PoisonError::into_inner);

@@ -17,7 +17,7 @@ fn write(effect: u64, fence: u64, content: &str) -> Order {
         path: "workspaces/coder-001/a.md".to_owned(),
         content: content.to_owned(),
     });
-    Order { lock: Some(grant(fence)), ..order(effect, "coder-001", act) }
+    Order { locks: vec![grant(fence)], ..order(effect, "coder-001", act) }
 }
 
 #[tokio::test]
@@ -37,7 +37,7 @@ async fn a_write_that_comes_after_its_lock_was_given_to_another_is_refused() {
     assert!(home.run(write(3, 9, "second")).await.ok, "who has it now writes");
     assert_eq!(home.read("workspaces/coder-001/a.md"), "second");
     let folder = Act::CreateDirectory(CreateDirectory { path: "workspaces/coder-001/x".to_owned() });
-    assert!(!home.run(Order { lock: Some(grant(7)), ..order(4, "coder-001", folder) }).await.ok);
+    assert!(!home.run(Order { locks: vec![grant(7)], ..order(4, "coder-001", folder) }).await.ok);
     let left = std::fs::read_dir(home.path("workspaces/coder-001")).unwrap();
     let left: Vec<String> = left.map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
     assert!(left.iter().all(|name| !name.contains("synod-write")), "nothing is left aside: {left:?}");

@@ -199,7 +199,7 @@ impl Story {
             Finish::Done if matches!(act, Act::CreateTask(_)) => None,
             Finish::Done => {
                 let detail = match act.runs() {
-                    Runs::Command(_) | Runs::OwnersCommand => output_lines(&message.content),
+                    Runs::Command(_) | Runs::OwnersCommand(_) => output_lines(&message.content),
                     Runs::Nothing => Vec::new(),
                 };
                 Some(Told { who, what: done_words(act), detail })

@@ -35,8 +35,8 @@ pub enum Effect {
         call: Call,
         /// What a command may do beyond reading.
         permit: Permit,
-        /// The lock that it has on what it changes.
-        lock: Option<Grant>,
+        /// The locks that it has on what it changes.
+        locks: Vec<Grant>,
         /// Its hold on the agent's workspace, if it works there.
         hold: Option<Hold>,
     },

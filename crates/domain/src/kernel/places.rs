@@ -1,9 +1,13 @@
 //! The label of a place: what is known of its files, and what the owner says of them.
 
+use policy::Nature;
 use policy::path::{self, Pattern};
 
 use crate::kernel::state::State;
+use crate::topics::context;
 use crate::topics::settings::Trust;
+use crate::topics::tool;
+use crate::topics::tool::Act;
 use crate::words::label::{Label, Readers};
 
 /// The label of what stands at `place`: a path relative to the home, `names:` and a folder for the names in it, `all:`
@@ -52,6 +56,14 @@ pub fn of_place(state: &State, place: &str) -> Label {
         _ => {}
     }
     label
+}
+
+/// The places that an act names and changes.
+pub fn written_by(act: &Act) -> Vec<String> {
+    let reach = act.reach();
+    let writes = tool::facts(act.tool()).is_some_and(|facts| facts.nature != Nature::Read);
+    let context = reach.context.filter(|_| writes).map(context::places);
+    reach.writes.into_iter().map(str::to_owned).chain(context.into_iter().flatten()).collect()
 }
 
 /// The folder whose label stands for a file's when there are too many files.

@@ -87,7 +87,7 @@ fn tool_call(state: &State, id: &SessionId, session: &Session, call: &CallId) ->
         agent: session.agent.clone(),
         call: pending.call.clone(),
         permit,
-        lock: state.locks.of_call(id, call),
+        locks: state.locks.of_call(id, call),
         hold: works.and_then(|_| workspaces::hold(state, id, session)),
     })
 }

@@ -1,34 +1,29 @@
 //! The locks that a call needs on files, repositories and workspaces, and the hold of a conversation on its workspace.
 
+use std::collections::BTreeSet;
+
 use policy::path::folded;
 
 use crate::kernel::reviews;
 use crate::kernel::state::State;
-use crate::topics::evidence::Evidence;
 use crate::topics::lock::workspace::{CONTINUES, Hold, Room, WORKSPACE};
 use crate::topics::lock::{Grant, REPOSITORY, of_path, plain};
 use crate::topics::session::Session;
 use crate::topics::task::{End, Task, TaskStage};
-use crate::topics::tool::{
-    Act, Check, CreateDirectory, ExecuteCommand, Extract, GitCommit, GitDiff, GitUpdate, Lint, ListDirectory,
-    MergeBranch, ReadFile, RequestReview, RunTests, SearchFiles, WriteFile,
-};
+use crate::topics::tool::{Act, Locked, Use};
 use crate::words::id::{AgentId, LockName, ReviewId, SessionId};
 
-/// The lock that an act takes by itself while it runs. Agents who share a repository share its lock.
-pub fn of_act(state: &State, agent: &AgentId, act: &Act) -> Option<LockName> {
-    match act {
-        Act::WriteFile(WriteFile { path, .. }) | Act::CreateDirectory(CreateDirectory { path }) => {
-            of_path(path)
-        }
-        Act::GitCommit(GitCommit { .. }) | Act::GitUpdate(GitUpdate { .. }) => {
-            Some(of_repository(state, agent))
-        }
-        Act::MergeBranch(MergeBranch { review }) => {
+/// The locks that an act takes by itself while it runs, in the order in which all acts take them. Agents who share a
+/// repository share its lock.
+pub fn of_act(state: &State, agent: &AgentId, act: &Act) -> BTreeSet<LockName> {
+    let name = |locked: Locked<'_>| match locked {
+        Locked::Path(path) => of_path(path),
+        Locked::Repository => Some(of_repository(state, agent)),
+        Locked::RepositoryOf(review) => {
             state.reviews.by_id.get(review).map(|review| of_repository(state, &review.author))
         }
-        _ => None,
-    }
+    };
+    act.locks().into_iter().filter_map(name).collect()
 }
 
 fn of_repository(state: &State, agent: &AgentId) -> LockName {
@@ -43,20 +38,13 @@ pub fn room(state: &State, session: &Session) -> Room {
     if reviews::of_session(state, session).is_some() { Room::Review } else { Room::Own }
 }
 
-/// How a call uses its agent's workspace.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Use {
-    Looks,
-    Changes,
-}
-
 /// The lock on the workspace that a call needs. Who looks before it writes has to look at its own work, so a task takes the lock
 /// to look too; who only talks may look at whatever is there. A review is made in another folder.
 pub fn needed(state: &State, session: &Session, act: &Act) -> Option<LockName> {
     let usage = usage(&session.agent, act)?;
     let workspace = state.team.agents.get(&session.agent)?.spec.workspace.as_ref()?;
     workspace.repo.as_ref()?;
-    let counts = usage == Use::Changes || session.task.is_some();
+    let counts = usage > Use::Looks || session.task.is_some();
     (counts && room(state, session) == Room::Own)
         .then(|| LockName::new(format!("{WORKSPACE}{}", session.agent)))
 }
@@ -64,18 +52,14 @@ pub fn needed(state: &State, session: &Session, act: &Act) -> Option<LockName> {
 /// Whether an act can be done nowhere but in the agent's own workspace: it moves the agent's branch, or names a file there.
 /// Commands, checks and the like are done where the conversation works.
 pub fn is_only_own(agent: &AgentId, act: &Act) -> bool {
-    match act {
-        Act::GitCommit(GitCommit { .. })
-        | Act::GitUpdate(GitUpdate { .. })
-        | Act::RequestReview(RequestReview { .. }) => true,
-        Act::WriteFile(WriteFile { path, .. })
-        | Act::CreateDirectory(CreateDirectory { path })
-        | Act::ReadFile(ReadFile { path, .. })
-        | Act::ListDirectory(ListDirectory { path })
-        | Act::SearchFiles(SearchFiles { path: Some(path), .. })
-        | Act::Extract(Extract { path, .. }) => is_in_own(agent, path),
-        _ => false,
-    }
+    let reach = act.reach();
+    reach.workspace == Some(Use::Branch)
+        || [reach.reads, reach.lists, reach.writes].iter().any(|p| names_own(agent, p))
+}
+
+/// Whether one of these paths is in the workspace of the agent.
+fn names_own(agent: &AgentId, paths: &[&str]) -> bool {
+    paths.iter().any(|path| is_in_own(agent, path))
 }
 
 fn is_in_own(agent: &AgentId, path: &str) -> bool {
@@ -85,28 +69,11 @@ fn is_in_own(agent: &AgentId, path: &str) -> bool {
 }
 
 fn usage(agent: &AgentId, act: &Act) -> Option<Use> {
-    let is_own = |path: &str| is_in_own(agent, path);
-    match act {
-        Act::ExecuteCommand(ExecuteCommand { .. })
-        | Act::GitCommit(GitCommit { .. })
-        | Act::GitUpdate(GitUpdate { .. })
-        | Act::RunTests(RunTests {})
-        | Act::Lint(Lint {})
-        | Act::RequestReview(RequestReview { .. })
-        | Act::Check(Check { evidence: Evidence::Command(_), .. }) => Some(Use::Changes),
-        Act::WriteFile(WriteFile { path, .. }) | Act::CreateDirectory(CreateDirectory { path }) => {
-            is_own(path).then_some(Use::Changes)
-        }
-        Act::GitDiff(GitDiff { .. }) | Act::SearchFiles(SearchFiles { path: None, .. }) => Some(Use::Looks),
-        Act::ReadFile(ReadFile { path, .. })
-        | Act::ListDirectory(ListDirectory { path })
-        | Act::SearchFiles(SearchFiles { path: Some(path), .. })
-        | Act::Extract(Extract { path, .. })
-        | Act::Check(Check {
-            evidence: Evidence::File(path) | Evidence::Schema { file: path, .. }, ..
-        }) => is_own(path).then_some(Use::Looks),
-        _ => None,
-    }
+    let reach = act.reach();
+    let is_read = names_own(agent, &reach.reads) || names_own(agent, &reach.lists);
+    let reads = is_read.then_some(Use::Looks);
+    let writes = names_own(agent, &reach.writes).then_some(Use::Changes);
+    reach.workspace.max(reads).max(writes)
 }
 
 /// The hold that a conversation has on its agent's workspace.

@@ -24,7 +24,7 @@ use crate::topics::agent;
 use crate::topics::role::{Permission, Role};
 use crate::topics::session::{Pending, Session};
 use crate::topics::tool;
-use crate::topics::tool::{Act, Check, ExecuteCommand, Lint, Permit, RunTests, Seen, SpawnAgent, Want};
+use crate::topics::tool::{Act, Check, Listener, Permit, Runs, Seen, Want};
 use crate::words::label::Label;
 use policy::command::Judgement;
 use policy::{Nature, Policy, Risk};
@@ -207,6 +207,18 @@ enum Opinion {
 impl Opinion {
     const NONE: Self = Self::Fine(None);
 
+    /// What two of one inspector say together: an ask wins over a yes, and has the factors of both.
+    fn and(self, other: Self) -> Self {
+        match (self, other) {
+            (denied @ Self::Deny { .. }, _) | (_, denied @ Self::Deny { .. }) => denied,
+            (Self::Ask { rule, risk, factors }, Self::Ask { risk: other, factors: more, .. }) => {
+                Self::Ask { rule, risk: risk.max(other), factors: factors.into_iter().chain(more).collect() }
+            }
+            (asked @ Self::Ask { .. }, Self::Fine(_)) | (Self::Fine(_), asked @ Self::Ask { .. }) => asked,
+            (Self::Fine(rule), Self::Fine(other)) => Self::Fine(rule.or(other)),
+        }
+    }
+
     fn of(checked: Result<(), (String, String)>) -> Self {
         match checked {
             Ok(()) => Self::NONE,
@@ -342,18 +354,16 @@ impl<'a> Case<'a> {
     /// Whether it changes something that people would look at. An agent's file is what the owner trusts, so what is written
     /// there counts, too.
     fn changes(&self) -> bool {
-        let is_definition = matches!(self.act, Act::SpawnAgent(SpawnAgent { .. }));
+        let is_definition = self.act.reach().listener == Some(Listener::NewAgent);
         let is_inside = tool::facts(self.act.tool()).is_some_and(|facts| facts.inside);
         is_definition || (self.nature() != Nature::Read && !is_inside)
     }
 
     fn permit(&self, asked: bool) -> Permit {
-        match self.act {
-            Act::ExecuteCommand(ExecuteCommand { .. }) if asked => {
-                Permit { writes: true, network: self.wants_network() }
-            }
-            Act::RunTests(RunTests {}) | Act::Lint(Lint {}) => Permit { writes: true, network: false },
-            _ => Permit::NONE,
+        match self.act.runs() {
+            Runs::Command(_) if asked => Permit { writes: true, network: self.wants_network() },
+            Runs::OwnersCommand(_) => Permit { writes: true, network: false },
+            Runs::Command(_) | Runs::Nothing => Permit::NONE,
         }
     }
 }

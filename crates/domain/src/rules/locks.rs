@@ -74,8 +74,8 @@ pub(super) fn give_back(d: &mut Draft<'_>, id: &SessionId, call: &Call, name: &s
     finish(d, id, &call.id, Finish::Done, (text, Label::owner()));
 }
 
-/// Takes the locks of what a call works with, before it runs; whether it may run now. A call that had to wait has its lock
-/// already when it comes here again. The workspace comes first: a call that waits for that has nothing that others need for
+/// Takes the locks of what a call works with, before it runs; whether it may run now. A call that had to wait has that
+/// lock already when it comes here again. The workspace comes first: a call that waits for that has nothing that others need for
 /// a moment.
 pub(super) fn guard(d: &mut Draft<'_>, id: &SessionId, pending: &Pending) -> bool {
     let Want::Act(act) = &pending.call.want else { return true };
@@ -86,9 +86,12 @@ pub(super) fn guard(d: &mut Draft<'_>, id: &SessionId, pending: &Pending) -> boo
         holder.is_some_and(|holder| holder.session == *id)
     };
     let place = workspaces::needed(d, session, act).filter(|name| !holds(name));
-    let thing = workspaces::of_act(d, &session.agent, act).filter(|_| d.locks.of_call(id, call).is_none());
+    let held = d.locks.of_call(id, call);
+    let mut things = workspaces::of_act(d, &session.agent, act);
+    things.retain(|name| !held.iter().any(|grant| grant.name == *name));
     let wait_ms = d.config.settings.limits.locks.wait_ms;
-    for (name, kept) in place.map(|name| (name, true)).into_iter().chain(thing.map(|name| (name, false))) {
+    let place = place.into_iter().map(|name| (name, true));
+    for (name, kept) in place.chain(things.into_iter().map(|name| (name, false))) {
         match ask(d, d.at, id, call, &name, kept, wait_ms) {
             Asked::Granted(grant) => d.emit(granted(id, call, grant, kept)),
             Asked::Waits(event) => {

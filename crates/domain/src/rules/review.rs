@@ -9,6 +9,7 @@ use crate::kernel::draft::Draft;
 use crate::kernel::event::{Event, Finish};
 use crate::kernel::event::{ReviewEvent, TaskEvent};
 use crate::kernel::lineage;
+use crate::kernel::reviews;
 use crate::kernel::state::State;
 use crate::rules::answer::verdict_words;
 use crate::rules::end::end_task;
@@ -25,7 +26,7 @@ use crate::topics::review::{Finding, Move, Place, Review, Stage, written};
 use crate::topics::session::{Session, Step};
 use crate::topics::task;
 use crate::topics::task::End;
-use crate::topics::tool::{Act, Call, MergeBranch, RequestReview, Want};
+use crate::topics::tool::{Act, Call, RequestReview, Want};
 use crate::words::id::{AgentId, SessionId};
 
 /// Whether a person is asked before there is another one.
@@ -133,9 +134,9 @@ pub(super) fn found(d: &mut Draft<'_>, id: &SessionId, call: &Call, finding: &Fi
 
 /// The review that a call is about, if it is about this commit.
 fn about<'a>(state: &'a State, id: &SessionId, call: &Call, commit: &str) -> Option<&'a Review> {
-    let review = match &call.want {
-        Want::Act(Act::MergeBranch(MergeBranch { review })) => state.reviews.by_id.get(review),
-        Want::Act(_) | Want::Invalid { .. } => {
+    let review = match reviews::merged(call) {
+        Some(review) => state.reviews.by_id.get(review),
+        None => {
             let task = state.sessions.get(id)?.task.as_ref();
             task.and_then(|task| state.reviews.of_task(task))
         }

@@ -129,11 +129,11 @@ impl Locks {
         self.by_owner.get(session).into_iter().flatten().filter_map(|name| self.by_name.get_key_value(name))
     }
 
-    /// The grant that a call has.
-    pub fn of_call(&self, session: &SessionId, call: &CallId) -> Option<Grant> {
+    /// The grants that a call has.
+    pub fn of_call(&self, session: &SessionId, call: &CallId) -> Vec<Grant> {
         let has = |lock: &Lock| lock.holder.as_ref().filter(|holder| holder.is_for(session, call)).cloned();
-        let (name, holder) = self.of(session).find_map(|(name, lock)| Some((name, has(lock)?)))?;
-        Some(Grant { name: name.clone(), fence: holder.fence })
+        let held = self.of(session).filter_map(|(name, lock)| Some((name, has(lock)?)));
+        held.map(|(name, holder)| Grant { name: name.clone(), fence: holder.fence }).collect()
     }
 
     /// The number of a grant that is made now. It also outgrows those of a journal that was lost, because time went on.

@@ -32,9 +32,9 @@ pub struct Seen {
     pub notes: Vec<String>,
     /// Whether commands run in a sandbox here.
     pub sandbox: bool,
-    /// Where the path that the agent wrote leads by links, if it leads elsewhere. The act has the path behind them.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub path: Option<Resolved>,
+    /// Where paths that the agent wrote lead by links, of those that lead elsewhere. The act has the paths behind them.
+    #[serde(default, rename = "path", with = "one_or_more", skip_serializing_if = "Vec::is_empty")]
+    pub paths: Vec<Resolved>,
     /// What a commit would change, as a patch for people; it may be cut, and the parts name all of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub patch: Option<String>,
@@ -119,9 +119,8 @@ impl Call {
     /// that nobody judges, locks, labels or opens it by its spelling.
     #[must_use]
     pub fn seeing(self, seen: Option<Seen>) -> Self {
-        let real = seen.as_ref().and_then(|seen| seen.path.as_ref());
-        let want = match (self.want, real) {
-            (Want::Act(act), Some(path)) => Want::Act(act.at(&path.real)),
+        let want = match (self.want, &seen) {
+            (Want::Act(act), Some(seen)) => Want::Act(act.at(&seen.paths)),
             (want, _) => want,
         };
         Self { want, seen, ..self }
@@ -173,32 +172,48 @@ impl Act {
 }
 
 impl Act {
-    /// The path that a file tool names.
-    pub fn path(&self) -> Option<&str> {
-        match self {
-            Self::ReadFile(ReadFile { path, .. })
-            | Self::ListDirectory(ListDirectory { path })
-            | Self::SearchFiles(SearchFiles { path: Some(path), .. })
-            | Self::Extract(Extract { path, .. })
-            | Self::WriteFile(WriteFile { path, .. })
-            | Self::CreateDirectory(CreateDirectory { path }) => Some(path),
-            _ => None,
+    /// The paths of the home that it names, as far as links in them are followed before it is judged.
+    pub fn paths(&self) -> Vec<String> {
+        self.clone().paths_mut().into_iter().map(|path| path.clone()).collect()
+    }
+
+    /// The same act at the paths behind those that it names.
+    #[must_use]
+    fn at(mut self, resolved: &[Resolved]) -> Self {
+        for path in self.paths_mut() {
+            if let Some(found) = resolved.iter().find(|found| found.named == *path) {
+                path.clone_from(&found.real);
+            }
+        }
+        self
+    }
+}
+
+/// One path as itself, as journals have it since there were acts with one path only; several as a list.
+mod one_or_more {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    use super::Resolved;
+
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Form {
+        One(Resolved),
+        More(Vec<Resolved>),
+    }
+
+    pub(super) fn serialize<S: Serializer>(paths: &[Resolved], serializer: S) -> Result<S::Ok, S::Error> {
+        match paths {
+            [one] => one.serialize(serializer),
+            more => more.serialize(serializer),
         }
     }
 
-    /// The same act at another path.
-    #[must_use]
-    pub fn at(mut self, real: &str) -> Self {
-        match &mut self {
-            Self::ReadFile(ReadFile { path, .. })
-            | Self::ListDirectory(ListDirectory { path })
-            | Self::SearchFiles(SearchFiles { path: Some(path), .. })
-            | Self::Extract(Extract { path, .. })
-            | Self::WriteFile(WriteFile { path, .. })
-            | Self::CreateDirectory(CreateDirectory { path }) => real.clone_into(path),
-            _ => {}
-        }
-        self
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Resolved>, D::Error> {
+        Form::deserialize(deserializer).map(|form| match form {
+            Form::One(one) => vec![one],
+            Form::More(more) => more,
+        })
     }
 }
 
@@ -214,6 +229,20 @@ mod tests {
         .unwrap();
         assert_eq!(act.tool(), "create_task");
         assert!(facts(act.tool()).unwrap().inside);
+    }
+
+    #[test]
+    fn paths_behind_links_are_read_from_both_forms_and_stand_in_the_act() {
+        let one = r#"{"parts":[],"sandbox":true,"path":{"named":"a/l","real":"b"}}"#;
+        let seen: Seen = serde_json::from_str(one).unwrap();
+        assert_eq!(serde_json::to_string(&seen).unwrap(), one, "as in older journals");
+        let two =
+            r#"{"parts":[],"sandbox":true,"path":[{"named":"a/l","real":"b"},{"named":"c","real":"d"}]}"#;
+        let both: Seen = serde_json::from_str(two).unwrap();
+        assert_eq!((both.paths.len(), serde_json::to_string(&both).unwrap().as_str()), (2, two));
+        let want = Want::Act(Act::read_file("a/l"));
+        let call = Call { id: CallId::new("c"), arguments: String::new(), want, seen: None };
+        assert_eq!(call.seeing(Some(both)).want, Want::Act(Act::read_file("b")));
     }
 
     #[test]

@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use domain::approval::{Answer, Outcome, Request};
 use domain::id::Time;
+use domain::tool::Runs;
 
 use super::review::{self, Label};
 use super::{Decision, Detail, show, visible};
@@ -46,7 +47,7 @@ pub fn print_detail(r: &Request) -> String {
     for factor in &r.factors {
         let _ = writeln!(out, "- {}", visible(factor).replace('\n', " "));
     }
-    if let Some(path) = r.seen.as_ref().and_then(|seen| seen.path.as_ref()) {
+    for path in r.seen.iter().flat_map(|seen| &seen.paths) {
         let shown = format!("{} leads by a link to {}", visible(&path.named), visible(&path.real));
         let _ = write!(out, "\n**Resolved path:** {}\n", shown.replace('\n', " "));
     }
@@ -55,7 +56,7 @@ pub fn print_detail(r: &Request) -> String {
         let ticks = fence(&patch);
         let _ = write!(out, "\n**What it commits:**\n\n{ticks}diff\n{}\n{ticks}\n", patch.trim_end());
     }
-    if r.act.tool() == "execute_command" {
+    if let Runs::Command(_) = r.act.runs() {
         let words = match (r.permit.writes, r.permit.network) {
             (false, false) => "it can read its workspace, and neither write nor reach the network",
             (true, false) => "it can read and write its workspace, and not reach the network",

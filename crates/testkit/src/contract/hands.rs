@@ -49,7 +49,7 @@ pub fn look(session: &SessionId) -> Effect {
         agent: AgentId::new(AGENT),
         call,
         permit: Permit::NONE,
-        lock: None,
+        locks: Vec::new(),
         hold: None,
     }
 }

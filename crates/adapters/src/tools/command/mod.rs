@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use domain::id::{self, AgentId};
 use domain::lock::workspace::Room;
-use domain::tool::{Act, Permit, Seen};
+use domain::tool::{Permit, Runs, Seen};
 use policy::command::Script;
 use ports::tools::{Order, Outcome};
 use tokio::io::{AsyncRead, AsyncReadExt};
@@ -150,7 +150,7 @@ fn start(
         run: run_of(command),
     };
     // What an approval is for must be what runs. What only reads can do no harm by reading something else.
-    let is_approved = matches!(order.act, Act::ExecuteCommand(_)) && !permit.is_none();
+    let is_approved = matches!(order.act.runs(), Runs::Command(_)) && !permit.is_none();
     if let Some(before) = order.seen.as_ref().filter(|_| is_approved) {
         let now = look::look(root, sandbox, (&order.agent, order.room()), command)?;
         if let Some(what) = content::difference(before, &now) {

@@ -1,13 +1,13 @@
 //! What events do to the labels of tasks and files. A label only gets worse, unless a person vouches for the bytes.
 
-use crate::kernel::places::folder_for;
+use crate::kernel::places::{folder_for, of_place, written_by};
 use crate::kernel::state::State;
 use crate::kernel::workspaces;
 use crate::topics::context;
 use crate::topics::session::{Pending, Step};
 use crate::topics::task;
 use crate::topics::task::Requester;
-use crate::topics::tool::{Act, ContextPut, CreateDirectory, Want, WriteFile};
+use crate::topics::tool::Want;
 use crate::words::id::SessionId;
 use crate::words::label::{FILES_MAX, Label};
 
@@ -38,26 +38,26 @@ impl State {
 
     /// What a call that begins can change has its label before it changes anything: whether it ends or not.
     pub(super) fn label_reach(&mut self, id: &SessionId, call: &crate::words::id::CallId) {
-        let Some(session) = self.sessions.get(id).filter(|s| s.label.counts()) else { return };
+        let Some(session) = self.sessions.get(id) else { return };
         let Some(Pending { call, step: Step::Running { permit, approved, .. } }) = session.pending(call)
         else {
             return;
         };
-        let places = match &call.want {
-            Want::Act(
-                Act::WriteFile(WriteFile { path, .. }) | Act::CreateDirectory(CreateDirectory { path }),
-            ) if !approved => {
-                vec![path.clone()]
-            }
-            // A yes is for what the agent said, and the rest of the context stays as it was: no better for it.
-            Want::Act(Act::ContextPut(ContextPut { context, .. })) => context::places(context).to_vec(),
-            Want::Act(_) if permit.writes => {
-                vec![workspaces::room(self, session).folder(&session.agent)]
-            }
-            Want::Act(_) | Want::Invalid { .. } => return,
-        };
-        let label = session.label.clone();
-        places.iter().for_each(|place| self.label_file(place, &label));
+        let Want::Act(act) = &call.want else { return };
+        let mut places = written_by(act);
+        if places.is_empty() && permit.writes {
+            places.push(workspaces::room(self, session).folder(&session.agent));
+        }
+        // A person saw all that would be written, and said yes to it.
+        if places.is_empty() || (*approved && act.writes_whole()) {
+            return;
+        }
+        // What it moves goes where it writes.
+        let read = act.reach().reads.into_iter().map(|place| of_place(self, place));
+        let label = read.fold(session.label.clone(), |label, read| label.joined(&read));
+        if label.counts() {
+            places.iter().for_each(|place| self.label_file(place, &label));
+        }
     }
 
     /// What a call changed has the label of its session; what it wrote whole has no other.
@@ -72,8 +72,7 @@ impl State {
         let Some(session) = self.sessions.get(id).filter(|_| !wrote.is_empty()) else { return };
         let label = session.label.clone();
         let pending = call.and_then(|call| session.pending(call));
-        let whole =
-            pending.is_some_and(|p| matches!(p.call.want, Want::Act(Act::WriteFile(WriteFile { .. }))));
+        let whole = pending.is_some_and(|p| matches!(&p.call.want, Want::Act(act) if act.writes_whole()));
         // A person saw these very bytes and said yes: that is what makes a label better.
         let vouched = whole && approved;
         // Grants hold names and nothing that was read.

@@ -2,9 +2,7 @@
 //! some may see goes to nobody else: text from outside may lead to reading and thinking, and to asking a person.
 
 use super::{Case, Opinion};
-use crate::topics::tool::{
-    Act, CreateTask, Delegate, EmailSend, SendMessage, SlackSend, SpawnAgent, TerminateAgent,
-};
+use crate::topics::tool::{Act, Listener};
 use crate::words::label::{Integrity, Label, Readers};
 use policy::Risk;
 
@@ -16,8 +14,7 @@ pub(super) fn inspect(case: &Case<'_>) -> Opinion {
     if !case.changes() {
         return Opinion::NONE;
     }
-    let is_outward = case.wants_network()
-        || matches!(case.act, Act::SlackSend(SlackSend { .. }) | Act::EmailSend(EmailSend { .. }));
+    let is_outward = case.wants_network() || case.act.reach().outward.is_some();
     let because = match label.integrity {
         Integrity::Outside => "what was read here came from outside, where anybody may have written it",
         Integrity::Owner | Integrity::Team if is_outward && label.readers != Readers::Home => {
@@ -35,27 +32,19 @@ pub(super) fn inspect(case: &Case<'_>) -> Opinion {
 /// Whether the agents that an act names may see what was read before it.
 fn may_reach(label: &Label, act: &Act) -> Result<(), (String, String)> {
     let readers = "trust.secret: readers".to_owned();
-    match act {
-        Act::SendMessage(SendMessage { to: other, .. })
-        | Act::CreateTask(CreateTask { assignee: Some(other), .. })
-        | Act::Delegate(Delegate { to: other, .. })
-            if !label.readers.include(other) =>
-        {
+    match act.reach().listener {
+        Some(Listener::Agent(other)) if !label.readers.include(other) => {
             Err((readers, format!("{other} may not see what was read here ({label}); leave it to who may")))
         }
         // What it is told stands in its file, for everybody to read.
-        Act::SpawnAgent(SpawnAgent { .. }) if label.readers != Readers::Home => {
+        Some(Listener::NewAgent) if label.readers != Readers::Home => {
             Err((readers, format!("what was read here is not for a new agent to see ({label})")))
         }
         // So does why somebody was ended, and whoever waited for an answer is told.
-        Act::TerminateAgent(TerminateAgent { reason, .. })
-            if label.readers != Readers::Home && !reason.trim().is_empty() =>
-        {
-            Err((
-                readers,
-                format!("what was read here is not for all who are told the reason ({label}); leave it out"),
-            ))
-        }
-        _ => Ok(()),
+        Some(Listener::Everybody) if label.readers != Readers::Home => Err((
+            readers,
+            format!("what was read here is not for all who are told the reason ({label}); leave it out"),
+        )),
+        Some(Listener::Agent(_) | Listener::NewAgent | Listener::Everybody) | None => Ok(()),
     }
 }

@@ -5,10 +5,7 @@ use super::{Asker, Case, Opinion};
 use crate::topics::context;
 use crate::topics::lock;
 use crate::topics::role::Permission;
-use crate::topics::tool::{
-    Act, ContextGet, ContextPut, CreateDirectory, EmailSend, Extract, ListDirectory, Lock, ReadFile,
-    SearchFiles, SlackSend, WriteFile,
-};
+use crate::topics::tool::Reach;
 use crate::words::id::LockName;
 use crate::words::layout;
 use policy::Risk;
@@ -18,48 +15,43 @@ pub(super) fn inspect(case: &Case<'_>) -> Opinion {
     if let Some(advice) = case.seen.and_then(|seen| seen.refused.clone()) {
         return Opinion::Deny { rule: "the act is not offered here".to_owned(), advice };
     }
-    match case.act {
-        // A list has only names.
-        Act::ListDirectory(ListDirectory { path }) => Opinion::of(readable(path).map(|_| ())),
-        Act::ReadFile(ReadFile { path, .. }) | Act::Extract(Extract { path, .. }) => {
-            Opinion::of(openable(case, path))
-        }
-        Act::SearchFiles(SearchFiles { path, .. }) => {
-            Opinion::of(openable(case, path.as_deref().unwrap_or("memory")))
-        }
-        Act::WriteFile(WriteFile { path, .. }) | Act::CreateDirectory(CreateDirectory { path }) => {
-            match writable_by(case, path) {
-                Ok(path) => of_writing(&path, &format!("workspaces/{}", case.asker.spec.id)),
-                Err((rule, advice)) => Opinion::Deny { rule, advice },
-            }
-        }
-        Act::Lock(Lock { name, .. }) => Opinion::of(lockable(case, name)),
-        Act::ContextGet(ContextGet { context: name, .. })
-        | Act::ContextPut(ContextPut { context: name, .. })
-            if !context::is_name(name) =>
-        {
-            let advice = format!("{name:?} is no name of a context: use letters, digits, - and _ only");
-            Opinion::Deny { rule: "contexts are named, not found by path".to_owned(), advice }
-        }
-        Act::SlackSend(SlackSend { channel: whom, .. }) | Act::EmailSend(EmailSend { to: whom, .. }) => {
-            Opinion::Ask {
-                rule: format!("{} always asks", case.act.tool()),
-                risk: Risk::Medium,
-                factors: vec![format!("speaks to people outside the home: {whom}")],
-            }
-        }
-        _ => Opinion::NONE,
+    let reach = case.act.reach();
+    if let Err((rule, advice)) = check(case, &reach) {
+        return Opinion::Deny { rule, advice };
     }
+    let (tool, own) = (case.act.tool(), format!("workspaces/{}", case.asker.spec.id));
+    let writes = reach.writes.iter().filter_map(|path| writable(path).ok());
+    let writes = writes.map(|path| of_writing(tool, &path, &own));
+    let speaks = reach.outward.map(|outward| Opinion::Ask {
+        rule: format!("{tool} always asks"),
+        risk: Risk::Medium,
+        factors: vec![format!("speaks to people outside the home: {}", outward.to)],
+    });
+    writes.chain(speaks).reduce(Opinion::and).unwrap_or(Opinion::NONE)
 }
 
-fn openable(case: &Case<'_>, path: &str) -> Result<(), (String, String)> {
-    open_to(case.asker, &readable(path)?)
-}
-
-fn writable_by(case: &Case<'_>, path: &str) -> Result<String, (String, String)> {
-    let path = writable(path)?;
-    open_to(case.asker, &path)?;
-    Ok(path)
+/// What no agent reaches, whoever decides.
+fn check(case: &Case<'_>, reach: &Reach<'_>) -> Result<(), (String, String)> {
+    // A list has only names.
+    for path in &reach.lists {
+        readable(path)?;
+    }
+    for path in &reach.reads {
+        open_to(case.asker, &readable(path)?)?;
+    }
+    for path in &reach.writes {
+        open_to(case.asker, &writable(path)?)?;
+    }
+    if let Some(name) = reach.lock {
+        lockable(case, name)?;
+    }
+    match reach.context.filter(|name| !context::is_name(name)) {
+        None => Ok(()),
+        Some(name) => Err((
+            "contexts are named, not found by path".to_owned(),
+            format!("{name:?} is no name of a context: use letters, digits, - and _ only"),
+        )),
+    }
 }
 
 /// Whether this agent may open the content of a path: credentials are for none, as in commands, and a conversation is for
@@ -80,12 +72,12 @@ pub(super) fn open_to(asker: &Asker<'_>, path: &str) -> Result<(), (String, Stri
     Ok(())
 }
 
-fn of_writing(path: &str, own: &str) -> Opinion {
+fn of_writing(tool: &str, path: &str, own: &str) -> Opinion {
     if beneath(path, own) {
         return Opinion::Fine(Some("its own workspace".to_owned()));
     }
     Opinion::Ask {
-        rule: "write_file outside the workspace asks".to_owned(),
+        rule: format!("{tool} outside the workspace asks"),
         risk: Risk::Medium,
         factors: vec![format!("writes {path}, outside the agent's workspace {own}/")],
     }

@@ -13,7 +13,7 @@ use crate::topics::review::{Review, Stage};
 use crate::topics::role::Permission;
 use crate::topics::role::Role;
 use crate::topics::session::Session;
-use crate::topics::tool::{Act, ApproveWork, MergeBranch, RequestReview};
+use crate::topics::tool::AboutReview;
 use crate::words::id::ReviewId;
 use crate::words::label::Label;
 use policy::Risk;
@@ -30,11 +30,11 @@ pub(super) fn inspect(case: &Case<'_>) -> Opinion {
             format!("your own workspace is for your own tasks; {} is looked at in {folder}/", review.id),
         );
     }
-    match case.act {
-        Act::RequestReview(RequestReview { .. }) => of_request(state, session),
-        Act::ApproveWork(ApproveWork { .. }) => of_answer(state, session),
-        Act::MergeBranch(MergeBranch { review }) => of_merge(state, review),
-        _ => Opinion::NONE,
+    match case.act.reach().review {
+        Some(AboutReview::Asks) => of_request(state, session),
+        Some(AboutReview::Answers) => of_answer(state, session),
+        Some(AboutReview::Merges(review)) => of_merge(state, review),
+        None => Opinion::NONE,
     }
 }
 

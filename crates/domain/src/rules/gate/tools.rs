@@ -6,7 +6,6 @@ use crate::topics::agent;
 use crate::topics::delegation;
 use crate::topics::role::{COORDINATION_TOOLS, Role};
 use crate::topics::tool;
-use crate::topics::tool::Act;
 use policy::glob;
 
 pub(super) fn inspect(case: &Case<'_>) -> Opinion {
@@ -17,7 +16,7 @@ pub(super) fn inspect(case: &Case<'_>) -> Opinion {
     };
     let asker = case.asker;
     let checked = has((asker.spec, asker.role)).and_then(|()| asker.now.map_or(Ok(()), has));
-    let is_synods = matches!(case.act, Act::RaiseBudget(_) | Act::Check(_));
+    let is_synods = tool::facts(name).is_none();
     Opinion::of(checked.and_then(|()| match is_synods {
         true => Err((format!("{name} is Synod's own"), format!("there is no tool {name}"))),
         false => Ok(()),

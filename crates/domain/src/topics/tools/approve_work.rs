@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Examples, Tool, Words};
+use super::{AboutReview, Examples, Reach, Tool, Words};
 use crate::topics::review;
 use crate::topics::role::Permission;
 
@@ -25,6 +25,10 @@ impl Tool for ApproveWork {
         run_tests) ran in this review and passed. Otherwise say approved: false and name the issues.";
     const NEEDS: Option<Permission> = Some(Permission::ApproveWork);
     const INSIDE: bool = true;
+
+    fn reach(&self) -> Reach<'_> {
+        Reach { review: Some(AboutReview::Answers), ..Reach::default() }
+    }
 
     fn words(&self) -> Words {
         match self.approved {

@@ -23,6 +23,10 @@ impl Tool for CreateDirectory {
     const NEEDS: Option<Permission> = Some(Permission::WriteFiles);
     const NATURE: Nature = Nature::Idempotent;
 
+    fn paths(&mut self) -> Vec<&mut String> {
+        vec![&mut self.path]
+    }
+
     fn reach(&self) -> Reach<'_> {
         Reach { writes: vec![&self.path], ..Reach::default() }
     }

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Examples, Reach, Runs, Tool, Use, Words};
+use crate::topics::review::Check;
 use crate::topics::role::Permission;
 use policy::Nature;
 
@@ -24,7 +25,7 @@ impl Tool for Lint {
     }
 
     fn runs(&self) -> Runs<'_> {
-        Runs::OwnersCommand
+        Runs::OwnersCommand(Check::Lint)
     }
 
     fn words(&self) -> Words {

@@ -23,8 +23,12 @@ impl Tool for ListDirectory {
     const NEEDS: Option<Permission> = Some(Permission::ReadFiles);
     const NATURE: Nature = Nature::Read;
 
+    fn paths(&mut self) -> Vec<&mut String> {
+        vec![&mut self.path]
+    }
+
     fn reach(&self) -> Reach<'_> {
-        Reach { reads: vec![&self.path], ..Reach::default() }
+        Reach { lists: vec![&self.path], ..Reach::default() }
     }
 
     fn words(&self) -> Words {

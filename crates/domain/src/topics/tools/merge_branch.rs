@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Examples, Locked, Tool, Words};
+use super::{AboutReview, Examples, Locked, Reach, Tool, Words};
 use crate::words::id::ReviewId;
 use crate::topics::review;
 use crate::topics::role::Permission;
@@ -26,6 +26,10 @@ impl Tool for MergeBranch {
     const NEEDS: Option<Permission> = Some(Permission::ApproveWork);
     /// The merge commit names its review, and is looked for before it is made again.
     const NATURE: Nature = Nature::Idempotent;
+
+    fn reach(&self) -> Reach<'_> {
+        Reach { review: Some(AboutReview::Merges(&self.review)), ..Reach::default() }
+    }
 
     fn locks(&self) -> Vec<Locked<'_>> {
         vec![Locked::RepositoryOf(&self.review)]

@@ -14,7 +14,7 @@ use serde_json::Value;
 
 use crate::topics::role::Permission;
 
-pub use reach::{Listener, Locked, Outward, Reach, Runs, Use};
+pub use reach::{AboutReview, Listener, Locked, Outward, Reach, Runs, Use};
 pub use words::{Examples, Shown, Words};
 
 /// One tool: its arguments, and all that is known of it without running it.
@@ -29,6 +29,10 @@ pub trait Tool: JsonSchema + Serialize + DeserializeOwned {
     const INSIDE: bool = false;
     /// What repeating it would do, unless the policy says otherwise for a command.
     const NATURE: Nature = if Self::INSIDE { Nature::Idempotent } else { Nature::Read };
+    /// Whether it writes files whole, with the content that its arguments have: who approves it saw all of that.
+    const WRITES_WHOLE: bool = false;
+    /// Whether a link that one of its paths names stands for what it leads to; else it stands for itself.
+    const FOLLOWS_LINKS: bool = true;
 
     /// The JSON Schema of its arguments, derived from their type. The comment above a field is its description.
     fn schema() -> Value {
@@ -38,6 +42,11 @@ pub trait Tool: JsonSchema + Serialize + DeserializeOwned {
     /// The name of the tool that this act calls.
     fn name(&self) -> &str {
         Self::NAME
+    }
+
+    /// The paths of the home that this act names, to be replaced by where they lead.
+    fn paths(&mut self) -> Vec<&mut String> {
+        Vec::new()
     }
 
     /// What this act reaches.
@@ -153,6 +162,21 @@ macro_rules! tools {
                 match self {
                     $(Self::$tool(tool) => tool.name(),)*
                     $(Self::$own(tool) => tool.name(),)*
+                }
+            }
+
+            pub(crate) fn paths_mut(&mut self) -> Vec<&mut String> {
+                match self {
+                    $(Self::$tool(tool) => tool.paths(),)*
+                    $(Self::$own(tool) => tool.paths(),)*
+                }
+            }
+
+            /// Whether it writes files whole, with the content that its arguments have.
+            pub fn writes_whole(&self) -> bool {
+                match self {
+                    $(Self::$tool(_) => $tool::WRITES_WHOLE,)*
+                    $(Self::$own(_) => $own::WRITES_WHOLE,)*
                 }
             }
 

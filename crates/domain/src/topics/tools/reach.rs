@@ -1,5 +1,6 @@
 //! What an act reaches, locks and runs, as data: the gate and the locks judge by it, whatever the tool.
 
+use crate::topics::review::Check;
 use crate::words::id::{AgentId, ReviewId};
 
 /// What an act reaches. Paths are relative to the home.
@@ -7,6 +8,8 @@ use crate::words::id::{AgentId, ReviewId};
 pub struct Reach<'a> {
     /// Files and folders that it reads.
     pub reads: Vec<&'a str>,
+    /// Folders of which it shows the names and nothing else.
+    pub lists: Vec<&'a str>,
     /// Files and folders that it makes, changes or removes.
     pub writes: Vec<&'a str>,
     /// The shared context that it reads or writes.
@@ -19,6 +22,19 @@ pub struct Reach<'a> {
     pub listener: Option<Listener<'a>>,
     /// How it uses the workspace of its agent, beside the paths that it names.
     pub workspace: Option<Use>,
+    /// What it does about a review.
+    pub review: Option<AboutReview<'a>>,
+}
+
+/// What an act does about a review.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AboutReview<'a> {
+    /// It asks for one.
+    Asks,
+    /// It answers the one that its conversation is there for.
+    Answers,
+    /// It merges the work that one approved.
+    Merges(&'a ReviewId),
 }
 
 /// People outside the home that an act speaks to.
@@ -71,5 +87,5 @@ pub enum Runs<'a> {
     /// One that the agent wrote.
     Command(&'a str),
     /// One that the owner of the home wrote into the agent's file.
-    OwnersCommand,
+    OwnersCommand(Check),
 }

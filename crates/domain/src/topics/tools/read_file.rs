@@ -31,6 +31,10 @@ impl Tool for ReadFile {
     const NEEDS: Option<Permission> = Some(Permission::ReadFiles);
     const NATURE: Nature = Nature::Read;
 
+    fn paths(&mut self) -> Vec<&mut String> {
+        vec![&mut self.path]
+    }
+
     fn reach(&self) -> Reach<'_> {
         Reach { reads: vec![&self.path], ..Reach::default() }
     }

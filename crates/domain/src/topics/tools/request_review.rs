@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Examples, Reach, Shown, Tool, Use, Words};
+use super::{AboutReview, Examples, Reach, Shown, Tool, Use, Words};
 use crate::words::id::AgentId;
 use crate::topics::review;
 use policy::Nature;
@@ -30,7 +30,8 @@ impl Tool for RequestReview {
     const NATURE: Nature = Nature::Read;
 
     fn reach(&self) -> Reach<'_> {
-        Reach { workspace: Some(Use::Branch), ..Reach::default() }
+        let review = Some(AboutReview::Asks);
+        Reach { workspace: Some(Use::Branch), review, ..Reach::default() }
     }
 
     fn words(&self) -> Words {

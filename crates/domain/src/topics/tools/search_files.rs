@@ -30,6 +30,10 @@ impl Tool for SearchFiles {
     const NEEDS: Option<Permission> = Some(Permission::ReadFiles);
     const NATURE: Nature = Nature::Read;
 
+    fn paths(&mut self) -> Vec<&mut String> {
+        self.path.iter_mut().collect()
+    }
+
     fn reach(&self) -> Reach<'_> {
         match &self.path {
             Some(path) => Reach { reads: vec![path], ..Reach::default() },

@@ -24,6 +24,11 @@ impl Tool for WriteFile {
         workspace, workspaces/<your id>/, a person is asked first.";
     const NEEDS: Option<Permission> = Some(Permission::WriteFiles);
     const NATURE: Nature = Nature::Idempotent;
+    const WRITES_WHOLE: bool = true;
+
+    fn paths(&mut self) -> Vec<&mut String> {
+        vec![&mut self.path]
+    }
 
     fn reach(&self) -> Reach<'_> {
         Reach { writes: vec![&self.path], ..Reach::default() }
