@@ -3,6 +3,7 @@
 
 mod crash;
 mod flags;
+mod fmt;
 mod fuzz;
 mod shell;
 mod test;
@@ -21,7 +22,7 @@ struct Task {
     run: fn(&[String]) -> Result<(), Failure>,
 }
 
-const TASKS: [Task; 7] = [
+const TASKS: [Task; 8] = [
     Task {
         name: "test",
         does: "everything that must pass before a change goes in",
@@ -33,6 +34,12 @@ const TASKS: [Task; 7] = [
         does: "check what the compiler does not: crate edges, module cycles, purity of the domain, house rules",
         example: "cargo xtask tidy   (the module graph: --graph)",
         run: tidy::run,
+    },
+    Task {
+        name: "fmt",
+        does: "format all code, also the files that cargo fmt does not find",
+        example: "cargo xtask fmt   (only look: --check)",
+        run: fmt::run,
     },
     Task {
         name: "sim",

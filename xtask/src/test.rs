@@ -6,12 +6,12 @@ use std::time::Instant;
 
 use crate::flags::Flags;
 use crate::shell::{self, Failure, cargo, say};
-use crate::{crash, sim, tidy};
+use crate::{crash, fmt, sim, tidy};
 
 const CLIPPY: &str = "clippy --workspace --all-targets --locked -- -D warnings";
 const DOC: &str = "doc --workspace --no-deps --locked";
 const DOCTEST: &str = "test --doc --workspace --locked";
-const FMT: &str = "fmt --all --check";
+const FMT: &str = "--check";
 const NEXTEST: &str = "nextest run --workspace --locked";
 const TEST: &str = "test --workspace --locked";
 
@@ -56,7 +56,7 @@ pub fn run(args: &[String]) -> Result<(), Failure> {
 
 fn steps(nextest: bool) -> Vec<Step> {
     let cargo = |name, args| Step::Cargo { name, args, rustdoc_flags: None };
-    let mut steps = vec![Step::Needs, cargo("fmt", FMT)];
+    let mut steps = vec![Step::Needs, Step::Task { name: "fmt", args: FMT, run: fmt::run }];
     steps.push(Step::Task { name: "tidy", args: "", run: tidy::run });
     steps.push(cargo("clippy", CLIPPY));
     if nextest {
@@ -165,7 +165,7 @@ mod tests {
             reruns(true),
             [
                 "cargo xtask test",
-                "cargo fmt --all --check",
+                "cargo xtask fmt --check",
                 "cargo xtask tidy",
                 "cargo clippy --workspace --all-targets --locked -- -D warnings",
                 "cargo nextest run --workspace --locked",

@@ -4,8 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Examples, Listener, Reach, Tool, Words};
-use crate::words::id::{AgentId, TaskId};
 use crate::topics::task::Priority;
+use crate::words::id::{AgentId, TaskId};
 
 /// Add a task.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -4,9 +4,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Examples, Tool, Words};
-use crate::words::id::AgentId;
-use crate::topics::role::Permission;
 use crate::topics::lifecycle::Status;
+use crate::topics::role::Permission;
+use crate::words::id::AgentId;
 use policy::Nature;
 
 /// List conversations, the newest first.

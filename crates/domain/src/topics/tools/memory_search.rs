@@ -4,8 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Examples, Reach, Tool, Words};
-use crate::words::layout;
 use crate::topics::role::Permission;
+use crate::words::layout;
 use policy::Nature;
 
 /// Find text in memory, the best first.

@@ -4,9 +4,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{AboutReview, Examples, Locked, Reach, Tool, Words};
-use crate::words::id::ReviewId;
 use crate::topics::review;
 use crate::topics::role::Permission;
+use crate::words::id::ReviewId;
 use policy::Nature;
 
 /// Merge work that was approved, as it was approved.

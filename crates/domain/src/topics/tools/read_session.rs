@@ -4,8 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Examples, Tool, Words};
-use crate::words::id::SessionId;
 use crate::topics::role::Permission;
+use crate::words::id::SessionId;
 use policy::Nature;
 
 /// Read a conversation.

@@ -4,8 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{AboutReview, Examples, Reach, Shown, Tool, Use, Words};
-use crate::words::id::AgentId;
 use crate::topics::review;
+use crate::words::id::AgentId;
 use policy::Nature;
 
 /// Ask another agent to look at what is committed on the caller's branch, and wait for what it says.

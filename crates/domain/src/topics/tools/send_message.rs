@@ -4,8 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Examples, Listener, Reach, Tool, Words};
-use crate::words::id::AgentId;
 use crate::topics::message::{Kind, Urgency};
+use crate::words::id::AgentId;
 
 /// Say something to another agent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

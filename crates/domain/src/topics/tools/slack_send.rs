@@ -4,8 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Examples, Outward, Reach, Shown, Tool, Words};
-use crate::words::layout;
 use crate::topics::role::Permission;
+use crate::words::layout;
 use policy::Nature;
 
 /// Post to Slack, through `inbox/slack-outbox.jsonl`.

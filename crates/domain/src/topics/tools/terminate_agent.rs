@@ -4,9 +4,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Examples, Listener, Reach, Tool, Words};
-use crate::words::id::AgentId;
 use crate::topics::role::Permission;
 use crate::topics::spawn;
+use crate::words::id::AgentId;
 
 /// End an agent that was spawned, with all that it does.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

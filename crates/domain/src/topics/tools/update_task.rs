@@ -4,8 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Examples, Tool, Words};
-use crate::words::id::{AgentId, TaskId};
 use crate::topics::task::{Mark, Priority};
+use crate::words::id::{AgentId, TaskId};
 
 /// Change a task that the caller works on, asked for, or is the parent of.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
