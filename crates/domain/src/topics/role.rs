@@ -117,7 +117,7 @@ pub fn builtin() -> BTreeMap<String, Role> {
         (
             "executor",
             &[ReadFiles, WriteFiles, ExecuteTools],
-            &["execute_command", "read_file", "write_file", "list_directory"],
+            &["execute_command", "*_file", "list_directory"],
         ),
         ("evaluator", &[ReadFiles, ApproveWork], &["read_file"]),
         (
