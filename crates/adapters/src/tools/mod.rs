@@ -119,6 +119,7 @@ performers! {
     list_directory::ListDirectory,
     search_files::SearchFiles,
     write_file::WriteFile,
+    delete_file::DeleteFile,
     create_directory::CreateDirectory,
     execute_command::ExecuteCommand,
     git_commit::GitCommit,

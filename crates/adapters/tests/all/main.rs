@@ -9,6 +9,7 @@ mod checkouts;
 mod commands;
 mod contexts;
 mod delegations;
+mod delete_file;
 mod fences;
 mod files;
 mod journal;

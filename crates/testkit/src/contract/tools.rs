@@ -6,9 +6,9 @@ use domain::id::{AgentId, CallId, SessionId, TaskId};
 use domain::session::Status;
 use domain::task::{Mark, Priority};
 use domain::tool::{
-    self, Act, ContextGet, ContextPut, CreateDirectory, CreateTask, Delegate, EmailSend, ExecuteCommand,
-    Extract, GitCommit, GitDiff, GitUpdate, Lint, ListDirectory, ListSessions, Lock, MemorySearch,
-    QueryTasks, ReadFile, ReadSession, RunTests, SearchFiles, SlackRead, SlackSend, SpawnAgent,
+    self, Act, ContextGet, ContextPut, CreateDirectory, CreateTask, Delegate, DeleteFile, EmailSend,
+    ExecuteCommand, Extract, GitCommit, GitDiff, GitUpdate, Lint, ListDirectory, ListSessions, Lock,
+    MemorySearch, QueryTasks, ReadFile, ReadSession, RunTests, SearchFiles, SlackRead, SlackSend, SpawnAgent,
     TerminateAgent, Unlock, UpdateTask, Want, WriteFile,
 };
 use ports::model::RawCall;
@@ -74,6 +74,7 @@ pub fn good() -> Vec<(&'static str, &'static str, Act)> {
             r#"{"path":"artifacts/ä.md","content":"one\n"}"#,
             Act::WriteFile(WriteFile { path: text("artifacts/ä.md"), content: text("one\n") }),
         ),
+        ("delete_file", r#"{"path":"a.md"}"#, Act::DeleteFile(DeleteFile { path: text("a.md") })),
         ("create_directory", r#"{"path":"artifacts/x"}"#, Act::CreateDirectory(CreateDirectory { path: text("artifacts/x") })),
         ("execute_command", r#"{"command":"df -h"}"#, Act::ExecuteCommand(ExecuteCommand { command: text("df -h") })),
         ("run_tests", "{}", Act::RunTests(RunTests {})),

@@ -41,7 +41,7 @@ fn word(ruling: &Ruling) -> &'static str {
 
 fn sample(tool: &str) -> Act {
     let json = match tool {
-        "read_file" | "list_directory" => r#"{"path":"memory/a.md"}"#,
+        "read_file" | "list_directory" | "delete_file" => r#"{"path":"memory/a.md"}"#,
         "search_files" => r#"{"query":"x"}"#,
         "write_file" => r#"{"path":"memory/a.md","content":"x"}"#,
         "create_directory" => r#"{"path":"memory/x"}"#,
@@ -77,18 +77,18 @@ fn sample(tool: &str) -> Act {
 fn every_role_gets_what_its_row_says_of_every_tool() {
     // One letter a tool, in the order of `tool::ALL`: allow, ask (?), deny.
     let table = [
-        ("coordinator", "aaa", "dddddddd", "daa", "aaaa", "aaadaaaaaaaaa??"),
-        ("planner", "aaa", "dddddddd", "ddd", "aaaa", "aaadddaaaaaaadd"),
-        ("coder", "aaa", "??daaaad", "add", "daaa", "aaadddaaaaddddd"),
-        ("reviewer", "aaa", "ddddadaa", "dad", "daaa", "aaadddaaaaddddd"),
-        ("retriever", "aaa", "dddddddd", "ddd", "daaa", "aaadddaaaaddddd"),
-        ("executor", "aad", "?d?ddddd", "ddd", "daaa", "aaadddaaaaddddd"),
-        ("evaluator", "add", "dddddddd", "ddd", "daaa", "aaadddaaaaddddd"),
-        ("builder", "aaa", "??ddddad", "ddd", "daaa", "aaadddaaaaddddd"),
-        ("critic", "aaa", "dddddddd", "ddd", "daaa", "aaadddaaaaddddd"),
-        ("domain_specialist", "aaa", "dddddddd", "ddd", "daaa", "aaadddaaaaddddd"),
-        ("orchestrator", "aaa", "dddddddd", "ddd", "aaaa", "aaadaaaaaaddddd"),
-        ("voter", "aaa", "dddddddd", "ddd", "daaa", "aaadddaaaaddddd"),
+        ("coordinator", "aaa", "ddddddddd", "daa", "aaaa", "aaadaaaaaaaaa??"),
+        ("planner", "aaa", "ddddddddd", "ddd", "aaaa", "aaadddaaaaaaadd"),
+        ("coder", "aaa", "???daaaad", "add", "daaa", "aaadddaaaaddddd"),
+        ("reviewer", "aaa", "dddddadaa", "dad", "daaa", "aaadddaaaaddddd"),
+        ("retriever", "aaa", "ddddddddd", "ddd", "daaa", "aaadddaaaaddddd"),
+        ("executor", "aad", "??d?ddddd", "ddd", "daaa", "aaadddaaaaddddd"),
+        ("evaluator", "add", "ddddddddd", "ddd", "daaa", "aaadddaaaaddddd"),
+        ("builder", "aaa", "???ddddad", "ddd", "daaa", "aaadddaaaaddddd"),
+        ("critic", "aaa", "ddddddddd", "ddd", "daaa", "aaadddaaaaddddd"),
+        ("domain_specialist", "aaa", "ddddddddd", "ddd", "daaa", "aaadddaaaaddddd"),
+        ("orchestrator", "aaa", "ddddddddd", "ddd", "aaaa", "aaadaaaaaaddddd"),
+        ("voter", "aaa", "ddddddddd", "ddd", "daaa", "aaadddaaaaddddd"),
     ];
     for (role, read, change, review, tasks, talk) in table {
         let expected: String = [read, change, review, tasks, talk].concat();
