@@ -120,6 +120,7 @@ performers! {
     search_files::SearchFiles,
     write_file::WriteFile,
     delete_file::DeleteFile,
+    move_file::MoveFile,
     create_directory::CreateDirectory,
     execute_command::ExecuteCommand,
     git_commit::GitCommit,

@@ -17,6 +17,7 @@ mod kills;
 mod lock;
 mod meaning;
 mod models;
+mod move_file;
 mod ports;
 mod printing;
 mod providers;

@@ -320,6 +320,7 @@ fn an_agent_is_shown_with_what_the_gate_says_to_each_tool_and_why() {
                     ask    elsewhere in the home
                     deny   what people control by, as agents/
   delete_file       deny
+  move_file         deny
   create_directory  deny
   execute_command   allow  df -h
                     ask    docker ps

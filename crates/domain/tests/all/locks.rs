@@ -8,7 +8,7 @@ use domain::id::{AgentId, LockName, SessionId};
 use domain::input::Input;
 use domain::input::{PersonInput, ToolInput};
 use domain::lifecycle::Lifecycle;
-use domain::tool::{Act, Delegate, GitCommit, Lock, SendMessage, Unlock, WriteFile};
+use domain::tool::{Act, Delegate, GitCommit, Lock, MoveFile, SendMessage, Unlock, WriteFile};
 use domain::waits::edges;
 use proptest::prelude::*;
 
@@ -139,6 +139,26 @@ fn a_file_is_written_by_one_at_a_time_and_costs_no_event_more_than_its_grant() {
         1,
         "and runs by its approval when the first has ended"
     );
+    home.tool_ends("coder-002", true, "done");
+    assert_eq!(home.state.locks.all().count(), 0);
+}
+
+#[test]
+fn a_move_has_the_locks_of_both_files_and_waits_for_the_one_that_another_has() {
+    let mut home = two();
+    home.wants("coder-001", &[write("memory/b")]);
+    home.answer("approval-0001", Answer::Approved);
+    let (from, to) = ("memory/a".to_owned(), "memory/b".to_owned());
+    home.wants("coder-002", &[Act::MoveFile(MoveFile { from, to, replace: false })]);
+    home.answer("approval-0002", Answer::Approved);
+    assert_eq!(home.calls_to_tools("coder-002"), [], "it waits");
+    assert_eq!(holder(&home, "file:memory/a").as_deref(), Some("coder-002"));
+    home.tool_ends("coder-001", true, "done");
+    let names = |effect: &Effect| match effect {
+        Effect::RunTool { locks, .. } => locks.iter().map(|grant| grant.name.to_string()).collect(),
+        _ => Vec::new(),
+    };
+    assert_eq!(home.effects.iter().flat_map(names).last().as_deref(), Some("file:memory/b"));
     home.tool_ends("coder-002", true, "done");
     assert_eq!(home.state.locks.all().count(), 0);
 }

@@ -9,7 +9,9 @@ use domain::id::{AgentId, TaskId};
 use domain::input::Input;
 use domain::input::{FileInput, ModelInput, PersonInput, ToolInput};
 use domain::label::{Integrity, Label};
-use domain::tool::{Act, ListDirectory, SendMessage, SpawnAgent, TerminateAgent, UpdateTask, WriteFile};
+use domain::tool::{
+    Act, ListDirectory, MoveFile, SendMessage, SpawnAgent, TerminateAgent, UpdateTask, WriteFile,
+};
 use policy::Risk;
 
 use crate::home::{Home, create, line, read, run, tell, written};
@@ -240,6 +242,26 @@ fn laundered_through_memory_it_is_still_from_outside() {
         read.push("memory/tips.md".to_owned());
     }
     assert!(line(&home.give(reply)).contains("call_asked"));
+}
+
+#[test]
+fn laundered_through_a_move_it_is_still_from_outside() {
+    let mut home = Home::new(&["coder-001"]);
+    let label = Label::outside(LINE);
+    home.give(Input::File(FileInput::LabelsFound {
+        labels: BTreeMap::from([("memory/tips.md".to_owned(), label)]),
+    }));
+    home.task("tidy up", "coder-001");
+    let (from, to) = ("memory/tips.md".to_owned(), "workspaces/coder-001/tips.md".to_owned());
+    home.wants("coder-001", &[Act::MoveFile(MoveFile { from, to, replace: false })]);
+    home.answer("approval-0001", Answer::Approved);
+    // It is under way: whether it ends or not, what it moves is what it was.
+    let label = domain::label::of_place(&home.state, "workspaces/coder-001/tips.md");
+    assert_eq!(label.integrity, Integrity::Outside);
+    let (from, to) = ("memory/tips.md", "workspaces/coder-001/tips.md");
+    ends(&mut home, "coder-001", true, &[from], &[from, to]);
+    assert_eq!(integrity(&home, "coder-001"), Integrity::Outside);
+    assert_eq!(domain::label::of_place(&home.state, to).integrity, Integrity::Outside);
 }
 
 #[test]

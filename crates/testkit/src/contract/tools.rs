@@ -8,8 +8,8 @@ use domain::task::{Mark, Priority};
 use domain::tool::{
     self, Act, ContextGet, ContextPut, CreateDirectory, CreateTask, Delegate, DeleteFile, EmailSend,
     ExecuteCommand, Extract, GitCommit, GitDiff, GitUpdate, Lint, ListDirectory, ListSessions, Lock,
-    MemorySearch, QueryTasks, ReadFile, ReadSession, RunTests, SearchFiles, SlackRead, SlackSend, SpawnAgent,
-    TerminateAgent, Unlock, UpdateTask, Want, WriteFile,
+    MemorySearch, MoveFile, QueryTasks, ReadFile, ReadSession, RunTests, SearchFiles, SlackRead, SlackSend,
+    SpawnAgent, TerminateAgent, Unlock, UpdateTask, Want, WriteFile,
 };
 use ports::model::RawCall;
 use ports::tools::{Order, Outcome, Tools};
@@ -75,6 +75,11 @@ pub fn good() -> Vec<(&'static str, &'static str, Act)> {
             Act::WriteFile(WriteFile { path: text("artifacts/ä.md"), content: text("one\n") }),
         ),
         ("delete_file", r#"{"path":"a.md"}"#, Act::DeleteFile(DeleteFile { path: text("a.md") })),
+        (
+            "move_file",
+            r#"{"from":"a.md","to":"b.md"}"#,
+            Act::MoveFile(MoveFile { from: text("a.md"), to: text("b.md"), replace: false }),
+        ),
         ("create_directory", r#"{"path":"artifacts/x"}"#, Act::CreateDirectory(CreateDirectory { path: text("artifacts/x") })),
         ("execute_command", r#"{"command":"df -h"}"#, Act::ExecuteCommand(ExecuteCommand { command: text("df -h") })),
         ("run_tests", "{}", Act::RunTests(RunTests {})),

@@ -4,8 +4,8 @@ use super::*;
 use crate::topics::evidence::Evidence;
 use crate::topics::role::builtin;
 use crate::topics::tool::{
-    ALL, Check, ContextGet, CreateDirectory, ExecuteCommand, ListDirectory, RaiseBudget, SearchFiles,
-    WriteFile,
+    ALL, Check, ContextGet, CreateDirectory, ExecuteCommand, ListDirectory, MoveFile, RaiseBudget,
+    SearchFiles, WriteFile,
 };
 use crate::words::id::AgentId;
 use crate::words::id::TaskId;
@@ -42,6 +42,7 @@ fn word(ruling: &Ruling) -> &'static str {
 fn sample(tool: &str) -> Act {
     let json = match tool {
         "read_file" | "list_directory" | "delete_file" => r#"{"path":"memory/a.md"}"#,
+        "move_file" => r#"{"from":"workspaces/coder-001/a.md","to":"memory/a.md"}"#,
         "search_files" => r#"{"query":"x"}"#,
         "write_file" => r#"{"path":"memory/a.md","content":"x"}"#,
         "create_directory" => r#"{"path":"memory/x"}"#,
@@ -77,18 +78,18 @@ fn sample(tool: &str) -> Act {
 fn every_role_gets_what_its_row_says_of_every_tool() {
     // One letter a tool, in the order of `tool::ALL`: allow, ask (?), deny.
     let table = [
-        ("coordinator", "aaa", "ddddddddd", "daa", "aaaa", "aaadaaaaaaaaa??"),
-        ("planner", "aaa", "ddddddddd", "ddd", "aaaa", "aaadddaaaaaaadd"),
-        ("coder", "aaa", "???daaaad", "add", "daaa", "aaadddaaaaddddd"),
-        ("reviewer", "aaa", "dddddadaa", "dad", "daaa", "aaadddaaaaddddd"),
-        ("retriever", "aaa", "ddddddddd", "ddd", "daaa", "aaadddaaaaddddd"),
-        ("executor", "aad", "??d?ddddd", "ddd", "daaa", "aaadddaaaaddddd"),
-        ("evaluator", "add", "ddddddddd", "ddd", "daaa", "aaadddaaaaddddd"),
-        ("builder", "aaa", "???ddddad", "ddd", "daaa", "aaadddaaaaddddd"),
-        ("critic", "aaa", "ddddddddd", "ddd", "daaa", "aaadddaaaaddddd"),
-        ("domain_specialist", "aaa", "ddddddddd", "ddd", "daaa", "aaadddaaaaddddd"),
-        ("orchestrator", "aaa", "ddddddddd", "ddd", "aaaa", "aaadaaaaaaddddd"),
-        ("voter", "aaa", "ddddddddd", "ddd", "daaa", "aaadddaaaaddddd"),
+        ("coordinator", "aaa", "dddddddddd", "daa", "aaaa", "aaadaaaaaaaaa??"),
+        ("planner", "aaa", "dddddddddd", "ddd", "aaaa", "aaadddaaaaaaadd"),
+        ("coder", "aaa", "????daaaad", "add", "daaa", "aaadddaaaaddddd"),
+        ("reviewer", "aaa", "ddddddadaa", "dad", "daaa", "aaadddaaaaddddd"),
+        ("retriever", "aaa", "dddddddddd", "ddd", "daaa", "aaadddaaaaddddd"),
+        ("executor", "aad", "???d?ddddd", "ddd", "daaa", "aaadddaaaaddddd"),
+        ("evaluator", "add", "dddddddddd", "ddd", "daaa", "aaadddaaaaddddd"),
+        ("builder", "aaa", "????ddddad", "ddd", "daaa", "aaadddaaaaddddd"),
+        ("critic", "aaa", "dddddddddd", "ddd", "daaa", "aaadddaaaaddddd"),
+        ("domain_specialist", "aaa", "dddddddddd", "ddd", "daaa", "aaadddaaaaddddd"),
+        ("orchestrator", "aaa", "dddddddddd", "ddd", "aaaa", "aaadaaaaaaddddd"),
+        ("voter", "aaa", "dddddddddd", "ddd", "daaa", "aaadddaaaaddddd"),
     ];
     for (role, read, change, review, tasks, talk) in table {
         let expected: String = [read, change, review, tasks, talk].concat();
@@ -102,6 +103,24 @@ fn every_role_gets_what_its_row_says_of_every_tool() {
             .collect();
         assert_eq!(shown, expected, "{role}");
     }
+}
+
+#[test]
+fn both_paths_of_a_move_are_judged_like_writes() {
+    let judge = |from: &str, to: &str| {
+        let act = Act::MoveFile(MoveFile { from: from.to_owned(), to: to.to_owned(), replace: false });
+        judge_as(&spec("coder"), &Policy::default(), &act)
+    };
+    let own = |name: &str| format!("workspaces/coder-001/{name}");
+    assert_eq!(word(&judge(&own("a"), &own("b"))), "allow");
+    for (from, to) in [(own("a"), "memory/a".to_owned()), ("memory/a".to_owned(), own("a"))] {
+        assert_eq!(word(&judge(&from, &to)), "ask", "{from} {to}");
+    }
+    for (from, to) in [(own("a"), "agents/a".to_owned()), ("agents/a".to_owned(), own("a"))] {
+        assert_eq!(word(&judge(&from, &to)), "deny", "{from} {to}");
+    }
+    let Verdict::Ask { factors, .. } = judge("memory/a", "memory/b").verdict else { panic!("it asks") };
+    assert_eq!(factors.len(), 2, "{factors:?}");
 }
 
 #[test]

@@ -230,6 +230,7 @@ tools! {
         search_files::SearchFiles,
         write_file::WriteFile,
         delete_file::DeleteFile,
+        move_file::MoveFile,
         create_directory::CreateDirectory,
         execute_command::ExecuteCommand,
         git_commit::GitCommit,
