@@ -16,7 +16,7 @@ pub use rules::route::route;
 pub use rules::{STEPS_MAX, gate, play, route};
 pub use topics::task::queue::PASSED_MAX;
 pub use topics::{
-    agent, approval, caps, chain, closed, context, deadline, evidence, lifecycle, mode, notice, role,
+    agent, approval, caps, chain, closed, context, deadline, evidence, lifecycle, mode, notice, role, run,
     settings, task, tool,
 };
 pub use words::actor::Actor;

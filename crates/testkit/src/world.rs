@@ -11,6 +11,7 @@ mod held;
 mod ledger;
 mod outside;
 mod post;
+mod runs;
 mod team;
 
 use std::collections::BTreeSet;

@@ -10,18 +10,22 @@ mod messages;
 mod notices;
 mod queue;
 mod review;
+mod runs;
 mod spawn;
 
 use crate::kernel::apply::budget::drop_parking;
 pub(crate) use crate::kernel::apply::budget::{expected, expected_first};
+use crate::kernel::apply::runs::progress_of_task;
 use crate::kernel::apply::spawn::forget_past;
 use crate::kernel::event::{
-    ApprovalEvent, CallEvent, NoticeEvent, SessionEvent, SystemEvent, TaskEvent, TrustEvent, TurnEvent,
+    ApprovalEvent, CallEvent, DelegationEvent, NoticeEvent, SessionEvent, SystemEvent, TaskEvent, TrustEvent,
+    TurnEvent,
 };
 use crate::kernel::event::{Event, Finish, Found, Tail};
 use crate::kernel::state::State;
 use crate::topics::deadline::Deadline;
 use crate::topics::lifecycle::Lifecycle;
+use crate::topics::run::Member;
 use crate::topics::session::{Began, Purse, Talk};
 use crate::topics::session::{Head, Message};
 use crate::topics::session::{Pending, Proving, Session, Stage, Step};
@@ -57,7 +61,12 @@ impl State {
             Event::Turn(event) => self.apply_turn(at, event),
             Event::Call(event) => self.apply_call(at, event),
             Event::Approval(event) => self.apply_approval(at, event),
-            Event::Delegation(_) => self.hand_on(at, event),
+            Event::Delegation(of_delegation) => {
+                if let DelegationEvent::Made { delegation } = of_delegation {
+                    self.runs.count(&delegation.session, |counts| counts.delegations += 1);
+                }
+                self.hand_on(at, event);
+            }
             Event::Review(event) => self.look_over(event),
             Event::Lock(event) => self.change_locks(at, event),
             Event::Budget(event) => self.meter(at, event),
@@ -263,6 +272,7 @@ impl State {
         }
         self.work.open_tasks += 1;
         self.link_task(&id);
+        self.join_task(&id);
         self.refresh_task(&id);
     }
 
@@ -319,17 +329,24 @@ impl State {
             }
         }
         self.link_task(id);
+        if matches!(change, task::Change::Parent(_)) {
+            self.join_run(&Member::Task(id.clone()));
+        }
         self.refresh_task(id);
     }
 
     fn set_stage(&mut self, id: &TaskId, stage: TaskStage) {
         let Some(task) = self.work.tasks.get_mut(id) else { return };
-        let was_ended = task.is_ended();
+        let was = task.end();
         task.stage = stage;
-        match (was_ended, task.is_ended()) {
+        match (was.is_some(), task.is_ended()) {
             (false, true) => self.work.open.leave(task),
             (true, false) => self.work.open.enter(task),
             (true, true) | (false, false) => {}
+        }
+        if was != task.end() {
+            let member = Member::Task(id.clone());
+            self.runs.note(self.at, &member, progress_of_task(task));
         }
         self.refresh_task(id);
     }
@@ -390,6 +407,7 @@ impl State {
             agent.sessions.insert(head.session.clone());
         }
         self.sessions.insert(head.session.clone(), session);
+        self.join_session(&head.session);
     }
 
     fn adopt_session(
@@ -411,6 +429,7 @@ impl State {
             if let Some(agent) = self.team.agents.get_mut(&agent) {
                 agent.sessions.remove(id);
             }
+            self.note_session(id);
             return;
         }
         self.set_tail(id, tail);
@@ -466,6 +485,7 @@ impl State {
             }
         }
         self.refresh_session(id);
+        self.note_session(id);
     }
 
     fn reopen_session(&mut self, id: &SessionId) {
@@ -481,6 +501,7 @@ impl State {
             session.began.version = agent.version;
             agent.sessions.insert(id.clone());
         }
+        self.note_session(id);
     }
 
     fn move_session(&mut self, at: Time, id: &SessionId, to: Lifecycle, failed: bool, reason: &str) {
@@ -553,11 +574,13 @@ impl State {
         }
         self.refresh_session(id);
         self.refresh_agent(&agent_id);
+        self.note_session(id);
     }
 
     fn begin_turn(&mut self, at: Time, id: &SessionId, turn: u32) {
         let ticket = Ticket { effect: self.seq, attempt: 1 };
         self.charge_turn(id);
+        self.runs.count(id, |counts| counts.turns += 1);
         self.change_session(id, |session| {
             if session.proof.proving.take().is_some_and(|proving| proving.missing) {
                 session.proof.unproven += 1;

@@ -16,6 +16,7 @@ pub(crate) mod react;
 pub(crate) mod redacted;
 pub(crate) mod refused;
 pub mod reviews;
+pub(crate) mod runs;
 pub mod state;
 pub mod terms;
 pub mod waits;

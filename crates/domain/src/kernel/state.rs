@@ -16,6 +16,7 @@ use crate::topics::lock::Locks;
 use crate::topics::notice::Notices;
 use crate::topics::review::Reviews;
 use crate::topics::role::Role;
+use crate::topics::run::Runs;
 use crate::topics::schedule::Schedule;
 use crate::topics::session::Session;
 use crate::topics::task::Mark;
@@ -63,6 +64,9 @@ pub struct State {
     /// Work that agents asked each other to look at.
     #[serde(default, skip_serializing_if = "Reviews::is_empty")]
     pub reviews: Reviews,
+    /// Requests, each with all that was made for it.
+    #[serde(default, skip_serializing_if = "Runs::is_empty")]
+    pub runs: Runs,
     /// What is spent and reserved in each budget, and what was spent on each day.
     #[serde(default, skip_serializing_if = "Ledger::is_empty")]
     pub ledger: Ledger,

@@ -13,7 +13,7 @@ use crate::topics::lifecycle::Lifecycle;
 use crate::topics::session::Session;
 use crate::topics::settings::{CONTEXT_TOKENS, Settings};
 use crate::topics::tool::{Act, Call, Extract};
-use crate::words::id::{SessionId, TaskId, Time};
+use crate::words::id::{RunId, SessionId, TaskId, Time};
 use crate::words::usage::Usage;
 
 /// A quarantined call asks so often, each time with the text and for a short answer.
@@ -54,12 +54,12 @@ pub(super) fn first_turn(
     expects: u64,
 ) -> Result<Option<Event>, Short> {
     let model = &agent.spec.model.primary;
-    let payer = state.payer_of(&agent.spec.id, state.run_of(id, Some(task)), model);
+    let payer = state.payer_of(&agent.spec.id, &state.run_of_task(task), model);
     reserve(state, at, (id, ""), hold(&state.config.settings, payer, &agent.spec, model, (expects, 0)))
 }
 
 /// Why an agent could not be asked now, if it got work of so many tokens for this request.
-pub(super) fn short_of(state: &State, at: Time, agent: &Agent, run: String, expects: u64) -> Option<Short> {
+pub(super) fn short_of(state: &State, at: Time, agent: &Agent, run: &RunId, expects: u64) -> Option<Short> {
     let model = &agent.spec.model.primary;
     let payer = state.payer_of(&agent.spec.id, run, model);
     let hold = hold(&state.config.settings, payer, &agent.spec, model, (expects, 0));

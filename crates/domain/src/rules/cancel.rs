@@ -10,7 +10,7 @@ use crate::rules::end::{end_task, stop_session};
 use crate::rules::tree::topmost;
 use crate::topics::session::Session;
 use crate::topics::task::End;
-use crate::words::id::{DelegationId, SessionId, TaskId};
+use crate::words::id::{DelegationId, RunId, SessionId, TaskId};
 
 /// A person cancels the work that has this id.
 pub(super) fn cancel(d: &mut Draft<'_>, what: &str, by: &str) -> Result<(), Refused> {
@@ -48,9 +48,9 @@ fn end(d: &mut Draft<'_>, what: &str, task: &TaskId, by: &str) -> Result<(), Ref
 /// A person cancels a run: all that was made for one request, whoever made it, also tasks of a conversation, which are a
 /// part of nothing.
 pub(super) fn cancel_run(d: &mut Draft<'_>, run: &str, by: &str) -> Result<(), Refused> {
-    check_run(d, run)?;
-    let open: BTreeSet<TaskId> = d.work.open.all().filter(|id| d.run_of_task(id) == run).cloned().collect();
-    let sessions = members(d, run);
+    let id = find_run(d, run)?;
+    let open = d.runs.by_id.get(&id).map(|run| run.open.clone()).unwrap_or_default();
+    let sessions = members(d, &id);
     if open.is_empty() && sessions.is_empty() {
         return Err(Refused::Ended(run.to_owned()));
     }
@@ -65,30 +65,31 @@ pub(super) fn cancel_run(d: &mut Draft<'_>, run: &str, by: &str) -> Result<(), R
 }
 
 /// The conversations that end with a run. One that only answers in it goes on for others, and stays for them.
-fn members(state: &State, run: &str) -> Vec<SessionId> {
-    let is_in = |id: &SessionId, session: &Session| {
-        !session.is_over() && state.run_of(id, session.task.as_ref()) == run
-    };
+fn members(state: &State, run: &RunId) -> Vec<SessionId> {
     let hears = |id: &SessionId| {
-        state.sessions.get(id).is_some_and(|session| !session.is_over() && !is_in(id, session))
+        let is_open = state.sessions.get(id).is_some_and(|session| !session.is_over());
+        is_open && state.runs.of_session(id) != Some(run)
     };
-    let is_member = |(id, session): &(&SessionId, &Session)| {
+    let stays = |session: &Session| {
         let answers = session.task.is_none() && session.ties.cause.is_some();
-        is_in(id, session) && !(answers && (session.rests() || session.ties.askers.iter().any(hears)))
+        answers && (session.rests() || session.ties.askers.iter().any(hears))
     };
-    state.sessions.iter().filter(is_member).map(|(id, _)| id.clone()).collect()
+    let is_member = |id: &&SessionId| state.sessions.get(*id).is_some_and(|session| !stays(session));
+    let known = state.runs.by_id.get(run);
+    known.into_iter().flat_map(|run| &run.sessions).filter(is_member).cloned().collect()
 }
 
 /// A run has the name of what it began with. The refusal of anything else names the run that it belongs to.
-fn check_run(state: &State, name: &str) -> Result<(), Refused> {
+fn find_run(state: &State, name: &str) -> Result<RunId, Refused> {
     let delegated = state.delegations.by_id.get(&DelegationId::new(name)).map(|d| d.task.clone());
     let task = delegated.unwrap_or_else(|| TaskId::new(name));
     let run = if state.work.tasks.contains_key(&task) {
         state.run_of_task(&task)
-    } else if let Some((id, session)) = state.sessions.get_key_value(&SessionId::new(name)) {
-        state.run_of(id, session.task.as_ref())
+    } else if let Some((id, _)) = state.sessions.get_key_value(&SessionId::new(name)) {
+        state.run_of_session(id)
     } else {
         return Err(Refused::NoRun(name.to_owned()));
     };
-    if run == name { Ok(()) } else { Err(Refused::PartOfRun { what: name.to_owned(), run }) }
+    let is_named = run.as_str() == name;
+    if is_named { Ok(run) } else { Err(Refused::PartOfRun { what: name.to_owned(), run: run.to_string() }) }
 }

@@ -106,9 +106,8 @@ fn make(
     if made.is_none() {
         check_room(state).map_err(|refused| failed(refused.to_string()))?;
         let short = state.employed(to).and_then(|agent| {
-            let run = state.run_of(id, session.task.as_ref());
             let expects = expected_first(&agent.spec.system_prompt).saturating_add(text.len() as u64 / 3);
-            budget::short_of(state, at, agent, run, expects)
+            budget::short_of(state, at, agent, &state.run_of_session(id), expects)
         });
         let provider = short.as_ref().map(|short| short.reason.as_str());
         match may_delegate::check(state, &Request { chain, target: to, tag, provider }) {
@@ -141,7 +140,7 @@ fn make(
         target: to.clone(),
         tag: tag.clone(),
         chain: chain_on,
-        request: request_of(state, id, own).unwrap_or_else(|| task.clone()),
+        request: request_of(state, id).unwrap_or_else(|| task.clone()),
         parent: own.or_else(|| asked_for(state, session)).cloned(),
         task,
         session: id.clone(),
@@ -161,8 +160,8 @@ fn make(
 }
 
 /// The task with which all of a conversation's work began, if it was one.
-fn request_of(state: &State, id: &SessionId, own: Option<&TaskId>) -> Option<TaskId> {
-    let run = TaskId::new(state.run_of(id, own));
+fn request_of(state: &State, id: &SessionId) -> Option<TaskId> {
+    let run = TaskId::new(state.run_of_session(id).as_str());
     state.work.tasks.contains_key(&run).then_some(run)
 }
 

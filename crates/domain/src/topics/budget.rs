@@ -356,6 +356,11 @@ pub fn cost_max(settings: &Settings, model: &str, tokens_in: u64, tokens_out: u6
     costs.into_iter().try_fold(0, |most, cost| Some(cost?.max(most)))
 }
 
+/// The node in which all calls for a run count.
+pub fn node_of_run(settings: &Settings, run: &str) -> Node {
+    Node::new(format!("budgets.run of {run}"), Window::Ever, settings.budgets.run)
+}
+
 /// The nodes that a call of this payer counts in.
 pub fn nodes(settings: &Settings, payer: &Payer) -> Vec<Node> {
     let budgets = &settings.budgets;
@@ -368,7 +373,7 @@ pub fn nodes(settings: &Settings, payer: &Payer) -> Vec<Node> {
         nodes.push(Node::new(format!("budgets.agents.{agent}.day"), Window::Day, share.day));
         nodes.push(Node::new(format!("budgets.agents.{agent}.month"), Window::Month, share.month));
     }
-    nodes.push(Node::new(format!("budgets.run of {}", payer.run), Window::Ever, budgets.run));
+    nodes.push(node_of_run(settings, &payer.run));
     nodes.extend(payer.provider.as_ref().map(|provider| {
         let Rate { requests_per_minute, tokens_per_minute } = rate(settings, provider);
         let cap = Cap { tokens: tokens_per_minute, money: None };

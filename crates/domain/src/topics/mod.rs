@@ -21,6 +21,7 @@ pub mod notice;
 pub mod plan;
 pub mod review;
 pub mod role;
+pub mod run;
 pub mod schedule;
 pub mod session;
 pub mod settings;

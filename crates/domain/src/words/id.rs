@@ -99,6 +99,10 @@ id! {
     TaskId
 }
 id! {
+    /// A run, by what it began with: `task-003`, or a session.
+    RunId
+}
+id! {
     /// An approval: `approval-0001`.
     ApprovalId
 }

@@ -105,6 +105,11 @@ impl Home {
         }
         assert_eq!(self.replayed, self.state, "replay gives the live state");
         assert_eq!(self.state.wrong_list(), None, "what things are found by follows from them");
+        assert_eq!(
+            crate::walked::wrong_runs(&self.state),
+            None,
+            "the runs follow from what they are made of"
+        );
         let mut ids = BTreeSet::new();
         for (session, message) in events.iter().filter_map(said) {
             assert!(ids.insert((session, &message.id)), "{session} has two messages {}", message.id);

@@ -36,4 +36,6 @@ mod summaries;
 mod tables;
 mod trust;
 mod waits;
+#[path = "../../../testkit/src/world/runs.rs"]
+mod walked;
 mod workspaces;

@@ -14,6 +14,7 @@ use domain::tool::{Act, RaiseBudget};
 use serde_json::Value;
 
 use super::broken::Broken;
+use super::runs::wrong_runs;
 
 /// An event is durable: what it takes must be there to be taken.
 pub(super) fn saw(before: &State, event: &Event) -> Result<(), Broken> {
@@ -137,6 +138,9 @@ pub(super) fn check(state: &State) -> Result<(), Broken> {
     if let Some(list) = state.wrong_list() {
         return Err(Broken(format!("what things are found by does not follow from them: {list}")));
     }
+    if let Some(wrong) = wrong_runs(state) {
+        return Err(Broken(wrong));
+    }
     for (id, session) in &state.sessions {
         check_session(state, id, session)?;
     }
@@ -190,7 +194,7 @@ fn check_session(state: &State, id: &SessionId, session: &Session) -> Result<(),
 
 /// What may still be there when all has ended, by where it stands in the state; `*` is any name. Everything else that has
 /// content is held by something: whatever is added to the state is held until it is named here.
-const KEPT: [&str; 64] = [
+const KEPT: [&str; 75] = [
     "seq",
     "at",
     "config/settings",
@@ -249,6 +253,17 @@ const KEPT: [&str; 64] = [
     "work/tasks",
     "delegations/by_id",
     "delegations/by_task",
+    "runs/tasks",
+    "runs/sessions",
+    "runs/unknown",
+    "runs/unclaimed",
+    "runs/by_id/*/origin",
+    "runs/by_id/*/by",
+    "runs/by_id/*/mode",
+    "runs/by_id/*/began",
+    "runs/by_id/*/ended",
+    "runs/by_id/*/spent",
+    "runs/by_id/*/members",
     "ledger/now",
     "ledger/meters/*/window",
     "ledger/meters/*/spent",

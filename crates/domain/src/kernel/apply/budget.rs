@@ -17,8 +17,8 @@ use crate::topics::session::{Session, Stage, Step};
 use crate::topics::settings::Settings;
 use crate::topics::task::Requester;
 use crate::topics::task::queue::Work;
-use crate::words::id::{AgentId, CallId, SessionId, Time};
-use crate::words::usage::Usage;
+use crate::words::id::{AgentId, CallId, RunId, SessionId, Time};
+use crate::words::usage::{Spent, Usage};
 
 /// What is sent beside the conversation: tools, who the agent is, what files say; put right when a request is built.
 const BESIDE_TOKENS: u64 = 1_500;
@@ -93,85 +93,25 @@ impl State {
         self.change_session(session, |session| session.pace.summaries = u32::MAX);
     }
 
-    /// The request that a session works for: the topmost task, through whoever asked for it or wrote for it, or the
-    /// conversation in which a person asked.
-    pub(crate) fn run_of(&self, id: &SessionId, task: Option<&crate::words::id::TaskId>) -> String {
-        let (mut session, mut task) = (id, task);
-        for _ in 0..crate::topics::task::TASK_DEPTH_MAX {
-            let above = match task.map(|task| self.root_of(task)) {
-                Some(root) => {
-                    task = Some(root);
-                    self.asked_for_by(root)
-                }
-                None => self.sessions.get(session).and_then(|session| session.ties.cause.as_ref()),
-            };
-            let above = above.filter(|above| *above != session);
-            let Some((id, found)) = above.and_then(|above| self.sessions.get_key_value(above)) else { break };
-            let from_task = task.is_some();
-            (session, task) = (id, found.task.as_ref());
-            // Whom a conversation works for now says nothing of what was asked for in it before.
-            if from_task && task.is_none() {
-                break;
-            }
-        }
-        task.map_or_else(|| session.to_string(), ToString::to_string)
-    }
-
-    /// The conversation for which a topmost task was asked for, if that belongs to another request.
-    fn asked_for_by(&self, root: &crate::words::id::TaskId) -> Option<&SessionId> {
-        let task = self.work.tasks.get(root)?;
-        let Requester::Session { session } = &task.by else { return None };
-        let asker = self.sessions.get(session)?;
-        match &asker.task {
-            Some(above) => (self.root_of(above) != root).then_some(session),
-            None => Some(task.cause.as_ref().unwrap_or(session)),
-        }
-    }
-
     /// The conversation for whose request a conversation about no task asks for one.
     pub(super) fn cause_of(&self, by: &Requester) -> Option<SessionId> {
         let Requester::Session { session } = by else { return None };
         self.sessions.get(session).filter(|asker| asker.task.is_none())?.ties.cause.clone()
     }
 
-    /// A person speaks in a conversation that rests, and all that followed from what was said before has ended: a new
-    /// request begins, whose cost is counted anew.
-    pub(super) fn begin_run(&mut self, id: &SessionId) {
-        let name = format!("budgets.run of {id}");
-        let rests = self.sessions.get(id).is_some_and(|session| session.task.is_none() && session.rests());
-        if !rests || !self.ledger.counts(&name) {
-            return;
-        }
-        let mut open = self.work.tasks.iter().filter(|(_, task)| !task.is_ended());
-        let mut at_work = self.team.agents.values().flat_map(|agent| &agent.sessions).filter_map(|other| {
-            let session = self.sessions.get(other)?;
-            (!session.rests()).then_some((other, session))
-        });
-        let goes_on = open.any(|(task, _)| self.run_of_task(task) == id.as_str())
-            || at_work.any(|(other, session)| self.run_of(other, session.task.as_ref()) == id.as_str());
-        if !goes_on {
-            self.ledger.count_anew(&self.config.settings, self.at, &name);
-        }
-    }
-
-    /// The same for a task, also one that nobody has begun.
-    pub(crate) fn run_of_task(&self, task: &crate::words::id::TaskId) -> String {
-        self.run_of(&SessionId::new(""), Some(task))
-    }
-
     /// Who pays for a call of this session to a model.
     pub(crate) fn payer(&self, id: &SessionId, session: &Session, model: &str) -> Payer {
-        self.payer_under(self.terms(session), &session.agent, self.run_of(id, session.task.as_ref()), model)
+        self.payer_under(self.terms(session), &session.agent, &self.run_of_session(id), model)
     }
 
     /// The same for an agent's part in a run.
-    pub(crate) fn payer_of(&self, agent: &AgentId, run: String, model: &str) -> Payer {
+    pub(crate) fn payer_of(&self, agent: &AgentId, run: &RunId, model: &str) -> Payer {
         self.payer_under(&self.config.settings, agent, run, model)
     }
 
-    fn payer_under(&self, terms: &Settings, agent: &AgentId, run: String, model: &str) -> Payer {
+    fn payer_under(&self, terms: &Settings, agent: &AgentId, run: &RunId, model: &str) -> Payer {
         let makers = lineage::above(self, agent).into_iter().cloned().collect();
-        Payer { agent: agent.clone(), makers, run, provider: account(terms, model) }
+        Payer { agent: agent.clone(), makers, run: run.to_string(), provider: account(terms, model) }
     }
 
     /// Takes over new settings; whoever is parked looks whether there is room now.
@@ -251,6 +191,9 @@ impl State {
         let took = (charge.usage, charge.cost);
         self.ledger.list(at, &session.agent, (&charge.model, session.task.as_ref()), id, took);
         session.purse.spent.add(charge.usage, charge.cost);
+        let mut spent = Spent::default();
+        spent.add(charge.usage, charge.cost);
+        self.runs.spend(&charge.payer.run, spent);
         let by_model = self.team.spent.entry(session.agent.clone()).or_default();
         by_model.entry(charge.model).or_default().add(charge.usage, charge.cost);
     }
@@ -259,6 +202,7 @@ impl State {
     fn find_spent(&mut self, sums: &[Sum], raised: &[Raise]) {
         for sum in sums {
             self.ledger.book_found(&self.config.settings, sum);
+            self.runs.spend(&sum.payer.run, sum.spent);
             let by_model = self.team.spent.entry(sum.payer.agent.clone()).or_default();
             let own = by_model.entry(sum.model.clone()).or_default();
             *own = own.plus(sum.spent);
@@ -323,6 +267,7 @@ impl State {
         // room for others that wait where this one stops.
         self.ledger.give_back(&self.config.settings, id, "", Sent::No);
         self.refresh_session(id);
+        self.note_session(id);
     }
 
     /// A parked session gets its place in the queue back.

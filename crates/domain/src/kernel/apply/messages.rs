@@ -10,6 +10,7 @@ use crate::topics::chain::Hands;
 use crate::topics::deadline::Deadline;
 use crate::topics::lifecycle::Lifecycle;
 use crate::topics::message::{Kind, Question, Urgency};
+use crate::topics::run::Member;
 use crate::topics::session::Message;
 use crate::topics::session::Ties;
 use crate::topics::session::reading::urgency;
@@ -92,10 +93,10 @@ impl State {
         let is_notice = message.from == Some(Actor::Synod) && cause.is_none() && self.has_begun(id);
         self.catch_up(id, message);
         self.act_for(id, message);
-        if message.is_of_person() {
-            self.begin_run(id);
-        }
+        let begins = message.is_of_person() && self.begins_run(id);
+        let mut moves = false;
         self.change_session(id, |session| {
+            let cause_before = session.ties.cause.clone();
             session.talk.next_message =
                 session.talk.next_message.max(number_in(message.id.as_str()).saturating_add(1));
             session.purse.expects = session.purse.expects.saturating_add(expected(message));
@@ -124,7 +125,12 @@ impl State {
             session.pace.repeated = None;
             session.ties.askers.extend(asker.cloned());
             session.label.join(&message.label);
+            moves = session.ties.cause != cause_before;
         });
+        if moves {
+            self.join_run(&Member::Session(id.clone()));
+        }
+        self.speak_in_run(id, message, begins);
         if is_notice {
             self.charge_root(id);
         }
@@ -164,6 +170,7 @@ impl State {
         let read_in = session.pace.turns_total + 1;
         session.ties.requests.extend(requests.iter().map(|request| (request.name.clone(), read_in)));
         let to = session.agent.clone();
+        self.join_run(&Member::Session(id.clone()));
         for request in requests {
             if let Some(asker) = request.asker() {
                 self.owe(&asker, id, to.clone(), request.clone());

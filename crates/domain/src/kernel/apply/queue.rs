@@ -6,6 +6,7 @@ use crate::topics::agent::Agent;
 use crate::topics::caps::Parked;
 use crate::topics::deadline::Deadline;
 use crate::topics::lifecycle::Lifecycle;
+use crate::topics::run::Member;
 use crate::topics::session::{Session, Stage};
 use crate::topics::task::Priority;
 use crate::topics::task::queue::{Place, Rank, Work};
@@ -13,6 +14,7 @@ use crate::topics::task::{Requester, Task, TaskStage};
 use crate::words::id::{AgentId, SessionId, TaskId, Time};
 
 use super::messages;
+use super::runs::progress_of_session;
 
 impl Agent {
     /// Whether it may do one thing more at a time.
@@ -43,7 +45,12 @@ impl State {
     pub(super) fn place_session(&mut self, id: &SessionId, change: impl FnOnce(&mut Session)) {
         let since = self.seq;
         let Some(session) = self.sessions.get_mut(id) else { return };
+        let has_rest = session.rests();
         change(session);
+        if session.rests() != has_rest {
+            let progress = progress_of_session(&self.team.agents, id, session);
+            self.runs.note(self.at, &Member::Session(id.clone()), progress);
+        }
         let (wants, working) = (session.wants_attention(), session.lifecycle == Lifecycle::Working);
         if wants && working {
             self.schedule.agenda.insert(id.clone());
