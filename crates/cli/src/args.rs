@@ -129,6 +129,9 @@ pub enum Command {
         #[arg(required_if_eq("what", "run"))]
         run: Option<String>,
     },
+    /// List, inspect and cancel runs: a request and all that was made for it.
+    #[command(subcommand, after_help = "Example: synod runs list")]
+    Runs(RunsCommand),
     /// See what agents handed on to each other.
     #[command(subcommand, after_help = "Example: synod delegation list")]
     Delegation(DelegationCommand),
@@ -251,6 +254,8 @@ pub enum CostBy {
     Agent,
     /// The task, or the session if it is about none.
     Task,
+    /// The request, with all that was made for it.
+    Run,
     /// The model's alias.
     Model,
     /// The day of UTC.
@@ -263,6 +268,7 @@ impl CostBy {
         match self {
             Self::Agent => "agent",
             Self::Task => "task",
+            Self::Run => "run",
             Self::Model => "model",
             Self::Day => "day",
         }
@@ -320,6 +326,30 @@ pub enum DelegationCommand {
     #[command(after_help = "Example: synod delegation show delegation-0001")]
     Show {
         /// Which.
+        id: String,
+    },
+}
+
+/// `synod runs …`
+#[derive(Debug, Subcommand)]
+pub enum RunsCommand {
+    /// List runs, the newest first: state, who asked, tasks, agents, cost and age.
+    #[command(after_help = "Example: synod runs list --json | jq '.runs[] | select(.state == \"waiting\")'")]
+    List {
+        /// Only runs that are not over.
+        #[arg(long)]
+        open: bool,
+    },
+    /// Show a run: its tasks and sessions, counters, budget, deadline, and what it waits for.
+    #[command(after_help = "Example: synod runs show task-001")]
+    Show {
+        /// The task or the session with which it began; see `synod runs list`.
+        id: String,
+    },
+    /// End a run: all that was made for it ends, whoever made it.
+    #[command(after_help = "Example: synod runs cancel task-001")]
+    Cancel {
+        /// The task or the session with which it began; see `synod runs list`.
         id: String,
     },
 }

@@ -91,6 +91,12 @@ pub enum Request {
     },
     /// Who waits for what, and who has which lock.
     Waits,
+    /// Requests, each with all that was made for it.
+    Runs {
+        /// Only the run of this task or session, with its members; else all, without.
+        #[serde(default)]
+        of: Option<String>,
+    },
     /// Take a lock away from who has it.
     Free {
         /// Which.
@@ -151,6 +157,8 @@ pub enum Response {
     Live(Live),
     /// Who waits for what.
     Waits(Box<Waits>),
+    /// Requests, each with all that was made for it.
+    Runs(Vec<Run>),
     /// What was waited for, or what there is instead.
     Awaited {
         /// Where the task stands, if one was named.
@@ -261,6 +269,74 @@ pub struct Queued {
     pub since: i64,
     /// Until when; absent: as long as it takes.
     pub until: Option<i64>,
+}
+
+/// One request and all that was made for it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Run {
+    /// What it began with.
+    pub id: String,
+    /// What that is about; empty for a conversation, whose words are in its file.
+    pub title: String,
+    /// Where it stands.
+    pub state: domain::run::RunState,
+    /// Who asked: `person:dana`, a line of the inbox; empty if nobody knows.
+    pub by: String,
+    /// How it is coordinated.
+    pub mode: domain::mode::Mode,
+    /// Milliseconds since 1970.
+    pub began: i64,
+    /// Likewise; absent while something is open or at work.
+    pub ended: Option<i64>,
+    /// When it is too late, likewise.
+    pub deadline: Option<i64>,
+    /// What is counted.
+    pub counts: domain::run::Counts,
+    /// What it used and cost since the request began.
+    pub spent: domain::usage::Spent,
+    /// Agents that work or worked for it.
+    pub agents: Vec<String>,
+    /// What it may spend.
+    pub budget: RunBudget,
+    /// Its tasks and sessions, each behind what it was made for; empty if they were not asked for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub members: Vec<RunMember>,
+}
+
+/// What a run may spend.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunBudget {
+    /// The name of the budget.
+    pub name: String,
+    /// The most tokens, with what a person allowed beyond the settings; absent: any.
+    pub tokens_max: Option<u64>,
+    /// Tokens that are spent.
+    pub tokens: u64,
+    /// Tokens that are reserved for calls under way.
+    pub tokens_reserved: u64,
+    /// The most money in millionths, likewise.
+    pub money_max: Option<u64>,
+    /// Millionths that are spent.
+    pub money: u64,
+    /// Millionths that are reserved.
+    pub money_reserved: u64,
+}
+
+/// A task or a session of a run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunMember {
+    /// Its id.
+    pub id: String,
+    /// `task` or `session`.
+    pub kind: String,
+    /// How far below what the run began with.
+    pub depth: usize,
+    /// Who has it.
+    pub agent: Option<String>,
+    /// Its mark, or the agent's state in it.
+    pub state: String,
+    /// Of a task: its title.
+    pub title: String,
 }
 
 /// A session in which something happens.

@@ -1,6 +1,6 @@
 //! The server's side of the socket.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::pin::Pin;
 use std::sync::Arc;
@@ -9,16 +9,19 @@ use std::time::Duration;
 use domain::approval::Answer;
 use domain::event::Event;
 use domain::event::{AgentEvent, SessionEvent, TaskEvent};
-use domain::id::{AgentId, ApprovalId, SessionId, TaskId};
-use domain::input::Input;
 use domain::input::{FileInput, PersonInput};
+use domain::id::{AgentId, ApprovalId, RunId, SessionId, TaskId, Time};
+use domain::input::Input;
+use domain::run::Member;
 use domain::state::{Stage, State, Step};
 use engine::{Handle, Taken};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::{Semaphore, watch};
 
-use crate::api::{Live, Lock, Queued, Request, Response, Talk, TaskView, Waiting, Waits, Working};
+use crate::api::{
+    Live, Lock, Queued, Request, Response, Run, RunBudget, RunMember, Talk, TaskView, Waiting, Waits, Working,
+};
 use crate::origin::{NOT_FROM_BELOW, Origin};
 use crate::place;
 
@@ -229,7 +232,7 @@ fn goes_always(request: &Request) -> bool {
 
 /// Whether a request changes nothing at all.
 fn only_looks(request: &Request) -> bool {
-    matches!(request, Request::Live | Request::Waits | Request::Await { .. })
+    matches!(request, Request::Live | Request::Waits | Request::Runs { .. } | Request::Await { .. })
 }
 
 /// Whether requests of this origin may change something. Where commands run without a sandbox, a process of which
@@ -291,12 +294,12 @@ async fn answer(handle: &Handle, request: Request, closed: &mut Closed) -> Respo
             Ok(waits) => Response::Waits(Box::new(waits)),
             Err(closed) => Response::Refused { reason: closed.to_string() },
         },
-        Request::Free { lock, by } => {
-            submit(handle, Input::Person(PersonInput::FreeLock { name: lock, by })).await
-        }
-        Request::Vouch { path, digest, by } => {
-            submit(handle, Input::Person(PersonInput::TrustFile { path, digest, by })).await
-        }
+        Request::Runs { of } => match handle.look(move |state| runs(state, of.as_deref())).await {
+            Ok(runs) => Response::Runs(runs),
+            Err(closed) => Response::Refused { reason: closed.to_string() },
+        },
+        Request::Free { lock, by } => submit(handle, Input::Person(PersonInput::FreeLock { name: lock, by })).await,
+        Request::Vouch { path, digest, by } => submit(handle, Input::Person(PersonInput::TrustFile { path, digest, by })).await,
         Request::Await { task, ms_max } => wait(handle, task.map(TaskId::new), ms_max, closed).await,
         Request::Stop => {
             handle.stop().await;
@@ -431,6 +434,92 @@ pub fn waits(state: &State) -> Waits {
         waits: domain::waits::edges(state),
         sessions: open.filter_map(talk).collect(),
         locks: held.collect(),
+    }
+}
+
+/// All runs, the newest first; or that of a task, a session or a run, with its members, if it is known.
+pub fn runs(state: &State, of: Option<&str>) -> Vec<Run> {
+    let Some(of) = of else {
+        let mut all: Vec<Run> = state.runs.by_id.iter().map(|(id, run)| run_view(state, id, run).0).collect();
+        all.sort_by(|one, other| (other.began, &other.id).cmp(&(one.began, &one.id)));
+        return all;
+    };
+    let by_id = |id: &RunId| state.runs.by_id.get_key_value(id);
+    let found = by_id(&RunId::new(of))
+        .or_else(|| state.runs.of_task(&TaskId::new(of)).and_then(by_id))
+        .or_else(|| state.runs.of_session(&SessionId::new(of)).and_then(by_id));
+    let shown = found.map(|(id, run)| {
+        let (view, members) = run_view(state, id, run);
+        Run { members, ..view }
+    });
+    shown.into_iter().collect()
+}
+
+/// A run without its members, and those.
+fn run_view(state: &State, id: &RunId, run: &domain::run::Run) -> (Run, Vec<RunMember>) {
+    let member = |(depth, member): (usize, Member)| match member {
+        Member::Task(id) => {
+            let task = state.tasks.get(&id)?;
+            Some(RunMember {
+                id: id.to_string(),
+                kind: "task".to_owned(),
+                depth,
+                agent: task.spec.assignee.as_ref().map(ToString::to_string),
+                state: state.mark_of(task).as_str().to_owned(),
+                title: task.spec.title.clone(),
+            })
+        }
+        Member::Session(id) => {
+            let session = state.sessions.get(&id)?;
+            Some(RunMember {
+                id: id.to_string(),
+                kind: "session".to_owned(),
+                depth,
+                agent: Some(session.agent.to_string()),
+                state: session.lifecycle.as_str().to_owned(),
+                title: String::new(),
+            })
+        }
+    };
+    let members: Vec<RunMember> = state.runs.tree(id).into_iter().filter_map(member).collect();
+    let sessions = members.iter().filter(|member| member.kind == "session");
+    let agents: BTreeSet<String> = sessions.filter_map(|member| member.agent.clone()).collect();
+    let title = match &run.origin {
+        Member::Task(id) => state.tasks.get(id).map_or_else(String::new, |task| task.spec.title.clone()),
+        Member::Session(_) => String::new(),
+    };
+    let view = Run {
+        id: id.to_string(),
+        title,
+        state: state.state_of_run(run),
+        by: run.by.clone(),
+        mode: run.mode,
+        began: run.began.0,
+        ended: run.ended.map(|at| at.0),
+        deadline: run.deadline.map(|at| at.0),
+        counts: run.counts,
+        spent: run.spent,
+        agents: agents.into_iter().collect(),
+        budget: run_budget(state, id),
+        members: Vec::new(),
+    };
+    (view, members)
+}
+
+fn run_budget(state: &State, id: &RunId) -> RunBudget {
+    let node = domain::budget::node_of_run(&state.settings, id.as_str());
+    // The window of a run never closes, so any time will do.
+    let (meter, raised) = (state.ledger.meter(&node, Time(0)), state.ledger.raised(&node, Time(0)));
+    let most = |cap: Option<u64>, more: Option<u64>| Some(cap?.saturating_add(more.unwrap_or_default()));
+    let cap = state.settings.budgets.run;
+    RunBudget {
+        name: node.name,
+        tokens_max: most(cap.tokens, raised.tokens),
+        tokens: meter.spent.tokens,
+        tokens_reserved: meter.reserved.tokens,
+        money_max: most(cap.money, raised.money),
+        money: meter.spent.money,
+        money_reserved: meter.reserved.money,
     }
 }
 

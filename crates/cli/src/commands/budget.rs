@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use adapters::disk::{self, Flush, Replaced};
-use domain::budget::{Cap, Node, Payer, Window, nodes};
+use domain::budget::{Cap, Node, Payer, Window, node_of_run, nodes};
 use domain::id::{AgentId, Time};
 use domain::layout;
 use domain::settings::Settings;
@@ -138,10 +138,9 @@ fn rows(settings: &Settings, state: &State) -> Vec<Row> {
     let mut each = find(&home, "budgets.run of ");
     each.iter_mut().for_each(|node| node.name = EACH_RUN.to_owned());
     add(each, budgets.run, None);
-    let open = state.work.tasks.iter().filter(|(_, task)| !task.is_ended() && task.spec.parent.is_none());
-    for (task, _) in open.take(RUNS_MAX) {
-        let payer = payer(&nobody, task.as_str(), None);
-        add(find(&payer, &format!("budgets.run of {task}")), budgets.run, None);
+    let open = state.runs.by_id.iter().filter(|(_, run)| run.goes_on());
+    for (run, _) in open.take(RUNS_MAX) {
+        add(Some(node_of_run(settings, run.as_str())), budgets.run, None);
     }
     for (name, provider) in &settings.providers {
         use domain::settings::Provider;

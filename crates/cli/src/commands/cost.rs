@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use domain::budget::day_of;
+use domain::id::{RunId, SessionId, TaskId};
+use domain::state::State;
 use domain::usage::Spent;
 use serde_json::{Value, json};
 
@@ -26,6 +28,7 @@ pub fn run(home: &Path, by: CostBy, since: Option<&str>, out: &Out) -> anyhow::R
                     let key = match by {
                         CostBy::Agent => agent.as_str(),
                         CostBy::Task => work,
+                        CostBy::Run => run_of(&state, work),
                         CostBy::Model => model,
                         CostBy::Day => day,
                     };
@@ -65,6 +68,12 @@ pub fn run(home: &Path, by: CostBy, since: Option<&str>, out: &Out) -> anyhow::R
         out.line(line);
     }
     Ok(Exit::Ok)
+}
+
+/// The run of a task or a session.
+fn run_of<'a>(state: &'a State, work: &'a str) -> &'a str {
+    let of_task = state.runs.of_task(&TaskId::new(work));
+    of_task.or_else(|| state.runs.of_session(&SessionId::new(work))).map_or(work, RunId::as_str)
 }
 
 /// The day of UTC that a time, a day or a duration before now lies in.

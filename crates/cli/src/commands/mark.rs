@@ -61,7 +61,11 @@ pub fn reject(home: &Path, approval: &str, reason: &str, out: &Out) -> anyhow::R
 
 pub fn cancel(home: &Path, what: &str, run: Option<&str>, out: &Out) -> anyhow::Result<Exit> {
     if let Some(run) = run {
-        return cancel_run(home, what, run, out);
+        if what != "run" {
+            let message = format!("{what} {run}: one thing is cancelled at a time");
+            return Err(fail(Exit::Usage, message, "give one id, or `run` and the id of what it began with"));
+        }
+        return cancel_run(home, run, out);
     }
     let what = session_of(what);
     let request = Request::Cancel { what: what.to_owned(), by: person() };
@@ -75,15 +79,12 @@ pub fn cancel(home: &Path, what: &str, run: Option<&str>, out: &Out) -> anyhow::
     Ok(Exit::Ok)
 }
 
-fn cancel_run(home: &Path, what: &str, run: &str, out: &Out) -> anyhow::Result<Exit> {
-    if what != "run" {
-        let message = format!("{what} {run}: one thing is cancelled at a time");
-        return Err(fail(Exit::Usage, message, "give one id, or `run` and the id of what it began with"));
-    }
+/// `synod runs cancel`, and `synod cancel run`.
+pub fn cancel_run(home: &Path, run: &str, out: &Out) -> anyhow::Result<Exit> {
     let run = session_of(run);
     let request = Request::CancelRun { run: run.to_owned(), by: person() };
     let input = Input::Person(PersonInput::CancelRun { run: run.to_owned(), by: person() });
-    leave(home, &request, input, "`synod task list --open` shows what has not ended")?;
+    leave(home, &request, input, "`synod runs list` shows what there is")?;
     if out.json {
         out.value(json!({ "cancelled": run, "run": true }));
     } else {
@@ -322,7 +323,7 @@ pub(super) fn leave(home: &Path, request: &Request, input: Input, help: &str) ->
                 Ok(Response::Refused { reason } | Response::Bad { reason }) => {
                     return Err(fail(Exit::Failed, reason, help));
                 }
-                Ok(Response::Live(_) | Response::Waits(_) | Response::Awaited { .. }) => {
+                Ok(Response::Live(_) | Response::Waits(_) | Response::Runs(_) | Response::Awaited { .. }) => {
                     return Err(super::pump::odd_answer());
                 }
                 // It has just ended, and took nothing.

@@ -21,6 +21,7 @@ mod pump;
 mod review;
 mod route;
 mod run;
+mod runs;
 mod schema;
 mod session;
 mod status;
@@ -34,7 +35,7 @@ use std::path::Path;
 
 use crate::args::{
     AgentCommand, Args, AuditCommand, BudgetCommand, Command, DelegationCommand, LockCommand, MessageCommand,
-    PolicyCommand, ReviewCommand, SessionCommand, TaskCommand, TrustCommand,
+    PolicyCommand, ReviewCommand, RunsCommand, SessionCommand, TaskCommand, TrustCommand,
 };
 use crate::failure::Exit;
 use crate::home;
@@ -60,6 +61,9 @@ pub fn run(args: Args, out: &Out) -> anyhow::Result<Exit> {
         Command::Approve { approval, all: _ } => mark::approve(&home::find(given)?, approval.as_deref(), out),
         Command::Reject { approval, reason } => mark::reject(&home::find(given)?, &approval, &reason, out),
         Command::Cancel { what, run } => mark::cancel(&home::find(given)?, &what, run.as_deref(), out),
+        Command::Runs(RunsCommand::List { open }) => runs::list(&home::find(given)?, open, out),
+        Command::Runs(RunsCommand::Show { id }) => runs::show(&home::find(given)?, &id, out),
+        Command::Runs(RunsCommand::Cancel { id }) => mark::cancel_run(&home::find(given)?, &id, out),
         Command::Delegation(DelegationCommand::List) => delegation::list(&home::find(given)?, out),
         Command::Delegation(DelegationCommand::Show { id }) => {
             delegation::show(&home::find(given)?, &id, out)

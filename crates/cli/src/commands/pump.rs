@@ -165,7 +165,9 @@ pub fn await_daemon(home: &Path, task: Option<&str>, timeout: u64) -> anyhow::Re
         Ok(Response::Refused { reason } | Response::Bad { reason }) => {
             Err(fail(Exit::Failed, reason, "the daemon goes on by itself when it is mended"))
         }
-        Ok(Response::Done { .. } | Response::Live(_) | Response::Waits(_)) => Err(odd_answer()),
+        Ok(Response::Done { .. } | Response::Live(_) | Response::Waits(_) | Response::Runs(_)) => {
+            Err(odd_answer())
+        }
         Err(error @ (ClientError::Silent { .. } | ClientError::Garbled(_))) => Err(unreachable(&error)),
     }
 }

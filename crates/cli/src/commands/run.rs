@@ -132,6 +132,7 @@ fn with_daemon(home: &Path, wanted: Wanted, timeout: u64, out: &Out) -> anyhow::
                     Response::Done { task: None, .. }
                     | Response::Live(_)
                     | Response::Waits(_)
+                    | Response::Runs(_)
                     | Response::Awaited { .. },
                 ) => return Err(pump::odd_answer()),
                 Err(ClientError::Unreachable { .. }) => return Ok(Err(Wanted::New(spec))),

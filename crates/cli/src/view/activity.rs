@@ -228,7 +228,7 @@ fn ask(home: &Path) -> Daemon {
     match client::ask(&wire::socket(home), &Request::Live) {
         Ok(Response::Live(live)) => Daemon::Live(live),
         Ok(Response::Refused { reason } | Response::Bad { reason }) => Daemon::Mute(reason),
-        Ok(Response::Done { .. } | Response::Waits(_) | Response::Awaited { .. }) => {
+        Ok(Response::Done { .. } | Response::Waits(_) | Response::Runs(_) | Response::Awaited { .. }) => {
             Daemon::Mute("the daemon gave another answer".to_owned())
         }
         Err(error @ ClientError::Garbled(_)) => Daemon::Mute(error.to_string()),

@@ -258,7 +258,7 @@ fn a_snapshot_of_before_there_were_questions_asks_them_after_the_start() {
     let (home, _) = exhausted(1);
     let mut kept = serde_json::to_value(&home.state).unwrap();
     kept["ledger"].as_object_mut().unwrap().remove("questions").expect("there is one");
-    kept["approvals"] = serde_json::json!({});
+    kept["people"]["approvals"] = serde_json::json!({});
     let mut state: domain::state::State = serde_json::from_value(kept).unwrap();
     domain::play(&mut state, home.at, &Input::Started, true, &mut |_, _| {}).unwrap();
     assert_eq!(state.people.approvals.len(), 1);

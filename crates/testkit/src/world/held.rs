@@ -194,7 +194,7 @@ fn check_session(state: &State, id: &SessionId, session: &Session) -> Result<(),
 
 /// What may still be there when all has ended, by where it stands in the state; `*` is any name. Everything else that has
 /// content is held by something: whatever is added to the state is held until it is named here.
-const KEPT: [&str; 75] = [
+const KEPT: [&str; 82] = [
     "seq",
     "at",
     "config/settings",
@@ -264,6 +264,13 @@ const KEPT: [&str; 75] = [
     "runs/by_id/*/ended",
     "runs/by_id/*/spent",
     "runs/by_id/*/members",
+    "runs/by_id/*/sessions",
+    "runs/by_id/*/counts/done",
+    "runs/by_id/*/counts/failed",
+    "runs/by_id/*/counts/cancelled",
+    "runs/by_id/*/counts/turns",
+    "runs/by_id/*/counts/delegations",
+    "runs/by_id/*/counts/messages",
     "ledger/now",
     "ledger/meters/*/window",
     "ledger/meters/*/spent",
