@@ -79,6 +79,8 @@ mod reload;
 mod rights;
 #[path = "all/route.rs"]
 mod route;
+#[path = "all/runs.rs"]
+mod runs;
 #[path = "all/sandbox.rs"]
 mod sandbox;
 #[path = "all/sent.rs"]

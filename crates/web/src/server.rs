@@ -9,9 +9,9 @@ use std::time::Duration;
 use domain::approval::Answer;
 use domain::event::Event;
 use domain::event::{AgentEvent, SessionEvent, TaskEvent};
-use domain::input::{FileInput, PersonInput};
 use domain::id::{AgentId, ApprovalId, RunId, SessionId, TaskId, Time};
 use domain::input::Input;
+use domain::input::{FileInput, PersonInput};
 use domain::run::Member;
 use domain::state::{Stage, State, Step};
 use engine::{Handle, Taken};
@@ -298,8 +298,12 @@ async fn answer(handle: &Handle, request: Request, closed: &mut Closed) -> Respo
             Ok(runs) => Response::Runs(runs),
             Err(closed) => Response::Refused { reason: closed.to_string() },
         },
-        Request::Free { lock, by } => submit(handle, Input::Person(PersonInput::FreeLock { name: lock, by })).await,
-        Request::Vouch { path, digest, by } => submit(handle, Input::Person(PersonInput::TrustFile { path, digest, by })).await,
+        Request::Free { lock, by } => {
+            submit(handle, Input::Person(PersonInput::FreeLock { name: lock, by })).await
+        }
+        Request::Vouch { path, digest, by } => {
+            submit(handle, Input::Person(PersonInput::TrustFile { path, digest, by })).await
+        }
         Request::Await { task, ms_max } => wait(handle, task.map(TaskId::new), ms_max, closed).await,
         Request::Stop => {
             handle.stop().await;
@@ -459,7 +463,7 @@ pub fn runs(state: &State, of: Option<&str>) -> Vec<Run> {
 fn run_view(state: &State, id: &RunId, run: &domain::run::Run) -> (Run, Vec<RunMember>) {
     let member = |(depth, member): (usize, Member)| match member {
         Member::Task(id) => {
-            let task = state.tasks.get(&id)?;
+            let task = state.work.tasks.get(&id)?;
             Some(RunMember {
                 id: id.to_string(),
                 kind: "task".to_owned(),
@@ -485,14 +489,14 @@ fn run_view(state: &State, id: &RunId, run: &domain::run::Run) -> (Run, Vec<RunM
     let sessions = members.iter().filter(|member| member.kind == "session");
     let agents: BTreeSet<String> = sessions.filter_map(|member| member.agent.clone()).collect();
     let title = match &run.origin {
-        Member::Task(id) => state.tasks.get(id).map_or_else(String::new, |task| task.spec.title.clone()),
+        Member::Task(id) => state.work.tasks.get(id).map_or_else(String::new, |task| task.spec.title.clone()),
         Member::Session(_) => String::new(),
     };
     let view = Run {
         id: id.to_string(),
         title,
         state: state.state_of_run(run),
-        by: run.by.clone(),
+        by: run.by.as_ref().map(ToString::to_string).unwrap_or_default(),
         mode: run.mode,
         began: run.began.0,
         ended: run.ended.map(|at| at.0),
@@ -507,11 +511,11 @@ fn run_view(state: &State, id: &RunId, run: &domain::run::Run) -> (Run, Vec<RunM
 }
 
 fn run_budget(state: &State, id: &RunId) -> RunBudget {
-    let node = domain::budget::node_of_run(&state.settings, id.as_str());
+    let node = domain::budget::node_of_run(&state.config.settings, id.as_str());
     // The window of a run never closes, so any time will do.
     let (meter, raised) = (state.ledger.meter(&node, Time(0)), state.ledger.raised(&node, Time(0)));
     let most = |cap: Option<u64>, more: Option<u64>| Some(cap?.saturating_add(more.unwrap_or_default()));
-    let cap = state.settings.budgets.run;
+    let cap = state.config.settings.budgets.run;
     RunBudget {
         name: node.name,
         tokens_max: most(cap.tokens, raised.tokens),

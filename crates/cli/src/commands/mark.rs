@@ -24,6 +24,7 @@ use crate::home::person;
 use crate::out::Out;
 use crate::view::sessions::session_of;
 use crate::view::team;
+use crate::view::text;
 use crate::wire::{self, Does, Worker};
 
 pub fn approve(home: &Path, approval: Option<&str>, out: &Out) -> anyhow::Result<Exit> {
@@ -321,7 +322,7 @@ pub(super) fn leave(home: &Path, request: &Request, input: Input, help: &str) ->
                     return Err(fail(Exit::Unreachable, reason, help));
                 }
                 Ok(Response::Refused { reason } | Response::Bad { reason }) => {
-                    return Err(fail(Exit::Failed, reason, help));
+                    return Err(fail(Exit::Failed, text::visible(&reason), help));
                 }
                 Ok(Response::Live(_) | Response::Waits(_) | Response::Runs(_) | Response::Awaited { .. }) => {
                     return Err(super::pump::odd_answer());
@@ -354,7 +355,7 @@ fn alone(home: &Path, lock: HomeLock, input: Input, help: &str) -> anyhow::Resul
                 let sessions = sessions.iter().map(ToString::to_string).collect();
                 Ok(Left { id: id.unwrap_or_default(), sessions })
             }
-            Err(refused) => Err(fail(Exit::Failed, refused.to_string(), help)),
+            Err(refused) => Err(fail(Exit::Failed, text::visible(&refused.to_string()), help)),
         }
     })
 }

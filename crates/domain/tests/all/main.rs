@@ -30,6 +30,7 @@ mod reload;
 mod requests;
 mod reviews;
 mod routing;
+mod runs;
 mod slots;
 mod spawning;
 mod summaries;

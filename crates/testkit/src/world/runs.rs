@@ -19,7 +19,7 @@ struct Recount {
 /// Says what is wrong with the runs of a state, if anything is.
 pub fn wrong_runs(state: &State) -> Option<String> {
     let mut all: BTreeMap<RunId, Recount> = BTreeMap::new();
-    for (id, task) in &state.tasks {
+    for (id, task) in &state.work.tasks {
         let known = state.run_of_task(id);
         let member = Member::Task(id.clone());
         if let Some(walked) = walk(state, &member).filter(|walked| walked != known.as_str()) {
@@ -45,8 +45,9 @@ pub fn wrong_runs(state: &State) -> Option<String> {
         let recount = all.entry(known).or_default();
         if !session.is_over() {
             recount.sessions.insert(id.clone());
-            let is_listed = state.agents.get(&session.agent).is_some_and(|agent| agent.sessions.contains(id));
-            let rests = session.stage == domain::state::Stage::Resting && !session.unread;
+            let is_listed =
+                state.team.agents.get(&session.agent).is_some_and(|agent| agent.sessions.contains(id));
+            let rests = session.stage == domain::state::Stage::Resting && !session.talk.unread;
             recount.counts.at_work += u32::from(is_listed && !rests);
         }
     }
@@ -89,7 +90,7 @@ fn walk(state: &State, member: &Member) -> Option<String> {
                 task = Some(root);
                 asked_for_by(state, root)
             }
-            None => session.and_then(|id| state.sessions.get(id)?.cause.as_ref()),
+            None => session.and_then(|id| state.sessions.get(id)?.ties.cause.as_ref()),
         };
         let above = above.filter(|above| Some(*above) != session);
         let found = above.and_then(|above| state.sessions.get_key_value(above));
@@ -110,8 +111,8 @@ fn walk(state: &State, member: &Member) -> Option<String> {
 fn root_of<'a>(state: &'a State, task: &'a TaskId) -> Option<&'a TaskId> {
     let mut at = task;
     for _ in 0..TASK_DEPTH_MAX {
-        match state.tasks.get(at).and_then(|task| task.spec.parent.as_ref()) {
-            Some(parent) if parent != at && state.tasks.contains_key(parent) => at = parent,
+        match state.work.tasks.get(at).and_then(|task| task.spec.parent.as_ref()) {
+            Some(parent) if parent != at && state.work.tasks.contains_key(parent) => at = parent,
             _ => return Some(at),
         }
     }
@@ -120,7 +121,7 @@ fn root_of<'a>(state: &'a State, task: &'a TaskId) -> Option<&'a TaskId> {
 
 /// The conversation for which a topmost task was asked for, if that belongs to another request.
 fn asked_for_by<'a>(state: &'a State, root: &TaskId) -> Option<&'a SessionId> {
-    let task = state.tasks.get(root)?;
+    let task = state.work.tasks.get(root)?;
     let Requester::Session { session } = &task.by else { return None };
     let asker = state.sessions.get(session)?;
     match &asker.task {

@@ -131,7 +131,8 @@ impl State {
         if let Some(from) = &message.from {
             self.runs.name_requester(&run, from);
         }
-        if message.sender().is_some() {
+        // What a task is about is said in its own conversation, too, and is no message of an agent.
+        if message.envelope.is_some() && message.sender().is_some() {
             self.runs.count(id, |counts| counts.messages += 1);
         }
     }
