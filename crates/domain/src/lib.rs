@@ -71,7 +71,7 @@ pub mod plan {
 /// Reviews.
 pub mod review {
     pub use crate::kernel::reviews::{of_call, of_session};
-    pub use crate::rules::gate::review::may_look;
+    pub use crate::rules::gate::review::{MayNotLook, may_look};
     pub use crate::topics::review::*;
 }
 

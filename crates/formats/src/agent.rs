@@ -185,7 +185,7 @@ fn check_origin(root: &Node, notes: &mut Notes<'_>) {
         return;
     };
     if let Err(why) = Origin::parse(text) {
-        notes.error(node.span.clone(), why);
+        notes.error(node.span.clone(), why.to_string());
     }
 }
 
@@ -198,7 +198,7 @@ pub fn named(path: &str) -> Option<&str> {
 fn check_id(root: &Node, notes: &mut Notes<'_>) {
     let Some(node) = root.get("id") else { return };
     if let Some(Err(why)) = node.text().map(domain::agent::check_name) {
-        notes.error(node.span.clone(), why);
+        notes.error(node.span.clone(), why.to_string());
     }
 }
 
@@ -219,7 +219,7 @@ fn check_name(path: &str, root: &Node, notes: &mut Notes<'_>) {
 fn check_channels(root: &Node, notes: &mut Notes<'_>) {
     for node in root.get("channels").map(Node::items).unwrap_or_default() {
         if let Some(Err(why)) = node.text().map(domain::message::check_channel) {
-            notes.error(node.span.clone(), why);
+            notes.error(node.span.clone(), why.to_string());
         }
     }
 }

@@ -31,6 +31,9 @@ pub enum Refused {
     /// There is no such session.
     #[error("there is no session {0}")]
     NoSession(SessionId),
+    /// Nothing more is done in it.
+    #[error("the conversation is over")]
+    ConversationOver,
     /// There is nothing with this id that could be cancelled.
     #[error("there is no task, delegation or session {0}")]
     NoSuchWork(String),

@@ -19,8 +19,8 @@ use crate::topics::session::{Session, Stage, Step, spoiled_by};
 use crate::topics::task::{Requester, TASK_DEPTH_MAX};
 use crate::topics::tool;
 use crate::topics::tool::{
-    Act, ApproveWork, Call, Check, CreatePlan, CreateTask, Delegate, Lock, Permit, SendMessage, SpawnAgent,
-    TerminateAgent, Unlock, UpdateTask, Want,
+    Act, ApproveWork, Call, Check, CreatePlan, Delegate, Lock, Permit, SpawnAgent, TerminateAgent, Unlock,
+    Want,
 };
 use crate::words::id::{ApprovalId, SessionId, Time};
 use policy::Risk;
@@ -120,17 +120,16 @@ fn carry_out(d: &mut Draft<'_>, id: &SessionId, (call, index): (&Call, usize), a
         Act::Delegate(Delegate { .. }) => return delegate::perform(d, id, call, hands),
         Act::Lock(Lock { name, wait_ms }) => return locks::take(d, id, call, name, *wait_ms),
         Act::Unlock(Unlock { name }) => return locks::give_back(d, id, call, name),
-        Act::SendMessage(SendMessage { .. }) => match send::send(d, id, (call, index), act) {
-            Ok(None) => return,
-            Ok(Some(text)) => (Finish::Done, text),
-            Err(text) => (Finish::Failed, text),
+        Act::SendMessage(wish) => match send::send(d, id, (call, index), wish).transpose() {
+            Some(done) => outcome(done),
+            None => return,
         },
         Act::CreatePlan(CreatePlan { tasks }) => outcome(plan::create(d, id, tasks)),
         Act::ApproveWork(ApproveWork { approved, issues }) => review::perform(d, id, *approved, issues),
         Act::SpawnAgent(SpawnAgent { .. }) => spawn::perform(d, id, index, act, &hands.chain),
         Act::TerminateAgent(TerminateAgent { .. }) => spawn::perform_end(d, id, act),
-        Act::CreateTask(CreateTask { .. }) => outcome(tasks::create(d, id, act)),
-        Act::UpdateTask(UpdateTask { .. }) => outcome(tasks::update(d, id, act)),
+        Act::CreateTask(wish) => outcome(tasks::create(d, id, wish)),
+        Act::UpdateTask(wish) => outcome(tasks::update(d, id, wish)),
         Act::Check(Check { evidence: Evidence::Approval, .. }) => {
             (Finish::Done, "a person says that it is done".to_owned())
         }

@@ -1,7 +1,6 @@
 //! Giving work up: a task, a delegation, a conversation or a run, with all that is below it, in one decision.
 
 use crate::words::actor::Actor;
-use std::collections::BTreeSet;
 
 use crate::kernel::draft::Draft;
 use crate::kernel::refused::Refused;

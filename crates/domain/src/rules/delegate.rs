@@ -84,7 +84,7 @@ fn make(
     if text.trim().is_empty() {
         return Err(failed("the task is empty; say what is to be done".to_owned()));
     }
-    delegation::check_tag(tag).map_err(failed)?;
+    delegation::check_tag(tag).map_err(|bad| failed(bad.to_string()))?;
     let chain = &hands.chain;
     let chain_on: Vec<AgentId> = chain.iter().chain([to]).cloned().collect();
     let on = Hands { chain: chain_on.clone(), ..hands.clone() };

@@ -236,14 +236,14 @@ pub(super) fn hear_person(
             return send::to_many(d, agent, &message);
         }
         if d.employed(agent).is_none() {
-            return Err(Refused::NoReceiver(no_agent(d, agent.as_str())));
+            return Err(no_agent(d, agent.as_str()));
         }
         tell_agent(d, agent, None, message, None);
         return Ok(());
     };
     let session = d.sessions.get(id).ok_or_else(|| Refused::NoSession(id.clone()))?;
     if d.team.agents.get(&session.agent).is_some_and(|agent| agent.terminated.is_some()) {
-        return Err(Refused::NoReceiver(no_agent(d, session.agent.as_str())));
+        return Err(no_agent(d, session.agent.as_str()));
     }
     if session.is_over() {
         d.emit(SessionEvent::Reopened { session: id.clone() });

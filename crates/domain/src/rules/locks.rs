@@ -22,6 +22,17 @@ use crate::topics::tool::{Call, Want};
 use crate::words::id::{CallId, LockName, SessionId, Time};
 use crate::words::label::Label;
 
+/// Why a lock is not given back.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+enum Kept {
+    #[error(transparent)]
+    Name(#[from] lock::BadName),
+    #[error("the lock {0} is held by a call of yours and is free when that ends")]
+    ByCall(LockName),
+    #[error("{name} is not yours to give back: {held_by}")]
+    NotYours { name: LockName, held_by: String },
+}
+
 /// What comes of asking for a lock.
 enum Asked {
     Granted(Grant),
@@ -39,7 +50,7 @@ pub(super) fn take(d: &mut Draft<'_>, id: &SessionId, call: &Call, name: &str, w
             return finish(d, id, &call.id, Finish::Failed, (why, Label::owner()));
         }
         Ok(name) => name,
-        Err(why) => return finish(d, id, &call.id, Finish::Failed, (why, Label::owner())),
+        Err(bad) => return finish(d, id, &call.id, Finish::Failed, (bad.to_string(), Label::owner())),
     };
     let wait_ms = wait_ms.unwrap_or(d.config.settings.limits.locks.wait_ms);
     match ask(d, d.at, id, &call.id, &name, true, wait_ms) {
@@ -58,13 +69,13 @@ pub(super) fn take(d: &mut Draft<'_>, id: &SessionId, call: &Call, name: &str, w
 
 /// Carries out `unlock`.
 pub(super) fn give_back(d: &mut Draft<'_>, id: &SessionId, call: &Call, name: &str) {
-    let held = lock::name(name).and_then(|name| {
+    let held = lock::name(name).map_err(Kept::from).and_then(|name| {
         let left = own(d, d.at, id, &name)?.kept.saturating_sub(1);
         Ok((name, left))
     });
     let (name, left) = match held {
         Ok(held) => held,
-        Err(why) => return finish(d, id, &call.id, Finish::Failed, (why, Label::owner())),
+        Err(kept) => return finish(d, id, &call.id, Finish::Failed, (kept.to_string(), Label::owner())),
     };
     let text = match left {
         0 => format!("{name} is given back"),
@@ -147,15 +158,13 @@ fn granted_text(state: &State, grant: &Grant) -> String {
 }
 
 /// The hold of a conversation on a lock that it may give back.
-fn own<'a>(state: &'a State, at: Time, id: &SessionId, name: &LockName) -> Result<&'a Holder, String> {
+fn own<'a>(state: &'a State, at: Time, id: &SessionId, name: &LockName) -> Result<&'a Holder, Kept> {
     let holder = state.locks.get(name).and_then(|lock| lock.holder.as_ref());
     let own = holder.filter(|holder| holder.session == *id && holder.kept > 0);
     own.ok_or_else(|| match holder {
-        Some(holder) if holder.session == *id => {
-            format!("the lock {name} is held by a call of yours and is free when that ends")
-        }
+        Some(holder) if holder.session == *id => Kept::ByCall(name.clone()),
         Some(_) | None => {
-            format!("{name} is not yours to give back: {}", gate::locks::held_by(state, at, name))
+            Kept::NotYours { name: name.clone(), held_by: gate::locks::held_by(state, at, name) }
         }
     })
 }

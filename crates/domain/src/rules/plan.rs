@@ -6,10 +6,11 @@ use crate::kernel::chains;
 use crate::kernel::draft::Draft;
 use crate::kernel::event::TaskEvent;
 use crate::kernel::holds;
+use crate::kernel::refused::Refused;
 use crate::kernel::state::State;
 use crate::rules::may_plan;
 use crate::rules::say::title_of;
-use crate::rules::talk::check_turns;
+use crate::rules::talk::{OutOfTurns, check_turns};
 use crate::rules::tasks::{add, check_queue};
 use crate::topics::plan;
 use crate::topics::plan::Step;
@@ -18,11 +19,31 @@ use crate::topics::task;
 use crate::topics::task::Change;
 use crate::topics::task::{Requester, Task};
 use crate::words::id::{AgentId, SessionId, TaskId};
+use crate::words::label::Label;
 use crate::words::layout;
 
+/// Why a plan is not made, and what to do instead.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(super) enum Rejected {
+    #[error(transparent)]
+    Refused(#[from] Refused),
+    #[error(transparent)]
+    Turns(#[from] OutOfTurns),
+    #[error("no task was made, because the plan is wrong:{}", listed(.0))]
+    Wrong(Vec<may_plan::Wrong>),
+    #[error("{agent} may not see what was read here ({label}); leave it to who may")]
+    Secret { agent: AgentId, label: Label },
+    #[error("limits.tasks_max: there is room for {room} more tasks, the plan has {steps}")]
+    NoRoom { room: usize, steps: usize },
+}
+
+fn listed(wrong: &[may_plan::Wrong]) -> String {
+    wrong.iter().map(|wrong| format!("\n- {wrong}")).collect()
+}
+
 /// Carries out `create_plan`.
-pub(super) fn create(d: &mut Draft<'_>, id: &SessionId, steps: &[Step]) -> Result<String, String> {
-    let Some(session) = d.sessions.get(id) else { return Err("the conversation is over".to_owned()) };
+pub(super) fn create(d: &mut Draft<'_>, id: &SessionId, steps: &[Step]) -> Result<String, Rejected> {
+    let Some(session) = d.sessions.get(id) else { return Err(Refused::ConversationOver.into()) };
     let (specs, text) = make(d, id, session, steps)?;
     for spec in specs {
         add(d, spec, id);
@@ -35,16 +56,12 @@ fn make(
     id: &SessionId,
     session: &Session,
     steps: &[Step],
-) -> Result<(Vec<task::Spec>, String), String> {
+) -> Result<(Vec<task::Spec>, String), Rejected> {
     check_turns(state, id, session)?;
-    let who = may_plan::check(state, steps)
-        .map_err(|wrong| format!("no task was made, because the plan is wrong:\n- {}", wrong.join("\n- ")))?;
+    let who = may_plan::check(state, steps).map_err(Rejected::Wrong)?;
     let hidden = who.iter().find(|agent| !session.label.readers.include(agent));
     if let Some(agent) = hidden {
-        return Err(format!(
-            "{agent} may not see what was read here ({}); leave it to who may",
-            session.label
-        ));
+        return Err(Rejected::Secret { agent: agent.clone(), label: session.label.clone() });
     }
     let name = session.task.as_ref().map_or_else(|| session.agent.to_string(), ToString::to_string);
     let file = layout::plan_file(&name);
@@ -57,10 +74,7 @@ fn make(
     }
     let room = state.config.settings.limits.tasks_max.saturating_sub(state.work.open_tasks) as usize;
     if steps.len() >= room {
-        return Err(format!(
-            "limits.tasks_max: there is room for {room} more tasks, the plan has {}",
-            steps.len()
-        ));
+        return Err(Rejected::NoRoom { room, steps: steps.len() });
     }
     let mut number = state.work.next_task;
     let mut fresh = || {
@@ -105,7 +119,7 @@ fn make(
         if let Some(text) = &step.done_when {
             spec.properties.insert("done_when".to_owned(), text.clone());
         }
-        check_queue(state, &spec).map_err(|refused| refused.to_string())?;
+        check_queue(state, &spec)?;
         made.push(format!("{} is {} for {agent}", step.id, spec.id));
         specs.push(spec);
     }

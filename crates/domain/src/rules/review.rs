@@ -9,6 +9,7 @@ use crate::kernel::draft::Draft;
 use crate::kernel::event::{Event, Finish};
 use crate::kernel::event::{ReviewEvent, TaskEvent};
 use crate::kernel::lineage;
+use crate::kernel::refused::Refused;
 use crate::kernel::reviews;
 use crate::kernel::state::State;
 use crate::rules::answer::verdict_words;
@@ -27,7 +28,33 @@ use crate::topics::session::{Session, Step};
 use crate::topics::task;
 use crate::topics::task::End;
 use crate::topics::tool::{Act, Call, RequestReview, Want};
-use crate::words::id::{AgentId, SessionId};
+use crate::words::id::{AgentId, ReviewId, SessionId};
+use crate::words::label::Label;
+
+/// Why nobody is asked to look at the work, and what to do instead.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+enum Rejected {
+    #[error(transparent)]
+    Refused(#[from] Refused),
+    #[error(transparent)]
+    Again(#[from] review::NotAgain),
+    #[error(transparent)]
+    Look(#[from] gate::review::MayNotLook),
+    #[error("not a request_review")]
+    OtherCall,
+    #[error(
+        "review.max_review_rounds: {review} was looked at {rounds} times meanwhile; ask once more, and a person decides"
+    )]
+    LastRound { review: ReviewId, rounds: u32 },
+    #[error("nobody approves their own work; name another agent or leave `to` out")]
+    Own,
+    #[error("nobody here may review: an agent with the role reviewer (agents/<id>.agent.yaml) is needed")]
+    Nobody,
+    #[error("{agent} may not see what was read here ({label})")]
+    Secret { agent: AgentId, label: Label },
+    #[error("{agent} was made by {author}; somebody else must look at it")]
+    Made { agent: AgentId, author: AgentId },
+}
 
 /// Whether a person is asked before there is another one.
 fn is_last_round(state: &State, review: &Review) -> bool {
@@ -107,8 +134,8 @@ fn write_down(state: &State, review: &Review, to: &Move) -> Option<Event> {
 pub(super) fn found(d: &mut Draft<'_>, id: &SessionId, call: &Call, finding: &Finding) -> bool {
     match finding {
         Finding::Submitted(place) => {
-            if let Err(why) = ask(d, id, call, place) {
-                let message = result(d.at, &call.id, why);
+            if let Err(rejected) = ask(d, id, call, place) {
+                let message = result(d.at, &call.id, rejected.to_string());
                 d.finish_call(id, Finish::Failed, message);
             }
             true
@@ -152,8 +179,8 @@ fn step(d: &mut Draft<'_>, id: &SessionId, call: &Call, commit: &str, to: Move) 
 }
 
 /// A new round: the reviewer's task, and the call that waits for it.
-fn ask(d: &mut Draft<'_>, id: &SessionId, call: &Call, place: &Place) -> Result<(), String> {
-    let Some(session) = d.sessions.get(id) else { return Err("the conversation is over".to_owned()) };
+fn ask(d: &mut Draft<'_>, id: &SessionId, call: &Call, place: &Place) -> Result<(), Rejected> {
+    let Some(session) = d.sessions.get(id) else { return Err(Refused::ConversationOver.into()) };
     let (spec, review) = new_round(d, (id, session), call, place)?;
     if let Some(spec) = spec {
         add(d, spec, id);
@@ -168,9 +195,9 @@ fn new_round(
     (id, session): (&SessionId, &Session),
     call: &Call,
     place: &Place,
-) -> Result<(Option<task::Spec>, Review), String> {
+) -> Result<(Option<task::Spec>, Review), Rejected> {
     let Want::Act(Act::RequestReview(RequestReview { summary, to })) = &call.want else {
-        return Err("not a request_review".to_owned());
+        return Err(Rejected::OtherCall);
     };
     let before = state.reviews.open_of(&session.agent, session.task.as_ref());
     if let Some(left) = before.filter(|before| is_left(state, before) && before.place == *place) {
@@ -184,10 +211,7 @@ fn new_round(
             Some(Step::Running { approved: true, .. })
         );
         if is_last_round(state, before) && !approved {
-            return Err(format!(
-                "review.max_review_rounds: {} was looked at {} times meanwhile; ask once more, and a person decides",
-                before.id, before.round
-            ));
+            return Err(Rejected::LastRound { review: before.id.clone(), rounds: before.round });
         }
     }
     let reviewer = choose(state, session, to.as_ref(), before.map(|before| &before.reviewer))?;
@@ -215,8 +239,8 @@ fn new_round(
             Ok((None, review))
         }
         Some(_) | None => {
-            check_room(state).map_err(|refused| refused.to_string())?;
-            check_queue(state, &spec).map_err(|refused| refused.to_string())?;
+            check_room(state)?;
+            check_queue(state, &spec)?;
             Ok((Some(spec), review))
         }
     }
@@ -235,10 +259,10 @@ fn choose(
     session: &Session,
     named: Option<&AgentId>,
     before: Option<&AgentId>,
-) -> Result<AgentId, String> {
+) -> Result<AgentId, Rejected> {
     if let Some(name) = named {
         if *name == session.agent {
-            return Err("nobody approves their own work; name another agent or leave `to` out".to_owned());
+            return Err(Rejected::Own);
         }
         let agent = state.employed(name).ok_or_else(|| no_agent(state, name.as_str()))?;
         may_review(state, session, &agent.spec)?;
@@ -255,20 +279,17 @@ fn choose(
     let rank = |spec: &&&crate::topics::agent::Spec| {
         (Some(&spec.id) != before, spec.role != "reviewer", spec.priority, spec.id.clone())
     };
-    able.iter().min_by_key(rank).map(|spec| spec.id.clone()).ok_or_else(|| {
-        "nobody here may review: an agent with the role reviewer (agents/<id>.agent.yaml) is needed"
-            .to_owned()
-    })
+    able.iter().min_by_key(rank).map(|spec| spec.id.clone()).ok_or(Rejected::Nobody)
 }
 
-fn may_review(state: &State, session: &Session, spec: &crate::topics::agent::Spec) -> Result<(), String> {
+fn may_review(state: &State, session: &Session, spec: &crate::topics::agent::Spec) -> Result<(), Rejected> {
     if !session.label.readers.include(&spec.id) {
-        return Err(format!("{} may not see what was read here ({})", spec.id, session.label));
+        return Err(Rejected::Secret { agent: spec.id.clone(), label: session.label.clone() });
     }
     if lineage::above(state, &spec.id).contains(&&session.agent) {
-        return Err(format!("{} was made by {}; somebody else must look at it", spec.id, session.agent));
+        return Err(Rejected::Made { agent: spec.id.clone(), author: session.agent.clone() });
     }
-    gate::review::may_look(spec, state.role(&spec.role), &state.config.settings.review.checks)
+    Ok(gate::review::may_look(spec, state.role(&spec.role), &state.config.settings.review.checks)?)
 }
 
 /// The reviewer's task. It begins a chain of its own: a review is not work that the author handed on.

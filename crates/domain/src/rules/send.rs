@@ -13,7 +13,7 @@ use crate::kernel::waits;
 use crate::kernel::waits::Node;
 use crate::rules::answer::{hand_over, write};
 use crate::rules::say::{result, said};
-use crate::rules::talk::{check_turns, conversation_with, no_agent, root, tell_agent};
+use crate::rules::talk::{OutOfTurns, check_turns, conversation_with, no_agent, root, tell_agent};
 use crate::topics::agent::Agent;
 use crate::topics::message;
 use crate::topics::message::{BROADCAST, CHANNEL_SIGN, Envelope, Kind, OPEN_MAX, Urgency};
@@ -22,6 +22,45 @@ use crate::topics::session::{On, Session, Step};
 use crate::topics::tool::{Act, Call, SendMessage};
 use crate::words::id::{AgentId, CallId, SessionId};
 use crate::words::label::Label;
+
+/// Why a message is not sent, and what to do instead.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(super) enum Rejected {
+    #[error(transparent)]
+    Refused(#[from] Refused),
+    #[error(transparent)]
+    Turns(#[from] OutOfTurns),
+    #[error("a response needs reply_to, the id of the request that it answers")]
+    NoReplyTo,
+    #[error("a response goes to who asked, not to all")]
+    ResponseToAll,
+    #[error("reply_to is for a response; leave out the type")]
+    StrayReplyTo,
+    #[error("wait_ms is for a request to one agent")]
+    StrayWait,
+    #[error("approved and issues are for a response")]
+    StrayVerdict,
+    #[error("an agent does not send messages to itself")]
+    ToItself,
+    #[error("{OPEN_MAX} requests are without an answer; wait for some of them")]
+    TooManyOpen,
+    #[error("waiting would never end: {}; answer first, or ask without wait_ms", .0.join(" waits for "))]
+    Circle(Vec<String>),
+    #[error("waiting would never end: {0}; give back what others wait for, or ask without wait_ms")]
+    StandsStill(waits::Cycle),
+    #[error("there is no other agent")]
+    Alone,
+    #[error("there is no request {0}; its id stands above its words")]
+    NoRequest(String),
+    #[error("{request} is a request of {asker}, not of {to}")]
+    OtherAsker { request: String, asker: AgentId, to: AgentId },
+    #[error("{0} no longer waits for it: its conversation is over")]
+    AskerOver(AgentId),
+    #[error("{0} has its answer already, or was never asked")]
+    NotOpen(String),
+    #[error("a response comes from who was asked: {request} was asked of {whom}")]
+    NotAsked { request: String, whom: String },
+}
 
 /// A conversation with its name.
 type Named<'a> = (&'a SessionId, &'a Session);
@@ -40,10 +79,10 @@ pub(super) fn send(
     d: &mut Draft<'_>,
     id: &SessionId,
     (call, index): (&Call, usize),
-    act: &Act,
-) -> Result<Option<String>, String> {
-    let Some(session) = d.sessions.get(id) else { return Err("the conversation is over".to_owned()) };
-    let letter = letter(d, (id, session), index, act)?;
+    wish: &SendMessage,
+) -> Result<Option<String>, Rejected> {
+    let Some(session) = d.sessions.get(id) else { return Err(Refused::ConversationOver.into()) };
+    let letter = letter(d, (id, session), index, wish)?;
     check(d, (id, session), &letter)?;
     if letter.envelope.kind.answers() {
         return respond(d, id, &letter).map(Some);
@@ -84,31 +123,27 @@ fn letter<'a>(
     state: &State,
     (id, session): Named<'_>,
     index: usize,
-    act: &'a Act,
-) -> Result<Letter<'a>, String> {
-    let Act::SendMessage(SendMessage { to, content, kind, priority, reply_to, wait_ms, approved, issues }) =
-        act
-    else {
-        return Err("not a send_message".to_owned());
-    };
+    wish: &'a SendMessage,
+) -> Result<Letter<'a>, Rejected> {
+    let SendMessage { to, content, kind, priority, reply_to, wait_ms, approved, issues } = wish;
     let kind = kind.unwrap_or(if reply_to.is_some() { Kind::Response } else { Kind::Request });
     let kind = kind.on(message::channel_of(to));
     let (broadcast, to_many) = (to.as_str() == BROADCAST, is_to_many(to));
     let refused = match (kind.answers(), reply_to) {
-        (true, None) => Some("a response needs reply_to, the id of the request that it answers"),
-        (true, Some(_)) if to_many => Some("a response goes to who asked, not to all"),
-        (false, Some(_)) => Some("reply_to is for a response; leave out the type"),
+        (true, None) => Some(Rejected::NoReplyTo),
+        (true, Some(_)) if to_many => Some(Rejected::ResponseToAll),
+        (false, Some(_)) => Some(Rejected::StrayReplyTo),
         (true, Some(_)) | (false, None) => None,
     };
     let misplaced = if wait_ms.is_some() && (!kind.asks() || to_many) {
-        Some("wait_ms is for a request to one agent")
+        Some(Rejected::StrayWait)
     } else if !kind.answers() && (approved.is_some() || !issues.is_empty()) {
-        Some("approved and issues are for a response")
+        Some(Rejected::StrayVerdict)
     } else {
         None
     };
-    if let Some(why) = refused.or(misplaced) {
-        return Err(why.to_owned());
+    if let Some(rejected) = refused.or(misplaced) {
+        return Err(rejected);
     }
     // Messages of a session are numbered for good, so the name is new also when the journal is lost.
     let new = || format!("{id}/m-{:04}.{}", session.next_number(), index + 1);
@@ -130,39 +165,34 @@ fn letter<'a>(
 }
 
 /// What holds for every message.
-fn check(state: &State, (id, session): Named<'_>, letter: &Letter<'_>) -> Result<(), String> {
+fn check(state: &State, (id, session): Named<'_>, letter: &Letter<'_>) -> Result<(), Rejected> {
     if *letter.to == session.agent {
-        return Err("an agent does not send messages to itself".to_owned());
+        return Err(Rejected::ToItself);
     }
     if letter.content.trim().is_empty() {
-        return Err(Refused::EmptyMessage.to_string());
+        return Err(Refused::EmptyMessage.into());
     }
     if !is_to_many(letter.to) && state.employed(letter.to).is_none() {
-        return Err(no_agent(state, letter.to.as_str()));
+        return Err(no_agent(state, letter.to.as_str()).into());
     }
     // An answer ends something; only what begins something new is counted.
     if !letter.envelope.kind.answers() {
         check_turns(state, id, session)?;
     }
     if letter.envelope.kind.asks() && session.ties.asked.len() >= OPEN_MAX {
-        return Err(format!("{OPEN_MAX} requests are without an answer; wait for some of them"));
+        return Err(Rejected::TooManyOpen);
     }
     if letter.wait_ms.is_some()
         && let Some(chain) = circle(state, id, letter.to)
     {
-        return Err(format!(
-            "waiting would never end: {}; answer first, or ask without wait_ms",
-            chain.join(" waits for ")
-        ));
+        return Err(Rejected::Circle(chain));
     }
     if letter.wait_ms.is_some()
         && let Some(asked) = state.employed(letter.to)
         && let Some(other) = conversation_with(state, asked, session.task.as_ref())
         && let Some(cycle) = waits::would_stand_still(state, id, vec![Node::Session(other.clone())])
     {
-        return Err(format!(
-            "waiting would never end: {cycle}; give back what others wait for, or ask without wait_ms"
-        ));
+        return Err(Rejected::StandsStill(cycle));
     }
     Ok(())
 }
@@ -196,10 +226,10 @@ fn waits_on(state: &State, asker: &SessionId, of: &SessionId) -> bool {
     asked.into_iter().any(|(name, _)| session.awaiting(name).is_some())
 }
 
-fn tell(d: &mut Draft<'_>, id: &SessionId, letter: &Letter<'_>) -> Result<(), String> {
-    let Some(session) = d.sessions.get(id) else { return Err("the conversation is over".to_owned()) };
+fn tell(d: &mut Draft<'_>, id: &SessionId, letter: &Letter<'_>) -> Result<(), Rejected> {
+    let Some(session) = d.sessions.get(id) else { return Err(Refused::ConversationOver.into()) };
     if d.employed(letter.to).is_none() {
-        return Err(no_agent(d, letter.to.as_str()));
+        return Err(no_agent(d, letter.to.as_str()).into());
     }
     let (about, asker) = (session.task.clone(), letter.envelope.kind.asks().then_some(id));
     let message = write(d.at, session, letter.content, letter.envelope.clone());
@@ -207,15 +237,15 @@ fn tell(d: &mut Draft<'_>, id: &SessionId, letter: &Letter<'_>) -> Result<(), St
     Ok(())
 }
 
-fn broadcast(d: &mut Draft<'_>, id: &SessionId, letter: &Letter<'_>) -> Result<String, String> {
-    let Some(session) = d.sessions.get(id) else { return Err("the conversation is over".to_owned()) };
+fn broadcast(d: &mut Draft<'_>, id: &SessionId, letter: &Letter<'_>) -> Result<String, Rejected> {
+    let Some(session) = d.sessions.get(id) else { return Err(Refused::ConversationOver.into()) };
     let channel = message::channel_of(letter.to);
     let others = d.team.agents.values().filter(|a| a.spec.id != session.agent && listens(a, channel));
     let others: Vec<AgentId> = others.map(|agent| agent.spec.id.clone()).collect();
     if others.is_empty() {
         return Err(match channel {
-            Some(name) => no_channel(d, name, Some(&session.agent)),
-            None => "there is no other agent".to_owned(),
+            Some(name) => no_channel(d, name, Some(&session.agent)).into(),
+            None => Rejected::Alone,
         });
     }
     let wants_answer = letter.envelope.kind.asks();
@@ -228,26 +258,27 @@ fn broadcast(d: &mut Draft<'_>, id: &SessionId, letter: &Letter<'_>) -> Result<S
     Ok(format!("sent to {} agents{next}", others.len()))
 }
 
-fn respond(d: &mut Draft<'_>, id: &SessionId, letter: &Letter<'_>) -> Result<String, String> {
-    let Some(session) = d.sessions.get(id) else { return Err("the conversation is over".to_owned()) };
+fn respond(d: &mut Draft<'_>, id: &SessionId, letter: &Letter<'_>) -> Result<String, Rejected> {
+    let Some(session) = d.sessions.get(id) else { return Err(Refused::ConversationOver.into()) };
     let name = letter.reply_to.unwrap_or_default();
     let asker = name.split_once('/').map(|(session, _)| SessionId::new(session));
     let asker = asker.as_ref().and_then(|id| d.sessions.get_key_value(id));
     let Some((asker_id, asker)) = asker else {
-        return Err(format!("there is no request {name}; its id stands above its words"));
+        return Err(Rejected::NoRequest(name.to_owned()));
     };
     if asker.agent != *letter.to {
-        return Err(format!("{name} is a request of {}, not of {}", asker.agent, letter.to));
+        let (asker, to) = (asker.agent.clone(), letter.to.clone());
+        return Err(Rejected::OtherAsker { request: name.to_owned(), asker, to });
     }
     if asker.is_over() {
-        return Err(format!("{} no longer waits for it: its conversation is over", asker.agent));
+        return Err(Rejected::AskerOver(asker.agent.clone()));
     }
     let Some(asked) = asker.ties.asked.get(name) else {
-        return Err(format!("{name} has its answer already, or was never asked"));
+        return Err(Rejected::NotOpen(name.to_owned()));
     };
     if !asked.contains_key(&session.agent) {
         let whom: Vec<&str> = asked.keys().map(AgentId::as_str).collect();
-        return Err(format!("a response comes from who was asked: {name} was asked of {}", whom.join(", ")));
+        return Err(Rejected::NotAsked { request: name.to_owned(), whom: whom.join(", ") });
     }
     let envelope = Envelope { kind: asker.answer_to(name), ..letter.envelope.clone() };
     let message = write(d.at, session, letter.content, envelope);
@@ -293,7 +324,7 @@ pub(super) fn to_many(d: &mut Draft<'_>, to: &AgentId, message: &Message) -> Res
     let agents: Vec<AgentId> = agents.map(|agent| agent.spec.id.clone()).collect();
     match channel {
         _ if !agents.is_empty() => {}
-        Some(name) => return Err(Refused::NoReceiver(no_channel(d, name, None))),
+        Some(name) => return Err(no_channel(d, name, None)),
         None => return Err(Refused::NoAgent(to.clone())),
     }
     for agent in &agents {
@@ -303,7 +334,7 @@ pub(super) fn to_many(d: &mut Draft<'_>, to: &AgentId, message: &Message) -> Res
 }
 
 /// Says that nobody, or only who sends, listens to a channel, and which there are.
-fn no_channel(state: &State, name: &str, sender: Option<&AgentId>) -> String {
+fn no_channel(state: &State, name: &str, sender: Option<&AgentId>) -> Refused {
     let others = state.team.agents.values().filter(|a| !a.retired && Some(&a.spec.id) != sender);
     let known: BTreeSet<&String> = others.flat_map(|agent| &agent.spec.channels).collect();
     let known: Vec<String> = known.into_iter().take(20).map(|name| format!("{CHANNEL_SIGN}{name}")).collect();
@@ -311,5 +342,5 @@ fn no_channel(state: &State, name: &str, sender: Option<&AgentId>) -> String {
         true => "no agent's file names `channels`".to_owned(),
         false => format!("there are: {}", known.join(", ")),
     };
-    format!("nobody else listens to {CHANNEL_SIGN}{name}; {there_are}")
+    Refused::NoReceiver(format!("nobody else listens to {CHANNEL_SIGN}{name}; {there_are}"))
 }

@@ -2,6 +2,7 @@
 
 use crate::kernel::draft::Draft;
 use crate::kernel::event::SessionEvent;
+use crate::kernel::refused::Refused;
 use crate::kernel::state::State;
 use crate::topics::agent::Agent;
 use crate::topics::message;
@@ -85,20 +86,25 @@ pub(super) fn root<'a>(id: &'a SessionId, session: &'a Session) -> &'a SessionId
     session.ties.cause.as_ref().unwrap_or(id)
 }
 
+/// Agents took so many turns for one request.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "limits.request_turns_max: agents took {0} turns for this request already; say what came of it, or what is in the way"
+)]
+pub(super) struct OutOfTurns(u32);
+
 /// Whether agents may begin something new for the request that a conversation is at.
-pub(super) fn check_turns(state: &State, id: &SessionId, session: &Session) -> Result<(), String> {
+pub(super) fn check_turns(state: &State, id: &SessionId, session: &Session) -> Result<(), OutOfTurns> {
     let root = root(id, session);
     let most = state.terms_of(root).limits.request_turns_max;
     match state.sessions.get(root).is_some_and(|root| root.ties.caused >= most) {
-        true => Err(format!(
-            "limits.request_turns_max: agents took {most} turns for this request already; say what came of it, or what is in the way"
-        )),
+        true => Err(OutOfTurns(most)),
         false => Ok(()),
     }
 }
 
 /// Says that there is no such agent, and which one was probably meant.
-pub(super) fn no_agent(state: &State, name: &str) -> String {
+pub(super) fn no_agent(state: &State, name: &str) -> Refused {
     let employed = || state.team.agents.values().filter(|a| !a.retired).map(|a| &a.spec.id);
     let known: Vec<&str> = employed().map(AgentId::as_str).take(20).collect();
     let what = match state.team.agents.get(&AgentId::new(name)) {
@@ -106,8 +112,8 @@ pub(super) fn no_agent(state: &State, name: &str) -> String {
         Some(Agent { retired: true, .. }) => format!("{name} is no longer in the team"),
         Some(_) | None => format!("there is no agent {name}"),
     };
-    match message::near(name, employed()) {
+    Refused::NoReceiver(match message::near(name, employed()) {
         Some(near) => format!("{what}; did you mean {near}? There are: {}", known.join(", ")),
         None => format!("{what}; there are: {}", known.join(", ")),
-    }
+    })
 }

@@ -11,38 +11,87 @@ use crate::kernel::waits;
 use crate::rules::end::end_task;
 use crate::rules::route::route;
 use crate::rules::say::title_of;
-use crate::rules::talk::{check_turns, no_agent};
+use crate::rules::talk::{OutOfTurns, check_turns, no_agent};
 use crate::rules::tree::{depth, fresh_task, is_within};
 use crate::topics::delegation;
+use crate::topics::evidence;
 use crate::topics::session::Session;
 use crate::topics::task;
 use crate::topics::task::{Change, End, Mark};
 use crate::topics::task::{Requester, TASK_DEPTH_MAX, Task};
-use crate::topics::tool::{Act, CreateTask, UpdateTask};
+use crate::topics::tool::{CreateTask, UpdateTask};
 use crate::words::actor::Actor;
 use crate::words::id::{AgentId, SessionId, TaskId};
-use crate::words::label::Readers;
+use crate::words::label::{Label, Readers};
+use std::fmt::Display;
+
+/// Why a task is not made or not changed, and what to do instead.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(super) enum Rejected {
+    #[error(transparent)]
+    Refused(#[from] Refused),
+    #[error(transparent)]
+    Turns(#[from] OutOfTurns),
+    #[error(transparent)]
+    Tag(#[from] delegation::BadTag),
+    #[error("the title must be one line that is not empty")]
+    Title,
+    #[error("there is no task {0}; query_tasks shows which there are")]
+    NoTask(TaskId),
+    #[error("{0} is already {TASK_DEPTH_MAX} levels deep; make the task beside it")]
+    TooDeep(TaskId),
+    #[error("the tasks would wait for each other: {0}; take one of them out of depends_on")]
+    Cycle(waits::Cycle),
+    #[error("done_when: {0}")]
+    DoneWhen(#[from] evidence::BadEvidence),
+    #[error(
+        "refused by the rule that only who works on a task, asked for it or has it as a part may change it: {task} is none of these for {agent}"
+    )]
+    NotYours { task: TaskId, agent: AgentId },
+    #[error("{0} is for a person to answer; all you can do is to give the plan up: cancelled")]
+    Hold(TaskId),
+    #[error(
+        "refused by trust.secret: what was read here is not for all who see {task} ({label}); leave out title and result"
+    )]
+    Secret { task: TaskId, label: Label },
+    #[error("a task is set to done, failed or cancelled, not to {}", .0.as_str())]
+    NotAnEnd(Mark),
+    #[error(
+        "{0} is done when Synod has seen its evidence (done_when); say what came of it as your last words"
+    )]
+    Unproven(TaskId),
+    #[error("{0} has open parts; it is done when they are")]
+    OpenParts(TaskId),
+    #[error("a result of {bytes} bytes came without a status; say done, failed or cancelled")]
+    NoStatus { bytes: usize },
+    #[error("{task} is being worked on; cancel it and make a new one for {agent}")]
+    WorkedOn { task: TaskId, agent: AgentId },
+    #[error("{task} was handed on by a call; cancel it and ask {agent} by a call of its own")]
+    HandedOn { task: TaskId, agent: AgentId },
+    #[error("{0} is being worked on; it no longer waits for anything")]
+    Begun(TaskId),
+}
 
 /// How a call ended, and what the agent sees.
 pub(super) type Outcome = (Finish, String);
 
 /// What was done, or why it was not.
-pub(super) fn outcome(done: Result<String, String>) -> Outcome {
+pub(super) fn outcome(done: Result<String, impl Display>) -> Outcome {
     match done {
         Ok(text) => (Finish::Done, text),
-        Err(text) => (Finish::Failed, text),
+        Err(refused) => (Finish::Failed, refused.to_string()),
     }
 }
 
 /// Carries out `create_task`.
-pub(super) fn create(d: &mut Draft<'_>, id: &SessionId, act: &Act) -> Result<String, String> {
-    let Some(session) = d.sessions.get(id) else { return Err("the conversation is over".to_owned()) };
-    let spec = new_spec(d, id, session, act)?;
+pub(super) fn create(d: &mut Draft<'_>, id: &SessionId, wish: &CreateTask) -> Result<String, Rejected> {
+    let Some(session) = d.sessions.get(id) else { return Err(Refused::ConversationOver.into()) };
+    let spec = new_spec(d, id, session, wish)?;
     let who = spec.assignee.as_ref().map(ToString::to_string).unwrap_or_default();
     if let Some(made) = already_made(d, id, session, &spec) {
         return Ok(format!("{made} is created for {who}"));
     }
-    check_queue(d, &spec).map_err(|refused| refused.to_string())?;
+    check_queue(d, &spec)?;
     let text = format!("{} is created for {who}", spec.id);
     add(d, spec, id);
     Ok(text)
@@ -54,8 +103,13 @@ pub(super) fn add(d: &mut Draft<'_>, spec: task::Spec, id: &SessionId) {
     d.emit(TaskEvent::Added { spec: Box::new(spec), by, in_file: false });
 }
 
-fn new_spec(state: &State, id: &SessionId, session: &Session, act: &Act) -> Result<task::Spec, String> {
-    let Act::CreateTask(CreateTask {
+fn new_spec(
+    state: &State,
+    id: &SessionId,
+    session: &Session,
+    wish: &CreateTask,
+) -> Result<task::Spec, Rejected> {
+    let CreateTask {
         title,
         description,
         assignee,
@@ -66,29 +120,26 @@ fn new_spec(state: &State, id: &SessionId, session: &Session, act: &Act) -> Resu
         priority,
         approval_required,
         done_when,
-    }) = act
-    else {
-        return Err("not a create_task".to_owned());
-    };
-    check_room(state).map_err(|refused| refused.to_string())?;
+    } = wish;
+    check_room(state)?;
     check_turns(state, id, session)?;
     if title.trim().is_empty() || title.contains('\n') {
-        return Err("the title must be one line that is not empty".to_owned());
+        return Err(Rejected::Title);
     }
     tags.iter().chain(tag).try_for_each(|tag| delegation::check_tag(tag))?;
     if let Some(agent) = assignee.as_ref().filter(|a| a.as_str() != "human")
         && state.employed(agent).is_none()
     {
-        return Err(no_agent(state, agent.as_str()));
+        return Err(no_agent(state, agent.as_str()).into());
     }
     let parent = parent.clone().or_else(|| session.task.clone());
     if let Some(missing) = depends_on.iter().chain(&parent).find(|id| !state.work.tasks.contains_key(*id)) {
-        return Err(format!("{}; query_tasks shows which there are", Refused::NoTask(missing.clone())));
+        return Err(Rejected::NoTask(missing.clone()));
     }
     if let Some(parent) = &parent
         && depth(state, parent) >= TASK_DEPTH_MAX
     {
-        return Err(format!("{parent} is already {TASK_DEPTH_MAX} levels deep; make the task beside it"));
+        return Err(Rejected::TooDeep(parent.clone()));
     }
     let file = parent
         .as_ref()
@@ -107,14 +158,14 @@ fn new_spec(state: &State, id: &SessionId, session: &Session, act: &Act) -> Resu
     spec.properties.insert("requested_by".to_owned(), id.to_string());
     chains::bind(session, &mut spec.properties);
     if let Some(text) = done_when {
-        crate::topics::evidence::parse(text).map_err(|why| format!("done_when: {why}"))?;
+        evidence::parse(text)?;
         spec.properties.insert("done_when".to_owned(), text.clone());
     }
     if session.label.counts() {
         spec.properties.insert("label".to_owned(), session.label.to_string());
     }
     if spec.assignee.is_none() {
-        let (agent, _) = route(state, &spec, None).ok_or_else(|| Refused::NoRoute.to_string())?;
+        let (agent, _) = route(state, &spec, None).ok_or(Refused::NoRoute)?;
         spec.assignee = Some(agent);
     }
     Ok(spec)
@@ -143,15 +194,11 @@ pub(super) fn already_made<'a>(
 }
 
 /// Carries out `update_task`.
-pub(super) fn update(d: &mut Draft<'_>, id: &SessionId, act: &Act) -> Result<String, String> {
-    let Act::UpdateTask(UpdateTask { id: which, status, result, title, assignee, priority, depends_on }) =
-        act
-    else {
-        return Err("not an update_task".to_owned());
-    };
-    let Some(session) = d.sessions.get(id) else { return Err("the conversation is over".to_owned()) };
+pub(super) fn update(d: &mut Draft<'_>, id: &SessionId, wish: &UpdateTask) -> Result<String, Rejected> {
+    let UpdateTask { id: which, status, result, title, assignee, priority, depends_on } = wish;
+    let Some(session) = d.sessions.get(id) else { return Err(Refused::ConversationOver.into()) };
     let state: &State = d;
-    let task = state.work.tasks.get(which).ok_or_else(|| Refused::NoTask(which.clone()).to_string())?;
+    let task = state.work.tasks.get(which).ok_or_else(|| Refused::NoTask(which.clone()))?;
     // A task that was given to somebody else in the meantime is no longer its own.
     let works_on =
         |task: &&TaskId| state.work.tasks.get(*task).is_some_and(|t| t.is_ended() || t.session() == Some(id));
@@ -160,27 +207,19 @@ pub(super) fn update(d: &mut Draft<'_>, id: &SessionId, act: &Act) -> Result<Str
     let asked = task.by == Requester::Session { session: id.clone() };
     let above = mine.is_some_and(|mine| is_within(state, which, mine));
     if !(own || asked || above) {
-        return Err(format!(
-            "refused by the rule that only who works on a task, asked for it or has it as a part may change it: {which} is none of these for {}",
-            session.agent
-        ));
+        return Err(Rejected::NotYours { task: which.clone(), agent: session.agent.clone() });
     }
     if task.is_ended() {
-        return Err(format!("{which} has ended already"));
+        return Err(Refused::Ended(which.to_string()).into());
     }
     let only_ends = title.is_none() && assignee.is_none() && priority.is_none() && depends_on.is_none();
     if holds::is_hold(state, task) && !(only_ends && matches!(status, Some(Mark::Failed | Mark::Cancelled))) {
-        return Err(format!(
-            "{which} is for a person to answer; all you can do is to give the plan up: cancelled"
-        ));
+        return Err(Rejected::Hold(which.clone()));
     }
     // The file of its own task gets the label with the result; a title, and what others work on, has none.
     let tells = title.is_some() || (result.is_some() && !own);
     if tells && session.label.readers != Readers::Home {
-        return Err(format!(
-            "refused by trust.secret: what was read here is not for all who see {which} ({}); leave out title and result",
-            session.label
-        ));
+        return Err(Rejected::Secret { task: which.clone(), label: session.label.clone() });
     }
     let mut changes = Vec::new();
     if let Some(title) = title {
@@ -202,22 +241,17 @@ pub(super) fn update(d: &mut Draft<'_>, id: &SessionId, act: &Act) -> Result<Str
         Some(Mark::Failed) => Some(End::Failed),
         Some(Mark::Cancelled) => Some(End::Cancelled),
         Some(other @ (Mark::Open | Mark::Running | Mark::Asking)) => {
-            return Err(format!("a task is set to done, failed or cancelled, not to {}", other.as_str()));
+            return Err(Rejected::NotAnEnd(*other));
         }
     };
     if end == Some(End::Done) && task.spec.properties.contains_key("done_when") {
-        return Err(format!(
-            "{which} is done when Synod has seen its evidence (done_when); say what came of it as your last words"
-        ));
+        return Err(Rejected::Unproven(which.clone()));
     }
     if own && end == Some(End::Done) && state.open_children(task).next().is_some() {
-        return Err(format!("{which} has open parts; it is done when they are"));
+        return Err(Rejected::OpenParts(which.clone()));
     }
     if let (None, Some(result)) = (end, result) {
-        return Err(format!(
-            "a result of {} bytes came without a status; say done, failed or cancelled",
-            result.len()
-        ));
+        return Err(Rejected::NoStatus { bytes: result.len() });
     }
     let by = Actor::from(&session.agent);
     for change in changes {
@@ -253,34 +287,32 @@ pub(super) fn check_queue(state: &State, spec: &task::Spec) -> Result<(), Refuse
 }
 
 /// Whether an agent may give a task to this one.
-fn check_given(state: &State, task: &Task, agent: &AgentId) -> Result<(), String> {
+fn check_given(state: &State, task: &Task, agent: &AgentId) -> Result<(), Rejected> {
     let which = &task.spec.id;
     if agent.as_str() != "human" && state.employed(agent).is_none() {
-        return Err(no_agent(state, agent.as_str()));
+        return Err(no_agent(state, agent.as_str()).into());
     }
     if task.session().is_some() {
-        return Err(format!("{which} is being worked on; cancel it and make a new one for {agent}"));
+        return Err(Rejected::WorkedOn { task: which.clone(), agent: agent.clone() });
     }
     // To whom it may go was looked at when it was handed on.
     if state.delegations.of_task(which).is_some() || state.reviews.of_task(which).is_some() {
-        return Err(format!(
-            "{which} was handed on by a call; cancel it and ask {agent} by a call of its own"
-        ));
+        return Err(Rejected::HandedOn { task: which.clone(), agent: agent.clone() });
     }
     if task.spec.assignee.as_ref() == Some(agent) {
         return Ok(());
     }
     let given = task::Spec { assignee: Some(agent.clone()), ..task.spec.clone() };
-    check_queue(state, &given).map_err(|refused| refused.to_string())
+    Ok(check_queue(state, &given)?)
 }
 
 /// The dependencies that an agent gives a task in place of its own.
-fn waiting_for(state: &State, task: &Task, ids: &[TaskId]) -> Result<Vec<TaskId>, String> {
+fn waiting_for(state: &State, task: &Task, ids: &[TaskId]) -> Result<Vec<TaskId>, Rejected> {
     if task.session().is_some() {
-        return Err(format!("{} is being worked on; it no longer waits for anything", task.spec.id));
+        return Err(Rejected::Begun(task.spec.id.clone()));
     }
     if let Some(missing) = ids.iter().find(|id| !state.work.tasks.contains_key(*id)) {
-        return Err(format!("{}; query_tasks shows which there are", Refused::NoTask(missing.clone())));
+        return Err(Rejected::NoTask(missing.clone()));
     }
     // Whatever else it waits for, it waits for a person's yes to its plan.
     let hold = holds::hold_of(task).filter(|hold| task.spec.depends_on.contains(hold) && !ids.contains(hold));
@@ -289,9 +321,9 @@ fn waiting_for(state: &State, task: &Task, ids: &[TaskId]) -> Result<Vec<TaskId>
     Ok(ids)
 }
 
-fn check_cycle(state: &State, spec: &task::Spec) -> Result<(), String> {
+fn check_cycle(state: &State, spec: &task::Spec) -> Result<(), Rejected> {
     match waits::would_close(state, spec) {
-        Some(cycle) => Err(format!("{}; take one of them out of depends_on", Refused::Cycle(cycle))),
+        Some(cycle) => Err(Rejected::Cycle(cycle)),
         None => Ok(()),
     }
 }

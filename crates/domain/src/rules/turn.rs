@@ -84,13 +84,13 @@ pub(super) fn replied(
     let Usage { tokens_in, tokens_out, .. } = reply.usage;
     let label = match usable(d, session, reply) {
         Ok(label) => label,
-        Err(reason) => {
+        Err(unusable) => {
             // An answer that cannot be used costs what every answer costs.
             if reply.usage != Usage::default() {
                 let session = id.clone();
                 d.emit(BudgetEvent::Spent { session, tokens_in, tokens_out, spent: bill, call: None });
             }
-            return failed(d, id, ticket, &reason, Failure::Retry { after_ms: 0 });
+            return failed(d, id, ticket, &unusable.to_string(), Failure::Retry { after_ms: 0 });
         }
     };
     let mut calls = reply.calls.to_vec();
@@ -104,17 +104,26 @@ pub(super) fn replied(
     Ok(())
 }
 
+/// Why an answer cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+enum Unusable {
+    #[error("the model gave an empty answer")]
+    Empty,
+    #[error("{place} became a secret of others while the model was asked")]
+    Secret { place: String },
+}
+
 /// The origin of an answer: all that the model was given. An answer that is empty, or made of what the agent may not see
 /// any more, cannot be used.
-fn usable(state: &State, session: &Session, reply: &Reply<'_>) -> Result<Label, String> {
+fn usable(state: &State, session: &Session, reply: &Reply<'_>) -> Result<Label, Unusable> {
     if reply.text.trim().is_empty() && reply.calls.is_empty() {
-        return Err("the model gave an empty answer".to_owned());
+        return Err(Unusable::Empty);
     }
     let mut label = session.label.clone().joined(&Label::team());
     for place in reply.read {
         let of = places::of_place(state, place);
         if !of.readers.include(&session.agent) {
-            return Err(format!("{place} became a secret of others while the model was asked"));
+            return Err(Unusable::Secret { place: place.clone() });
         }
         label.join(&of);
     }

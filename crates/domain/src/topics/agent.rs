@@ -41,11 +41,16 @@ pub const PERSON: &str = "human";
 /// it, and do what only it may do.
 const RESERVED: [&str; 4] = [PERSON, "person", "synod", message::BROADCAST];
 
-/// Why no agent can have this name.
-pub fn check_name(name: &str) -> Result<(), String> {
+/// Why no agent can have this name: it stands for somebody or something else.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is a word of Synod's own; name the agent otherwise")]
+pub struct Reserved(String);
+
+/// Whether an agent can have this name.
+pub fn check_name(name: &str) -> Result<(), Reserved> {
     let is_channel = Channel::ALL.iter().any(|channel| channel.as_str() == name);
     match is_channel || RESERVED.contains(&name) {
-        true => Err(format!("`{name}` is a word of Synod's own; name the agent otherwise")),
+        true => Err(Reserved(name.to_owned())),
         false => Ok(()),
     }
 }

@@ -287,13 +287,21 @@ impl Rejected {
 }
 
 /// Why a text is no kind of work: it stands in tables and files, one to a line, and people read it there.
-pub(crate) fn check_tag(tag: &str) -> Result<(), String> {
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "{tag:?} is no tag: a tag is one line of characters that can be seen, and {:?} is none; use one like ops:check",
+    hidden.to_string()
+)]
+pub(crate) struct BadTag {
+    tag: String,
+    hidden: char,
+}
+
+/// Whether a text can be a kind of work.
+pub(crate) fn check_tag(tag: &str) -> Result<(), BadTag> {
     let hidden = tag.chars().find(|c| c.is_control()).or_else(|| policy::hidden_character(tag));
     match hidden {
-        Some(c) => Err(format!(
-            "{tag:?} is no tag: a tag is one line of characters that can be seen, and {:?} is none; use one like ops:check",
-            c.to_string()
-        )),
+        Some(hidden) => Err(BadTag { tag: tag.to_owned(), hidden }),
         None => Ok(()),
     }
 }

@@ -38,19 +38,33 @@ impl std::fmt::Display for Evidence {
     }
 }
 
+/// Why a text is no evidence.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum BadEvidence {
+    /// There is a bound.
+    #[error("more than {EVIDENCE_MAX} pieces of evidence")]
+    TooMuch,
+    /// A schema alone proves nothing.
+    #[error("{0:?} names no file behind the schema")]
+    NoFile(String),
+    /// A line of no known kind.
+    #[error("{0:?} is no evidence; write `command: …`, `file: …`, `schema: <schema> <file>` or `approval`")]
+    Unknown(String),
+}
+
 /// Reads `done_when:`, one piece of evidence a line.
-pub fn parse(text: &str) -> Result<Vec<Evidence>, String> {
+pub fn parse(text: &str) -> Result<Vec<Evidence>, BadEvidence> {
     let mut all = Vec::new();
     for line in text.lines().map(str::trim).filter(|line| !line.is_empty()) {
         if all.len() == EVIDENCE_MAX {
-            return Err(format!("more than {EVIDENCE_MAX} pieces of evidence"));
+            return Err(BadEvidence::TooMuch);
         }
         all.push(one(line)?);
     }
     Ok(all)
 }
 
-fn one(line: &str) -> Result<Evidence, String> {
+fn one(line: &str) -> Result<Evidence, BadEvidence> {
     let (word, rest) = line.split_once(':').map_or((line, ""), |(word, rest)| (word.trim(), rest.trim()));
     match (word, rest) {
         ("approval", "") => Ok(Evidence::Approval),
@@ -60,11 +74,9 @@ fn one(line: &str) -> Result<Evidence, String> {
             Some((schema, file)) => {
                 Ok(Evidence::Schema { schema: schema.to_owned(), file: file.trim().to_owned() })
             }
-            None => Err(format!("{line:?} names no file behind the schema")),
+            None => Err(BadEvidence::NoFile(line.to_owned())),
         },
-        _ => Err(format!(
-            "{line:?} is no evidence; write `command: …`, `file: …`, `schema: <schema> <file>` or `approval`"
-        )),
+        _ => Err(BadEvidence::Unknown(line.to_owned())),
     }
 }
 

@@ -324,24 +324,38 @@ impl Holder {
     }
 }
 
-/// The name of a lock in its plain form: the same thing has the same name. The error is for who asked.
-pub fn name(text: &str) -> Result<LockName, String> {
+/// Why a text is no name of a lock, for who asked.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum BadName {
+    /// Nothing was given.
+    #[error("a lock needs a name, such as deploy or file:memory/notes.md")]
+    Empty,
+    /// So many characters.
+    #[error("the name of a lock has at most {NAME_CHARS_MAX} characters, this one has {0}")]
+    TooLong(usize),
+    /// Some of them cannot be seen, or end the line.
+    #[error("{0:?} has characters that names of locks do not have")]
+    Characters(String),
+    /// It leads out of the home.
+    #[error("{0:?} is no path beneath the home, such as memory/notes.md")]
+    Path(String),
+}
+
+/// The name of a lock in its plain form: the same thing has the same name.
+pub fn name(text: &str) -> Result<LockName, BadName> {
     let text = text.trim();
     if text.is_empty() {
-        return Err("a lock needs a name, such as deploy or file:memory/notes.md".to_owned());
+        return Err(BadName::Empty);
     }
     let length = text.chars().count();
     if length > NAME_CHARS_MAX {
-        return Err(format!(
-            "the name of a lock has at most {NAME_CHARS_MAX} characters, this one has {length}"
-        ));
+        return Err(BadName::TooLong(length));
     }
     if hidden_character(text).is_some() || text.contains(['\n', '\t']) {
-        return Err(format!("{text:?} has characters that names of locks do not have"));
+        return Err(BadName::Characters(text.to_owned()));
     }
     match text.strip_prefix(FILE) {
-        Some(path) => of_path(path)
-            .ok_or_else(|| format!("{path:?} is no path beneath the home, such as memory/notes.md")),
+        Some(path) => of_path(path).ok_or_else(|| BadName::Path(path.to_owned())),
         None => Ok(LockName::new(text)),
     }
 }

@@ -210,18 +210,27 @@ pub fn channel_of(to: &AgentId) -> Option<&str> {
 }
 
 /// Why agents cannot listen to a channel of this name.
-pub fn check_channel(name: &str) -> Result<(), String> {
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum BadChannel {
+    /// Each of them would be told that the other was told.
+    #[error(
+        "agents do not listen to `state`: two that hear of each other's moves would wake each other for ever; `synod message tail --channel state` shows it to people"
+    )]
+    State,
+    /// It stands for something else.
+    #[error("`{0}` is a word of Synod's own; name the channel otherwise")]
+    Reserved(String),
+}
+
+/// Whether agents can listen to a channel of this name.
+pub fn check_channel(name: &str) -> Result<(), BadChannel> {
     if name == Channel::State.as_str() {
-        return Err(
-            "agents do not listen to `state`: two that hear of each other's moves would wake each other for \
-                    ever; `synod message tail --channel state` shows it to people"
-                .to_owned(),
-        );
+        return Err(BadChannel::State);
     }
     let is_open = [Channel::Dependency, Channel::Help].iter().any(|own| own.as_str() == name);
     let is_own = Channel::ALL.iter().any(|own| own.as_str() == name) || name == BROADCAST;
     match is_own && !is_open {
-        true => Err(format!("`{name}` is a word of Synod's own; name the channel otherwise")),
+        true => Err(BadChannel::Reserved(name.to_owned())),
         false => Ok(()),
     }
 }

@@ -247,6 +247,17 @@ pub enum Refused {
     NoIssues,
 }
 
+/// Why work is not looked at once more.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum NotAgain {
+    #[error("{review} is under way: {reviewer} looks at it")]
+    UnderWay { review: ReviewId, reviewer: AgentId },
+    #[error("{} was sent back already; mend it and commit first", short(.0))]
+    SentBack(String),
+    #[error("{} is approved already. It can be merged: {MERGE} {review}", short(.commit))]
+    Approved { commit: String, review: ReviewId },
+}
+
 impl Review {
     /// What the review is after `next`, if it can happen now. `wanted` are the checks that an approval needs.
     pub fn after(&self, next: &Move, wanted: &BTreeSet<Check>) -> Result<Self, Refused> {
@@ -307,16 +318,14 @@ impl Review {
     }
 
     /// Whether its author may ask once more, and why not.
-    pub fn may_ask_again(&self, place: &Place) -> Result<(), String> {
-        let commit = short(&place.commit);
+    pub(crate) fn may_ask_again(&self, place: &Place) -> Result<(), NotAgain> {
+        let (review, commit) = (self.id.clone(), place.commit.clone());
         match &self.stage {
-            Stage::Asked => Err(format!("{} is under way: {} looks at it", self.id, self.reviewer)),
-            Stage::Rejected { .. } | Stage::Conflicted { .. } if self.place.commit == place.commit => {
-                Err(format!("{commit} was sent back already; mend it and commit first"))
+            Stage::Asked => Err(NotAgain::UnderWay { review, reviewer: self.reviewer.clone() }),
+            Stage::Rejected { .. } | Stage::Conflicted { .. } if self.place.commit == commit => {
+                Err(NotAgain::SentBack(commit))
             }
-            Stage::Approved if self.place.commit == place.commit => {
-                Err(format!("{commit} is approved already. It can be merged: {MERGE} {}", self.id))
-            }
+            Stage::Approved if self.place.commit == commit => Err(NotAgain::Approved { commit, review }),
             Stage::Rejected { .. }
             | Stage::Conflicted { .. }
             | Stage::Approved

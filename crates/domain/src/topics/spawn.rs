@@ -17,6 +17,14 @@ pub const MADE_IN: &str = "spawned_in";
 /// What stands before the name of a person who made an agent; no agent has such a name.
 const PERSON: &str = "person:";
 
+/// Why a text does not say who made an agent.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "{0:?} names nobody who could have spawned an agent: write the ids of agents, as `planner-001` or `{example}`, or `person:dana`",
+    example = chain::shown(&[AgentId::new("planner-001"), AgentId::new("coder-001")])
+)]
+pub struct BadOrigin(String);
+
 /// Who made an agent: `spawned_by:` in its file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(into = "String", from = "String")]
@@ -43,17 +51,14 @@ impl Origin {
     }
 
     /// Reads `spawned_by:`; the error says what it may be.
-    pub fn parse(text: &str) -> Result<Self, String> {
+    pub fn parse(text: &str) -> Result<Self, BadOrigin> {
         if let Some(name) = text.strip_prefix(PERSON).filter(|name| !name.trim().is_empty()) {
             return Ok(Self::Person(name.to_owned()));
         }
         let chain: Result<Vec<AgentId>, _> = chain::read(text).map(AgentId::parse).collect();
         match chain {
             Ok(chain) if !chain.is_empty() => Ok(Self::Agents(chain)),
-            Ok(_) | Err(_) => Err(format!(
-                "{text:?} names nobody who could have spawned an agent: write the ids of agents, as `planner-001` or `{}`, or `person:dana`",
-                chain::shown(&[AgentId::new("planner-001"), AgentId::new("coder-001")])
-            )),
+            Ok(_) | Err(_) => Err(BadOrigin(text.to_owned())),
         }
     }
 }

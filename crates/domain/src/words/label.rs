@@ -159,10 +159,15 @@ impl std::fmt::Display for Label {
     }
 }
 
-impl std::str::FromStr for Label {
-    type Err = String;
+/// Why a text is no label: it begins with none of the words.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0:?} is none of owner, team, outside")]
+pub struct BadLabel(String);
 
-    fn from_str(text: &str) -> Result<Self, String> {
+impl std::str::FromStr for Label {
+    type Err = BadLabel;
+
+    fn from_str(text: &str) -> Result<Self, BadLabel> {
         let (rest, origins) = match text.split_once(" from ") {
             Some((rest, origins)) => (rest, origins.split(", ").map(str::to_owned).collect()),
             None => (text, BTreeSet::new()),
@@ -172,8 +177,7 @@ impl std::str::FromStr for Label {
             Some((word, few)) => (word, Readers::Only(few.split(' ').map(AgentId::new).collect())),
             None => (rest, Readers::Home),
         };
-        let integrity = Integrity::parse(word.trim())
-            .ok_or_else(|| format!("{word:?} is none of owner, team, outside"))?;
+        let integrity = Integrity::parse(word.trim()).ok_or_else(|| BadLabel(word.to_owned()))?;
         Ok(Self { integrity, readers, origins })
     }
 }

@@ -19,8 +19,6 @@ use crate::topics::task::Priority;
 use crate::words::id::{AgentId, CallId, SessionId, Time};
 use crate::words::text::number_in;
 
-/// Who tells agents what became of tasks, and what the rules did.
-
 /// The place in a queue of a session with such a task and something so urgent to read.
 pub(super) fn priority(task: Option<Priority>, urgency: Urgency) -> Priority {
     let own = task.unwrap_or(Priority::C);

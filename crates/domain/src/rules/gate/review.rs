@@ -113,11 +113,18 @@ fn no_review(state: &State, id: &ReviewId) -> String {
     }
 }
 
+/// Why an agent may not look at the work of others: the gate's words about a tool that it would need.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct MayNotLook(String);
+
 /// Whether an agent may look at the work of others: it may answer, and make all the checks that must pass.
-pub fn may_look(spec: &Spec, role: Option<&Role>, checks: &BTreeSet<Check>) -> Result<(), String> {
+pub fn may_look(spec: &Spec, role: Option<&Role>, checks: &BTreeSet<Check>) -> Result<(), MayNotLook> {
     let label = Label::owner();
     let asker = Asker::at_rest(spec, role, &label);
-    let may = |tool: &str, needs: Permission| may_use(&asker, tool, Some(needs)).map_err(|(_, why)| why);
+    let may = |tool: &str, needs: Permission| {
+        may_use(&asker, tool, Some(needs)).map_err(|(_, why)| MayNotLook(why))
+    };
     may(ANSWER, Permission::ApproveWork)?;
     checks.iter().try_for_each(|check| may(check.tool(), Permission::ExecuteTools))
 }

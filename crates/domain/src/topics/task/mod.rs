@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::topics::evidence;
-use crate::topics::evidence::Evidence;
+use crate::topics::evidence::{BadEvidence, Evidence};
 use crate::topics::task::queue::Place;
 use crate::words::id::SessionId;
 use crate::words::id::{AgentId, TaskId};
@@ -172,7 +172,7 @@ impl Spec {
     }
 
     /// What must be so before it counts as done. What cannot be read is a demand that nothing meets.
-    pub fn evidence(&self) -> Result<Vec<Evidence>, String> {
+    pub fn evidence(&self) -> Result<Vec<Evidence>, BadEvidence> {
         self.properties.get("done_when").map_or_else(|| Ok(Vec::new()), |text| evidence::parse(text))
     }
 
