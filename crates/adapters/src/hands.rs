@@ -10,7 +10,7 @@ use domain::budget::Held;
 use domain::context::{self, role_for_grants};
 use domain::delegation;
 use domain::effect::Effect;
-use domain::gate::{Asker, may_use};
+use domain::gate::{Asker, may_use, may_use_foreign};
 use domain::id::{AgentId, SessionId, Ticket};
 use domain::input::{Failure, Input};
 use domain::input::{ModelInput, ToolInput};
@@ -22,6 +22,7 @@ use domain::review::{self, Review};
 use domain::session::Message;
 use domain::settings::{Provider, Settings};
 use domain::state::{Stage, State, Step};
+use domain::tool::foreign::{self, Offer};
 use domain::tool::{self, Act, Call, Permit, Want};
 use ports::hands::Hands;
 use ports::inputs::Inputs;
@@ -143,6 +144,7 @@ impl LocalHands {
         let asker = Asker { now, ..Asker::at_rest(agent, role, &label) };
         let names: Vec<&'static str> =
             tool::ALL.iter().filter(|f| may_use(&asker, f.name, f.needs).is_ok()).map(|f| f.name).collect();
+        let foreign = may_use_foreign(&asker, &state.foreign);
         // What its tool would not give it is not told to it either.
         let now = state.team.agents.get(&agent.id).filter(|_| names.contains(&context::TOOL_GET));
         let grants_role = now.and_then(|now| role_for_grants(&now.spec)).map(str::to_owned);
@@ -162,7 +164,7 @@ impl LocalHands {
                 model: model.clone(),
                 system: String::new(),
                 messages: Vec::new(),
-                tools: self.described(names),
+                tools: self.described(names, foreign),
                 turn,
                 // What a budget reserved for the answer is also asked for, or the answer could pass it.
                 max_tokens: least(agent.permissions.max_tokens_per_call, agent.model.max_tokens)
@@ -172,14 +174,24 @@ impl LocalHands {
                 schema: None,
                 progress: Default::default(),
             },
+            foreign: state.foreign.clone(),
             ms_max: terms.limits.model_ms_max,
         };
         self.start(session, true, ask.run(ticket));
     }
 
-    fn described(&mut self, names: Vec<&'static str>) -> Arc<[model::Tool]> {
+    fn described(&mut self, names: Vec<&'static str>, foreign: Vec<&Offer>) -> Arc<[model::Tool]> {
         let tools = &self.tools;
-        self.described.entry(names).or_insert_with_key(|names| tools.describe(names).into()).clone()
+        let own = self.described.entry(names).or_insert_with_key(|names| tools.describe(names).into());
+        if foreign.is_empty() {
+            return own.clone();
+        }
+        let foreign = foreign.into_iter().map(|found| model::Tool {
+            name: found.name.clone(),
+            description: found.description.clone(),
+            schema: found.schema.to_string(),
+        });
+        own.iter().cloned().chain(foreign).collect()
     }
 
     fn run_tool(
@@ -414,13 +426,26 @@ struct Ask {
     /// What it is there to answer, if it looks at the work of another.
     review: Option<Review>,
     request: Request,
+    /// What foreign servers offer.
+    foreign: foreign::Known,
     ms_max: u64,
 }
 
 impl Ask {
     async fn run(self, ticket: Ticket) -> Input {
-        let Self { inputs, files, models, tools, context, session, conversation, review, request, ms_max } =
-            self;
+        let Self {
+            inputs,
+            files,
+            models,
+            tools,
+            context,
+            session,
+            conversation,
+            review,
+            request,
+            foreign,
+            ms_max,
+        } = self;
         let failed =
             |session, reason, failure| Input::Model(ModelInput::Failed { session, ticket, reason, failure });
         let conversation = match conversation {
@@ -446,7 +471,10 @@ impl Ask {
                 let mut calls = Vec::with_capacity(reply.calls.len());
                 for (number, mut raw) in reply.calls.into_iter().enumerate() {
                     raw.arguments = redacted(raw.arguments);
-                    let call = tools.read(raw, number);
+                    let call = match foreign.find(&raw.name) {
+                        Some(found) => tools.read_foreign(raw, number, found),
+                        None => tools.read(raw, number),
+                    };
                     let seen = match (&call.want, &review) {
                         (Want::Act(act), Some(review)) => tools.look_in(review, &agent, act).await,
                         (Want::Act(act), None) => tools.look(&agent, act).await,

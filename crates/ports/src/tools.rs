@@ -7,6 +7,7 @@ use domain::lock::Grant;
 use domain::lock::workspace::{Hold, Room};
 use domain::review::{Finding, Review};
 use domain::settings::Settings;
+use domain::tool::foreign::Offer;
 use domain::tool::{Act, Call, Permit, Seen};
 
 use crate::model::{RawCall, Tool};
@@ -98,6 +99,9 @@ pub trait Tools: Send + Sync {
     /// Reads a call's arguments against the tool's schema. Never fails: what does not fit becomes
     /// `Want::Invalid` with words that tell the model what to fix. `number` makes an id where the model gave none.
     fn read(&self, raw: RawCall, number: usize) -> Call;
+
+    /// The same for a call of a tool of a foreign server, against the schema that the server gave.
+    fn read_foreign(&self, raw: RawCall, number: usize, found: &Offer) -> Call;
 
     /// What an act depends on in the world, beside its words; `None` if on nothing that could change unseen.
     async fn look(&self, agent: &AgentId, act: &Act) -> Option<Seen>;

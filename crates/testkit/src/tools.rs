@@ -1,14 +1,16 @@
 //! Hands that touch nothing: files live in a map, commands answer what a test says, and every order is noted.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
 use domain::evidence::Evidence;
 use domain::id::{AgentId, CallId, Seq, Ticket};
+use domain::tool::foreign::Offer;
 use domain::tool::{
-    self, Act, Call, Check, ContextGet, ContextPut, CreateDirectory, ExecuteCommand, Lint, ListDirectory,
-    MemorySearch, MergeBranch, Permit, ReadFile, RunTests, SearchFiles, Seen, SlackSend, Want, WriteFile,
+    self, Act, Call, Check, ContextGet, ContextPut, CreateDirectory, ExecuteCommand, Foreign, Lint,
+    ListDirectory, MemorySearch, MergeBranch, Permit, ReadFile, RunTests, SearchFiles, Seen, SlackSend, Want,
+    WriteFile,
 };
 use policy::Nature;
 use ports::model::{RawCall, Tool};
@@ -27,6 +29,8 @@ struct Inner {
     orders: Vec<Order>,
     files: BTreeMap<String, String>,
     outbox: BTreeMap<Seq, (String, String)>,
+    /// Tools of foreign servers that it pretends to reach.
+    served: BTreeSet<String>,
 }
 
 impl Default for Bench {
@@ -44,6 +48,13 @@ impl Bench {
     /// A bench that asks `answer` first; where it has none, the bench does what the tool would.
     pub fn answering(answer: impl FnMut(&Order) -> Option<Outcome> + Send + 'static) -> Self {
         Self { inner: Mutex::new(Inner { answer: Some(Box::new(answer)), ..Inner::default() }) }
+    }
+
+    /// The same bench, which also reaches the servers of these foreign tools.
+    #[must_use]
+    pub fn serving(self, tools: &[&str]) -> Self {
+        self.lock().served = tools.iter().map(|name| (*name).to_owned()).collect();
+        self
     }
 
     /// Every order so far, in the order they came.
@@ -102,6 +113,15 @@ impl Tools for Bench {
         let id = if raw.id.is_empty() { format!("call-{number}") } else { raw.id };
         let want = want(&raw.name, &raw.arguments)
             .map_or_else(|error| Want::Invalid { tool: raw.name, error }, Want::Act);
+        Call { id: CallId::new(id), arguments: raw.arguments, want, seen: None }
+    }
+
+    fn read_foreign(&self, raw: RawCall, number: usize, found: &Offer) -> Call {
+        let id = if raw.id.is_empty() { format!("call-{number}") } else { raw.id };
+        let want = match object(&raw.arguments) {
+            Ok(arguments) => Want::Act(Act::Foreign(found.call(arguments))),
+            Err(error) => Want::Invalid { tool: raw.name, error },
+        };
         Call { id: CallId::new(id), arguments: raw.arguments, want, seen: None }
     }
 
@@ -184,6 +204,12 @@ impl Inner {
                 }
                 evidence => Outcome::done(format!("{evidence} is so")),
             },
+            Act::Foreign(Foreign { tool, arguments, .. }) if self.served.contains(&tool) => {
+                Outcome::done(format!("{tool} got {arguments}"))
+            }
+            Act::Foreign(Foreign { server, tool, .. }) => Outcome::failed(format!(
+                "{tool} was not called: there is no connection to the server {server}"
+            )),
             Act::RequestReview(_) => Outcome::failed("nothing is committed"),
             Act::MergeBranch(MergeBranch { review }) => Outcome::failed(format!("there is no {review}")),
             act => match (act.reach().outward, tool::facts(act.tool())) {
@@ -203,12 +229,17 @@ fn want(name: &str, arguments: &str) -> Result<Act, String> {
     if tool::facts(name).is_none() {
         return Err(format!("there is no tool {name:?}"));
     }
-    let arguments: serde_json::Value = serde_json::from_str(arguments).map_err(|e| e.to_string())?;
-    if !arguments.is_object() {
-        return Err("the arguments are not a JSON object".to_owned());
-    }
+    let arguments = object(arguments)?;
     serde_json::from_value(serde_json::json!({ "tool": name, "arguments": arguments }))
         .map_err(|e| e.to_string())
+}
+
+fn object(arguments: &str) -> Result<serde_json::Value, String> {
+    let arguments: serde_json::Value = serde_json::from_str(arguments).map_err(|e| e.to_string())?;
+    match arguments.is_object() {
+        true => Ok(arguments),
+        false => Err("the arguments are not a JSON object".to_owned()),
+    }
 }
 
 /// An order with generous limits, as the first try.
@@ -238,6 +269,20 @@ mod tests {
     #[tokio::test]
     async fn the_bench_keeps_the_contract() {
         contract::tools::holds(&Bench::new()).await;
+    }
+
+    #[tokio::test]
+    async fn a_bench_that_reaches_a_server_calls_its_tool_and_no_other() {
+        let bench = Bench::new().serving(&["tracker__list"]);
+        let call = |tool: &str| {
+            let (server, tool) = ("tracker".to_owned(), tool.to_owned());
+            Act::Foreign(Foreign { server, tool, arguments: serde_json::json!({}) })
+        };
+        assert_eq!(
+            bench.run(order(1, "a", call("tracker__list"))).await,
+            Outcome::done("tracker__list got {}")
+        );
+        assert!(!bench.run(order(2, "a", call("tracker__add"))).await.ok);
     }
 
     #[tokio::test]

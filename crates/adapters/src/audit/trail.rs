@@ -111,6 +111,10 @@ impl Trail {
             Event::System(SystemEvent::PolicyChanged { policy }) => {
                 vec![config(layout::COMMANDS, digest(policy))]
             }
+            Event::System(SystemEvent::ToolsFound { server, tools }) => {
+                let by = format!("tool:{server}");
+                vec![Line { by, ..config(server, digest(tools)) }]
+            }
             Event::Agent(_) => about_agent(config, &recorded.event).into_iter().collect(),
             Event::Task(TaskEvent::Added { spec, by: Requester::Session { session }, .. }) => {
                 vec![self.delegation(new(Kind::Delegation, "given"), session, spec)]

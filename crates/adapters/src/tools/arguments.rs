@@ -4,6 +4,7 @@
 use std::sync::LazyLock;
 
 use domain::id::CallId;
+use domain::tool::foreign::Offer;
 use domain::tool::{self, Act, Call, Want};
 use jsonschema::Validator;
 use ports::model::{RawCall, Tool};
@@ -50,8 +51,19 @@ pub(super) fn describe(names: &[&str]) -> Vec<Tool> {
 
 /// Reads one call.
 pub(super) fn read(raw: RawCall, number: usize) -> Call {
+    let read = act(&raw.name, &raw.arguments);
+    call(raw, number, read)
+}
+
+/// Reads one call of a tool of a foreign server.
+pub(super) fn read_foreign(raw: RawCall, number: usize, found: &Offer) -> Call {
+    let read = foreign(found, &raw.arguments);
+    call(raw, number, read)
+}
+
+fn call(raw: RawCall, number: usize, read: Result<Act, String>) -> Call {
     let id = if is_usable(&raw.id) { raw.id } else { format!("call-{number}") };
-    let want = match act(&raw.name, &raw.arguments) {
+    let want = match read {
         Ok(act) => Want::Act(act),
         Err(error) => Want::Invalid { tool: cut(raw.name, NAME_BYTES_MAX), error },
     };
@@ -77,11 +89,24 @@ fn is_usable(id: &str) -> bool {
 
 fn act(name: &str, arguments: &str) -> Result<Act, String> {
     let Some(ready) = ready(name) else { return Err(unknown(name)) };
-    let arguments = object(arguments)?;
-    let value = Value::Object(arguments);
-    let errors: Vec<String> = ready
-        .validator
-        .iter_errors(&value)
+    let value = Value::Object(object(arguments)?);
+    fits(name, (&ready.validator, &ready.tool.schema), &value)?;
+    let act = tool::parse(name, value).ok_or_else(|| unknown(name))?;
+    act.map_err(|e| format!("the arguments of {name} do not fit: {}", short(&e.to_string())))
+}
+
+fn foreign(found: &Offer, arguments: &str) -> Result<Act, String> {
+    let name = &found.name;
+    let validator = jsonschema::validator_for(&found.schema);
+    let validator = validator.map_err(|e| format!("{name} cannot be called: its schema is none: {e}"))?;
+    let value = Value::Object(object(arguments)?);
+    fits(name, (&validator, &found.schema.to_string()), &value)?;
+    Ok(Act::Foreign(found.call(value)))
+}
+
+fn fits(name: &str, (validator, schema): (&Validator, &str), value: &Value) -> Result<(), String> {
+    let errors: Vec<String> = validator
+        .iter_errors(value)
         .take(ERRORS_MAX)
         .map(|error| {
             let path = error.instance_path().to_string();
@@ -89,15 +114,13 @@ fn act(name: &str, arguments: &str) -> Result<Act, String> {
             format!("- {at}: {}", short(&error.to_string()))
         })
         .collect();
-    if !errors.is_empty() {
-        return Err(format!(
-            "the arguments of {name} do not fit:\n{}\nthey must fit this schema: {}",
-            errors.join("\n"),
-            ready.tool.schema
-        ));
+    match errors.is_empty() {
+        true => Ok(()),
+        false => Err(format!(
+            "the arguments of {name} do not fit:\n{}\nthey must fit this schema: {schema}",
+            errors.join("\n")
+        )),
     }
-    let act = tool::parse(name, value).ok_or_else(|| unknown(name))?;
-    act.map_err(|e| format!("the arguments of {name} do not fit: {}", short(&e.to_string())))
 }
 
 /// Reads a JSON object. Nothing at all is an empty object, and `null` is a value left out: models write both

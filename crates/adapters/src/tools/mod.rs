@@ -30,6 +30,7 @@ use domain::lock::Grant;
 use domain::lock::workspace::{Hold, Room};
 use domain::review::Review;
 use domain::settings::Settings;
+use domain::tool::foreign::Offer;
 use domain::tool::{self, Act, Call, Permit, Runs, Seen};
 use ports::clock::Clock;
 use ports::model::{RawCall, Tool};
@@ -141,6 +142,7 @@ performers! {
     slack_send::SlackSend,
     email_send::EmailSend,
     check::Check,
+    foreign::Foreign,
 }
 
 /// All tools of one home.
@@ -374,6 +376,10 @@ impl Tools for Toolbox {
 
     fn read(&self, raw: RawCall, number: usize) -> Call {
         arguments::read(raw, number)
+    }
+
+    fn read_foreign(&self, raw: RawCall, number: usize, found: &Offer) -> Call {
+        arguments::read_foreign(raw, number, found)
     }
 
     async fn look(&self, agent: &AgentId, act: &Act) -> Option<Seen> {

@@ -80,6 +80,7 @@ impl State {
             SystemEvent::Started => self.restart_clocks(at),
             SystemEvent::SettingsChanged { settings } => self.settle_anew(settings),
             SystemEvent::PolicyChanged { policy } => self.config.policy = policy.clone(),
+            SystemEvent::ToolsFound { server, tools } => self.foreign.replace(server, tools),
             SystemEvent::DeadlineDropped { due, what } => {
                 _ = self.schedule.deadlines.remove(&(*due, what.clone()))
             }

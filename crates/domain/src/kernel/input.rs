@@ -15,6 +15,7 @@ use crate::topics::spawn::Order;
 use crate::topics::task;
 use crate::topics::task::Mark;
 use crate::topics::tool::Call;
+use crate::topics::tool::foreign::Offer;
 use crate::words::id::{AgentId, ApprovalId, CallId, MessageId, SessionId, TaskId, Ticket};
 use crate::words::label::Label;
 use crate::words::usage::Usage;
@@ -317,6 +318,13 @@ pub enum ModelInput {
 /// What came of a tool call, or of other work outside.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ToolInput {
+    /// A foreign server said which tools it offers.
+    Found {
+        /// The server's name.
+        server: String,
+        /// All of its tools.
+        tools: Vec<Offer>,
+    },
     /// The workspace of an agent that is over was taken away.
     CleanedUp {
         /// Whose.

@@ -25,6 +25,7 @@ use crate::topics::task::TASK_DEPTH_MAX;
 use crate::topics::task::Task;
 use crate::topics::task::TaskStage;
 use crate::topics::task::Tasks;
+use crate::topics::tool::foreign;
 use crate::topics::trust::Origins;
 use crate::words::id::{AgentId, Seq, SessionId, TaskId, Time};
 
@@ -41,6 +42,9 @@ pub struct State {
     /// Its settings and policy.
     #[serde(default)]
     pub config: Config,
+    /// The facts about tools of foreign servers.
+    #[serde(default, skip_serializing_if = "foreign::Known::is_empty")]
+    pub foreign: foreign::Known,
     /// Its agents.
     #[serde(default)]
     pub team: Team,

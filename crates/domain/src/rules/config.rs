@@ -13,6 +13,8 @@ use crate::topics::budget::charge::{Raise, Sum};
 use crate::topics::settings::Settings;
 use crate::topics::task::End;
 use crate::topics::task::{Task, TaskStage};
+use crate::topics::tool::foreign;
+use crate::topics::tool::foreign::Offer;
 use crate::words::id::{AgentId, SessionId, TaskId};
 use crate::words::label::Label;
 use policy::Policy;
@@ -27,6 +29,13 @@ pub(super) fn read_settings(d: &mut Draft<'_>, settings: &Settings) {
 pub(super) fn read_policy(d: &mut Draft<'_>, policy: &Policy) {
     if d.config.policy != *policy {
         d.emit(SystemEvent::PolicyChanged { policy: policy.clone() });
+    }
+}
+
+pub(super) fn find_tools(d: &mut Draft<'_>, server: &str, tools: &[Offer]) {
+    let tools = foreign::usable(server, tools);
+    if d.foreign.of(server) != tools.as_slice() {
+        d.emit(SystemEvent::ToolsFound { server: server.to_owned(), tools });
     }
 }
 

@@ -24,7 +24,8 @@ use crate::topics::agent;
 use crate::topics::role::{Permission, Role};
 use crate::topics::session::{Pending, Session};
 use crate::topics::tool;
-use crate::topics::tool::{Act, Check, Listener, Permit, Runs, Seen, Want};
+use crate::topics::tool::foreign::{Known, Offer};
+use crate::topics::tool::{Act, Check, Listener, Permit, Runs, Seen, Traits, Want};
 use crate::words::label::Label;
 use policy::command::Judgement;
 use policy::{Nature, Policy, Risk};
@@ -294,6 +295,11 @@ pub fn may_use(asker: &Asker<'_>, name: &str, needs: Option<Permission>) -> Resu
     asker.now.map_or(Ok(()), has)
 }
 
+/// The tools of foreign servers that the agent has.
+pub fn may_use_foreign<'a>(asker: &Asker<'_>, known: &'a Known) -> Vec<&'a Offer> {
+    known.all().filter(|found| may_use(asker, &found.name, found.needs).is_ok()).collect()
+}
+
 /// The rule by which a tool is allowed to all who have it.
 pub fn asks_nobody(tool: &str) -> String {
     format!("tool {tool} asks nobody")
@@ -341,9 +347,29 @@ impl<'a> Case<'a> {
         }
     }
 
+    /// What is known of the tool; `None` for what is Synod's own, and for a foreign tool whose facts did not come in.
+    fn traits(&self) -> Option<Traits> {
+        if let Some(found) = self.foreign() {
+            return Some(Traits { needs: found.needs, nature: found.nature, inside: false });
+        }
+        let facts = tool::facts(self.act.tool())?;
+        Some(Traits { needs: facts.needs, nature: facts.nature, inside: facts.inside })
+    }
+
+    /// The facts about a foreign tool.
+    fn foreign(&self) -> Option<&'a Offer> {
+        let (Act::Foreign(act), Some(place)) = (self.act, self.place) else { return None };
+        place.state.foreign.facts(act)
+    }
+
+    /// Whether it speaks to people or systems outside the home, as far as its arguments say.
+    fn is_outward(&self) -> bool {
+        self.act.reach().outward.is_some() || self.foreign().is_some_and(|found| found.outward)
+    }
+
     /// What repeating the act would do.
     fn nature(&self) -> Nature {
-        let usual = || tool::facts(self.act.tool()).map_or(Nature::Once, |facts| facts.nature);
+        let usual = || self.traits().map_or(Nature::Once, |traits| traits.nature);
         self.command.as_ref().map_or_else(usual, |command| command.nature)
     }
 
@@ -355,7 +381,7 @@ impl<'a> Case<'a> {
     /// there counts, too.
     fn changes(&self) -> bool {
         let is_definition = self.act.reach().listener == Some(Listener::NewAgent);
-        let is_inside = tool::facts(self.act.tool()).is_some_and(|facts| facts.inside);
+        let is_inside = self.traits().is_some_and(|traits| traits.inside);
         is_definition || (self.nature() != Nature::Read && !is_inside)
     }
 

@@ -142,6 +142,7 @@ fn take_from_model(d: &mut Draft<'_>, input: &ModelInput) -> Result<(), Refused>
 
 fn take_from_tool(d: &mut Draft<'_>, input: &ToolInput) -> Result<(), Refused> {
     match input {
+        ToolInput::Found { server, tools } => config::find_tools(d, server, tools),
         ToolInput::CleanedUp { agent, kept } => spawn::cleaned_up(d, agent, kept),
         ToolInput::Finished { session, call, ticket, ok, text, read, wrote, finding } => {
             let outcome = turn::Finished { ok: *ok, text, read, wrote, finding: finding.as_deref() };

@@ -18,7 +18,7 @@ use crate::topics::review::Finding;
 use crate::topics::session::{Message, Speaker};
 use crate::topics::session::{Pending, Session, Stage, Step, next_call};
 use crate::topics::settings;
-use crate::topics::tool::Call;
+use crate::topics::tool::{Call, Want};
 use crate::words::actor::Actor;
 use crate::words::id::{CallId, MessageId, SessionId, Ticket};
 use crate::words::label::Label;
@@ -299,7 +299,11 @@ pub(super) fn tool_finished(
     };
     let pending = calls.iter().find(running).ok_or_else(stale)?.call.clone();
     let places = outcome.read.iter().map(|place| places::of_place(d, place));
-    let label = places.fold(Label::owner(), |label, of| label.joined(&of));
+    let server = match &pending.want {
+        Want::Act(act) => act.reach().server.map(|server| Label::outside(format!("tool:{server}"))),
+        Want::Invalid { .. } => None,
+    };
+    let label = places.chain(server).fold(Label::owner(), |label, of| label.joined(&of));
     let (finish, text, label) = if label.readers.include(&session.agent) {
         let finish = if outcome.ok { Finish::Done } else { Finish::Failed };
         (finish, outcome.text.to_owned(), label)

@@ -2,6 +2,7 @@
 
 use crate::topics::deadline::Deadline;
 use crate::topics::settings::Settings;
+use crate::topics::tool::foreign::Offer;
 use crate::words::id::Time;
 use policy::Policy;
 use serde::{Deserialize, Serialize};
@@ -23,6 +24,13 @@ pub enum Event {
     PolicyChanged {
         /// All of it.
         policy: Policy,
+    },
+    /// A foreign server offers other tools than before.
+    ToolsFound {
+        /// The server's name.
+        server: String,
+        /// All of its tools that can be called.
+        tools: Vec<Offer>,
     },
     /// What was due led to nothing: what it was about is over.
     DeadlineDropped {

@@ -29,6 +29,7 @@ use domain::settings::{ModelRef, Provider, Settings};
 use domain::spawn::Origin;
 use domain::state::{Deadline, Parked, Requester};
 use domain::task::{Change, End, Mark, Priority, Spec};
+use domain::tool::foreign::Offer;
 use domain::tool::{
     Act, Call, CreateDirectory, CreateTask, Delegate, EmailSend, ExecuteCommand, ListDirectory, ListSessions,
     MemorySearch, Permit, QueryTasks, RaiseBudget, ReadFile, ReadSession, SearchFiles, SlackRead, SlackSend,
@@ -54,7 +55,8 @@ fn after(event: Option<&Event>) -> Option<Vec<Event>> {
         None => vec![Event::System(SystemEvent::Started)],
         Some(Event::System(SystemEvent::Started)) => settings(),
         Some(Event::System(SystemEvent::SettingsChanged { .. })) => policies(),
-        Some(Event::System(SystemEvent::PolicyChanged { .. })) => agents(),
+        Some(Event::System(SystemEvent::PolicyChanged { .. })) => vec![tools_found()],
+        Some(Event::System(SystemEvent::ToolsFound { .. })) => agents(),
         Some(Event::Agent(AgentEvent::Defined { .. })) => {
             vec![Event::Agent(AgentEvent::Retired { agent: me() })]
         }
@@ -429,6 +431,18 @@ fn task_id() -> TaskId {
 
 fn call_id() -> CallId {
     CallId::new("call_9")
+}
+
+fn tools_found() -> Event {
+    let found = Offer {
+        name: "tracker__list".to_owned(),
+        description: "List issues.".to_owned(),
+        schema: serde_json::json!({"type": "object"}),
+        needs: Some(Permission::ExecuteTools),
+        nature: Nature::Read,
+        outward: false,
+    };
+    Event::System(SystemEvent::ToolsFound { server: "tracker".to_owned(), tools: vec![found] })
 }
 
 fn settings() -> Vec<Event> {

@@ -77,7 +77,9 @@ impl Known {
     }
 
     fn tool(&self, name: &str, span: Range<usize>, notes: &mut Notes<'_>) {
-        if !name.contains(['*', ':']) && !self.tools.contains(name) && !notes.is_full() {
+        // What a foreign server offers stands in no file.
+        let is_open = name.contains(['*', ':']) || domain::tool::foreign::server_of(name).is_some();
+        if !is_open && !self.tools.contains(name) && !notes.is_full() {
             let help = suggest(name, self.tools.iter().map(String::as_str));
             notes.warning(span, format!("there is no tool `{name}`"), help);
         }

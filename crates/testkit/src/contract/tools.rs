@@ -5,12 +5,14 @@ use domain::context::{Access, Pass};
 use domain::id::{AgentId, CallId, SessionId, TaskId};
 use domain::session::Status;
 use domain::task::{Mark, Priority};
+use domain::tool::foreign::Offer;
 use domain::tool::{
     self, Act, ContextGet, ContextPut, CreateDirectory, CreateTask, Delegate, DeleteFile, EmailSend,
     ExecuteCommand, Extract, GitCommit, GitDiff, GitUpdate, Lint, ListDirectory, ListSessions, Lock,
     MemorySearch, MoveFile, QueryTasks, ReadFile, ReadSession, RunTests, SearchFiles, SlackRead, SlackSend,
     SpawnAgent, TerminateAgent, Unlock, UpdateTask, Want, WriteFile,
 };
+use policy::Nature;
 use ports::model::RawCall;
 use ports::tools::{Order, Outcome, Tools};
 
@@ -22,6 +24,7 @@ pub async fn holds(tools: &dyn Tools) {
     good_arguments_become_acts(tools);
     bad_arguments_become_words_for_the_model(tools);
     a_call_keeps_its_id_or_gets_one(tools);
+    what_a_foreign_tool_is_given_is_read_and_without_its_server_it_fails(tools).await;
     what_is_written_can_be_read(tools).await;
     what_is_absent_is_said_to_be(tools).await;
     nothing_leads_out_of_the_home(tools).await;
@@ -314,6 +317,23 @@ fn a_call_keeps_its_id_or_gets_one(tools: &dyn Tools) {
     assert!(!one.as_str().is_empty());
     assert_eq!(tools.read(call.clone(), 7).id, one, "the same number makes the same id");
     assert_ne!(tools.read(call, 8).id, one);
+}
+
+async fn what_a_foreign_tool_is_given_is_read_and_without_its_server_it_fails(tools: &dyn Tools) {
+    let schema = serde_json::json!({"type": "object", "properties": {"title": {"type": "string"}}});
+    let (name, description) = ("tracker__add".to_owned(), "Add an issue.".to_owned());
+    let found = Offer { name, description, schema, needs: None, nature: Nature::Once, outward: false };
+    let call = tools.read_foreign(raw("tracker__add", r#"{"title":"x"}"#), 1, &found);
+    let act = Act::Foreign(found.call(serde_json::json!({"title": "x"})));
+    assert_eq!((call.id.as_str(), &call.want), ("c1", &Want::Act(act.clone())));
+    for bad in ["[]", "{", "7"] {
+        let call = tools.read_foreign(raw("tracker__add", bad), 1, &found);
+        assert!(matches!(&call.want, Want::Invalid { tool, .. } if tool == "tracker__add"), "{bad}");
+    }
+    assert_eq!(tools.describe(&["tracker__add"]), [], "it is described by what its server says");
+    let outcome = tools.run(order(90, "coder-001", act)).await;
+    let told = "tracker__add was not called: there is no connection to the server tracker";
+    assert_eq!(outcome, Outcome::failed(told));
 }
 
 async fn what_is_written_can_be_read(tools: &dyn Tools) {

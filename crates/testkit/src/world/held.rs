@@ -194,7 +194,7 @@ fn check_session(state: &State, id: &SessionId, session: &Session) -> Result<(),
 
 /// What may still be there when all has ended, by where it stands in the state; `*` is any name. Everything else that has
 /// content is held by something: whatever is added to the state is held until it is named here.
-const KEPT: [&str; 82] = [
+const KEPT: [&str; 83] = [
     "seq",
     "at",
     "config/settings",
@@ -204,6 +204,7 @@ const KEPT: [&str; 82] = [
     "trust/inbox",
     "config/edition",
     "config/terms",
+    "foreign",
     "work/next_task",
     "people/next_approval",
     "team/spent",

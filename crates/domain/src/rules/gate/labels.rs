@@ -14,7 +14,7 @@ pub(super) fn inspect(case: &Case<'_>) -> Opinion {
     if !case.changes() {
         return Opinion::NONE;
     }
-    let is_outward = case.wants_network() || case.act.reach().outward.is_some();
+    let is_outward = case.wants_network() || case.is_outward();
     let because = match label.integrity {
         Integrity::Outside => "what was read here came from outside, where anybody may have written it",
         Integrity::Owner | Integrity::Team if is_outward && label.readers != Readers::Home => {

@@ -6,11 +6,10 @@ use crate::topics::agent;
 use crate::topics::context;
 use crate::topics::delegation;
 use crate::topics::role::{CONTEXT_TOOLS, Permission, Role};
-use crate::topics::tool;
 
 pub(super) fn inspect(case: &Case<'_>) -> Opinion {
     let name = case.act.tool();
-    let needs = tool::facts(name).and_then(|facts| facts.needs);
+    let needs = case.traits().and_then(|traits| traits.needs);
     let check_rights = |(spec, role): Rights<'_>| {
         // Of a tool that the file denies, that is the reason to name.
         match tools::not_denied(spec, name) {

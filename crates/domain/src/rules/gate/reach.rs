@@ -27,7 +27,12 @@ pub(super) fn inspect(case: &Case<'_>) -> Opinion {
         risk: Risk::Medium,
         factors: vec![format!("speaks to people outside the home: {}", outward.to)],
     });
-    writes.chain(speaks).reduce(Opinion::and).unwrap_or(Opinion::NONE)
+    let leaves = case.foreign().filter(|found| found.outward).map(|found| Opinion::Ask {
+        rule: format!("{} always asks", found.name),
+        risk: Risk::Medium,
+        factors: vec!["reaches people or systems outside the home".to_owned()],
+    });
+    writes.chain(speaks).chain(leaves).reduce(Opinion::and).unwrap_or(Opinion::NONE)
 }
 
 /// What no agent reaches, whoever decides.

@@ -6,6 +6,7 @@ use crate::topics::agent;
 use crate::topics::delegation;
 use crate::topics::role::{COORDINATION_TOOLS, Role};
 use crate::topics::tool;
+use crate::topics::tool::foreign;
 use policy::glob;
 
 pub(super) fn inspect(case: &Case<'_>) -> Opinion {
@@ -16,10 +17,13 @@ pub(super) fn inspect(case: &Case<'_>) -> Opinion {
     };
     let asker = case.asker;
     let checked = has((asker.spec, asker.role)).and_then(|()| asker.now.map_or(Ok(()), has));
-    let is_synods = tool::facts(name).is_none();
-    Opinion::of(checked.and_then(|()| match is_synods {
-        true => Err((format!("{name} is Synod's own"), format!("there is no tool {name}"))),
-        false => Ok(()),
+    Opinion::of(checked.and_then(|()| match (case.traits(), case.act.reach().server) {
+        (Some(_), _) => Ok(()),
+        (None, Some(_)) => Err((
+            format!("no server offers {name}"),
+            format!("there is no tool {name}; no server offers it now"),
+        )),
+        (None, None) => Err((format!("{name} is Synod's own"), format!("there is no tool {name}"))),
     }))
 }
 
@@ -38,11 +42,12 @@ pub(super) fn not_denied(spec: &agent::Spec, name: &str) -> Result<(), (String, 
 /// What its file, else its role, gives it.
 pub(super) fn granted(spec: &agent::Spec, role: &Role, name: &str) -> Result<(), (String, String)> {
     let (id, tools) = (&spec.id, &spec.permissions.tools);
-    let listed = spec.capabilities.iter().any(|word| tool::facts(word).is_some());
+    let is_tool = |word: &String| tool::facts(word).is_some() || foreign::server_of(word).is_some();
+    let listed = spec.capabilities.iter().any(is_tool);
     let (granted, whose): (bool, &str) = match &tools.allow {
-        Some(allow) => (allow.iter().any(|p| glob(p, name)), "permissions.tools.allow"),
+        Some(allow) => (allow.iter().any(|p| gives(p, name)), "permissions.tools.allow"),
         None if listed => (spec.capabilities.iter().any(|c| c == name), "capabilities"),
-        None => (role.tools.iter().any(|p| glob(p, name)), "the role's tools"),
+        None => (role.tools.iter().any(|p| gives(p, name)), "the role's tools"),
     };
     // Moving work about is open to all whose lists do not say otherwise in so many words, and `can_delegate` says it in
     // so many words.
@@ -54,4 +59,12 @@ pub(super) fn granted(spec: &agent::Spec, role: &Role, name: &str) -> Result<(),
         format!("{whose} of {id} lacks {name}"),
         format!("{id} does not have the tool {name}: {whose} does not list it"),
     ))
+}
+
+/// Whether a pattern gives a tool. One of a foreign server is given only by a pattern that names the server: `*_file` was
+/// written for the tools of Synod.
+fn gives(pattern: &str, name: &str) -> bool {
+    let names_server =
+        |server: &str| pattern.strip_prefix(server).is_some_and(|rest| rest.starts_with(foreign::SEPARATOR));
+    glob(pattern, name) && foreign::server_of(name).is_none_or(names_server)
 }

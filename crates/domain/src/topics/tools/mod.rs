@@ -93,6 +93,17 @@ pub struct Facts {
     pub inside: bool,
 }
 
+/// What the gate knows of a tool, of this version or of a foreign server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Traits {
+    /// The permission that a role must have for it.
+    pub needs: Option<Permission>,
+    /// What repeating it would do, unless the policy says otherwise for a command.
+    pub nature: Nature,
+    /// Whether the domain itself carries it out, as events.
+    pub inside: bool,
+}
+
 impl Facts {
     const fn of<T: Tool>() -> Self {
         Self {
@@ -106,7 +117,7 @@ impl Facts {
 }
 
 /// Makes the enum `Act` and the tables of all tools. `agents` can have those of the first list, in the order of the
-/// documentation; those of the second are Synod's own.
+/// documentation; those of the second are not offered by name: Synod's own, and the form of foreign tools.
 macro_rules! tools {
     (
         agents { $($module:ident::$tool:ident,)* }
@@ -264,6 +275,7 @@ tools! {
     synod {
         check::Check,
         raise_budget::RaiseBudget,
+        foreign::Foreign,
     }
 }
 

@@ -18,6 +18,8 @@ pub struct Reach<'a> {
     pub lock: Option<&'a str>,
     /// People outside the home that it speaks to.
     pub outward: Option<Outward<'a>>,
+    /// The foreign server that it asks. What a server answers comes from outside.
+    pub server: Option<&'a str>,
     /// The agents that get words of it.
     pub listener: Option<Listener<'a>>,
     /// How it uses the workspace of its agent, beside the paths that it names.
