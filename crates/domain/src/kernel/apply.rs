@@ -12,6 +12,7 @@ mod queue;
 mod review;
 mod runs;
 mod spawn;
+mod waits;
 
 use crate::kernel::apply::budget::drop_parking;
 pub(crate) use crate::kernel::apply::budget::{expected, expected_first};
@@ -32,6 +33,7 @@ use crate::topics::session::{Pending, Proving, Session, Stage, Step};
 use crate::topics::task;
 use crate::topics::task::{Requester, Task, TaskStage};
 use crate::topics::tool::Permit;
+use crate::topics::wait::{Node, Why};
 use crate::words::id::{CallId, SessionId, TaskId, Ticket, Time};
 use crate::words::text::RESULT_BYTES_MAX;
 use crate::words::text::cut;
@@ -270,10 +272,13 @@ impl State {
         };
         if let Some(before) = self.work.tasks.insert(id.clone(), task) {
             self.work.open.leave(&before);
+            self.wait_ended(&id);
+            before.dependents.iter().for_each(|other| self.wait_links(other));
         }
         self.work.open_tasks += 1;
         self.link_task(&id);
         self.join_task(&id);
+        self.wait_begun(&id);
         self.refresh_task(&id);
     }
 
@@ -296,9 +301,11 @@ impl State {
                 None => _ = self.work.dangling.entry(on).or_default().insert(id.clone()),
             }
         }
+        self.wait_links(id);
     }
 
     fn unlink_task(&mut self, id: &TaskId) {
+        self.drop_links(id);
         let Some(task) = self.work.tasks.get(id) else { return };
         self.work.open.leave(task);
         let (parent, on) = (task.spec.parent.clone(), task.spec.depends_on.clone());
@@ -340,14 +347,21 @@ impl State {
         let Some(task) = self.work.tasks.get_mut(id) else { return };
         let was = task.end();
         task.stage = stage;
-        match (was.is_some(), task.is_ended()) {
-            (false, true) => self.work.open.leave(task),
-            (true, false) => self.work.open.enter(task),
+        let (now, progress) = (task.end(), progress_of_task(task));
+        match (was.is_some(), now.is_some()) {
+            (false, true) => {
+                self.work.open.leave(task);
+                self.wait_ended(id);
+            }
+            (true, false) => {
+                self.work.open.enter(task);
+                self.wait_links(id);
+                self.wait_begun(id);
+            }
             (true, true) | (false, false) => {}
         }
-        if was != task.end() {
-            let member = Member::Task(id.clone());
-            self.runs.note(self.at, &member, progress_of_task(task));
+        if was != now {
+            self.runs.note(self.at, &Member::Task(id.clone()), progress);
         }
         self.refresh_task(id);
     }
@@ -361,12 +375,16 @@ impl State {
         if let Some(worker) = task.session().and_then(|id| self.sessions.get(id)) {
             task.label.join(&worker.label);
         }
-        let (dependents, worker) = (task.dependents.clone(), task.session().cloned());
+        let worker = task.session().cloned();
+        let waited = self.waits.waiters(&Node::from(id)).filter(|(_, why)| *why == Why::Dependency);
+        let waited: Vec<Node> = waited.map(|(from, _)| from.clone()).collect();
         worker.iter().for_each(|worker| self.leave_workspace(worker));
         self.end_review(id);
         self.set_stage(id, TaskStage::Ended { end });
-        for dependent in dependents {
-            self.refresh_task(&dependent);
+        for from in waited {
+            if let Node::Task(dependent) = from {
+                self.refresh_task(&dependent);
+            }
         }
     }
 
@@ -608,6 +626,7 @@ impl State {
             }
             self.schedule.deadlines.insert((due, Deadline::Retry(id.clone())));
         }
+        self.wait_session(id);
         self.release_idle(id);
     }
 
@@ -621,6 +640,7 @@ impl State {
                 Stage::Thinking { ticket: Ticket { effect: ticket.effect, attempt: ticket.attempt + 1 } };
             session.read_all();
         }
+        self.wait_session(id);
     }
 
     fn take_reply(&mut self, id: &SessionId, message: &Message) {
@@ -697,14 +717,19 @@ impl State {
         });
     }
 
+    /// The same after a session was changed.
     fn refresh_session(&mut self, id: &SessionId) {
-        self.change_session(id, |_| {});
+        self.place_session(id, |_| {});
+        self.wait_session(id);
+        self.release_idle(id);
     }
 
     /// Changes a session and puts it where it belongs: on the agenda, in its agent's queue, or neither. Finds it
     /// once for both, because finding sessions is most of what applying an event costs.
     fn change_session(&mut self, id: &SessionId, change: impl FnOnce(&mut Session)) {
-        self.place_session(id, change);
+        if self.place_session(id, change) {
+            self.wait_session(id);
+        }
         self.release_idle(id);
     }
 }

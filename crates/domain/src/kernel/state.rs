@@ -27,9 +27,11 @@ use crate::topics::task::TaskStage;
 use crate::topics::task::Tasks;
 use crate::topics::tool::foreign;
 use crate::topics::trust::Origins;
+use crate::topics::wait::Waits;
 use crate::words::id::{AgentId, Seq, SessionId, TaskId, Time};
 
 mod lists;
+mod waits;
 
 /// Everything Synod knows of a home, but for the words of conversations, which live in session files.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -80,6 +82,9 @@ pub struct State {
     /// News that is to be delivered.
     #[serde(default, skip_serializing_if = "Notices::is_empty")]
     pub notices: Notices,
+    /// Who waits for what.
+    #[serde(default, skip_serializing_if = "Waits::is_empty")]
+    pub waits: Waits,
 }
 
 /// What a budget keeps from going on.

@@ -1,88 +1,15 @@
-//! Who waits for what: one graph, derived from the state whenever somebody asks and stored nowhere.
+//! Who waits for what: one graph, read from the index that `apply` keeps (`State::waits`).
 //!
-//! A cycle is looked for when an edge is added (`would_close`), along what that edge leads to and nothing else.
+//! A cycle is looked for before an edge is added, along what that edge leads to and nothing else.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde::{Deserialize, Serialize};
-
 use crate::kernel::state::State;
 use crate::topics::lifecycle::Lifecycle;
-use crate::topics::session::{On, Session, Stage, Step};
+use crate::topics::session::{Session, Stage};
 use crate::topics::task;
-use crate::topics::task::{Requester, Task};
-use crate::words::id::{AgentId, ApprovalId, LockName, SessionId, TaskId, Time};
-
-/// One who waits, or what is waited for.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(tag = "kind", content = "id", rename_all = "snake_case")]
-pub enum Node {
-    /// A task that has not ended.
-    Task(TaskId),
-    /// A conversation that is not over.
-    Session(SessionId),
-    /// A person's decision.
-    Approval(ApprovalId),
-    /// A free slot of an agent, or of the whole home.
-    Slot(AgentId),
-    /// A moment.
-    Moment(Time),
-    /// A lock that somebody has.
-    Lock(LockName),
-    /// A budget, or a provider's limits, with room again.
-    Window(String),
-}
-
-impl std::fmt::Display for Node {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Task(id) => write!(f, "{id}"),
-            Self::Session(id) => write!(f, "{id}"),
-            Self::Approval(id) => write!(f, "{id}"),
-            Self::Slot(agent) => write!(f, "slot of {agent}"),
-            Self::Moment(at) => write!(f, "{}", at.0),
-            Self::Lock(name) => write!(f, "lock {name}"),
-            Self::Window(limit) => f.write_str(limit),
-        }
-    }
-}
-
-/// Why one waits for another.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Why {
-    /// A task begins when another has ended.
-    Dependency,
-    /// A task ends when its parts have.
-    Part,
-    /// A call goes on when a person has decided, or a budget may be passed then.
-    Approval,
-    /// A conversation rests, or stands still, until another has answered.
-    Answer,
-    /// A call goes on when delegated work has ended.
-    Delegation,
-    /// A call goes on when it has a lock.
-    Lock,
-    /// A lock is free when who has it gives it back.
-    Held,
-    /// A model is asked when a budget or a provider's minute has room.
-    Window,
-    /// Something is to be done, and nobody is free.
-    Slot,
-    /// A model failed and is asked again later.
-    Retry,
-}
-
-/// An edge of the graph.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct Wait {
-    /// Who waits.
-    pub from: Node,
-    /// For what.
-    pub to: Node,
-    /// Why.
-    pub why: Why,
-}
+pub use crate::topics::wait::{Node, Wait, Waits, Why};
+use crate::words::id::{LockName, SessionId, TaskId};
 
 /// Who waits for each other: each for the next, the last for the first.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -95,93 +22,9 @@ impl std::fmt::Display for Cycle {
     }
 }
 
-/// Every wait there is, in order. Looks at all tasks and at conversations that are not over.
+/// Every wait there is, in order.
 pub fn edges(state: &State) -> Vec<Wait> {
-    let mut found = Vec::new();
-    for (id, task) in state.work.tasks.iter().filter(|(_, task)| !task.is_ended()) {
-        let from = Node::Task(id.clone());
-        let mut add = |to: Node, why: Why| found.push(Wait { from: from.clone(), to, why });
-        state.open_dependencies(task).for_each(|on| add(Node::Task(on.clone()), Why::Dependency));
-        state.open_children(task).for_each(|part| add(Node::Task(part.clone()), Why::Part));
-        match task.queued.as_ref().map(|place| (&place.agent, &place.parked)) {
-            // It keeps its place in the queue, but a slot would not help it.
-            Some((_, Some(parked))) => add(Node::Window(parked.limit.clone()), Why::Window),
-            Some((agent, None)) => add(Node::Slot(agent.clone()), Why::Slot),
-            None => {}
-        }
-    }
-    for (limit, approval) in state.ledger.questions() {
-        let (from, to) = (Node::Window(limit.to_owned()), Node::Approval(approval.clone()));
-        found.push(Wait { from, to, why: Why::Approval });
-    }
-    let open = state.team.agents.values().flat_map(|agent| &agent.sessions);
-    for (id, session) in open.filter_map(|id| state.sessions.get_key_value(id)) {
-        add_session(state, id, session, &mut found);
-    }
-    for (name, lock) in state.locks.all() {
-        if let Some(holder) = lock.holder.as_ref().filter(|_| !lock.queue.is_empty()) {
-            let (from, to) = (Node::Lock(name.clone()), Node::Session(holder.session.clone()));
-            found.push(Wait { from, to, why: Why::Held });
-        }
-    }
-    found.sort();
-    found.dedup();
-    found
-}
-
-fn add_session(state: &State, id: &SessionId, session: &Session, found: &mut Vec<Wait>) {
-    let node = Node::Session(id.clone());
-    let mut add = |from: &Node, to: Node, why: Why| found.push(Wait { from: from.clone(), to, why });
-    if session.queued.is_some() {
-        add(&node, Node::Slot(session.agent.clone()), Why::Slot);
-    }
-    if let Some(parked) = &session.purse.parked {
-        add(&node, Node::Window(parked.limit.clone()), Why::Window);
-    }
-    match &session.stage {
-        Stage::Acting { calls, .. } => {
-            for pending in calls {
-                for (to, why) in of_call(state, session, &pending.step) {
-                    add(&node, to, why);
-                }
-            }
-        }
-        Stage::Retrying { due, .. } => add(&node, Node::Moment(*due), Why::Retry),
-        Stage::Resting | Stage::Thinking { .. } | Stage::Concluding { .. } | Stage::Over => {}
-    }
-    for asker in &session.ties.askers {
-        let rests = |s: &&Session| s.lifecycle == Lifecycle::Waiting && !s.talk.unread;
-        if state.sessions.get(asker).filter(rests).is_some() {
-            add(&Node::Session(asker.clone()), node.clone(), Why::Answer);
-        }
-    }
-}
-
-/// What a call waits for.
-fn of_call(state: &State, session: &Session, step: &Step) -> Vec<(Node, Why)> {
-    match step {
-        Step::Waiting { on: On::Approval { approval } } => {
-            vec![(Node::Approval(approval.clone()), Why::Approval)]
-        }
-        Step::Waiting { on: On::Delegation { delegation } } => {
-            let task = state.delegations.by_id.get(delegation).map(|delegation| &delegation.task);
-            task.map(|task| (Node::Task(task.clone()), Why::Delegation)).into_iter().collect()
-        }
-        Step::Waiting { on: On::Review { review } } => {
-            let task = state.reviews.by_id.get(review).map(|review| &review.task);
-            task.map(|task| (Node::Task(task.clone()), Why::Delegation)).into_iter().collect()
-        }
-        Step::Waiting { on: On::Answer { correlation, .. } } => {
-            let asked = session.ties.asked.get(correlation).into_iter().flat_map(|asked| asked.values());
-            asked.map(|id| (Node::Session(id.clone()), Why::Answer)).collect()
-        }
-        Step::Waiting { on: On::Lock { name, .. } } => vec![(Node::Lock(name.clone()), Why::Lock)],
-        Step::New
-        | Step::Approved { .. }
-        | Step::Locked { .. }
-        | Step::Running { .. }
-        | Step::Finished { .. } => Vec::new(),
-    }
+    state.waits.all().collect()
 }
 
 /// The cycle that there would be if a task said what `spec` says, whether it is new or known.
@@ -192,7 +35,7 @@ fn of_call(state: &State, session: &Session, step: &Step) -> Vec<(Node, Why)> {
 /// that each come after the one before is read in one go.
 pub fn would_close(state: &State, spec: &task::Spec) -> Option<Cycle> {
     let known = state.work.tasks.get(&spec.id);
-    if known.is_some_and(|task| task.is_ended() || !is_waited_for(state, task, spec)) {
+    if known.is_some_and(|task| task.is_ended() || !is_waited_for(state, spec)) {
         return None;
     }
     let start = Node::Task(spec.id.clone());
@@ -200,14 +43,11 @@ pub fn would_close(state: &State, spec: &task::Spec) -> Option<Cycle> {
     find(state, Some(spec), start, first)
 }
 
-/// Whether anything may wait for a task that says what `spec` says.
-fn is_waited_for(state: &State, task: &Task, spec: &task::Spec) -> bool {
-    let asked = match task.by {
-        Requester::Session { .. } => true,
-        Requester::Person { .. } | Requester::Inbox { .. } => state.delegations.of_task(&spec.id).is_some(),
-    };
-    let is_part = spec.parent.is_some() || task.spec.parent.is_some();
-    asked || is_part || !task.dependents.is_empty() || spec.depends_on.contains(&spec.id)
+/// Whether anything waits for a task that is known, or would if it said what `spec` says.
+fn is_waited_for(state: &State, spec: &task::Spec) -> bool {
+    state.waits.is_waited_for(&Node::from(&spec.id))
+        || spec.parent.is_some()
+        || spec.depends_on.contains(&spec.id)
 }
 
 /// The cycle that there would be if a conversation also waited for all of `on`.
@@ -262,8 +102,9 @@ fn ahead(state: &State, spec: Option<&task::Spec>, node: &Node) -> Vec<Node> {
     match node {
         Node::Task(id) => {
             let worker = state.work.tasks.get(id).and_then(|task| task.session());
-            let needs = needs(state, spec, id).into_iter().map(Node::Task);
-            needs.chain(worker.map(|session| Node::Session(session.clone()))).collect()
+            let mut found = needs(state, spec, id);
+            found.extend(worker.map(Node::from));
+            found
         }
         Node::Session(id) => of_session(state, id),
         // A lock that only a call has is free when the call has run, whatever else its conversation waits for.
@@ -278,25 +119,28 @@ fn ahead(state: &State, spec: Option<&task::Spec>, node: &Node) -> Vec<Node> {
 
 fn of_session(state: &State, id: &SessionId) -> Vec<Node> {
     let Some(session) = state.sessions.get(id) else { return Vec::new() };
-    match &session.stage {
-        Stage::Acting { calls, .. } => {
+    match (&session.stage, session.lifecycle) {
+        (Stage::Resting, Lifecycle::Waiting) if !session.talk.unread => while_resting(state, id, session),
+        // It was found with calls that have not begun: those wait for nothing yet.
+        (Stage::Acting { .. }, Lifecycle::Waiting) => Vec::new(),
+        (Stage::Acting { .. }, _) => {
             let mut found = Vec::new();
-            for pending in calls {
-                match &pending.step {
-                    Step::Waiting { on: On::Lock { name, .. } } => found.extend(for_lock(state, id, name)),
-                    step => found.extend(of_call(state, session, step).into_iter().map(|(to, _)| to)),
+            for (to, why) in state.waits.waits_of(&Node::from(id)) {
+                match (to, why) {
+                    (Node::Lock(name), Why::Lock) => found.extend(for_lock(state, id, name)),
+                    (to, _) => found.push(to.clone()),
                 }
             }
             found
         }
-        Stage::Resting if session.lifecycle == Lifecycle::Waiting && !session.talk.unread => {
-            while_resting(state, id, session)
-        }
-        Stage::Resting
-        | Stage::Thinking { .. }
-        | Stage::Retrying { .. }
-        | Stage::Concluding { .. }
-        | Stage::Over => Vec::new(),
+        (
+            Stage::Resting
+            | Stage::Thinking { .. }
+            | Stage::Retrying { .. }
+            | Stage::Concluding { .. }
+            | Stage::Over,
+            _,
+        ) => Vec::new(),
     }
 }
 
@@ -317,9 +161,8 @@ pub fn for_lock(state: &State, session: &SessionId, name: &LockName) -> Vec<Node
 /// any one gets it going again.
 pub fn while_resting(state: &State, id: &SessionId, session: &Session) -> Vec<Node> {
     let task = session.task.as_ref().and_then(|task| state.work.tasks.get(task));
-    let own = task.filter(|task| task.session() == Some(id));
-    let parts: Vec<Node> =
-        own.into_iter().flat_map(|task| state.open_children(task)).cloned().map(Node::Task).collect();
+    let own = task.filter(|task| task.session() == Some(id)).map(|task| Node::from(&task.spec.id));
+    let parts: Vec<Node> = own.iter().flat_map(|own| waited_for(state, own, Why::Part)).cloned().collect();
     if !parts.is_empty() {
         return parts;
     }
@@ -331,21 +174,33 @@ pub fn while_resting(state: &State, id: &SessionId, session: &Session) -> Vec<No
 }
 
 /// What a task needs before it can end, with `spec` in place of what its task says now.
-fn needs(state: &State, spec: Option<&task::Spec>, id: &TaskId) -> Vec<TaskId> {
-    let known = state.work.tasks.get(id);
-    if known.is_some_and(|task| task.is_ended()) {
+fn needs(state: &State, spec: Option<&task::Spec>, id: &TaskId) -> Vec<Node> {
+    let is_ended = |id: &TaskId| state.work.tasks.get(id).is_some_and(|task| task.is_ended());
+    if is_ended(id) {
         return Vec::new();
     }
-    let spec_id = spec.map(|spec| &spec.id);
-    let said = if Some(id) == spec_id { spec } else { known.map(|task| &task.spec) };
-    let is_open = |id: &&TaskId| state.work.tasks.get(*id).is_none_or(|task| !task.is_ended());
-    let on = said.into_iter().flat_map(|said| &said.depends_on).filter(is_open);
+    let node = Node::from(id);
+    let Some(spec) = spec else {
+        let on = waited_for(state, &node, Why::Dependency);
+        return on.chain(waited_for(state, &node, Why::Part)).cloned().collect();
+    };
+    let mut found: Vec<Node> = if spec.id == *id {
+        spec.depends_on.iter().filter(|on| !is_ended(on)).map(Node::from).collect()
+    } else {
+        waited_for(state, &node, Why::Dependency).cloned().collect()
+    };
     // What the task is no longer a part of once it says what `spec` says does not count.
-    let is_here = spec.is_some_and(|spec| spec.parent.as_ref() == Some(id));
-    let parts = known.into_iter().flat_map(|task| &task.children);
-    let parts = parts.filter(|part| Some(*part) != spec_id || is_here).filter(is_open);
-    let new = spec_id.filter(|_| is_here);
-    on.chain(parts).chain(new).cloned().collect()
+    let own = Node::from(&spec.id);
+    found.extend(waited_for(state, &node, Why::Part).filter(|part| **part != own).cloned());
+    if spec.parent.as_ref() == Some(id) {
+        found.push(own);
+    }
+    found
+}
+
+/// What somebody waits for, for one reason.
+fn waited_for<'a>(state: &'a State, from: &Node, why: Why) -> impl Iterator<Item = &'a Node> + use<'a> {
+    state.waits.waits_of(from).filter(move |(_, other)| *other == why).map(|(to, _)| to)
 }
 
 /// From `start` to `last`, the way it was found.

@@ -32,3 +32,4 @@ pub mod tool;
 pub mod tools;
 pub mod trust;
 pub mod turn;
+pub mod wait;

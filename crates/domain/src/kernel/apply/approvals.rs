@@ -24,6 +24,7 @@ impl State {
         );
         if let Act::RaiseBudget(RaiseBudget { budget, .. }) = &request.act {
             self.ledger.asked(&self.config.settings, at, budget, &request.id);
+            self.wait_question(budget);
         }
         self.people.approvals.insert(request.id.clone(), request.clone());
     }
@@ -36,6 +37,7 @@ impl State {
         }
         if let Act::RaiseBudget(RaiseBudget { budget, .. }) = &request.act {
             self.ledger.asked_no_more(&self.config.settings, at, budget);
+            self.wait_question(budget);
             if let Outcome::Answered { answer: Answer::Rejected { .. }, .. } = outcome {
                 self.ledger.refuse(&self.config.settings, at, budget);
             }

@@ -236,6 +236,7 @@ impl State {
         drop_parking(session, id, &mut self.schedule.deadlines, &mut self.ledger);
         if session.lifecycle != Lifecycle::Blocked {
             self.ledger.give_back(&self.config.settings, id, "", Sent::No);
+            self.wait_session(id);
             return;
         }
         let since = *session.purse.parked_since.get_or_insert(seq);

@@ -21,6 +21,7 @@ impl State {
                 self.step_to_lock(&session, &call, name);
                 let waiter = Waiter { session, call, kept: *kept, since: at, due: *due };
                 self.locks.wait(name, waiter);
+                self.wait_lock(name);
             }
             LockEvent::Granted { grant, session, call, kept } => {
                 let mut due = None;
@@ -106,7 +107,10 @@ impl State {
             (is_own && is_workspace(name)).then(|| name.clone())
         };
         let name = self.locks.of(session).find_map(held);
-        name.iter().for_each(|name| self.locks.free(name));
+        if let Some(name) = name {
+            self.locks.free(&name);
+            self.wait_lock(&name);
+        }
     }
 
     /// Time during which nothing ran does not count.
@@ -120,7 +124,7 @@ impl State {
         self.locks.of(session).map(|(name, _)| name.clone()).collect()
     }
 
-    /// Changes locks and keeps true when they lapse.
+    /// Changes locks, and keeps true when they lapse and who waits for whom.
     fn with_leases(&mut self, names: &[LockName], change: impl FnOnce(&mut Locks)) {
         let leases = |locks: &Locks| -> Vec<(Time, Deadline)> {
             let lease = |name: &LockName| {
@@ -134,6 +138,7 @@ impl State {
         }
         change(&mut self.locks);
         self.schedule.deadlines.extend(leases(&self.locks));
+        names.iter().for_each(|name| self.wait_lock(name));
     }
 
     fn drop_waits(&mut self, names: &[LockName], is_over: impl Fn(&Waiter) -> bool) {

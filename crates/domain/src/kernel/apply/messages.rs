@@ -129,6 +129,9 @@ impl State {
             self.join_run(&Member::Session(id.clone()));
         }
         self.speak_in_run(id, message, begins);
+        if let Some(asker) = asker.filter(|_| self.sessions.contains_key(id)) {
+            self.wait_answer(asker, id);
+        }
         if is_notice {
             self.charge_root(id);
         }
@@ -144,13 +147,14 @@ impl State {
     }
 
     /// `asker` has asked `to` something.
-    fn owe(&mut self, asker: &SessionId, id: &SessionId, to: AgentId, Question { name, kind }: Question) {
-        let Some(asker) = self.sessions.get_mut(asker) else { return };
+    fn owe(&mut self, asker_id: &SessionId, id: &SessionId, to: AgentId, Question { name, kind }: Question) {
+        let Some(asker) = self.sessions.get_mut(asker_id) else { return };
         asker.ties.asked_in.insert(name.clone(), asker.pace.turns_total);
         if kind != Kind::Request {
             asker.ties.asked_as.insert(name.clone(), kind);
         }
         asker.ties.asked.entry(name).or_default().insert(to, id.clone());
+        self.wait_session(asker_id);
     }
 
     /// What a file says of those who wait for a conversation's answer.
@@ -171,6 +175,7 @@ impl State {
         self.join_run(&Member::Session(id.clone()));
         for request in requests {
             if let Some(asker) = request.asker() {
+                self.wait_answer(&asker, id);
                 self.owe(&asker, id, to.clone(), request.clone());
             }
         }
@@ -237,10 +242,15 @@ impl State {
             session.ties.asked_as.remove(name);
         }
         let owes_more = session.ties.asked.values().flat_map(|asked| asked.values()).any(|id| *id == other);
-        let Some(other) = self.sessions.get_mut(&other) else { return };
-        other.ties.requests.remove(name);
-        if !owes_more {
-            other.ties.askers.remove(asker);
+        if let Some(other) = self.sessions.get_mut(&other) {
+            other.ties.requests.remove(name);
+            if !owes_more {
+                other.ties.askers.remove(asker);
+            }
+        }
+        match owes_more {
+            true => self.wait_session(asker),
+            false => self.wait_answer_no_more(asker, &other),
         }
     }
 
@@ -261,6 +271,7 @@ impl State {
         session.ties.requests.retain(|name, _| names.contains(name));
         let mut left = BTreeSet::new();
         for asker_id in std::mem::take(&mut session.ties.askers) {
+            self.waits.ask_no_more(&asker_id, id);
             let Some(asker) = self.sessions.get_mut(&asker_id) else { continue };
             let mut waits = false;
             let Ties { asked, asked_in, asked_as, .. } = &mut asker.ties;
@@ -272,6 +283,10 @@ impl State {
             });
             asked_in.retain(|name, _| asked.contains_key(name));
             asked_as.retain(|name, _| asked.contains_key(name));
+            if waits {
+                self.waits.ask(&asker_id, id);
+            }
+            self.wait_session(&asker_id);
             if waits {
                 left.insert(asker_id);
             }

@@ -44,6 +44,7 @@ impl State {
         session.forget_unheard();
         let mut hear_already = Vec::new();
         for asker in askers {
+            self.wait_answer_no_more(&asker, id);
             if let Some(open) = self.sessions.get(&asker).filter(|session| !session.is_over()) {
                 hear_already.push(open.agent.clone());
                 let notice = Notice::NoAnswer { from: id.clone(), reason: reason.to_owned() };
@@ -71,6 +72,7 @@ impl State {
             asked_in.retain(|name, _| asked.contains_key(name));
             asked_as.retain(|name, _| asked.contains_key(name));
         }
+        self.wait_session(id);
     }
 }
 

@@ -11,6 +11,7 @@ use crate::topics::session::{Session, Stage};
 use crate::topics::task::Priority;
 use crate::topics::task::queue::{Place, Rank, Work};
 use crate::topics::task::{Requester, Task, TaskStage};
+use crate::topics::wait::{Node, Why};
 use crate::words::id::{AgentId, SessionId, TaskId, Time};
 
 use super::messages;
@@ -41,11 +42,12 @@ impl Agent {
 }
 
 impl State {
-    /// Puts a session where it belongs: on the agenda, in its agent's queue, or neither.
-    pub(super) fn place_session(&mut self, id: &SessionId, change: impl FnOnce(&mut Session)) {
+    /// Changes a session and puts it where it belongs: on the agenda, in its agent's queue, or neither. Says whether it may
+    /// have waited for something before, or may do so now.
+    pub(super) fn place_session(&mut self, id: &SessionId, change: impl FnOnce(&mut Session)) -> bool {
         let since = self.seq;
-        let Some(session) = self.sessions.get_mut(id) else { return };
-        let has_rest = session.rests();
+        let Some(session) = self.sessions.get_mut(id) else { return false };
+        let (has_rest, waited) = (session.rests(), session.may_wait());
         change(session);
         if session.rests() != has_rest {
             let progress = progress_of_session(&self.team.agents, id, session);
@@ -63,15 +65,15 @@ impl State {
             && session.lifecycle != Lifecycle::Complete;
         let waits = (to_answer || (wants && !working)) && session.purse.parked.is_none();
         if !waits && session.queued.is_none() {
-            return;
+            return waited || session.may_wait();
         }
         let task = session.task.as_ref().and_then(|t| self.work.tasks.get(t));
         let priority = messages::priority(task.and_then(|t| t.spec.priority), session.talk.urgency);
         // Whoever waits already moves up for something more urgent, and keeps its place among equals.
         if waits && session.queued.is_some_and(|rank| rank.priority <= priority) {
-            return;
+            return true;
         }
-        let Some(agent) = self.team.agents.get_mut(&session.agent) else { return };
+        let Some(agent) = self.team.agents.get_mut(&session.agent) else { return waited };
         let was = session.queued.take();
         if let Some(rank) = was {
             agent.queue.leave(rank, rank.since, &Work::Session(id.clone()));
@@ -84,6 +86,7 @@ impl State {
         }
         let agent = session.agent.clone();
         self.refresh_agent(&agent);
+        true
     }
 
     /// Puts the task into its agent's line if it can begin, and takes it out if not.
@@ -135,6 +138,7 @@ impl State {
         }
         self.refresh_agent(&agent);
         if let Some(task) = self.work.tasks.get_mut(id) {
+            self.waits.add(Node::from(id), Node::Slot(agent.clone()), Why::Slot);
             task.queued = Some(Place { agent, rank, due, admitted, parked: None });
         }
     }
@@ -143,6 +147,7 @@ impl State {
     fn leave_line(&mut self, id: &TaskId) -> Option<Place> {
         let was_parked = self.drop_task_parking(id);
         let mut place = self.work.tasks.get_mut(id)?.queued.take()?;
+        self.waits.drop(&Node::from(id), &Node::Slot(place.agent.clone()), Why::Slot);
         if let Some(due) = place.due {
             self.schedule.deadlines.remove(&(due, Deadline::Queue(id.clone())));
         }
@@ -201,6 +206,8 @@ impl State {
         }
         place.parked = Some(parked.clone());
         let (agent_id, rank, due) = (place.agent.clone(), place.rank, place.due.take());
+        self.waits.drop(&Node::from(id), &Node::Slot(agent_id.clone()), Why::Slot);
+        self.waits.add(Node::from(id), Node::Window(parked.limit.clone()), Why::Window);
         if let Some(due) = due {
             self.schedule.deadlines.remove(&(due, Deadline::Queue(id.clone())));
         }
@@ -235,12 +242,14 @@ impl State {
         self.refresh_agent(&place.agent);
     }
 
-    /// Says whether it was parked.
+    /// A task that was parked waits for a slot again, in no queue yet. Says whether it was parked.
     fn drop_task_parking(&mut self, id: &TaskId) -> bool {
         let Some(place) = self.work.tasks.get_mut(id).and_then(|task| task.queued.as_mut()) else {
             return false;
         };
         let Some(parked) = place.parked.take() else { return false };
+        self.waits.drop(&Node::from(id), &Node::Window(parked.limit.clone()), Why::Window);
+        self.waits.add(Node::from(id), Node::Slot(place.agent.clone()), Why::Slot);
         self.ledger.parked_tasks.remove(id);
         self.ledger.stop_no_more(&parked.limit, &Work::Task(id.clone()));
         self.ledger.waiters.leave(&parked.limit, &place.agent, place.rank.since, Work::Task(id.clone()));

@@ -7,6 +7,7 @@ use crate::kernel::state::State;
 use crate::topics::review::{Move, Review, Stage, written};
 use crate::topics::session::{On, Step};
 use crate::topics::task::Spec;
+use crate::topics::wait::Node;
 use crate::words::id::TaskId;
 
 impl State {
@@ -26,14 +27,29 @@ impl State {
     pub(super) fn find_review(&mut self, spec: &Spec) {
         let Some(review) = written::read(spec) else { return };
         if self.reviews.by_id.get(&review.id).is_none_or(|known| known.round < review.round) {
-            self.reviews.enter(review);
+            self.enter_review(review);
         } else {
             self.reviews.by_task.insert(review.task.clone(), review.id);
         }
     }
 
+    /// A call that waits for a review waits for the reviewer's task of now.
+    fn enter_review(&mut self, review: Review) {
+        let known = self.reviews.by_id.get(&review.id);
+        let waited = known.into_iter().flat_map(|known| self.waits.waiters(&Node::from(&known.task)));
+        let waited: Vec<Node> = waited.map(|(from, _)| from.clone()).collect();
+        let asked_in = review.session.clone();
+        self.reviews.enter(review);
+        self.wait_session(&asked_in);
+        for from in waited {
+            if let Node::Session(id) = from {
+                self.wait_session(&id);
+            }
+        }
+    }
+
     fn ask_review(&mut self, review: &Review) {
-        self.reviews.enter(review.clone());
+        self.enter_review(review.clone());
         let step = Step::Waiting { on: On::Review { review: review.id.clone() } };
         self.step(&review.session, review.call.as_str(), step);
     }

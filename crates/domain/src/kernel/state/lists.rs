@@ -65,6 +65,7 @@ impl State {
             (self.reviews.by_author == reviews.by_author, "reviews.by_author"),
             (self.team.spawned.iter().eq(self.team.agents.keys().filter(is_there)), "spawned"),
             (self.parked_count() == self.parked().count(), "parked"),
+            (self.waits == self.derived_waits(), "waits"),
         ];
         lists.into_iter().find(|(is_true, _)| !is_true).map(|(_, name)| name)
     }

@@ -121,6 +121,11 @@ impl Ledger {
         self.questions.asked.iter().map(|(name, approval)| (name.as_str(), approval))
     }
 
+    /// The question about one budget.
+    pub(crate) fn question(&self, name: &str) -> Option<&ApprovalId> {
+        self.questions.asked.get(name)
+    }
+
     pub(crate) fn stop(&mut self, settings: &Settings, at: Time, parked: &Parked, who: Work) {
         if parked.is_for_people() {
             let all = self.questions.stopped.entry(parked.limit.clone()).or_default();
