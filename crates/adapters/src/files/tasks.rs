@@ -121,8 +121,7 @@ impl Tasks {
                 ))
             }
             Event::Session(SessionEvent::Moved { session, task: Some(task), to, .. }) => {
-                let for_agents =
-                    cabinet.state.sessions.get(session).is_some_and(|session| session.waits_for_agents());
+                let for_agents = cabinet.state.waits_for_agents(session);
                 let mark = match to {
                     Lifecycle::Working => Mark::Running,
                     Lifecycle::Blocked if for_agents => Mark::Running,

@@ -376,15 +376,12 @@ impl State {
             task.label.join(&worker.label);
         }
         let worker = task.session().cloned();
-        let waited = self.waits.waiters(&Node::from(id)).filter(|(_, why)| *why == Why::Dependency);
-        let waited: Vec<Node> = waited.map(|(from, _)| from.clone()).collect();
+        let waited: Vec<Node> = self.waits.waiters_for(&Node::from(id), Why::Dependency).cloned().collect();
         worker.iter().for_each(|worker| self.leave_workspace(worker));
         self.end_review(id);
         self.set_stage(id, TaskStage::Ended { end });
-        for from in waited {
-            if let Node::Task(dependent) = from {
-                self.refresh_task(&dependent);
-            }
+        for dependent in waited.iter().filter_map(Node::task) {
+            self.refresh_task(dependent);
         }
     }
 

@@ -27,7 +27,7 @@ use crate::topics::task::TaskStage;
 use crate::topics::task::Tasks;
 use crate::topics::tool::foreign;
 use crate::topics::trust::Origins;
-use crate::topics::wait::Waits;
+use crate::topics::wait::{Node, Waits, Why};
 use crate::words::id::{AgentId, Seq, SessionId, TaskId, Time};
 
 mod lists;
@@ -152,7 +152,7 @@ impl State {
         self.schedule.busy == 0
             && self.team.cleaning.is_empty()
             && self.is_settled()
-            && !self.locks.is_waited_for()
+            && !(self.waits.count(Why::Lock) > 0 && self.locks.is_waited_for())
             && !self.parked().any(|halt| halt.parked.is_brief())
     }
 
@@ -211,13 +211,33 @@ impl State {
     pub fn mark_of(&self, task: &Task) -> Mark {
         match &task.stage {
             TaskStage::Open => Mark::Open,
-            TaskStage::Running { session } => match self.sessions.get(session) {
-                Some(session) if session.lifecycle == Lifecycle::Blocked && session.waits_for_people() => {
+            TaskStage::Running { session: id } => match self.sessions.get(id) {
+                Some(session)
+                    if session.lifecycle == Lifecycle::Blocked && self.waits_for_people(id, session) =>
+                {
                     Mark::Asking
                 }
                 _ => Mark::Running,
             },
             TaskStage::Ended { end } => end.mark(),
         }
+    }
+
+    /// Whether calls of a conversation wait, and for nothing but other agents.
+    pub fn waits_for_agents(&self, id: &SessionId) -> bool {
+        let mut is_so = false;
+        for (_, why) in self.waits.waits_of(&Node::from(id)) {
+            match why {
+                Why::Approval => return false,
+                Why::Answer | Why::Delegation | Why::Lock => is_so = true,
+                Why::Dependency | Why::Part | Why::Held | Why::Window | Why::Slot | Why::Retry => {}
+            }
+        }
+        is_so
+    }
+
+    /// Whether a person is asked, or could help.
+    fn waits_for_people(&self, id: &SessionId, session: &Session) -> bool {
+        !self.waits_for_agents(id) && session.purse.parked.as_ref().is_none_or(Parked::is_for_people)
     }
 }

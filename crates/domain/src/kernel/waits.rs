@@ -162,7 +162,8 @@ pub fn for_lock(state: &State, session: &SessionId, name: &LockName) -> Vec<Node
 pub fn while_resting(state: &State, id: &SessionId, session: &Session) -> Vec<Node> {
     let task = session.task.as_ref().and_then(|task| state.work.tasks.get(task));
     let own = task.filter(|task| task.session() == Some(id)).map(|task| Node::from(&task.spec.id));
-    let parts: Vec<Node> = own.iter().flat_map(|own| waited_for(state, own, Why::Part)).cloned().collect();
+    let parts: Vec<Node> =
+        own.iter().flat_map(|own| state.waits.waited_for(own, Why::Part)).cloned().collect();
     if !parts.is_empty() {
         return parts;
     }
@@ -181,26 +182,21 @@ fn needs(state: &State, spec: Option<&task::Spec>, id: &TaskId) -> Vec<Node> {
     }
     let node = Node::from(id);
     let Some(spec) = spec else {
-        let on = waited_for(state, &node, Why::Dependency);
-        return on.chain(waited_for(state, &node, Why::Part)).cloned().collect();
+        let on = state.waits.waited_for(&node, Why::Dependency);
+        return on.chain(state.waits.waited_for(&node, Why::Part)).cloned().collect();
     };
     let mut found: Vec<Node> = if spec.id == *id {
         spec.depends_on.iter().filter(|on| !is_ended(on)).map(Node::from).collect()
     } else {
-        waited_for(state, &node, Why::Dependency).cloned().collect()
+        state.waits.waited_for(&node, Why::Dependency).cloned().collect()
     };
     // What the task is no longer a part of once it says what `spec` says does not count.
     let own = Node::from(&spec.id);
-    found.extend(waited_for(state, &node, Why::Part).filter(|part| **part != own).cloned());
+    found.extend(state.waits.waited_for(&node, Why::Part).filter(|part| **part != own).cloned());
     if spec.parent.as_ref() == Some(id) {
         found.push(own);
     }
     found
-}
-
-/// What somebody waits for, for one reason.
-fn waited_for<'a>(state: &'a State, from: &Node, why: Why) -> impl Iterator<Item = &'a Node> + use<'a> {
-    state.waits.waits_of(from).filter(move |(_, other)| *other == why).map(|(to, _)| to)
 }
 
 /// From `start` to `last`, the way it was found.

@@ -12,10 +12,11 @@ use crate::rules::tree::label_of_result;
 use crate::topics::chain;
 use crate::topics::message::{Envelope, Kind};
 use crate::topics::review::{Move, Review, Stage as ReviewStage, short};
+use crate::topics::session::Session;
 use crate::topics::session::{Message, Speaker};
-use crate::topics::session::{On, Session, Step};
 use crate::topics::task::End;
 use crate::topics::task::Task;
+use crate::topics::wait::{Node, Why};
 use crate::words::id::{AgentId, CallId, SessionId, TaskId, Time};
 
 /// What a conversation says to another.
@@ -121,6 +122,9 @@ pub(super) fn of_task(
     task: &Task,
     (end, text): (End, &str),
 ) -> Option<(Finish, Message)> {
+    if !state.waits.has(&Node::from(asker), &Node::from(&task.spec.id), Why::Delegation) {
+        return None;
+    }
     delegated(state, at, asker, task, (end, text)).or_else(|| reviewed(state, at, asker, task, (end, text)))
 }
 
@@ -131,11 +135,8 @@ fn delegated(
     task: &Task,
     (end, text): (End, &str),
 ) -> Option<(Finish, Message)> {
-    let delegation = state.delegations.of_task(&task.spec.id).filter(|d| d.session == *asker)?;
-    let pending = state.sessions.get(asker)?.pending(&delegation.call)?;
-    if pending.step != (Step::Waiting { on: On::Delegation { delegation: delegation.id.clone() } }) {
-        return None;
-    }
+    let own = state.delegations.of_task(&task.spec.id).filter(|d| d.session == *asker);
+    let delegation = own.filter(|delegation| delegation.callback)?;
     // A person may have given the work to somebody else meanwhile.
     let doer = task.spec.assignee.as_ref().unwrap_or(&delegation.target);
     let (finish, text) = outcome_of_delegation(doer, &task.spec.id, end, text, &delegation.chain);
@@ -168,10 +169,6 @@ fn reviewed(
     (end, text): (End, &str),
 ) -> Option<(Finish, Message)> {
     let review = state.reviews.of_task(&task.spec.id).filter(|review| review.session == *asker)?;
-    let pending = state.sessions.get(asker)?.pending(&review.call)?;
-    if pending.step != (Step::Waiting { on: On::Review { review: review.id.clone() } }) {
-        return None;
-    }
     let (finish, text) = match end {
         End::Done => (Finish::Done, text.to_owned()),
         End::Failed => (Finish::Failed, format!("{} could not look at it: {text}", review.reviewer)),

@@ -17,6 +17,7 @@ use crate::topics::notice::{Notice, Receiver};
 use crate::topics::session::Message;
 use crate::topics::task::End;
 use crate::topics::task::Task;
+use crate::topics::wait::Why;
 use crate::words::id::{AgentId, SessionId, TaskId};
 use crate::words::label::Label;
 
@@ -156,10 +157,8 @@ pub(super) fn tell_missed_parents(d: &mut Draft<'_>) {
 
 /// Calls that wait although their task has ended: a start gives them their result.
 pub(super) fn answer_missed_calls(d: &mut Draft<'_>) {
-    let delegated = d.delegations.by_id.values().map(|delegation| (&delegation.session, &delegation.task));
-    let reviewed = d.reviews.by_id.values().map(|review| (&review.session, &review.task));
-    let missed = delegated.chain(reviewed).filter_map(|(session, task)| {
-        let task = d.work.tasks.get(task)?;
+    let missed = d.waits.all().filter(|wait| wait.why == Why::Delegation).filter_map(|wait| {
+        let (session, task) = (wait.from.session()?, d.work.tasks.get(wait.to.task()?)?);
         let (finish, message) = answer::of_task(d, d.at, session, task, (task.end()?, &task.result))?;
         Some((session.clone(), finish, message))
     });

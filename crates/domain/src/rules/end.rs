@@ -10,9 +10,10 @@ use crate::rules::moves::complete;
 use crate::rules::say::{result, unknown_text};
 use crate::rules::tree::{all_below, is_within, label_of_result, waited};
 use crate::topics::approval::Outcome;
-use crate::topics::session::{On, Pending, Session, Stage, Step};
+use crate::topics::session::{Pending, Session, Stage, Step};
 use crate::topics::task::Task;
 use crate::topics::task::{Change, End};
+use crate::topics::wait::{Node, Why};
 use crate::words::actor::Actor;
 use crate::words::id::{AgentId, SessionId, TaskId};
 use policy::Nature;
@@ -106,7 +107,7 @@ pub(super) fn fail(d: &mut Draft<'_>, id: &SessionId, reason: &str) {
 pub(super) fn stop_session(d: &mut Draft<'_>, id: &SessionId, reason: &str, failed: bool) {
     let Some(session) = d.sessions.get(id).filter(|session| !session.is_over()) else { return };
     let (own, agent) = (session.task.clone(), session.agent.clone());
-    let waited: Vec<TaskId> = waited(d, session).cloned().collect();
+    let waited: Vec<TaskId> = waited(d, id).cloned().collect();
     let asked: Vec<SessionId> =
         session.ties.asked.values().flat_map(|asked| asked.values()).cloned().collect();
     drop_calls(d, id, reason);
@@ -128,7 +129,7 @@ pub(super) fn stop_session(d: &mut Draft<'_>, id: &SessionId, reason: &str, fail
 pub(super) fn give_up(d: &mut Draft<'_>, id: &SessionId, reason: &str) {
     let Some(session) = d.sessions.get(id) else { return };
     let given_up = format!("{} gave it up: {reason}", session.agent);
-    let tasks: Vec<TaskId> = waited(d, session).cloned().collect();
+    let tasks: Vec<TaskId> = waited(d, id).cloned().collect();
     for task in tasks {
         end_task(d, &task, End::Cancelled, &given_up, &Actor::Synod);
     }
@@ -175,9 +176,8 @@ fn drop_calls(d: &mut Draft<'_>, id: &SessionId, reason: &str) {
 
 /// Withdraws the approvals of a conversation's current turn.
 pub(super) fn withdraw(d: &mut Draft<'_>, id: &SessionId, reason: &str) {
-    let Some(Stage::Acting { calls, .. }) = d.sessions.get(id).map(|session| &session.stage) else { return };
-    let asked = calls.iter().filter_map(|pending| match &pending.step {
-        Step::Waiting { on: On::Approval { approval } } => Some(approval.clone()),
+    let asked = d.waits.waited_for(&Node::from(id), Why::Approval).filter_map(|node| match node {
+        Node::Approval(approval) => Some(approval.clone()),
         _ => None,
     });
     for approval in asked.collect::<Vec<_>>() {

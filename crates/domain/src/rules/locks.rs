@@ -6,6 +6,7 @@ use crate::kernel::event::{Event, Finish};
 use crate::kernel::refused::Refused;
 use crate::kernel::state::State;
 use crate::kernel::waits;
+use crate::kernel::waits::{Node, Why};
 use crate::kernel::workspaces;
 use crate::rules::gate;
 use crate::rules::gate::Ruling;
@@ -258,11 +259,13 @@ fn notify(d: &mut Draft<'_>, id: &SessionId, text: String, label: Label) {
 /// nobody would go on. Whether it was told.
 pub(super) fn must_not_rest(d: &mut Draft<'_>, id: &SessionId) -> bool {
     let Some(session) = d.sessions.get(id) else { return false };
-    let is_wanted = |lock: &lock::Lock| {
-        lock.holder.as_ref().is_some_and(|h| h.session == *id && h.kept > 0) && !lock.queue.is_empty()
+    let is_kept = |name: &LockName| {
+        let holder = d.locks.get(name).and_then(|lock| lock.holder.as_ref());
+        holder.is_some_and(|holder| holder.kept > 0)
     };
     // A workspace is free as soon as it rests.
-    if !d.locks.of(id).any(|(name, lock)| !is_workspace(name) && is_wanted(lock)) {
+    let is_wanted = |node: &Node| matches!(node, Node::Lock(name) if !is_workspace(name) && is_kept(name));
+    if !d.waits.waiters_for(&Node::from(id), Why::Held).any(is_wanted) {
         return false;
     }
     let Some(cycle) = waits::would_stand_still(d, id, waits::while_resting(d, id, session)) else {

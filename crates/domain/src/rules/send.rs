@@ -10,11 +10,12 @@ use crate::kernel::event::Finish;
 use crate::kernel::refused::Refused;
 use crate::kernel::state::State;
 use crate::kernel::waits;
-use crate::kernel::waits::Node;
+use crate::kernel::waits::{Node, Why};
 use crate::rules::answer::{hand_over, write};
 use crate::rules::say::{result, said};
 use crate::rules::talk::{OutOfTurns, check_turns, conversation_with, no_agent, root, tell_agent};
 use crate::topics::agent::Agent;
+use crate::topics::lifecycle::Lifecycle;
 use crate::topics::message;
 use crate::topics::message::{BROADCAST, CHANNEL_SIGN, Envelope, Kind, OPEN_MAX, Urgency};
 use crate::topics::session::Message;
@@ -203,7 +204,7 @@ fn circle(state: &State, from: &SessionId, to: &AgentId) -> Option<Vec<String>> 
     let own = state.sessions.get(from)?;
     let mut chain = vec![own.agent.to_string(), to.to_string()];
     let mut seen = std::collections::BTreeSet::new();
-    let mut next: Vec<&SessionId> = own.ties.askers.iter().filter(|id| waits_on(state, id, from)).collect();
+    let mut next: Vec<&SessionId> = standing_still_for(state, from).collect();
     // Backwards: who waits for this conversation, and who waits for them.
     while let Some(id) = next.pop() {
         let Some(session) = state.sessions.get(id) else { continue };
@@ -214,16 +215,17 @@ fn circle(state: &State, from: &SessionId, to: &AgentId) -> Option<Vec<String>> 
             chain.push(own.agent.to_string());
             return Some(chain);
         }
-        next.extend(session.ties.askers.iter().filter(|other| waits_on(state, other, id)));
+        next.extend(standing_still_for(state, id));
     }
     None
 }
 
-/// Whether the conversation `asker` stands still for an answer of the conversation `of`.
-fn waits_on(state: &State, asker: &SessionId, of: &SessionId) -> bool {
-    let Some(session) = state.sessions.get(asker) else { return false };
-    let asked = session.ties.asked.iter().filter(|(_, asked)| asked.values().any(|id| id == of));
-    asked.into_iter().any(|(name, _)| session.awaiting(name).is_some())
+/// Conversations with a call that waits for an answer of this one. Those that rest meanwhile do not stand still.
+fn standing_still_for<'a>(state: &'a State, id: &SessionId) -> impl Iterator<Item = &'a SessionId> + use<'a> {
+    let acts = |id: &&SessionId| {
+        state.sessions.get(*id).is_some_and(|session| session.lifecycle != Lifecycle::Waiting)
+    };
+    state.waits.waiters_for(&Node::from(id), Why::Answer).filter_map(Node::session).filter(acts)
 }
 
 fn tell(d: &mut Draft<'_>, id: &SessionId, letter: &Letter<'_>) -> Result<(), Rejected> {

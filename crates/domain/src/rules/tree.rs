@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use crate::kernel::state::State;
-use crate::topics::session::{On, Session, Stage, Step};
 use crate::topics::task::{TASK_DEPTH_MAX, Task};
+use crate::topics::wait::{Node, Why};
 use crate::words::id::{SessionId, TaskId};
 use crate::words::label::Label;
 
@@ -57,20 +57,11 @@ pub(super) fn label_of_result(state: &State, task: &Task) -> Label {
 }
 
 /// Tasks that the calls of a session wait for.
-pub(super) fn waited<'a>(state: &'a State, session: &'a Session) -> impl Iterator<Item = &'a TaskId> {
-    let calls = match &session.stage {
-        Stage::Acting { calls, .. } => calls.as_slice(),
-        _ => &[],
-    };
-    calls.iter().filter_map(|pending| match &pending.step {
-        Step::Waiting { on: On::Delegation { delegation } } => {
-            state.delegations.by_id.get(delegation).map(|d| &d.task)
-        }
-        Step::Waiting { on: On::Review { review } } => {
-            state.reviews.by_id.get(review).map(|review| &review.task)
-        }
-        _ => None,
-    })
+pub(super) fn waited<'a>(
+    state: &'a State,
+    session: &SessionId,
+) -> impl Iterator<Item = &'a TaskId> + use<'a> {
+    state.waits.waited_for(&Node::from(session), Why::Delegation).filter_map(Node::task)
 }
 
 /// Whether `asker` hears of the end of a task with that of others: not if it is the result of one of its calls.

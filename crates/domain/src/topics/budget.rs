@@ -10,7 +10,7 @@ pub mod question;
 mod setback;
 pub(crate) mod waiters;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
@@ -301,12 +301,6 @@ pub struct Ledger {
     /// Who waits until others give back what they reserved.
     #[serde(default, skip_serializing_if = "Waiters::is_empty")]
     pub(crate) waiters: Waiters,
-    /// Sessions that a budget keeps from going on.
-    #[serde(default)]
-    pub(crate) parked: BTreeSet<SessionId>,
-    /// Tasks that a budget keeps from beginning.
-    #[serde(default)]
-    pub(crate) parked_tasks: BTreeSet<TaskId>,
     /// What people are asked when a budget is used up.
     #[serde(default, skip_serializing_if = "question::Questions::is_empty")]
     questions: question::Questions,

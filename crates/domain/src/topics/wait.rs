@@ -24,7 +24,7 @@ pub enum Node {
     Moment(Time),
     /// A lock that somebody has.
     Lock(LockName),
-    /// A budget, or a provider's limits, with room again.
+    /// A budget, or a provider's limits, with room again. The last in order: `parked` begins here.
     Window(String),
 }
 
@@ -38,6 +38,34 @@ impl std::fmt::Display for Node {
             Self::Moment(at) => write!(f, "{}", at.0),
             Self::Lock(name) => write!(f, "lock {name}"),
             Self::Window(limit) => f.write_str(limit),
+        }
+    }
+}
+
+impl Node {
+    /// The conversation that it is, if it is one.
+    pub fn session(&self) -> Option<&SessionId> {
+        match self {
+            Self::Session(id) => Some(id),
+            Self::Task(_)
+            | Self::Approval(_)
+            | Self::Slot(_)
+            | Self::Moment(_)
+            | Self::Lock(_)
+            | Self::Window(_) => None,
+        }
+    }
+
+    /// The task that it is, if it is one.
+    pub fn task(&self) -> Option<&TaskId> {
+        match self {
+            Self::Task(id) => Some(id),
+            Self::Session(_)
+            | Self::Approval(_)
+            | Self::Slot(_)
+            | Self::Moment(_)
+            | Self::Lock(_)
+            | Self::Window(_) => None,
         }
     }
 }
@@ -137,6 +165,27 @@ impl Waits {
         self.by.get(from).into_iter().flatten().map(|(to, why)| (to, *why))
     }
 
+    /// Who waits for something for one reason.
+    pub fn waiters_for(&self, to: &Node, why: Why) -> impl Iterator<Item = &Node> + use<'_> {
+        self.waiters(to).filter(move |(_, other)| *other == why).map(|(from, _)| from)
+    }
+
+    /// What somebody waits for, for one reason.
+    pub fn waited_for(&self, from: &Node, why: Why) -> impl Iterator<Item = &Node> + use<'_> {
+        self.waits_of(from).filter(move |(_, other)| *other == why).map(|(to, _)| to)
+    }
+
+    /// Whether one waits for another, for that reason.
+    pub fn has(&self, from: &Node, to: &Node, why: Why) -> bool {
+        self.by.get(from).is_some_and(|waits| waits.contains(&(to.clone(), why)))
+    }
+
+    /// Who waits for room in a budget.
+    pub(crate) fn parked(&self) -> impl Iterator<Item = &Node> {
+        let windows = self.on.range(Node::Window(String::new())..).flat_map(|(_, waiters)| waiters);
+        windows.filter(|(_, why)| *why == Why::Window).map(|(from, _)| from)
+    }
+
     /// Whether anybody waits for something.
     pub fn is_waited_for(&self, to: &Node) -> bool {
         self.on.contains_key(to)
@@ -181,8 +230,7 @@ impl Waits {
 
     /// Nobody waits for `to` any longer, for that reason.
     pub(crate) fn ended(&mut self, to: &Node, why: Why) {
-        let waited = self.waiters(to).filter(|(_, other)| *other == why);
-        let waited: Vec<Node> = waited.map(|(from, _)| from.clone()).collect();
+        let waited: Vec<Node> = self.waiters_for(to, why).cloned().collect();
         waited.iter().for_each(|from| self.drop(from, to, why));
     }
 

@@ -46,7 +46,6 @@ pub(super) fn drop_parking(
     ledger: &mut Ledger,
 ) {
     let Some(parked) = session.purse.parked.take() else { return };
-    ledger.parked.remove(id);
     ledger.stop_no_more(&parked.limit, &Work::Session(id.clone()));
     if let Some(until) = parked.until {
         deadlines.remove(&(until, Deadline::Window(id.clone())));
@@ -54,6 +53,12 @@ pub(super) fn drop_parking(
     if let Some(since) = session.purse.parked_since {
         ledger.waiters.leave(&parked.limit, &session.agent, since, Work::Session(id.clone()));
     }
+}
+
+/// Who is kept from going on: a conversation, or a task that has not begun.
+fn who(halt: &Halt<'_>) -> Option<Work> {
+    let session = halt.session.cloned().map(Work::Session);
+    session.or_else(|| halt.task.cloned().map(Work::Task))
 }
 
 /// The name under which a call's reservation is kept; the turn's own has none.
@@ -129,10 +134,8 @@ impl State {
 
     /// Everybody who is parked looks again.
     pub(crate) fn unpark_all(&mut self) {
-        let parked = self.ledger.parked.clone();
-        parked.iter().for_each(|id| self.unpark(id));
-        let parked = self.ledger.parked_tasks.clone();
-        parked.iter().for_each(|id| self.unpark_task(id));
+        let parked = self.parked().filter_map(|halt| who(&halt)).collect();
+        self.wake_all(parked);
     }
 
     fn reserve(&mut self, at: Time, id: &SessionId, call: &Option<CallId>, hold: &Hold) {
@@ -241,7 +244,6 @@ impl State {
         }
         let since = *session.purse.parked_since.get_or_insert(seq);
         session.purse.parked = Some(parked.clone());
-        self.ledger.parked.insert(id.clone());
         self.ledger.stop(&self.config.settings, self.at, parked, Work::Session(id.clone()));
         session.purse.expects = expects;
         if matches!(session.stage, Stage::Thinking { .. } | Stage::Retrying { .. }) {
@@ -289,30 +291,24 @@ impl State {
 
     /// Says once more who is stopped at which budget, from who is parked; who waits for others looks again.
     pub(super) fn stop_parked(&mut self) {
-        let who = |halt: &Halt<'_>| {
-            let session = halt.session.cloned().map(Work::Session);
-            session.or(halt.task.cloned().map(Work::Task)).map(|who| (halt.parked.clone(), who))
-        };
-        let all = self.parked().filter_map(|halt| who(&halt)).collect();
+        let all = self.parked().filter_map(|halt| Some((halt.parked.clone(), who(&halt)?))).collect();
         self.ledger.stop_all(&self.config.settings, self.at, all);
         self.list_waiters();
     }
 
     /// Says once more who waits for others: snapshots may be from before they were listed so.
     fn list_waiters(&mut self) {
-        let sessions = self.ledger.parked.iter().filter_map(|id| {
-            let session = self.sessions.get(id)?;
-            let parked = session.purse.parked.as_ref().filter(|parked| parked.held)?;
-            Some((&parked.limit, &session.agent, session.purse.parked_since?, Work::Session(id.clone())))
-        });
-        let tasks = self.ledger.parked_tasks.iter().filter_map(|id| {
-            let place = self.work.tasks.get(id)?.queued.as_ref()?;
-            let parked = place.parked.as_ref().filter(|parked| parked.held)?;
-            Some((&parked.limit, &place.agent, place.rank.since, Work::Task(id.clone())))
-        });
+        let since = |who: &Work| match who {
+            Work::Session(id) => self.sessions.get(id)?.purse.parked_since,
+            Work::Task(id) => self.work.tasks.get(id)?.queued.as_ref().map(|place| place.rank.since),
+        };
         let mut waiters = Waiters::default();
-        for (node, agent, since, who) in sessions.chain(tasks) {
-            waiters.stop(node, agent, since, who);
+        for halt in self.parked().filter(|halt| halt.parked.held) {
+            if let Some(who) = who(&halt)
+                && let Some(since) = since(&who)
+            {
+                waiters.stop(&halt.parked.limit, halt.agent, since, who);
+            }
         }
         waiters.open_all();
         self.ledger.waiters = waiters;

@@ -6,6 +6,7 @@ use crate::topics::notice::{Notice, Receiver};
 use crate::topics::session::Session;
 use crate::topics::session::Ties;
 use crate::topics::task::End;
+use crate::topics::wait::{Node, Why};
 use crate::words::id::{SessionId, TaskId};
 
 impl State {
@@ -18,12 +19,11 @@ impl State {
         ended_by: Option<&SessionId>,
     ) {
         let Some(task) = self.work.tasks.get(id) else { return };
-        let delegated =
-            self.delegations.of_task(id).filter(|d| d.callback).map(|delegation| &delegation.session);
-        let caller = delegated.or_else(|| self.reviews.of_task(id).map(|review| &review.session));
-        let asker = self.asker_of(task).filter(|asker| Some(*asker) != ended_by && Some(*asker) != caller);
+        let callers = self.waits.waiters_for(&Node::from(id), Why::Delegation).filter_map(Node::session);
+        let callers: Vec<&SessionId> = callers.collect();
+        let asker = self.asker_of(task).filter(|asker| Some(*asker) != ended_by && !callers.contains(asker));
         let open = |id: &&SessionId| self.sessions.get(*id).is_some_and(|s| !s.is_over());
-        let receivers: Vec<SessionId> = caller.into_iter().chain(asker).filter(open).cloned().collect();
+        let receivers: Vec<SessionId> = callers.into_iter().chain(asker).filter(open).cloned().collect();
         for receiver in receivers {
             let notice = Notice::Ended { task: id.clone(), end, result: result.to_owned() };
             self.notices.leave_for_session(&receiver, notice);

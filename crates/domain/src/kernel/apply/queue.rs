@@ -214,7 +214,6 @@ impl State {
         if let Some(agent) = self.team.agents.get_mut(&agent_id) {
             agent.queue.leave(rank, rank.since, &Work::Task(id.clone()));
         }
-        self.ledger.parked_tasks.insert(id.clone());
         self.ledger.stop(&self.config.settings, self.at, parked, Work::Task(id.clone()));
         if let Some(until) = parked.until {
             self.schedule.deadlines.insert((until, Deadline::Begin(id.clone())));
@@ -250,7 +249,6 @@ impl State {
         let Some(parked) = place.parked.take() else { return false };
         self.waits.drop(&Node::from(id), &Node::Window(parked.limit.clone()), Why::Window);
         self.waits.add(Node::from(id), Node::Slot(place.agent.clone()), Why::Slot);
-        self.ledger.parked_tasks.remove(id);
         self.ledger.stop_no_more(&parked.limit, &Work::Task(id.clone()));
         self.ledger.waiters.leave(&parked.limit, &place.agent, place.rank.since, Work::Task(id.clone()));
         if let Some(until) = parked.until {
@@ -278,7 +276,8 @@ impl State {
         }
         if self.team.agents.get(id).is_some_and(Agent::is_beyond_bound) {
             // Whoever is parked may have to give way too.
-            let parked = self.ledger.parked_tasks.clone();
+            let parked = self.parked().filter(|halt| halt.session.is_none());
+            let parked: Vec<TaskId> = parked.filter_map(|halt| halt.task.cloned()).collect();
             parked.iter().for_each(|task| self.unpark_task(task));
         }
         while let Some(last) = self.team.agents.get(id).and_then(Agent::beyond_bound) {

@@ -7,8 +7,8 @@ use crate::kernel::state::State;
 use crate::topics::review::{Move, Review, Stage, written};
 use crate::topics::session::{On, Step};
 use crate::topics::task::Spec;
-use crate::topics::wait::Node;
-use crate::words::id::TaskId;
+use crate::topics::wait::{Node, Why};
+use crate::words::id::{SessionId, TaskId};
 
 impl State {
     pub(super) fn look_over(&mut self, event: &ReviewEvent) {
@@ -36,16 +36,13 @@ impl State {
     /// A call that waits for a review waits for the reviewer's task of now.
     fn enter_review(&mut self, review: Review) {
         let known = self.reviews.by_id.get(&review.id);
-        let waited = known.into_iter().flat_map(|known| self.waits.waiters(&Node::from(&known.task)));
-        let waited: Vec<Node> = waited.map(|(from, _)| from.clone()).collect();
+        let task = known.map(|known| Node::from(&known.task));
+        let waited = task.iter().flat_map(|task| self.waits.waiters_for(task, Why::Delegation));
+        let waited: Vec<SessionId> = waited.filter_map(Node::session).cloned().collect();
         let asked_in = review.session.clone();
         self.reviews.enter(review);
         self.wait_session(&asked_in);
-        for from in waited {
-            if let Node::Session(id) = from {
-                self.wait_session(&id);
-            }
-        }
+        waited.iter().for_each(|id| self.wait_session(id));
     }
 
     fn ask_review(&mut self, review: &Review) {

@@ -5,17 +5,26 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::kernel::state::{Halt, State};
 use crate::topics::review::Reviews;
 use crate::topics::task::open::Open;
+use crate::topics::wait::{Node, Why};
 use crate::words::id::TaskId;
 
 impl State {
     /// What a budget keeps from going on or from beginning, and why.
     pub fn parked(&self) -> impl Iterator<Item = Halt<'_>> {
-        let sessions = self.ledger.parked.iter().filter_map(|id| {
+        let (mut sessions, mut tasks) = (BTreeSet::new(), BTreeSet::new());
+        for node in self.waits.parked() {
+            match node {
+                Node::Session(id) => _ = sessions.insert(id),
+                Node::Task(id) => _ = tasks.insert(id),
+                Node::Approval(_) | Node::Slot(_) | Node::Moment(_) | Node::Lock(_) | Node::Window(_) => {}
+            }
+        }
+        let sessions = sessions.into_iter().filter_map(|id| {
             let (id, session) = self.sessions.get_key_value(id)?;
             let (agent, task) = (&session.agent, session.task.as_ref());
             Some(Halt { session: Some(id), agent, task, parked: session.purse.parked.as_ref()? })
         });
-        let tasks = self.ledger.parked_tasks.iter().filter_map(|id| {
+        let tasks = tasks.into_iter().filter_map(|id| {
             let place = self.work.tasks.get(id)?.queued.as_ref()?;
             Some(Halt { session: None, agent: &place.agent, task: Some(id), parked: place.parked.as_ref()? })
         });
@@ -24,7 +33,7 @@ impl State {
 
     /// How many those are.
     pub fn parked_count(&self) -> usize {
-        self.ledger.parked.len() + self.ledger.parked_tasks.len()
+        self.waits.count(Why::Window)
     }
 
     /// Tasks that could begin and for which their agent's queue has no place, and why in words.

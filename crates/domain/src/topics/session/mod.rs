@@ -9,7 +9,6 @@ use serde::{Deserialize, Serialize};
 
 pub use self::parts::{Began, Clock, Pace, Proof, Proving, Purse, Talk, Ties};
 
-use crate::topics::caps::Parked;
 use crate::topics::lifecycle::Lifecycle;
 use crate::topics::lifecycle::Status;
 use crate::topics::task::queue::Rank;
@@ -295,16 +294,6 @@ pub enum On {
     },
 }
 
-impl On {
-    /// Whether other agents, and not people, decide when the call goes on.
-    pub fn is_agents(&self) -> bool {
-        match self {
-            Self::Approval { .. } => false,
-            Self::Delegation { .. } | Self::Review { .. } | Self::Answer { .. } | Self::Lock { .. } => true,
-        }
-    }
-}
-
 impl Step {
     /// Whether there is a result.
     pub fn is_finished(&self) -> bool {
@@ -402,22 +391,6 @@ impl Session {
             Stage::Acting { calls, .. } => calls.iter().any(|p| matches!(p.step, Step::Running { .. })),
             Stage::Resting | Stage::Retrying { .. } | Stage::Concluding { .. } | Stage::Over => false,
         }
-    }
-
-    /// Whether nothing but other agents is in its way.
-    pub fn waits_for_agents(&self) -> bool {
-        let Stage::Acting { calls, .. } = &self.stage else { return false };
-        let waits = |pending: &Pending| match &pending.step {
-            Step::Waiting { on } => Some(on.is_agents()),
-            _ => None,
-        };
-        let mut waits = calls.iter().filter_map(waits).peekable();
-        waits.peek().is_some() && waits.all(|is_agents| is_agents)
-    }
-
-    /// Whether a person is asked, or could help.
-    pub(crate) fn waits_for_people(&self) -> bool {
-        !self.waits_for_agents() && self.purse.parked.as_ref().is_none_or(Parked::is_for_people)
     }
 
     /// The call that waits for the answer to a request.
