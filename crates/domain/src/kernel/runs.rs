@@ -31,12 +31,15 @@ impl State {
         if state != RunState::Running || sessions().any(proceeds) || tasks().any(can_begin) {
             return state;
         }
-        let asks = |session: &Session| session.lifecycle == Lifecycle::Blocked && session.waits_for_people();
+        let asks = |id: &SessionId| {
+            let session = self.sessions.get(id).filter(|session| session.lifecycle == Lifecycle::Blocked);
+            session.is_some_and(|session| self.waits_for_people(id, session))
+        };
         let is_chore = |task: &Task| task.spec.assignee.as_ref().is_some_and(|who| who.as_str() == PERSON);
         let is_stuck = |task: &Task| {
             task.place().and_then(|place| place.parked.as_ref()).is_some_and(Parked::is_for_people)
         };
-        if sessions().any(asks) || tasks().any(is_chore) || tasks().any(is_stuck) {
+        if run.sessions.iter().any(asks) || tasks().any(is_chore) || tasks().any(is_stuck) {
             return RunState::Waiting;
         }
         state

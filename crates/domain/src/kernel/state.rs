@@ -237,7 +237,7 @@ impl State {
     }
 
     /// Whether a person is asked, or could help.
-    fn waits_for_people(&self, id: &SessionId, session: &Session) -> bool {
+    pub(crate) fn waits_for_people(&self, id: &SessionId, session: &Session) -> bool {
         !self.waits_for_agents(id) && session.purse.parked.as_ref().is_none_or(Parked::is_for_people)
     }
 }
