@@ -220,14 +220,18 @@ pub fn show(told: &Told, out: &Out) {
     }
 }
 
-/// An event for a program.
+/// An event for a program: one flat object, with the event's name and what it says of it.
 fn json_event(recorded: &Recorded) -> String {
-    let mut value = serde_json::to_value(&recorded.event).unwrap_or_default();
-    if let Some(map) = value.as_object_mut() {
-        map.insert("seq".to_owned(), json!(recorded.seq.0));
-        map.insert("at".to_owned(), json!(formats::time::print(recorded.at)));
-    }
-    value.to_string()
+    let topic = serde_json::to_value(&recorded.event).unwrap_or_default();
+    let said = topic.as_object().and_then(|topics| topics.values().next()).and_then(|event| {
+        let kinds = event.as_object()?;
+        kinds.values().next()?.as_object().cloned()
+    });
+    let mut said = said.unwrap_or_default();
+    said.insert("event".to_owned(), json!(recorded.event.kind()));
+    said.insert("seq".to_owned(), json!(recorded.seq.0));
+    said.insert("at".to_owned(), json!(formats::time::print(recorded.at)));
+    serde_json::Value::Object(said).to_string()
 }
 
 /// Tells what is wrong with a file while the team works.

@@ -319,8 +319,12 @@ fn an_agent_is_shown_with_what_the_gate_says_to_each_tool_and_why() {
   write_file        allow  in workspaces/executor-001/
                     ask    elsewhere in the home
                     deny   what people control by, as agents/
-  delete_file       deny
-  move_file         deny
+  delete_file       allow  in workspaces/executor-001/
+                    ask    elsewhere in the home
+                    deny   what people control by, as agents/
+  move_file         allow  in workspaces/executor-001/
+                    ask    elsewhere in the home
+                    deny   what people control by, as agents/
   create_directory  deny
   execute_command   allow  df -h
                     ask    docker ps
