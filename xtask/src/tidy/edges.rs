@@ -21,7 +21,7 @@ const EDGES: [(&str, &[&str]); 12] = [
 /// All that a pure crate may use of others.
 const PURE_USES: [(&str, &[&str]); 2] = [
     ("policy", &["brush-parser", "serde"]),
-    ("domain", &["schemars", "serde", "serde_json", "sha2", "strum", "thiserror"]),
+    ("domain", &["schemars", "serde", "serde_json", "sha2", "smol_str", "strum", "thiserror"]),
 ];
 
 /// One dependency that a manifest names.
@@ -220,7 +220,9 @@ mod tests {
         );
         assert_eq!(
             findings("domain", &manifest),
-            ["5 domain uses tokio, but may use schemars, serde, serde_json, sha2, strum, thiserror"]
+            [
+                "5 domain uses tokio, but may use schemars, serde, serde_json, sha2, smol_str, strum, thiserror"
+            ]
         );
         assert_eq!(findings("policy", &manifest), ["5 policy uses tokio, but may use brush-parser, serde"]);
     }

@@ -1,10 +1,10 @@
 //! Names of things. Each kind of thing has its own type, so that a task is never passed where a session
-//! is meant. Ids are shared strings: cloning one is a counter, not an allocation.
+//! is meant. Ids are short strings that stand in the value itself: to clone or compare them asks no other memory.
 
 use std::fmt;
-use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
+use smol_str::SmolStr;
 
 /// Why a text is not an id.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -53,11 +53,11 @@ macro_rules! id {
         $(#[$doc])*
         #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
         #[serde(transparent)]
-        pub struct $name(Arc<str>);
+        pub struct $name(SmolStr);
 
         impl $name {
             /// Takes a text as it is; for ids that Synod made itself or that were checked.
-            pub fn new(text: impl Into<Arc<str>>) -> Self {
+            pub fn new(text: impl Into<SmolStr>) -> Self {
                 Self(text.into())
             }
 
