@@ -61,7 +61,7 @@ pub fn show(home: &Path, id: &str, out: &Out) -> anyhow::Result<Exit> {
         return Err(fail(Exit::Failed, format!("there is no run {}", text::line(id)), help));
     };
     if run.id != id {
-        let message = format!("{id} is no run: it was made for run {}", run.id);
+        let message = format!("{id} is not a run: it belongs to run {}", run.id);
         return Err(fail(Exit::Failed, message, format!("`synod runs show {}` shows all of it", run.id)));
     }
     let waiting = if run.state.is_over() { Vec::new() } else { waits_of(&run, &waits::read(home, out)) };

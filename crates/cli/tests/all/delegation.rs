@@ -259,7 +259,7 @@ fn cancelling_a_run_ends_the_tasks_of_a_conversation_too() {
     let session = file.trim_start_matches("sessions/").trim_end_matches(".session.yaml").to_owned();
     let part = team.synod(&["cancel", "run", "delegation-0002"]);
     assert_eq!(part.code, 1);
-    let words = format!("delegation-0002 is no run: it was made for run {session}");
+    let words = format!("delegation-0002 is not a run: it belongs to run {session}");
     assert!(part.stderr.contains(&words), "{}", part.stderr);
     let cancelled: serde_json::Value =
         serde_json::from_str(&team.fine(&["cancel", "run", &session, "--json"])).unwrap();

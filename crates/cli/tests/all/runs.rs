@@ -92,8 +92,8 @@ fn a_run_is_listed_shown_and_cancelled_with_and_without_a_daemon() {
 /// Ids that are no runs.
 fn nonsense(team: &Team) {
     for (args, code, told) in [
-        (["runs", "show", "task-002"], 1, "task-002 is no run: it was made for run task-001"),
-        (["runs", "cancel", "task-002"], 1, "task-002 is no run: it was made for run task-001"),
+        (["runs", "show", "task-002"], 1, "task-002 is not a run: it belongs to run task-001"),
+        (["runs", "cancel", "task-002"], 1, "task-002 is not a run: it belongs to run task-001"),
         (["runs", "show", "task-00"], 1, "did you mean task-001? `synod runs list` shows what there is"),
         (["runs", "show", "../x y"], 1, "there is no run ../x y"),
         (["runs", "show", ""], 1, "`synod runs list` shows what there is"),

@@ -41,7 +41,7 @@ pub enum Refused {
     #[error("there is no run {0}: a run has the id of the task or the session with which it began")]
     NoRun(String),
     /// Something that is not a run of its own.
-    #[error("{what} is no run: it was made for run {run}")]
+    #[error("{what} is not a run: it belongs to run {run}")]
     PartOfRun {
         /// Its id.
         what: String,
