@@ -562,7 +562,10 @@ fn cancelling_a_run_ends_all_that_was_made_for_it_and_nothing_else() {
         home.wants("executor-002", &[delegate("executor-003", "look"), run("make")]);
         home.wants("executor-003", &[delegate("executor-002", "look")]);
         let part = home.state.work.tasks.keys().next_back().unwrap().to_string();
-        assert_eq!(home.refusal(cancel_run(&part)), format!("{part} is not a run: it belongs to run {begun}"));
+        assert_eq!(
+            home.refusal(cancel_run(&part)),
+            format!("{part} is not a run: it belongs to run {begun}")
+        );
         let refusal = home.refusal(cancel_run("delegation-0001"));
         assert_eq!(refusal, format!("delegation-0001 is not a run: it belongs to run {begun}"));
         home.give(cancel_run(&begun));
