@@ -67,19 +67,21 @@ const ADDRESS_BYTES_MAX: usize = 512;
 const BEARER_BYTES_MIN: usize = 16;
 const BEGIN: &str = "-----BEGIN ";
 const END: &str = "-----END ";
+const DASHES: &str = "-----";
 const PRIVATE: &str = "PRIVATE KEY";
 /// The longest line that begins or ends a key block.
 const BLOCK_LINE_MAX: usize = 80;
 
 pub(super) fn find(text: &str, spans: &mut Vec<Span>) {
-    key_blocks(text, spans);
+    if text.contains(DASHES) {
+        key_blocks(text, spans);
+    }
     let bytes = text.as_bytes();
     let mut at = 0;
-    while at < bytes.len() {
-        let here = bytes[at];
-        let found = match here {
+    while let Some(next) = next_start(bytes, at) {
+        at = next;
+        let found = match bytes[at] {
             b':' => address(text, at),
-            _ if !here.is_ascii_alphanumeric() || (at > 0 && is_word(bytes[at - 1])) => None,
             b'b' | b'B' => bearer(bytes, at),
             b'e' => web_token(bytes, at).or_else(|| prefixed(bytes, at)),
             _ => prefixed(bytes, at),
@@ -101,8 +103,50 @@ pub(super) fn find(text: &str, spans: &mut Vec<Span>) {
     }
 }
 
-fn is_word(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || byte == b'_'
+/// What a byte can be.
+const WORD: u8 = 1;
+/// It can begin a credential, if no part of a word stands before it.
+const BEGINS: u8 = 2;
+/// It can begin one wherever it stands.
+const ANYWHERE: u8 = 4;
+
+const KINDS: [u8; 256] = {
+    let mut kinds = [0; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        if (byte as u8).is_ascii_alphanumeric() || byte as u8 == b'_' {
+            kinds[byte] = WORD;
+        }
+        byte += 1;
+    }
+    let mut at = 0;
+    while at < FORMS.len() {
+        kinds[FORMS[at].prefix.as_bytes()[0] as usize] |= BEGINS;
+        at += 1;
+    }
+    let mut at = 0;
+    while at < AWS.len() {
+        kinds[AWS[at].as_bytes()[0] as usize] |= BEGINS;
+        at += 1;
+    }
+    kinds[b'b' as usize] |= BEGINS;
+    kinds[b'B' as usize] |= BEGINS;
+    kinds[b'e' as usize] |= BEGINS;
+    kinds[b':' as usize] |= ANYWHERE;
+    kinds
+};
+
+/// The next place from `at` on where a credential can begin. Almost all of a text is passed over here.
+fn next_start(bytes: &[u8], at: usize) -> Option<usize> {
+    let before = at.checked_sub(1).map_or(0, |before| KINDS[usize::from(bytes[before])]);
+    let mut in_word = before & WORD != 0;
+    let found = bytes.get(at..)?.iter().position(|byte| {
+        let kind = KINDS[usize::from(*byte)];
+        let begins = kind & ANYWHERE != 0 || (kind & BEGINS != 0 && !in_word);
+        in_word = kind & WORD != 0;
+        begins
+    })?;
+    Some(at + found)
 }
 
 /// How many bytes from `at` on are letters, digits or one of `also`, as far as it takes to tell a key.
@@ -114,42 +158,41 @@ fn run(bytes: &[u8], at: usize, also: &[u8], most: usize) -> usize {
         .count()
 }
 
-/// The bytes with which one of the prefixes begins. Almost all words of a text are turned down here, and not by comparing
-/// each of them with each prefix.
-const FIRST: [bool; 256] = {
-    let mut first = [false; 256];
+/// By a byte, the prefixes that have it in one place: of AWS first, then of the other forms.
+const fn having(place: usize) -> [u64; 256] {
+    let mut having = [0; 256];
     let mut at = 0;
-    while at < FORMS.len() {
-        first[FORMS[at].prefix.as_bytes()[0] as usize] = true;
+    while at < AWS.len() + FORMS.len() {
+        let prefix = if at < AWS.len() { AWS[at] } else { FORMS[at - AWS.len()].prefix };
+        having[prefix.as_bytes()[place] as usize] |= 1 << at;
         at += 1;
     }
-    let mut at = 0;
-    while at < AWS.len() {
-        first[AWS[at].as_bytes()[0] as usize] = true;
-        at += 1;
-    }
-    first
-};
+    having
+}
 
-/// The same as `starts_with`, for texts of which most differ in their first two bytes.
-fn begins(rest: &[u8], prefix: &str) -> bool {
-    let prefix = prefix.as_bytes();
-    rest[0] == prefix[0] && rest.get(1) == prefix.get(1) && rest.starts_with(prefix)
+const HAVING: [[u64; 256]; 2] = [having(0), having(1)];
+
+/// The prefixes that begin as the text does. Almost every word is turned down here, without a look at each prefix.
+fn possible(rest: &[u8]) -> u64 {
+    match rest {
+        [first, second, ..] => HAVING[0][usize::from(*first)] & HAVING[1][usize::from(*second)],
+        _ => 0,
+    }
 }
 
 fn prefixed(bytes: &[u8], at: usize) -> Option<Span> {
     let rest = &bytes[at..];
-    if !FIRST[usize::from(rest[0])] {
+    if possible(rest) == 0 {
         return None;
     }
-    if AWS.iter().any(|prefix| begins(rest, prefix)) {
+    if AWS.iter().any(|prefix| rest.starts_with(prefix.as_bytes())) {
         let length = run(bytes, at, b"_", RUN_BYTES_MAX);
         let upper = rest[..length].iter().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit());
         if length == AWS_BYTES && upper && rest[..length].iter().any(u8::is_ascii_digit) {
             return Some(Span { start: at, end: at + length, kind: "AWS key" });
         }
     }
-    let form = FORMS.iter().find(|form| begins(rest, form.prefix))?;
+    let form = FORMS.iter().find(|form| rest.starts_with(form.prefix.as_bytes()))?;
     let from = at + form.prefix.len();
     let length = run(bytes, from, form.also, RUN_BYTES_MAX);
     let good = length >= form.least && (!form.random || is_random(&bytes[from..from + length]));
@@ -252,7 +295,7 @@ fn key_blocks(text: &str, spans: &mut Vec<Span>) {
 fn line_from(text: &str, start: usize) -> &str {
     let most = text.floor_char_boundary((start + BLOCK_LINE_MAX).min(text.len()));
     let line = text[start..most].split('\n').next().unwrap_or_default();
-    match line.get(5..).and_then(|rest| rest.find("-----")) {
+    match line.get(5..).and_then(|rest| rest.find(DASHES)) {
         Some(dashes) => &line[..dashes + 10],
         None => line,
     }

@@ -67,11 +67,8 @@ const NO_VALUES: [&str; 34] = [
 pub(super) fn find(text: &str, spans: &mut Vec<Span>) {
     let bytes = text.as_bytes();
     let mut at = 0;
-    while at < bytes.len() {
-        if !matches!(bytes[at], b'=' | b':') {
-            at += 1;
-            continue;
-        }
+    while let Some(next) = memchr::memchr2(b'=', b':', bytes.get(at..).unwrap_or_default()) {
+        at += next;
         let Some(kind) = name_before(text, at) else {
             at += 1;
             continue;
