@@ -111,7 +111,7 @@ impl World {
                     let ok = !self.rng.chance(1, 20);
                     return Input::Tool(ToolInput::Finished {
                         session,
-                        call: call.id,
+                        call: call.id.clone(),
                         ticket,
                         ok,
                         text: words(700, self.given),

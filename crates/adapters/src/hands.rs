@@ -376,13 +376,20 @@ impl Hands for LocalHands {
             Effect::RunTool { ticket, session, agent, call, .. }
                 if matches!(call.want, Want::Act(Act::Extract(_))) =>
             {
-                self.extract(state, ticket, session, &agent, call);
+                self.extract(state, ticket, session, &agent, Arc::unwrap_or_clone(call));
             }
             Effect::RunTool { ticket, session, agent, call, permit, locks, hold } => {
                 let spec = state.team.agents.get(&agent).map(|a| a.spec.clone());
                 let spec = spec.unwrap_or_else(|| agent::Spec::new(agent, "", ""));
                 self.tools.settle(&state.config.settings);
-                self.run_tool(state, ticket, session, &spec, call, (permit, locks, hold));
+                self.run_tool(
+                    state,
+                    ticket,
+                    session,
+                    &spec,
+                    Arc::unwrap_or_clone(call),
+                    (permit, locks, hold),
+                );
             }
             Effect::Fence(grant) => self.tools.fence(&grant),
             Effect::CleanUp { agent, workspace } => self.clean_up(agent, workspace),

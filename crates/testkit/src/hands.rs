@@ -43,7 +43,7 @@ impl Hands for Puppets {
             Effect::RunTool { ticket, session, call, .. } if !self.aborted => {
                 Input::Tool(ToolInput::Finished {
                     session,
-                    call: call.id,
+                    call: call.id.clone(),
                     ticket,
                     ok: true,
                     text,

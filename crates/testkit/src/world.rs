@@ -415,7 +415,7 @@ impl World {
                         usage: Usage::of(10, 5),
                     })
                 });
-                let call = call.id;
+                let call = call.id.clone();
                 let finished = Input::Tool(ToolInput::Finished {
                     session,
                     call,

@@ -75,7 +75,7 @@ impl Reasons {
         let mut all = Self::default();
         for (id, session) in &state.sessions {
             if let Stage::Acting { calls, .. } = &session.stage {
-                all.know(id, calls.iter().map(|pending| &pending.call));
+                all.know(id, calls.iter().map(|pending| &*pending.call));
             }
         }
         for request in state.people.approvals.values() {

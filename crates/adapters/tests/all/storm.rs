@@ -276,7 +276,7 @@ impl<'a> Run<'a> {
                 let text = PAID.to_owned();
                 self.give(Input::Tool(ToolInput::Finished {
                     session,
-                    call: call.id,
+                    call: call.id.clone(),
                     ticket,
                     ok: true,
                     text,

@@ -20,8 +20,8 @@ pub fn run(home: &Path, by: CostBy, since: Option<&str>, out: &Out) -> anyhow::R
     let since = since.map(first_day).transpose()?;
     let state = spent::known(home);
     let mut groups: BTreeMap<String, Spent> = BTreeMap::new();
-    for (day, agents) in state.ledger.days.iter().filter(|(day, _)| since.as_ref().is_none_or(|s| *day >= s))
-    {
+    let days = state.ledger.days.iter().map(|(day, agents)| (day.to_string(), agents));
+    for (day, agents) in days.filter(|(day, _)| since.as_ref().is_none_or(|since| day >= since)) {
         for (agent, models) in agents {
             for (model, works) in models {
                 for (work, one) in works {
@@ -30,7 +30,7 @@ pub fn run(home: &Path, by: CostBy, since: Option<&str>, out: &Out) -> anyhow::R
                         CostBy::Task => work,
                         CostBy::Run => run_of(&state, work),
                         CostBy::Model => model,
-                        CostBy::Day => day,
+                        CostBy::Day => &day,
                     };
                     let sum = groups.entry(key.to_owned()).or_default();
                     *sum = sum.plus(*one);

@@ -52,7 +52,7 @@ impl Story {
                         story.asked.insert(id.clone(), false);
                     }
                     if let Stage::Acting { calls, .. } = &session.stage {
-                        let open = calls.iter().map(|p| ((id.clone(), p.call.id.clone()), p.call.clone()));
+                        let open = calls.iter().map(|p| ((id.clone(), p.call.id.clone()), (*p.call).clone()));
                         story.calls.extend(open);
                     }
                 }

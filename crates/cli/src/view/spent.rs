@@ -7,6 +7,7 @@ use adapters::journal::Sqlite;
 use domain::id::{AgentId, SessionId};
 use domain::layout;
 use domain::state::State;
+use domain::table::Table;
 use domain::usage::{ByModel, Spent};
 use engine::Engine;
 use formats::usage;
@@ -15,7 +16,7 @@ use serde_json::{Value, json};
 /// All that was spent in a home.
 #[derive(Default)]
 pub struct Spending {
-    by_agent: BTreeMap<AgentId, ByModel>,
+    by_agent: Table<AgentId, ByModel>,
     by_session: BTreeMap<SessionId, Spent>,
 }
 

@@ -14,6 +14,8 @@ mod runs;
 mod spawn;
 mod waits;
 
+use std::sync::Arc;
+
 use crate::kernel::apply::budget::drop_parking;
 pub(crate) use crate::kernel::apply::budget::{expected, expected_first};
 use crate::kernel::apply::runs::progress_of_task;
@@ -489,7 +491,7 @@ impl State {
                 let calls = calls
                     .iter()
                     .map(|found| Pending {
-                        call: found.call.clone(),
+                        call: Arc::new(found.call.clone()),
                         step: if found.found == Found::Finished {
                             Step::Finished { ok: true }
                         } else {
@@ -653,7 +655,7 @@ impl State {
                 let calls = message
                     .calls
                     .iter()
-                    .map(|call| Pending { call: call.clone(), step: Step::New })
+                    .map(|call| Pending { call: Arc::new(call.clone()), step: Step::New })
                     .collect();
                 Stage::Acting { said: message.content.clone(), calls }
             };

@@ -1,5 +1,7 @@
 //! What is to be done outside. Effects name things; whoever performs them looks up the rest.
 
+use std::sync::Arc;
+
 use crate::topics::agent;
 use crate::topics::lock::Grant;
 use crate::topics::lock::workspace::Hold;
@@ -32,7 +34,7 @@ pub enum Effect {
         /// Whose.
         agent: AgentId,
         /// What.
-        call: Call,
+        call: Arc<Call>,
         /// What a command may do beyond reading.
         permit: Permit,
         /// The locks that it has on what it changes.

@@ -5,7 +5,7 @@ use crate::kernel::state::State;
 use crate::topics::agent::Agent;
 use crate::topics::budget::question::{NAMED_MAX, named};
 use crate::topics::budget::waiters::Waiters;
-use crate::topics::budget::{Amount, DAY_MS, date, units_of};
+use crate::topics::budget::{Amount, DAY_MS, Part, date, units_of};
 use crate::topics::caps::Cap;
 use crate::topics::task::queue::Work;
 use crate::words::id::TaskId;
@@ -70,19 +70,28 @@ impl State {
     pub(crate) fn set_back(&mut self, at: Time) {
         let (_, _, day) = date(at);
         let first = Time(at.0 - (day - 1) * DAY_MS);
-        let mut spent: BTreeMap<String, Amount> = BTreeMap::new();
-        for (since, window) in [(at, "day"), (first, "month")] {
-            for (agent, amount) in self.ledger.spent_since(since) {
-                let payers = [agent].into_iter().chain(lineage::above(self, agent));
-                let shares = payers.map(|payer| format!("budgets.agents.{payer}.{window}"));
-                for name in shares.chain([format!("budgets.{window}")]) {
-                    let sum = spent.entry(name).or_default();
-                    *sum = sum.plus(amount);
-                }
+        let mut spent: BTreeMap<Part, Amount> = BTreeMap::new();
+        let day = |agent: &AgentId| Part::AgentDay(agent.clone());
+        let month = |agent: &AgentId| Part::AgentMonth(agent.clone());
+        self.count_since(at, (Part::Day, &day), &mut spent);
+        self.count_since(first, (Part::Month, &month), &mut spent);
+        self.ledger.set_back(at, &spent);
+        self.unpark_all();
+    }
+
+    fn count_since(
+        &self,
+        since: Time,
+        (all, share): (Part, &dyn Fn(&AgentId) -> Part),
+        spent: &mut BTreeMap<Part, Amount>,
+    ) {
+        for (agent, amount) in self.ledger.spent_since(since) {
+            let payers = [agent].into_iter().chain(lineage::above(self, agent));
+            for part in payers.map(share).chain([all.clone()]) {
+                let sum = spent.entry(part).or_default();
+                *sum = sum.plus(amount);
             }
         }
-        self.ledger.set_back(&self.config.settings, at, &spent);
-        self.unpark_all();
     }
 }
 

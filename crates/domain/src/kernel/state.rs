@@ -1,6 +1,6 @@
 //! What is so: the state that events add up to. Only `apply` changes it.
 
-use std::collections::BTreeMap;
+use crate::words::table::Table;
 
 use serde::{Deserialize, Serialize};
 
@@ -51,7 +51,7 @@ pub struct State {
     #[serde(default)]
     pub team: Team,
     /// Sessions by id.
-    pub sessions: BTreeMap<SessionId, Session>,
+    pub sessions: Table<SessionId, Session>,
     /// Its tasks.
     #[serde(default)]
     pub work: Tasks,

@@ -21,9 +21,13 @@ impl State {
 
     /// What a session's agent may do now, if that is not what it could when the session began.
     pub fn rights_now(&self, session: &Session) -> Option<Rights<'_>> {
-        let now = &self.team.agents.get(&session.agent)?.spec;
-        let then = self.spec_of(session)?;
-        let role = self.role(&now.role);
+        let agent = self.team.agents.get(&session.agent)?;
+        let (now, terms) = (&agent.spec, self.config.terms.get(&session.began.edition));
+        let past = agent.past.get(&session.began.version);
+        if past.is_none() && terms.is_none() {
+            return None;
+        }
+        let (then, role) = (past.unwrap_or(now), self.role(&now.role));
         (then != now || self.terms(session).role(&then.role) != role).then_some((now, role))
     }
 

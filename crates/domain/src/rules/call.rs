@@ -12,7 +12,6 @@ use crate::rules::say::result;
 use crate::rules::tasks::outcome;
 use crate::rules::{budget, delegate, locks, plan, review, send, spawn, tasks};
 use crate::topics::approval::Request;
-use crate::topics::chain::Hands;
 use crate::topics::evidence::Evidence;
 use crate::topics::lifecycle::Lifecycle;
 use crate::topics::session::{Session, Stage, Step, spoiled_by};
@@ -30,7 +29,7 @@ pub(super) fn advance(d: &mut Draft<'_>, id: &SessionId, index: usize) {
     move_to(d, id, Lifecycle::Working, "the gate looks at a call");
     let Some(session) = d.sessions.get(id) else { return };
     let Stage::Acting { said, calls } = &session.stage else { return };
-    let (pending, said) = (calls[index].clone(), said.clone());
+    let pending = calls[index].clone();
     if let Some(failed) = spoiled_by(calls, index) {
         let text = format!(
             "not run: {} before it in this answer did not work out, and what comes behind it changes something; \
@@ -42,7 +41,7 @@ pub(super) fn advance(d: &mut Draft<'_>, id: &SessionId, index: usize) {
         return settle(d, id);
     }
     let ruling = gate::judge_call(d, session, &pending, index);
-    let hands = chains::chain(d, session);
+    let why = if matches!(ruling.verdict, Verdict::Ask { .. }) { said.clone() } else { String::new() };
     let act = match (&pending.call.want, ruling.refusal()) {
         (Want::Act(act), None) => act,
         (_, refusal) => {
@@ -59,12 +58,12 @@ pub(super) fn advance(d: &mut Draft<'_>, id: &SessionId, index: usize) {
         (Verdict::Ask { risk, factors }, None) => {
             let factors = factors.into_iter().chain([format!("rule: {rule}")]).collect();
             let blank = request(d, d.at, id, &pending.call, act, ruling.permit);
-            let request = Request { why: said, risk, factors, ..blank };
+            let request = Request { why, risk, factors, ..blank };
             d.emit(ApprovalEvent::Asked { request: Box::new(request) });
             settle(d, id);
         }
         (Verdict::Allow, _) | (Verdict::Ask { .. }, Some(_)) if is_inside => {
-            d.on_behalf(id, |d| carry_out(d, id, (&pending.call, index), act, &hands));
+            d.on_behalf(id, |d| carry_out(d, id, (&pending.call, index), act));
             settle(d, id);
         }
         (Verdict::Allow, _) | (Verdict::Ask { .. }, Some(_)) => {
@@ -115,9 +114,11 @@ fn reserve(d: &mut Draft<'_>, id: &SessionId, call: &Call, act: &Act) -> bool {
 }
 
 /// Does what the domain itself can do.
-fn carry_out(d: &mut Draft<'_>, id: &SessionId, (call, index): (&Call, usize), act: &Act, hands: &Hands) {
+fn carry_out(d: &mut Draft<'_>, id: &SessionId, (call, index): (&Call, usize), act: &Act) {
+    let hands =
+        |d: &Draft<'_>| d.sessions.get(id).map(|session| chains::chain(d, session)).unwrap_or_default();
     let (finish, text) = match act {
-        Act::Delegate(Delegate { .. }) => return delegate::perform(d, id, call, hands),
+        Act::Delegate(Delegate { .. }) => return delegate::perform(d, id, call, &hands(d)),
         Act::Lock(Lock { name, wait_ms }) => return locks::take(d, id, call, name, *wait_ms),
         Act::Unlock(Unlock { name }) => return locks::give_back(d, id, call, name),
         Act::SendMessage(wish) => match send::send(d, id, (call, index), wish).transpose() {
@@ -126,7 +127,7 @@ fn carry_out(d: &mut Draft<'_>, id: &SessionId, (call, index): (&Call, usize), a
         },
         Act::CreatePlan(CreatePlan { tasks }) => outcome(plan::create(d, id, tasks)),
         Act::ApproveWork(ApproveWork { approved, issues }) => review::perform(d, id, *approved, issues),
-        Act::SpawnAgent(SpawnAgent { .. }) => spawn::perform(d, id, index, act, &hands.chain),
+        Act::SpawnAgent(SpawnAgent { .. }) => spawn::perform(d, id, index, act, &hands(d).chain),
         Act::TerminateAgent(TerminateAgent { .. }) => spawn::perform_end(d, id, act),
         Act::CreateTask(wish) => outcome(tasks::create(d, id, wish)),
         Act::UpdateTask(wish) => outcome(tasks::update(d, id, wish)),

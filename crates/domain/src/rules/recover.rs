@@ -79,7 +79,7 @@ fn take_up(d: &mut Draft<'_>, id: &SessionId, calls: Vec<Pending>) {
         let Step::Running { nature, .. } = step else { continue };
         match nature {
             Nature::Read | Nature::Idempotent => {
-                d.emit(CallEvent::Retried { session: id.clone(), call: call.id });
+                d.emit(CallEvent::Retried { session: id.clone(), call: call.id.clone() });
             }
             Nature::Once => {
                 let message = result(d.at, &call.id, unknown_text(&call.want));

@@ -17,6 +17,7 @@ use crate::words::id::AgentId;
 use crate::words::id::Seq;
 use crate::words::id::SessionId;
 use crate::words::id::TaskId;
+use crate::words::table::Table;
 use std::collections::BTreeSet;
 
 /// Bounds of seed 003, each `(least, greatest, default)`.
@@ -332,15 +333,15 @@ fn is_zero(number: &u32) -> bool {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Team {
     /// Agents by id.
-    pub agents: BTreeMap<AgentId, Agent>,
+    pub agents: Table<AgentId, Agent>,
     /// Agents that are over and whose workspace is still there, each with the conversation that ended it.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub cleaning: BTreeMap<AgentId, Option<SessionId>>,
     /// Agents that were spawned and are not over for good.
     pub(crate) spawned: BTreeSet<AgentId>,
     /// What each agent used and spent, as far back as the journal goes.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub spent: BTreeMap<AgentId, ByModel>,
+    #[serde(default, skip_serializing_if = "Table::is_empty")]
+    pub spent: Table<AgentId, ByModel>,
 }
 
 /// What happens to an agent.

@@ -6,15 +6,20 @@
 
 pub mod charge;
 pub mod event;
+mod part;
 pub mod question;
 mod setback;
 pub(crate) mod waiters;
 
 use std::collections::BTreeMap;
+use std::fmt;
+use std::str::FromStr;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use smol_str::SmolStr;
 
 use self::charge::Charge;
+pub(crate) use self::part::Part;
 use self::waiters::Waiters;
 use crate::topics::caps::Cap;
 use crate::topics::caps::Parked;
@@ -22,6 +27,7 @@ use crate::topics::caps::Rate;
 use crate::topics::settings;
 use crate::topics::settings::{Provider, Settings};
 use crate::words::id::{AgentId, SessionId, TaskId, Time};
+use crate::words::table::Table;
 use crate::words::usage;
 use crate::words::usage::{Spent, Usage};
 
@@ -74,8 +80,47 @@ impl Window {
 
 /// The day that `at` lies in, as `2026-01-31`.
 pub fn day_of(at: Time) -> String {
-    let (year, month, day) = date(at);
-    format!("{year:04}-{month:02}-{day:02}")
+    Date::of(at).to_string()
+}
+
+/// A day of UTC: year, month, day.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Date(i64, i64, i64);
+
+impl Date {
+    /// The day that `at` lies in.
+    pub fn of(at: Time) -> Self {
+        let (year, month, day) = date(at);
+        Self(year, month, day)
+    }
+}
+
+impl fmt::Display for Date {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:04}-{:02}-{:02}", self.0, self.1, self.2)
+    }
+}
+
+impl FromStr for Date {
+    type Err = std::num::ParseIntError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let mut parts = text.splitn(3, '-').map(str::parse);
+        let mut next = || parts.next().unwrap_or_else(|| "".parse());
+        Ok(Self(next()?, next()?, next()?))
+    }
+}
+
+impl Serialize for Date {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Date {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
+    }
 }
 
 /// `2026-01-31T12:00Z`
@@ -249,12 +294,6 @@ pub struct Node {
     money: Option<u64>,
 }
 
-impl Node {
-    fn new(name: String, window: Window, cap: Cap) -> Self {
-        Self { name, window, requests: None, tokens: cap.tokens, money: cap.money }
-    }
-}
-
 /// Why a call is not made.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Short {
@@ -278,7 +317,7 @@ impl From<Short> for Parked {
 }
 
 /// What was spent on a day, by agent, model and task (or the conversation, if it is about none).
-pub type Day = BTreeMap<AgentId, BTreeMap<String, BTreeMap<String, Spent>>>;
+pub type Day = Table<AgentId, BTreeMap<String, Table<SmolStr, Spent>>>;
 
 /// An amount as people read it.
 pub(crate) fn units_of(unit: &str, amount: u64) -> String {
@@ -295,7 +334,7 @@ pub struct Ledger {
     /// ahead (see `setback`).
     now: Time,
     /// By name of the node.
-    meters: BTreeMap<String, Meter>,
+    meters: Table<Part, Meter>,
     /// By conversation, then by call; the turn itself has no name.
     held: BTreeMap<SessionId, BTreeMap<String, Held>>,
     /// Who waits until others give back what they reserved.
@@ -305,7 +344,7 @@ pub struct Ledger {
     #[serde(default, skip_serializing_if = "question::Questions::is_empty")]
     questions: question::Questions,
     /// By day of UTC.
-    pub days: BTreeMap<String, Day>,
+    pub days: BTreeMap<Date, Day>,
     /// What was spent in conversations that are not known yet: their files are read after the list of what was spent.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(crate) unclaimed: BTreeMap<SessionId, Spent>,
@@ -352,29 +391,33 @@ pub fn cost_max(settings: &Settings, model: &str, tokens_in: u64, tokens_out: u6
 
 /// The node in which all calls for a run count.
 pub fn node_of_run(settings: &Settings, run: &str) -> Node {
-    Node::new(format!("budgets.run of {run}"), Window::Ever, settings.budgets.run)
+    Part::of_run(run).node(settings)
 }
 
 /// The nodes that a call of this payer counts in.
 pub fn nodes(settings: &Settings, payer: &Payer) -> Vec<Node> {
-    let budgets = &settings.budgets;
-    let mut nodes = vec![
-        Node::new("budgets.day".to_owned(), Window::Day, budgets.day),
-        Node::new("budgets.month".to_owned(), Window::Month, budgets.month),
-    ];
-    for agent in [&payer.agent].into_iter().chain(&payer.makers) {
-        let share = budgets.agents.get(agent).copied().unwrap_or_default();
-        nodes.push(Node::new(format!("budgets.agents.{agent}.day"), Window::Day, share.day));
-        nodes.push(Node::new(format!("budgets.agents.{agent}.month"), Window::Month, share.month));
+    Part::all_of(payer).map(|part| part.node(settings)).collect()
+}
+
+impl Part {
+    /// With its name, and what the settings allow.
+    fn node(&self, settings: &Settings) -> Node {
+        let budgets = &settings.budgets;
+        let share = |agent| budgets.agents.get(agent).copied().unwrap_or_default();
+        let (requests, cap) = match self {
+            Self::Day => (None, budgets.day),
+            Self::Month => (None, budgets.month),
+            Self::AgentDay(agent) => (None, share(agent).day),
+            Self::AgentMonth(agent) => (None, share(agent).month),
+            Self::Run(_) => (None, budgets.run),
+            Self::Provider(provider) => {
+                let Rate { requests_per_minute, tokens_per_minute } = rate(settings, provider);
+                (requests_per_minute, Cap { tokens: tokens_per_minute, money: None })
+            }
+        };
+        let (tokens, money) = (cap.tokens, cap.money);
+        Node { name: self.to_string(), window: self.window(), requests, tokens, money }
     }
-    nodes.push(node_of_run(settings, &payer.run));
-    nodes.extend(payer.provider.as_ref().map(|provider| {
-        let Rate { requests_per_minute, tokens_per_minute } = rate(settings, provider);
-        let cap = Cap { tokens: tokens_per_minute, money: None };
-        let node = Node::new(format!("providers.{provider}.limits"), Window::Minute, cap);
-        Node { requests: requests_per_minute, ..node }
-    }));
-    nodes
 }
 
 impl Ledger {
@@ -386,7 +429,8 @@ impl Ledger {
     /// What a node counts at a time.
     pub fn meter(&self, node: &Node, at: Time) -> Meter {
         let window = node.window.number(at.max(self.now));
-        self.meters.get(&node.name).copied().unwrap_or_default().at(window)
+        let meter = Part::named(&node.name).and_then(|part| self.meters.get(&part));
+        meter.copied().unwrap_or_default().at(window)
     }
 
     /// What is reserved for a session's turn, or for one of its calls.
@@ -405,18 +449,18 @@ impl Ledger {
     }
 
     /// Whether anything was counted in a node.
-    pub(crate) fn counts(&self, name: &str) -> bool {
-        self.meters.contains_key(name)
+    pub(crate) fn counts(&self, part: &Part) -> bool {
+        self.meters.contains_key(part)
     }
 
     /// Nothing was spent in a node, and nobody was asked about it.
-    pub(crate) fn count_anew(&mut self, settings: &Settings, at: Time, name: &str) {
-        self.meters.remove(name);
-        self.forget(settings, at, name);
+    pub(crate) fn count_anew(&mut self, settings: &Settings, at: Time, part: &Part) {
+        self.meters.remove(part);
+        self.forget(settings, at, &part.to_string());
     }
 
     /// All meters that ever counted, by the name of their node.
-    pub fn meters(&self) -> impl Iterator<Item = (&String, &Meter)> {
+    pub fn meters(&self) -> impl Iterator<Item = (&Part, &Meter)> {
         self.meters.iter()
     }
 
@@ -484,18 +528,18 @@ impl Ledger {
     }
 
     /// Reserves; what was reserved under the same name is given back, because nothing was sent for it.
-    pub(crate) fn reserve(&mut self, settings: &Settings, at: Time, id: &SessionId, call: &str, hold: &Hold) {
-        self.give_back(settings, id, call, Sent::No);
+    pub(crate) fn reserve(&mut self, at: Time, id: &SessionId, call: &str, hold: &Hold) {
+        self.give_back(id, call, Sent::No);
         self.now = self.now.max(at);
         let held = Held { hold: hold.clone(), at: self.now, left: hold.amount() };
-        self.change(settings, &hold.payer, held.at, |_, meter| {
+        self.change(&hold.payer, held.at, |_, meter| {
             meter.reserved = meter.reserved.plus(held.left);
         });
         self.held.entry(id.clone()).or_default().insert(call.to_owned(), held);
     }
 
     /// Counts what an answer took, against what was reserved for it.
-    pub(crate) fn book(&mut self, settings: &Settings, (id, call): (&SessionId, &str), charge: &Charge) {
+    pub(crate) fn book(&mut self, (id, call): (&SessionId, &str), charge: &Charge) {
         let Charge { payer, at, reserved, usage, cost, .. } = charge;
         let tokens = usage.tokens_in.saturating_add(usage.tokens_out);
         let took = Amount { requests: 1, tokens, money: cost.unwrap_or_default() };
@@ -508,47 +552,41 @@ impl Ledger {
             }
             None => Amount::default(),
         };
-        self.change(settings, payer, *reserved, |_, meter| {
+        self.change(payer, *reserved, |_, meter| {
             meter.reserved = meter.reserved.less(given);
             meter.spent = meter.spent.plus(took);
         });
     }
 
     /// Gives back what is reserved and not used, so that those may look again who wait for it.
-    pub(crate) fn give_back(&mut self, settings: &Settings, id: &SessionId, call: &str, sent: Sent) {
+    pub(crate) fn give_back(&mut self, id: &SessionId, call: &str, sent: Sent) {
         let Some(calls) = self.held.get_mut(id) else { return };
         let held = calls.remove(call);
         if calls.is_empty() {
             self.held.remove(id);
         }
         let Some(held) = held else { return };
-        self.change(settings, &held.hold.payer, held.at, |node, meter| {
+        self.change(&held.hold.payer, held.at, |part, meter| {
             meter.reserved = meter.reserved.less(held.left);
-            if node.window == Window::Minute && sent == Sent::Perhaps {
+            if part.window() == Window::Minute && sent == Sent::Perhaps {
                 // A provider counts a request also if nothing came of it.
                 meter.spent.requests = meter.spent.requests.saturating_add(held.left.requests.min(1));
             }
         });
         // Also where its window is over: who looks again there may find that it has to wait for something else.
         if !self.waiters.is_empty() {
-            nodes(settings, &held.hold.payer).iter().for_each(|node| self.waiters.open(&node.name));
+            Part::all_of(&held.hold.payer).for_each(|part| self.waiters.open(&part.to_string()));
         }
     }
 
-    fn change(
-        &mut self,
-        settings: &Settings,
-        payer: &Payer,
-        at: Time,
-        mut change: impl FnMut(&Node, &mut Meter),
-    ) {
-        for node in nodes(settings, payer) {
-            let window = node.window.number(at);
-            let meter = self.meters.entry(node.name.clone()).or_default();
+    fn change(&mut self, payer: &Payer, at: Time, mut change: impl FnMut(&Part, &mut Meter)) {
+        for part in Part::all_of(payer) {
+            let window = part.window().number(at);
+            let meter = self.meters.or_insert_with(&part, Meter::default);
             *meter = meter.at(window);
             // What belongs to a window that has closed no longer counts anywhere.
             if meter.window == window {
-                change(&node, meter);
+                change(&part, meter);
             }
         }
     }
@@ -567,8 +605,7 @@ impl Ledger {
         session: &SessionId,
         (usage, cost): (Usage, Option<u64>),
     ) {
-        let what = task.map_or_else(|| session.to_string(), ToString::to_string);
-        self.listed(at, agent, model, what).add(usage, cost);
+        self.listed(at, agent, model, (task, session)).add(usage, cost);
     }
 }
 

@@ -12,6 +12,7 @@ use strum::IntoStaticStr;
 use serde::{Deserialize, Serialize};
 
 use crate::words::id::{CallId, LockName, SessionId, Time};
+use crate::words::table::Table;
 use policy::{hidden_character, path};
 use workspace::is_workspace;
 
@@ -40,7 +41,7 @@ pub struct Grant {
 #[serde(default)]
 pub struct Locks {
     by_name: BTreeMap<LockName, Lock>,
-    by_owner: BTreeMap<SessionId, BTreeSet<LockName>>,
+    by_owner: Table<SessionId, BTreeSet<LockName>>,
     ready: BTreeSet<LockName>,
     /// Whose work was the last in each workspace.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
@@ -174,7 +175,7 @@ impl Locks {
 
     /// Puts a call at the end of the queue.
     pub(crate) fn wait(&mut self, name: &LockName, waiter: Waiter) {
-        self.by_owner.entry(waiter.session.clone()).or_default().insert(name.clone());
+        self.by_owner.or_default(&waiter.session).insert(name.clone());
         self.by_name.entry(name.clone()).or_default().queue.push_back(waiter);
         self.refresh(name);
     }
@@ -212,7 +213,7 @@ impl Locks {
             holder.call = Some(call.clone());
         }
         holder.until = (holder.call.is_none() && !is_workspace).then(|| at.plus_ms(lease_ms));
-        self.by_owner.entry(session.clone()).or_default().insert(grant.name.clone());
+        self.by_owner.or_default(session).insert(grant.name.clone());
         self.refresh(&grant.name);
         due
     }

@@ -12,6 +12,7 @@ use crate::topics::mode::Mode;
 use crate::topics::task::End;
 use crate::words::actor::Actor;
 use crate::words::id::{RunId, SessionId, TaskId, Time};
+use crate::words::table::Table;
 use crate::words::usage::Spent;
 
 /// A task or a conversation of a run.
@@ -254,9 +255,9 @@ impl Run {
 #[serde(default)]
 pub struct Runs {
     /// By id, those that are over too.
-    pub by_id: BTreeMap<RunId, Run>,
-    tasks: BTreeMap<TaskId, Place>,
-    sessions: BTreeMap<SessionId, Place>,
+    pub by_id: Table<RunId, Run>,
+    tasks: Table<TaskId, Place>,
+    sessions: Table<SessionId, Place>,
     /// Conversations that members name as what they were made for and that are not known, each with those members.
     unknown: BTreeMap<SessionId, BTreeSet<Member>>,
     /// What was spent for runs of which no member is known.
@@ -453,7 +454,7 @@ impl Runs {
 
     fn join(&mut self, at: Time, id: &RunId, origin: Member, member: &Member, progress: Progress) {
         let unclaimed = &mut self.unclaimed;
-        let run = self.by_id.entry(id.clone()).or_insert_with(|| {
+        let run = self.by_id.or_insert_with(id, || {
             let spent = unclaimed.remove(id).unwrap_or_default();
             Run { spent, ..Run::new(origin, at) }
         });

@@ -7,9 +7,10 @@ use serde::ser::SerializeStruct;
 use serde::{Deserialize, Serialize, Serializer};
 
 use crate::words::id::{AgentId, ApprovalId, LockName, SessionId, TaskId, Time};
+use crate::words::table::Table;
 
 /// One who waits, or what is waited for.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(tag = "kind", content = "id", rename_all = "snake_case")]
 pub enum Node {
     /// A task that has not ended.
@@ -126,7 +127,7 @@ pub struct Wait {
 }
 
 /// The other ends of the waits of a node. A node without any has no entry.
-type Ends = BTreeMap<Node, BTreeSet<(Node, Why)>>;
+type Ends = Table<Node, BTreeSet<(Node, Why)>>;
 
 /// Every wait there is, in both directions. Follows from the tasks, conversations, locks and questions alone; whatever changes
 /// one of them says anew what that one waits for.
@@ -140,7 +141,7 @@ pub struct Waits {
     /// How many waits there are of each kind.
     counts: BTreeMap<Why, usize>,
     /// By who asked: conversations that owe it an answer. It waits for them while it rests, and for none while it works.
-    asked: BTreeMap<SessionId, BTreeSet<SessionId>>,
+    asked: Table<SessionId, BTreeSet<SessionId>>,
 }
 
 impl Waits {
@@ -182,7 +183,7 @@ impl Waits {
 
     /// Who waits for room in a budget.
     pub(crate) fn parked(&self) -> impl Iterator<Item = &Node> {
-        let windows = self.on.range(Node::Window(String::new())..).flat_map(|(_, waiters)| waiters);
+        let windows = self.on.starting_at(&Node::Window(String::new())).flat_map(|(_, waiters)| waiters);
         windows.filter(|(_, why)| *why == Why::Window).map(|(from, _)| from)
     }
 
@@ -217,7 +218,7 @@ impl Waits {
     /// `from` waits for `to` too.
     pub(crate) fn add(&mut self, from: Node, to: Node, why: Why) {
         self.enter(&from, &to, why);
-        self.by.entry(from).or_default().insert((to, why));
+        self.by.or_default(&from).insert((to, why));
     }
 
     /// `from` no longer waits for `to`, for that reason.
@@ -241,7 +242,7 @@ impl Waits {
 
     /// `other` owes `asker` an answer. Whether `asker` waits for it is said by `set`.
     pub(crate) fn ask(&mut self, asker: &SessionId, other: &SessionId) {
-        self.asked.entry(asker.clone()).or_default().insert(other.clone());
+        self.asked.or_default(asker).insert(other.clone());
     }
 
     /// `other` owes `asker` nothing any longer.
@@ -256,11 +257,7 @@ impl Waits {
 
     /// Enters a wait by what is waited for.
     fn enter(&mut self, from: &Node, to: &Node, why: Why) {
-        let waiters = match self.on.get_mut(to) {
-            Some(waiters) => waiters,
-            None => self.on.entry(to.clone()).or_default(),
-        };
-        if waiters.insert((from.clone(), why)) {
+        if self.on.or_default(to).insert((from.clone(), why)) {
             *self.counts.entry(why).or_default() += 1;
         }
     }
@@ -300,7 +297,7 @@ impl FromIterator<Wait> for Waits {
 #[serde(default)]
 struct Written {
     all: Vec<Wait>,
-    asked: BTreeMap<SessionId, BTreeSet<SessionId>>,
+    asked: Table<SessionId, BTreeSet<SessionId>>,
 }
 
 impl From<Written> for Waits {

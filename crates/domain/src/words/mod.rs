@@ -5,5 +5,6 @@ pub mod id;
 pub mod label;
 pub mod layout;
 pub mod redact;
+pub mod table;
 pub mod text;
 pub mod usage;

@@ -183,7 +183,11 @@ fn each_request_of_a_person_in_a_conversation_is_counted_anew() {
     let mut home = Home::with(&TEAM, capped, |_| {});
     let spent = |home: &Home| {
         let name = format!("budgets.run of {}", home.session_of("executor-001").0);
-        home.state.ledger.meters().find(|(node, _)| **node == name).map(|(_, meter)| meter.spent.tokens)
+        home.state
+            .ledger
+            .meters()
+            .find(|(node, _)| node.to_string() == name)
+            .map(|(_, meter)| meter.spent.tokens)
     };
     home.write("executor-001", "hello");
     home.wants("executor-001", &[create("part", "retriever-001", &[])]);

@@ -179,7 +179,7 @@ impl Home {
     pub fn calls_to_tools(&self, agent: &str) -> Vec<(SessionId, CallId, Ticket)> {
         let of = |effect| match effect {
             Effect::RunTool { ticket, session, agent: whose, call, .. } if whose.as_str() == agent => {
-                Some((session, call.id, ticket))
+                Some((session, call.id.clone(), ticket))
             }
             _ => None,
         };

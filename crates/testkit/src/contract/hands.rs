@@ -1,5 +1,7 @@
 //! What all hands keep.
 
+use std::sync::Arc;
+
 use domain::agent;
 use domain::effect::Effect;
 use domain::event::AgentEvent;
@@ -47,7 +49,7 @@ pub fn look(session: &SessionId) -> Effect {
         ticket: ticket(1),
         session: session.clone(),
         agent: AgentId::new(AGENT),
-        call,
+        call: Arc::new(call),
         permit: Permit::NONE,
         locks: Vec::new(),
         hold: None,

@@ -198,7 +198,7 @@ pub(super) fn meddle(rng: &mut Rng, state: &State) -> Input {
 /// A person cuts the results of some calls of the turn.
 fn cut_results(rng: &mut Rng, said: &str, calls: &[Pending]) -> Tail {
     let found = |pending: &Pending| FoundCall {
-        call: pending.call.clone(),
+        call: (*pending.call).clone(),
         found: if pending.step.is_finished() && rng.chance(1, 2) { Found::Finished } else { Found::Nothing },
     };
     Tail::Calls { said: said.to_owned(), calls: calls.iter().map(found).collect() }

@@ -143,7 +143,7 @@ impl State {
         if call.is_none() {
             session.purse.expects = hold.tokens_in;
         }
-        self.ledger.reserve(&self.config.settings, at, id, named(call), hold);
+        self.ledger.reserve(at, id, named(call), hold);
     }
 
     /// What an event says that a model took, and who pays for it. To be asked before the event is applied, while what was
@@ -189,7 +189,7 @@ impl State {
         bill: Option<&Bill>,
     ) {
         let Some(charge) = bill.and_then(|bill| self.charge_of(at, (id, call), usage, bill)) else { return };
-        self.ledger.book(&self.config.settings, (id, call), &charge);
+        self.ledger.book((id, call), &charge);
         let Some(session) = self.sessions.get_mut(id) else { return };
         let took = (charge.usage, charge.cost);
         self.ledger.list(at, &session.agent, (&charge.model, session.task.as_ref()), id, took);
@@ -197,16 +197,16 @@ impl State {
         let mut spent = Spent::default();
         spent.add(charge.usage, charge.cost);
         self.runs.spend(&charge.payer.run, spent);
-        let by_model = self.team.spent.entry(session.agent.clone()).or_default();
+        let by_model = self.team.spent.or_default(&session.agent);
         by_model.entry(charge.model).or_default().add(charge.usage, charge.cost);
     }
 
     /// Takes over what a list says that was spent before the journal began.
     fn find_spent(&mut self, sums: &[Sum], raised: &[Raise]) {
         for sum in sums {
-            self.ledger.book_found(&self.config.settings, sum);
+            self.ledger.book_found(sum);
             self.runs.spend(&sum.payer.run, sum.spent);
-            let by_model = self.team.spent.entry(sum.payer.agent.clone()).or_default();
+            let by_model = self.team.spent.or_default(&sum.payer.agent);
             let own = by_model.entry(sum.model.clone()).or_default();
             *own = own.plus(sum.spent);
             let own = match self.sessions.get_mut(&sum.session) {
@@ -238,7 +238,7 @@ impl State {
         let Some(session) = self.sessions.get_mut(id) else { return };
         drop_parking(session, id, &mut self.schedule.deadlines, &mut self.ledger);
         if session.lifecycle != Lifecycle::Blocked {
-            self.ledger.give_back(&self.config.settings, id, "", Sent::No);
+            self.ledger.give_back(id, "", Sent::No);
             self.wait_session(id);
             return;
         }
@@ -268,7 +268,7 @@ impl State {
         }
         // It was found too large before it was sent, or what was sent is booked by itself. Given back last: it may be
         // room for others that wait where this one stops.
-        self.ledger.give_back(&self.config.settings, id, "", Sent::No);
+        self.ledger.give_back(id, "", Sent::No);
         self.refresh_session(id);
         self.note_session(id);
     }
@@ -328,14 +328,14 @@ impl State {
         };
         let idle: Vec<String> = self.ledger.names(id).into_iter().filter(is_idle).collect();
         for name in idle {
-            self.ledger.give_back(&self.config.settings, id, &name, Sent::Perhaps);
+            self.ledger.give_back(id, &name, Sent::Perhaps);
         }
     }
 
     /// Gives back what is reserved for a call that came to its end by itself: each request that it sent was told.
     pub(super) fn release_call(&mut self, id: &SessionId, call: Option<&CallId>, finish: &Finish) {
         if let (Some(call), Finish::Done | Finish::Failed) = (call, finish) {
-            self.ledger.give_back(&self.config.settings, id, call.as_str(), Sent::No);
+            self.ledger.give_back(id, call.as_str(), Sent::No);
         }
     }
 }

@@ -1,15 +1,14 @@
 //! What events do to runs: which run a task or a conversation joins when it is made, and what its run counts.
 
-use std::collections::BTreeMap;
-
 use crate::kernel::state::State;
 use crate::topics::agent::Agent;
-use crate::topics::budget::node_of_run;
+use crate::topics::budget::Part;
 use crate::topics::run::{Above, Member, Progress};
 use crate::topics::session::{Message, Session};
 use crate::topics::task::{Requester, Task};
 use crate::words::actor::Actor;
 use crate::words::id::{AgentId, SessionId, TaskId};
+use crate::words::table::Table;
 
 /// How far a task is, for its run.
 pub(super) fn progress_of_task(task: &Task) -> Progress {
@@ -18,7 +17,7 @@ pub(super) fn progress_of_task(task: &Task) -> Progress {
 
 /// How far a conversation is, for its run. One of an agent that nobody knows never works.
 pub(super) fn progress_of_session(
-    agents: &BTreeMap<AgentId, Agent>,
+    agents: &Table<AgentId, Agent>,
     id: &SessionId,
     session: &Session,
 ) -> Progress {
@@ -122,9 +121,9 @@ impl State {
     pub(super) fn speak_in_run(&mut self, id: &SessionId, message: &Message, begins: bool) {
         let run = Member::Session(id.clone()).run();
         if begins {
-            let node = node_of_run(&self.config.settings, run.as_str());
-            if self.ledger.counts(&node.name) {
-                self.ledger.count_anew(&self.config.settings, self.at, &node.name);
+            let part = Part::of_run(run.as_str());
+            if self.ledger.counts(&part) {
+                self.ledger.count_anew(&self.config.settings, self.at, &part);
             }
             self.runs.begin(self.at, &run, message.from.clone());
         }

@@ -1,7 +1,7 @@
 //! Who is in the team: agents that files define, that are spawned, and that end.
 
 use crate::words::actor::Actor;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use crate::kernel::event::AgentEvent;
 use crate::kernel::state::State;
@@ -9,6 +9,7 @@ use crate::topics::agent;
 use crate::topics::agent::Agent;
 use crate::topics::session::Session;
 use crate::words::id::{AgentId, SessionId};
+use crate::words::table::Table;
 
 impl State {
     pub(super) fn change_team(&mut self, event: &AgentEvent) {
@@ -85,7 +86,7 @@ impl State {
 }
 
 /// Forgets what an agent was when no session began with it that goes on.
-pub(super) fn forget_past(agent: &mut Agent, sessions: &BTreeMap<SessionId, Session>) {
+pub(super) fn forget_past(agent: &mut Agent, sessions: &Table<SessionId, Session>) {
     if !agent.past.is_empty() {
         let used: BTreeSet<u32> = agent
             .sessions

@@ -4,9 +4,10 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+use smol_str::SmolStr;
 
 use super::question::named;
-use super::{Amount, DAY_MS, Ledger, MINUTE_MS, Payer};
+use super::{Amount, DAY_MS, Date, Ledger, MINUTE_MS, Payer};
 use crate::topics::caps::Cap;
 use crate::topics::settings::Settings;
 use crate::words::id::{AgentId, SessionId, TaskId, Time};
@@ -99,22 +100,27 @@ impl Ledger {
     }
 
     /// Counts what was found, as if it had been reserved and booked in its time.
-    pub(crate) fn book_found(&mut self, settings: &Settings, sum: &Sum) {
+    pub(crate) fn book_found(&mut self, sum: &Sum) {
         let Spent { replies, usage, cost, .. } = sum.spent;
         let tokens = usage.tokens_in.saturating_add(usage.tokens_out);
         let took = Amount { requests: replies, tokens, money: cost };
         self.now = self.now.max(sum.reserved);
-        self.change(settings, &sum.payer, sum.reserved, |_, meter| meter.spent = meter.spent.plus(took));
-        let what = sum.task.as_ref().map_or_else(|| sum.session.to_string(), ToString::to_string);
-        let listed = self.listed(sum.at, &sum.payer.agent, &sum.model, what);
+        self.change(&sum.payer, sum.reserved, |_, meter| meter.spent = meter.spent.plus(took));
+        let listed = self.listed(sum.at, &sum.payer.agent, &sum.model, (sum.task.as_ref(), &sum.session));
         *listed = listed.plus(sum.spent);
     }
 
     /// The place in the day's list for what an agent spent on something.
-    pub(super) fn listed(&mut self, at: Time, agent: &AgentId, model: &str, what: String) -> &mut Spent {
-        let day = self.days.entry(super::day_of(at)).or_default();
-        let by_model = day.entry(agent.clone()).or_default().entry(model.to_owned()).or_default();
-        by_model.entry(what).or_default()
+    pub(super) fn listed(
+        &mut self,
+        at: Time,
+        agent: &AgentId,
+        model: &str,
+        (task, session): (Option<&TaskId>, &SessionId),
+    ) -> &mut Spent {
+        let day = self.days.entry(Date::of(at)).or_default();
+        let by_model = day.or_default(agent).entry(model.to_owned()).or_default();
+        by_model.or_default(&SmolStr::new(task.map_or(session.as_str(), TaskId::as_str)))
     }
 
     /// Lets a node be passed in the window in which a person said so; what is older than what is known says nothing.

@@ -5,12 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use super::{Amount, Hold, Ledger, Node, Window};
+use super::{Amount, Hold, Ledger, Node, Part};
 use crate::topics::caps::Cap;
 use crate::topics::caps::Parked;
 use crate::topics::settings::Settings;
 use crate::topics::task::queue::Work;
-use crate::words::id::{AgentId, ApprovalId, Time};
+use crate::words::id::{ApprovalId, Time};
 
 /// So many of those that wait are named.
 pub(crate) const NAMED_MAX: usize = 5;
@@ -65,18 +65,13 @@ impl Questions {
 
 /// The node of the budgets that has this name; a provider's limits are none.
 pub fn named(settings: &Settings, name: &str) -> Option<Node> {
-    let budgets = &settings.budgets;
-    let (window, cap) = match name.strip_prefix("budgets.")? {
-        "day" => (Window::Day, budgets.day),
-        "month" => (Window::Month, budgets.month),
-        run if run.starts_with("run of ") => (Window::Ever, budgets.run),
-        share => {
-            let (agent, window) = share.strip_prefix("agents.")?.rsplit_once('.')?;
-            let share = budgets.agents.get(&AgentId::new(agent))?;
-            if window == "day" { (Window::Day, share.day) } else { (Window::Month, share.month) }
+    match Part::named(name)? {
+        Part::Provider(_) => None,
+        Part::AgentDay(agent) | Part::AgentMonth(agent) if !settings.budgets.agents.contains_key(&agent) => {
+            None
         }
-    };
-    Some(Node::new(name.to_owned(), window, cap))
+        part => Some(part.node(settings)),
+    }
 }
 
 impl Node {

@@ -8,19 +8,9 @@
 
 use std::collections::BTreeMap;
 
-use super::{Amount, Ledger, MINUTE_MS, Meter, Payer, Window, day_of};
-use crate::topics::settings::Settings;
+use super::{Amount, Date, Ledger, MINUTE_MS, Meter, Part, Payer, Window};
 use crate::words::id::{AgentId, Time};
-
-/// How long the node with this name counts, whether or not the settings have a cap for it.
-fn window_of(name: &str) -> Window {
-    match name.strip_prefix("budgets.") {
-        None => Window::Minute,
-        Some(run) if run.starts_with("run of ") => Window::Ever,
-        Some(share) if share == "day" || share.ends_with(".day") => Window::Day,
-        Some(_) => Window::Month,
-    }
-}
+use crate::words::table::Table;
 
 impl Ledger {
     /// Whether something was counted at a time that is far from having come.
@@ -31,9 +21,9 @@ impl Ledger {
     /// What each agent spent since the beginning of a day, as far as any clock has come.
     pub(crate) fn spent_since(&self, at: Time) -> BTreeMap<&AgentId, Amount> {
         let mut by_agent: BTreeMap<&AgentId, Amount> = BTreeMap::new();
-        for (agent, models) in self.days.range(day_of(at)..).flat_map(|(_, day)| day) {
+        for (agent, models) in self.days.range(Date::of(at)..).flat_map(|(_, day)| day) {
             let sum = by_agent.entry(agent).or_default();
-            for spent in models.values().flat_map(BTreeMap::values) {
+            for spent in models.values().flat_map(Table::values) {
                 let tokens = spent.usage.tokens_in.saturating_add(spent.usage.tokens_out);
                 *sum = sum.plus(Amount { requests: spent.replies, tokens, money: spent.cost });
             }
@@ -41,12 +31,12 @@ impl Ledger {
         by_agent
     }
 
-    pub(crate) fn set_back(&mut self, settings: &Settings, at: Time, spent: &BTreeMap<String, Amount>) {
+    pub(crate) fn set_back(&mut self, at: Time, spent: &BTreeMap<Part, Amount>) {
         self.now = at;
-        for (name, meter) in &mut self.meters {
-            let window = window_of(name);
+        for (part, meter) in self.meters.iter_mut() {
+            let window = part.window();
             let spent = match window {
-                Window::Day | Window::Month => spent.get(name).copied().unwrap_or_default(),
+                Window::Day | Window::Month => spent.get(part).copied().unwrap_or_default(),
                 // The provider is left alone for the rest of this minute.
                 Window::Minute | Window::Ever => meter.spent,
             };
@@ -58,7 +48,7 @@ impl Ledger {
             holds.push((held.hold.payer.clone(), held.left));
         }
         for (payer, left) in holds {
-            self.change(settings, &payer, at, |_, meter| meter.reserved = meter.reserved.plus(left));
+            self.change(&payer, at, |_, meter| meter.reserved = meter.reserved.plus(left));
         }
     }
 }

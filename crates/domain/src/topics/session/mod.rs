@@ -4,6 +4,8 @@ pub mod event;
 mod parts;
 pub mod reading;
 
+use std::sync::Arc;
+
 use crate::words::actor::Actor;
 use serde::{Deserialize, Serialize};
 
@@ -208,7 +210,7 @@ pub enum Stage {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pending {
     /// What the model asked for.
-    pub call: Call,
+    pub call: Arc<Call>,
     /// How far it is.
     pub step: Step,
 }

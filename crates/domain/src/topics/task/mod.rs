@@ -15,6 +15,7 @@ use crate::topics::task::queue::Place;
 use crate::words::id::SessionId;
 use crate::words::id::{AgentId, TaskId};
 use crate::words::label::Label;
+use crate::words::table::Table;
 use std::collections::BTreeSet;
 
 /// The box in front of a task: what a person sees of its state.
@@ -385,7 +386,7 @@ impl Task {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Tasks {
     /// Tasks by id.
-    pub tasks: BTreeMap<TaskId, Task>,
+    pub tasks: Table<TaskId, Task>,
     /// The number of the next task.
     pub next_task: u32,
     /// Tasks that have not ended.

@@ -1,24 +1,26 @@
 //! Tasks that have not ended, by what they are looked for. What happens at each step looks here and never at all tasks:
 //! those that have ended stay known, and there are ever more of them.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
+use std::hash::Hash;
 
 use serde::{Deserialize, Serialize};
 
 use crate::topics::task::{Requester, Task};
 use crate::words::id::{AgentId, SessionId, TaskId};
 use crate::words::layout;
+use crate::words::table::Table;
 
 /// Follows from the tasks alone: each open one stands here as its file says now. A name under which none is left is not kept.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub(crate) struct Open {
     all: BTreeSet<TaskId>,
-    by_assignee: BTreeMap<AgentId, BTreeSet<TaskId>>,
-    by_parent: BTreeMap<TaskId, BTreeSet<TaskId>>,
+    by_assignee: Table<AgentId, BTreeSet<TaskId>>,
+    by_parent: Table<TaskId, BTreeSet<TaskId>>,
     /// By the conversation that asked for it.
-    by_asker: BTreeMap<SessionId, BTreeSet<TaskId>>,
+    by_asker: Table<SessionId, BTreeSet<TaskId>>,
     /// By the file of the plan.
-    by_plan: BTreeMap<String, BTreeSet<TaskId>>,
+    by_plan: Table<String, BTreeSet<TaskId>>,
 }
 
 impl Open {
@@ -63,7 +65,7 @@ impl Open {
 
     /// Those that stand in the file of a plan.
     pub(crate) fn in_plan(&self, file: &str) -> impl Iterator<Item = &TaskId> + use<'_> {
-        self.by_plan.get(file).into_iter().flatten()
+        self.by_plan.get(&file.to_owned()).into_iter().flatten()
     }
 }
 
@@ -78,7 +80,7 @@ fn plan_of(task: &Task) -> Option<&String> {
     Some(&task.spec.file).filter(|file| layout::is_plan(file))
 }
 
-fn put<Key: Ord + Clone>(lists: &mut BTreeMap<Key, BTreeSet<TaskId>>, key: Option<&Key>, id: &TaskId) {
+fn put<Key: Ord + Hash + Clone>(lists: &mut Table<Key, BTreeSet<TaskId>>, key: Option<&Key>, id: &TaskId) {
     let Some(key) = key else { return };
     match lists.get_mut(key) {
         Some(list) => _ = list.insert(id.clone()),
@@ -86,7 +88,7 @@ fn put<Key: Ord + Clone>(lists: &mut BTreeMap<Key, BTreeSet<TaskId>>, key: Optio
     }
 }
 
-fn take<Key: Ord>(lists: &mut BTreeMap<Key, BTreeSet<TaskId>>, key: Option<&Key>, id: &TaskId) {
+fn take<Key: Ord + Hash + Clone>(lists: &mut Table<Key, BTreeSet<TaskId>>, key: Option<&Key>, id: &TaskId) {
     let Some(key) = key else { return };
     if let Some(list) = lists.get_mut(key) {
         list.remove(id);
