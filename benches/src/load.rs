@@ -120,7 +120,10 @@ impl World {
                         finding: None,
                     });
                 }
-                Some(Effect::Stop { .. } | Effect::Fence(_) | Effect::CleanUp { .. }) | None => {}
+                Some(
+                    Effect::Look { .. } | Effect::Stop { .. } | Effect::Fence(_) | Effect::CleanUp { .. },
+                )
+                | None => {}
             }
         }
     }

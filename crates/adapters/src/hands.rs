@@ -23,7 +23,7 @@ use domain::session::Message;
 use domain::settings::{Provider, Settings};
 use domain::state::{Stage, State, Step};
 use domain::tool::foreign::{self, Offer};
-use domain::tool::{self, Act, Call, Permit, Want};
+use domain::tool::{self, Act, Call, Permit, Seen, Want};
 use ports::hands::Hands;
 use ports::inputs::Inputs;
 use ports::model::{self, ErrorKind, ModelError, Request};
@@ -253,6 +253,17 @@ impl LocalHands {
         });
     }
 
+    /// Looks once more at what a call depends on. Like a model call, it is dropped when Synod winds down.
+    fn look(&mut self, state: &State, ticket: Ticket, session: SessionId, agent: AgentId, call: Arc<Call>) {
+        self.tools.settle(&state.config.settings);
+        let review = state.sessions.get(&session).and_then(|s| review::of_session(state, s)).cloned();
+        let tools = self.tools.clone();
+        self.start(session.clone(), true, async move {
+            let seen = seen(tools.as_ref(), review.as_ref(), &agent, &call.want).await;
+            Input::Tool(ToolInput::Looked { session, call: call.id.clone(), ticket, seen })
+        });
+    }
+
     fn extract(&mut self, state: &State, ticket: Ticket, session: SessionId, agent: &AgentId, call: Call) {
         let review = review::of_call(state, &session, &call).cloned().map(Box::new);
         let Want::Act(Act::Extract(tool::Extract { path, question, answer: closed })) = call.want else {
@@ -391,6 +402,7 @@ impl Hands for LocalHands {
                     (permit, locks, hold),
                 );
             }
+            Effect::Look { ticket, session, agent, call } => self.look(state, ticket, session, agent, call),
             Effect::Fence(grant) => self.tools.fence(&grant),
             Effect::CleanUp { agent, workspace } => self.clean_up(agent, workspace),
             Effect::Stop { session } => self.stop(&session),
@@ -417,6 +429,15 @@ fn is_approved(state: &State, session: &SessionId, call: &Call) -> bool {
     let Some(Stage::Acting { calls, .. }) = stage else { return false };
     let step = calls.iter().find(|pending| pending.call.id == call.id).map(|pending| &pending.step);
     matches!(step, Some(Step::Running { approved: true, .. }))
+}
+
+/// What a call depends on, as it is now.
+async fn seen(tools: &dyn Tools, review: Option<&Review>, agent: &AgentId, want: &Want) -> Option<Seen> {
+    match (want, review) {
+        (Want::Act(act), Some(review)) => tools.look_in(review, agent, act).await,
+        (Want::Act(act), None) => tools.look(agent, act).await,
+        (Want::Invalid { .. }, _) => None,
+    }
 }
 
 /// One model call.
@@ -482,11 +503,7 @@ impl Ask {
                         Some(found) => tools.read_foreign(raw, number, found),
                         None => tools.read(raw, number),
                     };
-                    let seen = match (&call.want, &review) {
-                        (Want::Act(act), Some(review)) => tools.look_in(review, &agent, act).await,
-                        (Want::Act(act), None) => tools.look(&agent, act).await,
-                        (Want::Invalid { .. }, _) => None,
-                    };
+                    let seen = seen(tools.as_ref(), review.as_ref(), &agent, &call.want).await;
                     calls.push(call.seeing(seen));
                 }
                 let usage = reply.usage;

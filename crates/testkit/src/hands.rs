@@ -52,8 +52,16 @@ impl Hands for Puppets {
                     finding: None,
                 })
             }
+            Effect::Look { ticket, session, call, .. } if !self.winding_down => {
+                let (call, seen) = (call.id.clone(), call.seen.clone());
+                Input::Tool(ToolInput::Looked { session, call, ticket, seen })
+            }
             Effect::CleanUp { agent, .. } => Input::Tool(ToolInput::CleanedUp { agent, kept: Vec::new() }),
-            Effect::CallModel { .. } | Effect::RunTool { .. } | Effect::Stop { .. } | Effect::Fence(_) => {
+            Effect::CallModel { .. }
+            | Effect::RunTool { .. }
+            | Effect::Look { .. }
+            | Effect::Stop { .. }
+            | Effect::Fence(_) => {
                 return;
             }
         };

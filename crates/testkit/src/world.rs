@@ -186,9 +186,10 @@ impl World {
                 }
                 // It has no outcome.
                 Effect::Fence(_) => {}
-                Effect::CallModel { .. } | Effect::RunTool { .. } | Effect::CleanUp { .. } => {
-                    self.in_flight.push(effect)
-                }
+                Effect::CallModel { .. }
+                | Effect::RunTool { .. }
+                | Effect::Look { .. }
+                | Effect::CleanUp { .. } => self.in_flight.push(effect),
             }
         }
     }
@@ -428,6 +429,10 @@ impl World {
                 });
                 spent.into_iter().chain([finished]).collect()
             }
+            Effect::Look { ticket, session, call, .. } => {
+                let (call, seen) = (call.id.clone(), call.seen.clone());
+                vec![Input::Tool(ToolInput::Looked { session, call, ticket, seen })]
+            }
             Effect::CleanUp { agent, .. } => {
                 vec![Input::Tool(ToolInput::CleanedUp { agent, kept: Vec::new() })]
             }
@@ -532,16 +537,19 @@ const MODEL: &str = "m";
 
 fn ticket_of(effect: &Effect) -> Option<Ticket> {
     match effect {
-        Effect::CallModel { ticket, .. } | Effect::RunTool { ticket, .. } => Some(*ticket),
+        Effect::CallModel { ticket, .. } | Effect::RunTool { ticket, .. } | Effect::Look { ticket, .. } => {
+            Some(*ticket)
+        }
         Effect::Stop { .. } | Effect::Fence(_) | Effect::CleanUp { .. } => None,
     }
 }
 
 fn session_of(effect: &Effect) -> Option<&SessionId> {
     match effect {
-        Effect::CallModel { session, .. } | Effect::RunTool { session, .. } | Effect::Stop { session } => {
-            Some(session)
-        }
+        Effect::CallModel { session, .. }
+        | Effect::RunTool { session, .. }
+        | Effect::Look { session, .. }
+        | Effect::Stop { session } => Some(session),
         Effect::Fence(_) | Effect::CleanUp { .. } => None,
     }
 }

@@ -82,7 +82,8 @@ impl Trail {
             }
             if let Stage::Acting { calls, .. } = &session.stage {
                 let open = calls.iter().filter(|pending| !pending.step.is_finished()).map(|pending| {
-                    let step = if pending.step == Step::New { Gone::New } else { Gone::Judged };
+                    let is_new = matches!(pending.step, Step::New | Step::Looking { .. } | Step::Looked);
+                    let step = if is_new { Gone::New } else { Gone::Judged };
                     (pending.call.id.clone(), Known::of(&pending.call, step))
                 });
                 trail.calls.insert(id.clone(), open.collect());

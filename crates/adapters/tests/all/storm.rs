@@ -285,7 +285,7 @@ impl<'a> Run<'a> {
                     finding: None,
                 }));
             }
-            Effect::Stop { .. } | Effect::Fence(_) | Effect::CleanUp { .. } => {}
+            Effect::Look { .. } | Effect::Stop { .. } | Effect::Fence(_) | Effect::CleanUp { .. } => {}
         }
     }
 }

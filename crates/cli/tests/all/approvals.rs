@@ -318,3 +318,23 @@ rules:
         "{talk:?}"
     );
 }
+
+#[test]
+fn a_person_is_asked_about_the_workspace_as_earlier_calls_of_the_answer_left_it() {
+    let rules = "\
+rules:
+  - tool_result: execute_command
+    text: \"It gave: {last}\"
+  - calls:
+      - {tool: write_file, arguments: {path: workspaces/worker-1/a.txt, content: new}}
+      - {tool: execute_command, arguments: {command: cp a.txt b.txt}}
+";
+    let team = Team::scripted(rules);
+    team.write("tasks/t.task.md", "- [ ] @worker-1 \"Write and copy\"\n  id: task-001\n");
+    assert_eq!(team.pump(), 3, "a command that writes asks");
+    team.fine(&["approve", "--all"]);
+    assert_eq!(team.pump(), 0);
+    let talk = team.talk("worker-1");
+    assert!(talk.iter().all(|m| !m.content.contains("void: ")), "{talk:?}");
+    assert_eq!(team.read("workspaces/worker-1/b.txt"), "new");
+}

@@ -34,7 +34,7 @@ use crate::topics::session::{Head, Message};
 use crate::topics::session::{Pending, Proving, Session, Stage, Step};
 use crate::topics::task;
 use crate::topics::task::{Requester, Task, TaskStage};
-use crate::topics::tool::Permit;
+use crate::topics::tool::{Permit, Seen};
 use crate::topics::wait::{Node, Why};
 use crate::words::id::{CallId, SessionId, TaskId, Ticket, Time};
 use crate::words::text::RESULT_BYTES_MAX;
@@ -166,6 +166,11 @@ impl State {
             CallEvent::Cleared { session, call, nature, permit, approval, rule: _ } => {
                 self.clear_call(session, call, *nature, *permit, approval.is_some());
             }
+            CallEvent::LookWanted { session, call } => {
+                let ticket = Ticket { effect: self.seq, attempt: 1 };
+                self.step(session, call.as_str(), Step::Looking { ticket });
+            }
+            CallEvent::Looked { session, call, seen } => self.see_call(session, call, seen.as_ref()),
             CallEvent::Retried { session, call } => self.retry_call(session, call.as_str()),
             CallEvent::Awaited { session, call, correlation, due } => {
                 self.await_answer(session, call, correlation, *due);
@@ -686,6 +691,18 @@ impl State {
 
     fn step(&mut self, id: &SessionId, call: &str, step: Step) {
         self.change_session(id, |session| take_step(session, call, step));
+    }
+
+    /// A call is judged, and a person is asked about it, by what was seen last.
+    fn see_call(&mut self, id: &SessionId, call: &CallId, seen: Option<&Seen>) {
+        self.change_session(id, |session| {
+            if let Stage::Acting { calls, .. } = &mut session.stage
+                && let Some(pending) = calls.iter_mut().find(|pending| pending.call.id == *call)
+            {
+                let looked_at = Arc::unwrap_or_clone(Arc::clone(&pending.call)).seeing(seen.cloned());
+                *pending = Pending { call: Arc::new(looked_at), step: Step::Looked };
+            }
+        });
     }
 
     fn retry_call(&mut self, id: &SessionId, call: &str) {

@@ -42,6 +42,17 @@ pub enum Effect {
         /// Its hold on the agent's workspace, if it works there.
         hold: Option<Hold>,
     },
+    /// Look at what a call depends on.
+    Look {
+        /// Names the try.
+        ticket: Ticket,
+        /// Which conversation.
+        session: SessionId,
+        /// Whose.
+        agent: AgentId,
+        /// What.
+        call: Arc<Call>,
+    },
     /// From now on, whoever had this lock before changes nothing any more. Has no outcome.
     Fence(Grant),
     /// Take away the workspace of an agent that is over; what is nowhere else stays.

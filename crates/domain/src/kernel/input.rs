@@ -14,8 +14,8 @@ use crate::topics::settings::Settings;
 use crate::topics::spawn::Order;
 use crate::topics::task;
 use crate::topics::task::Mark;
-use crate::topics::tool::Call;
 use crate::topics::tool::foreign::Offer;
+use crate::topics::tool::{Call, Seen};
 use crate::words::id::{AgentId, ApprovalId, CallId, MessageId, SessionId, TaskId, Ticket};
 use crate::words::label::Label;
 use crate::words::usage::Usage;
@@ -331,6 +331,17 @@ pub enum ToolInput {
         agent: AgentId,
         /// What was kept, in words.
         kept: Vec<String>,
+    },
+    /// What a call depends on was looked at.
+    Looked {
+        /// In which session.
+        session: SessionId,
+        /// Which call.
+        call: CallId,
+        /// Which try.
+        ticket: Ticket,
+        /// What was seen.
+        seen: Option<Seen>,
     },
     /// A tool is finished.
     Finished {

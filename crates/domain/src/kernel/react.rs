@@ -1,5 +1,7 @@
 //! What an event demands of the world. `react` only lists; the engine has it done.
 
+use std::sync::Arc;
+
 use crate::kernel::effect::Effect;
 use crate::kernel::event::Event;
 use crate::kernel::event::{AgentEvent, CallEvent, LockEvent, SessionEvent, TurnEvent};
@@ -22,6 +24,9 @@ pub fn react(state: &State, event: &Event) -> Option<Effect> {
         Event::Call(CallEvent::Cleared { session, call, .. })
         | Event::Call(CallEvent::Retried { session, call }) => {
             state.sessions.get_key_value(session).and_then(|(id, s)| tool_call(state, id, s, call))
+        }
+        Event::Call(CallEvent::LookWanted { session, call }) => {
+            state.sessions.get_key_value(session).and_then(|(id, s)| look(id, s, call))
         }
         Event::Agent(AgentEvent::Terminated { agent, .. })
         | Event::Agent(AgentEvent::CleaningResumed { agent }) => Some(clean_up(state, agent)),
@@ -53,6 +58,7 @@ pub fn pending(state: &State) -> Vec<Effect> {
         effects.extend(model_call(state, id, session));
         if let Stage::Acting { calls, .. } = &session.stage {
             effects.extend(calls.iter().filter_map(|p| tool_call(state, id, session, &p.call.id)));
+            effects.extend(calls.iter().filter_map(|p| look(id, session, &p.call.id)));
         }
     }
     effects
@@ -72,6 +78,13 @@ fn model_call(state: &State, id: &SessionId, session: &Session) -> Option<Effect
         turn: session.pace.turns_total,
         reserved: state.ledger.held(id, "").map(Held::tokens),
     })
+}
+
+fn look(id: &SessionId, session: &Session, call: &CallId) -> Option<Effect> {
+    let pending = session.pending(call)?;
+    let Step::Looking { ticket } = pending.step else { return None };
+    let (session, agent) = (id.clone(), session.agent.clone());
+    Some(Effect::Look { ticket, session, agent, call: Arc::clone(&pending.call) })
 }
 
 fn tool_call(state: &State, id: &SessionId, session: &Session, call: &CallId) -> Option<Effect> {

@@ -14,7 +14,7 @@ use crate::rules::{budget, delegate, locks, plan, review, send, spawn, tasks};
 use crate::topics::approval::Request;
 use crate::topics::evidence::Evidence;
 use crate::topics::lifecycle::Lifecycle;
-use crate::topics::session::{Session, Stage, Step, spoiled_by};
+use crate::topics::session::{Session, Stage, Step, is_outdated, spoiled_by};
 use crate::topics::task::{Requester, TASK_DEPTH_MAX};
 use crate::topics::tool;
 use crate::topics::tool::{
@@ -55,6 +55,9 @@ pub(super) fn advance(d: &mut Draft<'_>, id: &SessionId, index: usize) {
     match (ruling.verdict, approved_by) {
         // It was refused above.
         (Verdict::Deny { .. }, _) => {}
+        (Verdict::Ask { .. }, None) if is_outdated(calls, index) => {
+            d.emit(CallEvent::LookWanted { session: id.clone(), call: pending.call.id.clone() });
+        }
         (Verdict::Ask { risk, factors }, None) => {
             let factors = factors.into_iter().chain([format!("rule: {rule}")]).collect();
             let blank = request(d, d.at, id, &pending.call, act, ruling.permit);

@@ -144,6 +144,9 @@ fn take_from_tool(d: &mut Draft<'_>, input: &ToolInput) -> Result<(), Refused> {
     match input {
         ToolInput::Found { server, tools } => config::find_tools(d, server, tools),
         ToolInput::CleanedUp { agent, kept } => spawn::cleaned_up(d, agent, kept),
+        ToolInput::Looked { session, call, ticket, seen } => {
+            return turn::looked(d, session, call, *ticket, seen.clone());
+        }
         ToolInput::Finished { session, call, ticket, ok, text, read, wrote, finding } => {
             let outcome = turn::Finished { ok: *ok, text, read, wrote, finding: finding.as_deref() };
             return turn::tool_finished(d, session, call, *ticket, &outcome);

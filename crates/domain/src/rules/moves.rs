@@ -40,7 +40,7 @@ pub(super) fn settle(d: &mut Draft<'_>, id: &SessionId) {
 pub(super) fn settle_for(d: &mut Draft<'_>, id: &SessionId, reason: Option<String>) {
     let Some(session) = d.sessions.get(id) else { return };
     let Stage::Acting { calls, .. } = &session.stage else { return };
-    let runs = calls.iter().any(|pending| matches!(pending.step, Step::Running { .. }));
+    let runs = calls.iter().any(|pending| pending.step.is_under_way());
     if runs || next_call(calls).is_some() {
         return;
     }

@@ -76,7 +76,14 @@ pub(super) fn find_approvals(d: &mut Draft<'_>, highest: u32) {
 /// Calls that may be repeated are; of the others nobody knows. If only people are left to wait for, it is blocked.
 fn take_up(d: &mut Draft<'_>, id: &SessionId, calls: Vec<Pending>) {
     for Pending { call, step } in calls {
-        let Step::Running { nature, .. } = step else { continue };
+        let nature = match step {
+            Step::Running { nature, .. } => nature,
+            Step::Looking { .. } => {
+                d.emit(CallEvent::LookWanted { session: id.clone(), call: call.id.clone() });
+                continue;
+            }
+            _ => continue,
+        };
         match nature {
             Nature::Read | Nature::Idempotent => {
                 d.emit(CallEvent::Retried { session: id.clone(), call: call.id.clone() });

@@ -2,7 +2,7 @@
 
 use crate::kernel::draft::Draft;
 use crate::kernel::event::{Bill, Finish};
-use crate::kernel::event::{BudgetEvent, TurnEvent};
+use crate::kernel::event::{BudgetEvent, CallEvent, TurnEvent};
 use crate::kernel::input::Failure;
 use crate::kernel::places;
 use crate::kernel::refused::Refused;
@@ -18,7 +18,7 @@ use crate::topics::review::Finding;
 use crate::topics::session::{Message, Speaker};
 use crate::topics::session::{Pending, Session, Stage, Step, next_call};
 use crate::topics::settings;
-use crate::topics::tool::{Call, Want};
+use crate::topics::tool::{Call, Seen, Want};
 use crate::words::actor::Actor;
 use crate::words::id::{CallId, MessageId, SessionId, Ticket};
 use crate::words::label::Label;
@@ -270,6 +270,24 @@ fn thinking<'a>(state: &'a State, id: &SessionId, ticket: Ticket) -> Result<&'a 
     let session = state.sessions.get(id).ok_or_else(|| Refused::NoSession(id.clone()))?;
     match session.stage {
         Stage::Thinking { ticket: current } if current == ticket => Ok(session),
+        _ => Err(Refused::Stale { session: id.clone() }),
+    }
+}
+
+/// What a call depends on was looked at.
+pub(super) fn looked(
+    d: &mut Draft<'_>,
+    id: &SessionId,
+    call: &CallId,
+    ticket: Ticket,
+    seen: Option<Seen>,
+) -> Result<(), Refused> {
+    let session = d.sessions.get(id).ok_or_else(|| Refused::NoSession(id.clone()))?;
+    match session.pending(call).map(|pending| &pending.step) {
+        Some(Step::Looking { ticket: current }) if *current == ticket => {
+            d.emit(CallEvent::Looked { session: id.clone(), call: call.clone(), seen });
+            Ok(())
+        }
         _ => Err(Refused::Stale { session: id.clone() }),
     }
 }

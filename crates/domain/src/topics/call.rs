@@ -1,7 +1,7 @@
 //! Tool calls: what happens to one, and how it ends.
 
 use crate::topics::session::Message;
-use crate::topics::tool::Permit;
+use crate::topics::tool::{Permit, Seen};
 use crate::words::id::ApprovalId;
 use crate::words::id::CallId;
 use crate::words::id::SessionId;
@@ -32,6 +32,23 @@ pub enum Event {
         /// The approval that a person gave for exactly this.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         approval: Option<ApprovalId>,
+    },
+    /// What a call depends on is looked at once more before a person is asked: calls before it changed something.
+    LookWanted {
+        /// In this conversation.
+        session: SessionId,
+        /// Which.
+        call: CallId,
+    },
+    /// It was.
+    Looked {
+        /// In this conversation.
+        session: SessionId,
+        /// Which.
+        call: CallId,
+        /// What it depends on.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        seen: Option<Seen>,
     },
     /// A call that may be repeated is carried out again.
     Retried {

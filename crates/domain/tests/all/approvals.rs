@@ -1,15 +1,17 @@
 //! Approvals: asked, answered, lapsed, withdrawn; and what does not answer them.
 
 use domain::approval::{Answer, Outcome};
+use domain::effect::Effect;
 use domain::event::CallEvent;
 use domain::event::Event;
-use domain::id::{ApprovalId, SessionId};
-use domain::input::FileInput;
+use domain::id::{ApprovalId, CallId, SessionId, Ticket};
 use domain::input::Input;
+use domain::input::{FileInput, ToolInput};
 use domain::lifecycle::Lifecycle;
+use domain::pending;
 use domain::settings::OnExpiry;
 use domain::task::Mark;
-use domain::tool::Act;
+use domain::tool::{Act, Part, Seen};
 
 use crate::home::{Home, answered, line, no, run, tell};
 
@@ -157,7 +159,8 @@ fn the_calls_of_one_answer_ask_a_person_one_after_the_other() {
     assert_eq!(pending(&home), ["approval-0001"]);
     home.answer("approval-0001", Answer::Approved);
     assert_eq!(pending(&home), [""; 0], "nobody is asked about the second before the first has ended");
-    assert_eq!(line(&home.tool_ends("executor-001", true, "one")), "call_finished:done call_asked blocked");
+    home.tool_ends("executor-001", true, "one");
+    assert_eq!(line(&home.looks()), "call_looked call_asked blocked");
     assert_eq!(pending(&home), ["approval-0002"]);
     assert_eq!(
         line(&home.answer("approval-0002", no())),
@@ -203,4 +206,46 @@ fn an_approval_shows_exactly_what_would_be_done() {
     assert_eq!(request.digest, run("make deploy").digest(None, request.permit));
     assert_eq!((request.why.as_str(), request.call.as_str()), ("I need this", "c-1"));
     assert_eq!(request.expires, Some(request.created.plus_ms(5_000)));
+}
+
+/// The look that is under way.
+fn look(home: &Home) -> (SessionId, CallId, Ticket) {
+    let looks = pending(&home.state).into_iter().filter_map(|effect| match effect {
+        Effect::Look { ticket, session, call, .. } => Some((session, call.id.clone(), ticket)),
+        _ => None,
+    });
+    let all: Vec<_> = looks.collect();
+    let [one] = all.as_slice() else { panic!("one look: {all:?}") };
+    one.clone()
+}
+
+#[test]
+fn behind_a_change_a_person_is_asked_about_what_is_there_then() {
+    let mut home = asking(&["make", "make install"]);
+    home.answer("approval-0001", Answer::Approved);
+    assert_eq!(line(&home.tool_ends("executor-001", true, "built")), "call_finished:done call_look_wanted");
+    let (session, call, first) = look(&home);
+    // Synod stops before anybody has looked.
+    assert_eq!(line(&home.give(Input::Started)), "started call_look_wanted");
+    let (_, _, ticket) = look(&home);
+    let part = Part { what: "file Makefile".to_owned(), digest: "00ff".to_owned() };
+    let seen = Some(Seen { parts: vec![part], sandbox: true, ..Seen::default() });
+    let looked = |ticket| {
+        Input::Tool(ToolInput::Looked {
+            session: session.clone(),
+            call: call.clone(),
+            ticket,
+            seen: seen.clone(),
+        })
+    };
+    assert_eq!(
+        home.refusal(looked(first)),
+        format!("an outcome of {session} came too late: its call is no longer under way")
+    );
+    assert_eq!(line(&home.give(looked(ticket))), "call_looked call_asked blocked");
+    assert_eq!(home.state.people.approvals[&ApprovalId::new("approval-0002")].seen, seen);
+    assert_eq!(
+        line(&home.answer("approval-0002", Answer::Approved)),
+        "approval_ended:approved working call_cleared"
+    );
 }

@@ -186,6 +186,7 @@ fn check(home: &Home) {
         let fits = match effect {
             Effect::CallModel { .. } => matches!(cause, Event::Turn(TurnEvent::Begun { .. })),
             Effect::RunTool { .. } => matches!(cause, Event::Call(CallEvent::Cleared { .. })),
+            Effect::Look { .. } => matches!(cause, Event::Call(CallEvent::LookWanted { .. })),
             Effect::Stop { .. } | Effect::Fence(_) | Effect::CleanUp { .. } => true,
         };
         assert!(fits, "{effect:?} comes from {cause:?}");

@@ -186,6 +186,18 @@ impl Home {
         pending(&self.state).into_iter().filter_map(of).collect()
     }
 
+    /// What calls depend on is looked at, and is as it was.
+    pub fn looks(&mut self) -> Vec<Event> {
+        let mut events = Vec::new();
+        for effect in pending(&self.state) {
+            if let Effect::Look { ticket, session, call, .. } = effect {
+                let (call, seen) = (call.id.clone(), call.seen.clone());
+                events.extend(self.give(Input::Tool(ToolInput::Looked { session, call, ticket, seen })));
+            }
+        }
+        events
+    }
+
     /// The agent's model answers in words.
     pub fn says(&mut self, agent: &str, text: &str) -> Vec<Event> {
         let (session, ticket) = self.thinking(agent);

@@ -234,6 +234,7 @@ fn who_would_wait_behind_one_that_waits_for_it_is_told_so() {
     home.wants("coder-003", &[lock("x")]);
     home.wants("coder-001", &[unlock("x")]);
     assert_eq!(holder(&home, "x").as_deref(), Some("coder-002"));
+    home.looks();
     home.answer("approval-0001", no());
     home.wants("coder-002", &[lock("z")]);
     assert!(
@@ -249,6 +250,7 @@ fn running_calls_close_no_circle_because_they_end_by_themselves() {
     let (a, b) = ("workspaces/coder-001/a", "workspaces/coder-002/b");
     home.wants("coder-001", &[write(a), write(b)]);
     home.tool_ends("coder-001", true, "a is written");
+    home.looks();
     home.answer("approval-0001", Answer::Approved);
     // Now the first has b, while the second asks for b and keeps nothing.
     home.wants("coder-002", &[write(b)]);

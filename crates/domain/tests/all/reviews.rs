@@ -402,6 +402,7 @@ fn a_second_request_in_one_answer_does_not_pass_the_last_round() {
     assert_eq!(home.calls_to_tools("coder-001"), [], "the second waits for the verdict on the first");
     home.rejects("bad");
     assert_eq!(home.review().round, 1);
+    home.looks();
     assert_eq!(home.state.people.approvals.len(), 1, "now a person is asked");
 }
 

@@ -32,8 +32,8 @@ use domain::task::{Change, End, Mark, Priority, Spec};
 use domain::tool::foreign::Offer;
 use domain::tool::{
     Act, Call, CreateDirectory, CreateTask, Delegate, EmailSend, ExecuteCommand, ListDirectory, ListSessions,
-    MemorySearch, Permit, QueryTasks, RaiseBudget, ReadFile, ReadSession, SearchFiles, SlackRead, SlackSend,
-    UpdateTask, Want, WriteFile,
+    MemorySearch, Permit, QueryTasks, RaiseBudget, ReadFile, ReadSession, SearchFiles, Seen, SlackRead,
+    SlackSend, UpdateTask, Want, WriteFile,
 };
 use domain::usage::{Spent, Usage};
 use policy::{CommandRule, CommandVerdict, Nature, Policy, Risk};
@@ -127,6 +127,15 @@ fn after(event: Option<&Event>) -> Option<Vec<Event>> {
         Some(Event::Turn(TurnEvent::Replied { .. })) => summaries(),
         Some(Event::Turn(TurnEvent::Summarised { .. })) => clearances(),
         Some(Event::Call(CallEvent::Cleared { .. })) => {
+            vec![Event::Call(CallEvent::LookWanted { session: session(), call: call_id() })]
+        }
+        Some(Event::Call(CallEvent::LookWanted { .. })) => {
+            let seen = Seen { sandbox: true, notes: vec!["package.json".to_owned()], ..Seen::default() };
+            [None, Some(seen)]
+                .map(|seen| Event::Call(CallEvent::Looked { session: session(), call: call_id(), seen }))
+                .to_vec()
+        }
+        Some(Event::Call(CallEvent::Looked { .. })) => {
             vec![Event::Call(CallEvent::Retried { session: session(), call: call_id() })]
         }
         Some(Event::Call(CallEvent::Retried { .. })) => {

@@ -59,6 +59,7 @@ impl Hands for Spy {
         let what = match &effect {
             Effect::CallModel { .. } => "model",
             Effect::RunTool { .. } => "tool",
+            Effect::Look { .. } => "look",
             Effect::Stop { .. } => "stop",
             Effect::Fence(_) => "fence",
             Effect::CleanUp { .. } => "clean up",

@@ -193,8 +193,9 @@ impl Bonds {
             Event::Call(CallEvent::Finished { session, message, finish: Finish::Done, .. }) => {
                 let Some(call) = &message.call else { return Ok(()) };
                 let pending = before.sessions.get(session).and_then(|s| s.pending(call));
-                let inside =
-                    |step: &Step| matches!(step, Step::New | Step::Approved { .. } | Step::Locked { .. });
+                let inside = |step: &Step| {
+                    matches!(step, Step::New | Step::Looked | Step::Approved { .. } | Step::Locked { .. })
+                };
                 match pending {
                     Some(pending) if inside(&pending.step) => self.check_rights(before, session, call),
                     Some(_) | None => Ok(()),

@@ -501,8 +501,8 @@ fn has_room(state: &State, session: &Session) -> bool {
 fn stands_still(session: &Session) -> bool {
     let Stage::Acting { calls, .. } = &session.stage else { return false };
     let goes_on = |index: usize, pending: &Pending| match &pending.step {
-        Step::Running { .. } => true,
-        Step::New | Step::Approved { .. } | Step::Locked { .. } => is_next(calls, index),
+        Step::Running { .. } | Step::Looking { .. } => true,
+        Step::New | Step::Looked | Step::Approved { .. } | Step::Locked { .. } => is_next(calls, index),
         Step::Waiting { .. } | Step::Finished { .. } => false,
     };
     calls.iter().any(|pending| matches!(pending.step, Step::Waiting { .. }))

@@ -61,6 +61,8 @@ impl State {
             }
             Step::Waiting { on: On::Lock { name, .. } } => vec![(Node::from(name), Why::Lock)],
             Step::New
+            | Step::Looking { .. }
+            | Step::Looked
             | Step::Approved { .. }
             | Step::Locked { .. }
             | Step::Running { .. }

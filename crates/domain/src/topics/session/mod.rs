@@ -221,6 +221,13 @@ pub struct Pending {
 pub enum Step {
     /// The gate has not seen it.
     New,
+    /// A person is to be asked, and what it depends on is looked at for that.
+    Looking {
+        /// The try.
+        ticket: Ticket,
+    },
+    /// That was looked at; the gate judges it by that.
+    Looked,
     /// A person said yes; the gate looks once more before it runs.
     Approved {
         /// Which approval said so.
@@ -297,6 +304,11 @@ pub enum On {
 }
 
 impl Step {
+    /// Whether something is done outside for it.
+    pub(crate) fn is_under_way(&self) -> bool {
+        matches!(self, Self::Running { .. } | Self::Looking { .. })
+    }
+
     /// Whether there is a result.
     pub fn is_finished(&self) -> bool {
         matches!(self, Self::Finished { .. })
@@ -309,6 +321,8 @@ impl Step {
                 Some((approval, *permit))
             }
             Self::New
+            | Self::Looking { .. }
+            | Self::Looked
             | Self::Running { .. }
             | Self::Waiting { .. }
             | Self::Locked { approved: None }
@@ -355,17 +369,23 @@ pub(crate) fn next_call(calls: &[Pending]) -> Option<usize> {
         let kind = pending.together();
         match &pending.step {
             Step::Finished { .. } => {}
-            Step::Running { .. } | Step::Waiting { .. } => match (kind, before) {
+            Step::Running { .. } | Step::Looking { .. } | Step::Waiting { .. } => match (kind, before) {
                 (Some(kind), None) => before = Some(kind),
                 (Some(kind), Some(same)) if kind == same => {}
                 (Some(_) | None, _) => return None,
             },
-            Step::New | Step::Approved { .. } | Step::Locked { .. } => {
+            Step::New | Step::Looked | Step::Approved { .. } | Step::Locked { .. } => {
                 return (before.is_none() || before == kind).then_some(index);
             }
         }
     }
     None
+}
+
+/// Whether calls before the one at `index` may have changed what it depends on since that was looked at.
+pub(crate) fn is_outdated(calls: &[Pending], index: usize) -> bool {
+    let changed = |before: &Pending| before.step == Step::Finished { ok: true } && !before.only_reads();
+    calls[index].step == Step::New && calls[..index].iter().any(changed)
 }
 
 /// Calls that may be under way at the same time as their neighbours of the same kind.
@@ -390,7 +410,7 @@ impl Session {
     pub fn in_flight(&self) -> bool {
         match &self.stage {
             Stage::Thinking { .. } => true,
-            Stage::Acting { calls, .. } => calls.iter().any(|p| matches!(p.step, Step::Running { .. })),
+            Stage::Acting { calls, .. } => calls.iter().any(|pending| pending.step.is_under_way()),
             Stage::Resting | Stage::Retrying { .. } | Stage::Concluding { .. } | Stage::Over => false,
         }
     }
