@@ -31,7 +31,7 @@ use ports::tools::{Order, Outcome, Tools};
 use tokio::runtime::Handle;
 use tokio::task::AbortHandle;
 
-use crate::context::{Answered, Context, Tally};
+use crate::context::{Answered, Context, Openings, Tally};
 use crate::extract::Extract;
 use crate::files::Files;
 use crate::model::{Models, Purse, Unused};
@@ -48,6 +48,7 @@ pub struct LocalHands {
     tools: Arc<dyn Tools>,
     models: Reach,
     windows: Windows,
+    openings: Openings,
     running: BTreeMap<SessionId, Vec<Running>>,
     /// The tools of each role, described once: thousands of calls share them.
     described: BTreeMap<Vec<&'static str>, Arc<[model::Tool]>>,
@@ -106,8 +107,9 @@ impl LocalHands {
         tools: Arc<dyn Tools>,
         models: Reach,
     ) -> Self {
-        let (windows, running, described) = (Windows::default(), BTreeMap::new(), BTreeMap::new());
-        Self { home, runtime, inputs, files, tools, models, windows, running, described }
+        let (windows, openings) = (Windows::default(), Openings::default());
+        let (running, described) = (BTreeMap::new(), BTreeMap::new());
+        Self { home, runtime, inputs, files, tools, models, windows, openings, running, described }
     }
 
     fn start(
@@ -153,9 +155,15 @@ impl LocalHands {
             files: self.files.clone(),
             models: self.models.models(&self.home, terms, &self.files),
             tools: self.tools.clone(),
-            context: Context::new(self.home.clone(), state, &session, agent, self.windows.clone())
-                .with_contexts(grants_role)
-                .within(reserved.map(|(tokens_in, _)| tokens_in)),
+            context: Context::new(
+                self.home.clone(),
+                state,
+                &session,
+                agent,
+                (self.windows.clone(), self.openings.clone()),
+            )
+            .with_contexts(grants_role)
+            .within(reserved.map(|(tokens_in, _)| tokens_in)),
             conversation: self.files.unwritten(&session),
             review: state.sessions.get(&session).and_then(|s| review::of_session(state, s)).cloned(),
             session: session.clone(),

@@ -14,7 +14,7 @@ use super::fit::{self, Plan};
 use super::history::History;
 use super::piece::{Asker, Piece};
 use super::sources;
-use super::{Context, Tally, summary, system};
+use super::{Context, Tally, opening, summary, system};
 use crate::beneath::Root;
 use crate::clock::SystemClock;
 use crate::redact::redact;
@@ -64,13 +64,15 @@ impl Context {
         tally: &Tally,
     ) -> Result<Answered, ModelError> {
         let window = self.windows.of(&self.known.config.settings, &request.model, &self.session);
-        let pieces = self.pieces(window).await;
+        let pieces = self.openings.settled(&self.session, self.pieces(window).await);
         let read: Vec<String> = pieces.iter().flat_map(|piece| piece.read.iter().cloned()).collect();
-        let system = system::text(&redact(&conversation.system), &self.agent, self.task.as_ref(), &pieces);
+        let workspace = self.room.folder(&self.agent.id);
+        let system = system::text(&redact(&conversation.system), &self.agent, &workspace, &self.team);
         let mut messages = conversation.messages;
         message::leave_unread(&mut messages, self.first_unread);
         let history = History::of(messages, layout::session_file(&self.session));
-        let request = Request { system, ..request };
+        let request =
+            Request { system, messages: opening::message(&pieces).into_iter().collect(), ..request };
         let mut shorter = 0;
         loop {
             let room = self.room(&request);
@@ -93,6 +95,7 @@ impl Context {
                     }
                 }
             };
+            let messages = [request.messages.clone(), messages].concat();
             let whole = Request { messages, ..request.clone() };
             let (model, estimated) = (whole.model.clone(), tokens::of_request(&whole));
             if let Some(tokens_in) = self.outgrows(estimated) {
@@ -151,6 +154,7 @@ impl Context {
         let window = self.windows.of(&self.known.config.settings, &request.model, &self.session);
         let answer = request.max_tokens.map_or(ANSWER_TOKENS, u64::from).min(window / ANSWER_SHARE);
         let taken = answer + tokens::of_tools(&request.tools) + tokens::of_bytes(request.system.len());
+        let taken = taken + request.messages.iter().map(tokens::of_message).sum::<u64>();
         window.saturating_sub(taken).max(window / HISTORY_SHARE)
     }
 

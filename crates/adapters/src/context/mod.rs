@@ -6,12 +6,14 @@ mod ask;
 mod fit;
 mod grants;
 mod history;
+mod opening;
 mod piece;
 mod shorten;
 mod sources;
 mod summary;
 mod system;
 mod tally;
+mod team;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -19,7 +21,7 @@ use std::sync::Arc;
 use domain::agent;
 use domain::context::Link;
 use domain::delegation;
-use domain::id::{SessionId, TaskId};
+use domain::id::SessionId;
 use domain::layout;
 use domain::lock::workspace::{self, Room};
 use domain::settings::Settings;
@@ -27,6 +29,7 @@ use domain::state::State;
 
 use crate::tokens::Windows;
 pub(crate) use ask::Answered;
+pub use opening::Openings;
 pub(crate) use tally::Tally;
 
 /// A turn asks for so many summaries at most; after that, older turns are left out with a note.
@@ -39,7 +42,6 @@ pub(crate) struct Context {
     agent: agent::Spec,
     /// Whose AGENTS.md goes along.
     room: Room,
-    task: Option<TaskId>,
     /// The role by which grants count for it; `None` if it gets no context here, whatever is granted.
     grants_role: Option<String>,
     /// Those through whose hands its work went, if contexts went along with it.
@@ -50,6 +52,9 @@ pub(crate) struct Context {
     /// The first number of a message that came when the model was already to be asked.
     first_unread: u32,
     windows: Windows,
+    openings: Openings,
+    /// Its colleagues.
+    team: String,
     /// Tokens that a budget has reserved for what goes in.
     tokens_in_max: Option<u64>,
 }
@@ -61,7 +66,7 @@ impl Context {
         state: &State,
         session: &SessionId,
         agent: &agent::Spec,
-        windows: Windows,
+        (windows, openings): (Windows, Openings),
     ) -> Self {
         let found = state.sessions.get(session);
         let room = found.map_or(Room::Own, |s| workspace::room(state, s));
@@ -87,13 +92,14 @@ impl Context {
             session: session.clone(),
             agent: agent.clone(),
             room,
-            task: found.and_then(|s| s.task.clone()),
             grants_role: None,
             line: delegation::line(state, session),
             known: Arc::new(known),
             may_summarise: found.is_none_or(|s| s.pace.summaries < SUMMARIES_MAX),
             first_unread: found.map_or(u32::MAX, |s| s.first_unread()),
             windows,
+            openings,
+            team: team::roster(state, &agent.id),
             tokens_in_max: None,
         }
     }

@@ -10,6 +10,8 @@ use super::shorten::shorten;
 
 /// So many bytes of one file go along.
 const FILE_BYTES_MAX: usize = 16_384;
+/// The path of the list of titles.
+pub(super) const MEMORY_LIST: &str = "memory";
 /// A title is shown up to here.
 const TITLE_CHARS_MAX: usize = 120;
 
@@ -45,7 +47,7 @@ fn agents_md(asker: &Asker<'_>) -> Option<Piece> {
 fn memory(asker: &Asker<'_>) -> Vec<Piece> {
     let mut whole = Vec::new();
     let mut list = Piece {
-        path: "memory".to_owned(),
+        path: MEMORY_LIST.to_owned(),
         words: "What the team keeps in memory/, by title. Read a file when you need it.".to_owned(),
         content: String::new(),
         read: Vec::new(),

@@ -1,5 +1,7 @@
 //! Anthropic's messages.
 
+use std::borrow::Cow;
+
 use domain::usage::Usage;
 use ports::model::{ModelError, Request};
 use serde_json::{Map, Value, json};
@@ -34,7 +36,7 @@ pub(super) fn body(request: &Request, stream: bool) -> Value {
                 ("assistant", text.into_iter().chain(calls).collect())
             }
             Turn::Results(results) => {
-                let result = |(id, text): &(String, &str)| json!({"type": "tool_result", "tool_use_id": id, "content": text});
+                let result = |(id, text): &(String, Cow<'_, str>)| json!({"type": "tool_result", "tool_use_id": id, "content": text});
                 ("user", results.iter().map(result).collect())
             }
         };

@@ -14,6 +14,7 @@ mod lenient;
 mod openai;
 mod purse;
 mod scripted;
+mod speakers;
 mod sse;
 mod structured;
 mod tape;

@@ -1,9 +1,12 @@
 //! A conversation in the order that providers insist on: after an answer that asks for tools come all its results,
 //! and nothing else before them. Sessions are freer: people speak in between, cut and edit.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use domain::session::{Message, Speaker};
+
+use super::speakers::{marked, unmarked};
 
 /// Said in place of a result that is missing.
 const NO_RESULT: &str = "(there is no result)";
@@ -23,7 +26,7 @@ pub(super) enum Turn<'a> {
         calls: Vec<Asked<'a>>,
     },
     /// What the tools gave back, in the order of the calls: the call's id and the text.
-    Results(Vec<(String, &'a str)>),
+    Results(Vec<(String, Cow<'a, str>)>),
 }
 
 /// A call as it was made.
@@ -43,10 +46,10 @@ pub(super) fn of(messages: &[Message]) -> Vec<Turn<'_>> {
     while let Some((message, behind)) = rest.split_first() {
         rest = behind;
         match message.speaker {
-            Speaker::User | Speaker::System => turns.push(Turn::User(words(&message.content))),
+            Speaker::User | Speaker::System => turns.push(Turn::User(marked(message, NOTHING))),
             // A result whose call is gone: a person cut the conversation, or wrote it.
             Speaker::ToolResult => {
-                turns.push(Turn::User(format!("(result of an earlier call)\n{}", message.content)))
+                turns.push(Turn::User(format!("(result of an earlier call)\n{}", unmarked(&message.content))))
             }
             Speaker::Assistant => {
                 let until =
@@ -84,7 +87,7 @@ fn answer<'a>(
         if let Some((at, _)) = result {
             taken.insert(at);
         }
-        results.push((id.clone(), result.map_or(NO_RESULT, |(_, m)| m.content.as_str())));
+        results.push((id.clone(), result.map_or(Cow::Borrowed(NO_RESULT), |(_, m)| unmarked(&m.content))));
         calls.push(Asked { id, tool: call.want.tool(), arguments: &call.arguments });
     }
     // An answer that says and asks nothing is not one that a provider takes.
@@ -96,14 +99,10 @@ fn answer<'a>(
     }
     for (_, other) in behind.iter().enumerate().filter(|(at, _)| !taken.contains(at)) {
         turns.push(Turn::User(match other.speaker {
-            Speaker::ToolResult => format!("(result of an earlier call)\n{}", other.content),
-            Speaker::User | Speaker::System | Speaker::Assistant => words(&other.content),
+            Speaker::ToolResult => format!("(result of an earlier call)\n{}", unmarked(&other.content)),
+            Speaker::User | Speaker::System | Speaker::Assistant => marked(other, NOTHING),
         }));
     }
-}
-
-fn words(text: &str) -> String {
-    if text.trim().is_empty() { NOTHING.to_owned() } else { text.to_owned() }
 }
 
 /// The id if it may be used as it is, else one like it.
