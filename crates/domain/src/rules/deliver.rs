@@ -60,6 +60,12 @@ fn tell_ended(d: &mut Draft<'_>, id: &SessionId, ended: &BTreeMap<TaskId, (End, 
             d.finish_call(id, finish, message);
             continue;
         }
+        if is_taken_up_again(d, id, task_id) {
+            let task = in_full(task, ended);
+            let message = said(d.at, Some(Actor::Synod), brief::parts(&[&task]), task.label.clone());
+            d.say(id, message, None);
+            continue;
+        }
         if !is_part_for(d, id, task_id) || told.contains(task_id) {
             continue;
         }
@@ -67,6 +73,14 @@ fn tell_ended(d: &mut Draft<'_>, id: &SessionId, ended: &BTreeMap<TaskId, (End, 
         told.extend(tells);
         d.say(id, message, None);
     }
+}
+
+/// Whether a task that `asker` delegated went on after the call had its result: a person reopened it, and `asker` waits for it as
+/// for any other part.
+fn is_taken_up_again(state: &State, asker: &SessionId, id: &TaskId) -> bool {
+    let own = state.delegations.of_task(id).filter(|own| own.callback && own.session == *asker);
+    let asks = own.zip(state.sessions.get(asker).filter(|session| !session.is_over()));
+    asks.is_some_and(|(own, session)| session.pending(&own.call).is_none())
 }
 
 /// What is said of the end of a task, and of which tasks that tells.

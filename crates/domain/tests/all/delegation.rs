@@ -339,6 +339,22 @@ fn a_delegator_is_told_how_it_ended_otherwise() {
 }
 
 #[test]
+fn who_delegated_hears_of_work_that_a_person_reopened() {
+    let mut home = team();
+    home.task("is all fine?", "executor-001");
+    home.wants("executor-001", &[delegate_with("retriever-001", "ops:check", "look", Some(5_000))]);
+    home.pass(5_000);
+    home.mark(&id("task-002"), Mark::Open);
+    home.says("executor-001", "It came too late.");
+    assert!(home.calls_to_model("executor-001").is_empty(), "it waits for the part that was reopened");
+    home.says("retriever-001", "all is fine");
+    let told = home.heard("executor-001").pop().unwrap();
+    assert!(told.contains("task-002") && told.contains("all is fine"), "{told}");
+    home.says("executor-001", "All is fine.");
+    assert_eq!(home.state.work.tasks[&id("task-001")].end(), Some(End::Done));
+}
+
+#[test]
 fn who_asked_an_agent_that_leaves_before_it_began_is_told() {
     let mut home = team();
     change(&mut home, "executor-002", |spec| spec.permissions.concurrency.max_parallel_tasks = 1);
