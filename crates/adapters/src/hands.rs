@@ -23,7 +23,7 @@ use domain::session::Message;
 use domain::settings::{Provider, Settings};
 use domain::state::{Stage, State, Step};
 use domain::tool::foreign::{self, Offer};
-use domain::tool::{self, Act, Call, Permit, Seen, Want};
+use domain::tool::{self, Act, Call, Permit, Seen, Tool as _, Want};
 use ports::hands::Hands;
 use ports::inputs::Inputs;
 use ports::model::{self, ErrorKind, ModelError, Request};
@@ -144,8 +144,12 @@ impl LocalHands {
         // What was taken from the agent since the session began is not offered to it either.
         let now = state.sessions.get(&session).and_then(|session| state.rights_now(session));
         let asker = Asker { now, ..Asker::at_rest(agent, role, &label) };
+        // Who works on no task has none to end.
+        let has_task = state.sessions.get(&session).is_some_and(|session| session.task.is_some());
+        let is_useful = |name: &str| has_task || name != tool::FinishTask::NAME;
+        let has = |facts: &&tool::Facts| may_use(&asker, facts.name, facts.needs).is_ok();
         let names: Vec<&'static str> =
-            tool::ALL.iter().filter(|f| may_use(&asker, f.name, f.needs).is_ok()).map(|f| f.name).collect();
+            tool::ALL.iter().filter(has).map(|facts| facts.name).filter(|name| is_useful(name)).collect();
         let foreign = may_use_foreign(&asker, &state.foreign);
         // What its tool would not give it is not told to it either.
         let now = state.team.agents.get(&agent.id).filter(|_| names.contains(&context::TOOL_GET));

@@ -340,6 +340,7 @@ fn an_agent_is_shown_with_what_the_gate_says_to_each_tool_and_why() {
   approve_work      deny
   merge_branch      deny
   create_plan       deny
+  finish_task       allow
   create_task       allow
   update_task       allow
   query_tasks       allow

@@ -24,6 +24,13 @@ pub(crate) fn task(state: &State, task: &Task) -> String {
     if let Some(parent) = &spec.parent {
         _ = write!(text, "\nIt is a part of {parent}.");
     }
+    match spec.evidence() {
+        Ok(evidence) if !evidence.is_empty() => {
+            text.push_str("\nIt is done when Synod has seen:");
+            evidence.iter().for_each(|one| _ = write!(text, "\n- {one}"));
+        }
+        Ok(_) | Err(_) => {}
+    }
     let ended: Vec<&Task> = spec.depends_on.iter().filter_map(|id| state.work.tasks.get(id)).collect();
     if !ended.is_empty() {
         text.push_str("\n\nWhat it waited for:");

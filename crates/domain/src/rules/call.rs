@@ -10,7 +10,7 @@ use crate::rules::gate::Verdict;
 use crate::rules::moves::{move_to, settle};
 use crate::rules::say::result;
 use crate::rules::tasks::outcome;
-use crate::rules::{budget, delegate, locks, plan, review, send, spawn, tasks};
+use crate::rules::{budget, delegate, finish, locks, plan, review, send, spawn, tasks};
 use crate::topics::approval::Request;
 use crate::topics::evidence::Evidence;
 use crate::topics::lifecycle::Lifecycle;
@@ -132,6 +132,7 @@ fn carry_out(d: &mut Draft<'_>, id: &SessionId, (call, index): (&Call, usize), a
         Act::ApproveWork(ApproveWork { approved, issues }) => review::perform(d, id, *approved, issues),
         Act::SpawnAgent(SpawnAgent { .. }) => spawn::perform(d, id, index, act, &hands(d).chain),
         Act::TerminateAgent(TerminateAgent { .. }) => spawn::perform_end(d, id, act),
+        Act::FinishTask(wish) => return finish::perform(d, id, (call, index), wish),
         Act::CreateTask(wish) => outcome(tasks::create(d, id, wish)),
         Act::UpdateTask(wish) => outcome(tasks::update(d, id, wish)),
         Act::Check(Check { evidence: Evidence::Approval, .. }) => {

@@ -15,6 +15,7 @@ mod config;
 mod delegate;
 mod deliver;
 mod end;
+mod finish;
 pub mod gate;
 mod intake;
 mod locks;

@@ -10,7 +10,7 @@ use domain::play;
 use domain::session::{Head, Status};
 use domain::state::State;
 use domain::task::{Change, End, Mark, Spec};
-use domain::tool::{Act, Call, SendMessage, Want};
+use domain::tool::{Act, Call, FinishStatus, FinishTask, SendMessage, Want};
 
 use crate::delegation::{able, delegate, delegate_with};
 use crate::home::{Home, create, line, tell};
@@ -424,4 +424,66 @@ fn a_cut_after_which_the_agent_answers_anew_leaves_who_asked_waiting_for_that() 
     assert_eq!(home.heard("planner-001").len(), 1);
     home.says("executor-001", "92 %");
     assert_eq!(home.heard("planner-001").last().unwrap(), "agent:executor-001: 92 %");
+}
+
+fn finish(status: FinishStatus, result: &str) -> Act {
+    Act::FinishTask(FinishTask { status, result: result.to_owned() })
+}
+
+#[test]
+fn finish_task_ends_the_task_and_nobody_is_asked_again() {
+    for (status, end, result) in [
+        (FinishStatus::Done, End::Done, "the disk is full"),
+        (FinishStatus::Failed, End::Failed, "the disk is full"),
+        (FinishStatus::Blocked, End::Failed, "blocked: the disk is full"),
+    ] {
+        let mut home = Home::new(&TEAM);
+        let task = home.task("is all fine?", "executor-001");
+        let acts = [finish(status, "the disk is full"), tell("planner-001", "look")];
+        let events = home.wants("executor-001", &acts);
+        assert_eq!(home.end(&task), Some(end));
+        assert_eq!(home.get(&task).result, result);
+        assert!(home.calls_to_model("executor-001").is_empty(), "{}", line(&events));
+        let behind = home.results("executor-001").pop().unwrap();
+        assert_eq!(behind, "not run: the task was finished before it");
+        assert!(home.heard("planner-001").is_empty());
+        assert!(home.state.is_idle());
+    }
+}
+
+#[test]
+fn what_is_reported_done_still_needs_its_evidence_and_its_parts() {
+    let mut home = Home::new(&TEAM);
+    let proven =
+        |spec: &mut Spec| _ = spec.properties.insert("done_when".to_owned(), "file: a.md".to_owned());
+    let task = home.task_with("write a.md", "executor-001", proven);
+    home.wants("executor-001", &[finish(FinishStatus::Done, "it is there")]);
+    assert_eq!(home.end(&task), None, "Synod looks first");
+    home.tool_ends("executor-001", false, "there is no a.md");
+    home.wants("executor-001", &[create("write it", "retriever-001", &[])]);
+    home.wants("executor-001", &[finish(FinishStatus::Done, "it will be there")]);
+    assert_eq!(
+        home.results("executor-001").pop().unwrap(),
+        "open parts: task-002; wait for them, or cancel them with update_task"
+    );
+    home.wants("executor-001", &[finish(FinishStatus::Failed, "nobody can write it")]);
+    assert_eq!((home.end(&task), home.end(&id("task-002"))), (Some(End::Failed), Some(End::Cancelled)));
+}
+
+#[test]
+fn who_asked_hears_that_a_task_failed() {
+    let mut home = Home::with(&TEAM, |_| {}, able);
+    home.task("is all fine?", "executor-001");
+    home.wants("executor-001", &[delegate("retriever-001", "look")]);
+    home.wants("retriever-001", &[finish(FinishStatus::Failed, "there is no disk")]);
+    let told = home.results("executor-001").pop().unwrap();
+    assert!(told.starts_with("retriever-001 could not do task-002: there is no disk"), "{told}");
+}
+
+#[test]
+fn who_works_on_no_task_ends_none() {
+    let mut home = Home::new(&TEAM);
+    home.write("executor-001", "hello");
+    home.wants("executor-001", &[finish(FinishStatus::Done, "hello")]);
+    assert!(home.results("executor-001")[0].starts_with("you work on no task"));
 }

@@ -8,9 +8,9 @@ use domain::task::{Mark, Priority};
 use domain::tool::foreign::Offer;
 use domain::tool::{
     self, Act, ContextGet, ContextPut, CreateDirectory, CreateTask, Delegate, DeleteFile, EmailSend,
-    ExecuteCommand, Extract, GitCommit, GitDiff, GitUpdate, Lint, ListDirectory, ListSessions, Lock,
-    MemorySearch, MoveFile, QueryTasks, ReadFile, ReadSession, RunTests, SearchFiles, SlackRead, SlackSend,
-    SpawnAgent, TerminateAgent, Unlock, UpdateTask, Want, WriteFile,
+    ExecuteCommand, Extract, FinishStatus, FinishTask, GitCommit, GitDiff, GitUpdate, Lint, ListDirectory,
+    ListSessions, Lock, MemorySearch, MoveFile, QueryTasks, ReadFile, ReadSession, RunTests, SearchFiles,
+    SlackRead, SlackSend, SpawnAgent, TerminateAgent, Unlock, UpdateTask, Want, WriteFile,
 };
 use policy::Nature;
 use ports::model::RawCall;
@@ -109,6 +109,11 @@ pub fn good() -> Vec<(&'static str, &'static str, Act)> {
                 approval_required: false,
                 done_when: None,
             }),
+        ),
+        (
+            "finish_task",
+            r#"{"status":"failed","result":"There is no disk"}"#,
+            Act::FinishTask(FinishTask { status: FinishStatus::Failed, result: text("There is no disk") }),
         ),
         (
             "update_task",

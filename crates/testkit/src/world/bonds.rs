@@ -301,6 +301,7 @@ fn may(state: &State, id: &AgentId, name: &str) -> bool {
         && needs.is_none_or(|needed| role.permissions.contains(&needed))
         && (!name.starts_with("context_") || permissions.can_access_context != Some(false))
         && match &permissions.tools.allow {
+            _ if name == "finish_task" => true,
             _ if name == "delegate" => permissions.delegation.can_delegate,
             Some(allow) => fits(allow),
             None => COORDINATION_TOOLS.contains(&name) || fits(&role.tools),

@@ -17,8 +17,8 @@ use domain::spawn::Order;
 use domain::state::{Session, State};
 use domain::task::{Mark, Spec};
 use domain::tool::{
-    Act, Call, CreateTask, Delegate, ExecuteCommand, Extract, Lock, QueryTasks, SendMessage, Unlock,
-    UpdateTask, Want, WriteFile,
+    Act, Call, CreateTask, Delegate, ExecuteCommand, Extract, FinishStatus, FinishTask, Lock, QueryTasks,
+    SendMessage, Unlock, UpdateTask, Want, WriteFile,
 };
 use domain::usage::Price;
 use policy::{CommandRule, CommandVerdict, Nature, Policy};
@@ -264,6 +264,13 @@ fn want(rng: &mut Rng, state: &State, session: &Session, sent: &mut u32) -> Want
         28 => Act::Unlock(Unlock { name: word(rng).to_owned() }),
         24 if rng.chance(1, 12) => message(AgentId::new(BROADCAST), words, None),
         24 => Act::QueryTasks(QueryTasks { sql: "SELECT 1".to_owned() }),
+        _ if rng.chance(1, 3) => Act::FinishTask(FinishTask {
+            status: rng
+                .pick(&[FinishStatus::Done, FinishStatus::Failed, FinishStatus::Blocked])
+                .copied()
+                .unwrap_or(FinishStatus::Done),
+            result: "as it is".to_owned(),
+        }),
         _ => Act::UpdateTask(UpdateTask {
             id: some_task(rng, state).unwrap_or_else(|| TaskId::new("task-001")),
             status: rng

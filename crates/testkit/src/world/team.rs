@@ -9,7 +9,8 @@ use domain::settings::{Limits, Settings};
 use domain::state::{Pending, Stage, State};
 use domain::task::{Priority, Spec};
 use domain::tool::{
-    Act, Call, CreateTask, ExecuteCommand, Lock, QueryTasks, SlackSend, Unlock, UpdateTask, Want, WriteFile,
+    Act, Call, CreateTask, ExecuteCommand, FinishStatus, FinishTask, Lock, QueryTasks, SlackSend, Unlock,
+    UpdateTask, Want, WriteFile,
 };
 use policy::{CommandRule, CommandVerdict, Nature, Policy};
 
@@ -105,6 +106,13 @@ fn want(rng: &mut Rng) -> Want {
             tag: Some(format!("{}:x", word(rng))),
             priority: Priority::from_letter(char::from(b'A' + u8::try_from(rng.below(6)).unwrap_or(0))),
             approval_required: rng.chance(1, 6),
+        }),
+        8 if rng.chance(1, 3) => Act::FinishTask(FinishTask {
+            status: rng
+                .pick(&[FinishStatus::Done, FinishStatus::Failed, FinishStatus::Blocked])
+                .copied()
+                .unwrap_or(FinishStatus::Done),
+            result: "as it is".to_owned(),
         }),
         8 => Act::UpdateTask(UpdateTask {
             id: task_id(rng),

@@ -53,6 +53,7 @@ fn sample(tool: &str) -> Act {
         "approve_work" => r#"{"approved":true}"#,
         "merge_branch" => r#"{"review":"review-0001"}"#,
         "create_plan" => r#"{"tasks":[]}"#,
+        "finish_task" => r#"{"status":"done","result":"x"}"#,
         "create_task" => r#"{"title":"x"}"#,
         "update_task" => r#"{"id":"task-001"}"#,
         "query_tasks" => r#"{"sql":"select 1"}"#,
@@ -78,18 +79,18 @@ fn sample(tool: &str) -> Act {
 fn every_role_gets_what_its_row_says_of_every_tool() {
     // One letter a tool, in the order of `tool::ALL`: allow, ask (?), deny.
     let table = [
-        ("coordinator", "aaa", "dddddddddd", "daa", "aaaa", "aaadaaaaaaaaa??"),
-        ("planner", "aaa", "dddddddddd", "ddd", "aaaa", "aaadddaaaaaaadd"),
-        ("coder", "aaa", "????daaaad", "add", "daaa", "aaadddaaaaddddd"),
-        ("reviewer", "aaa", "ddddddadaa", "dad", "daaa", "aaadddaaaaddddd"),
-        ("retriever", "aaa", "dddddddddd", "ddd", "daaa", "aaadddaaaaddddd"),
-        ("executor", "aad", "???d?ddddd", "ddd", "daaa", "aaadddaaaaddddd"),
-        ("evaluator", "add", "dddddddddd", "ddd", "daaa", "aaadddaaaaddddd"),
-        ("builder", "aaa", "????ddddad", "ddd", "daaa", "aaadddaaaaddddd"),
-        ("critic", "aaa", "dddddddddd", "ddd", "daaa", "aaadddaaaaddddd"),
-        ("domain_specialist", "aaa", "dddddddddd", "ddd", "daaa", "aaadddaaaaddddd"),
-        ("orchestrator", "aaa", "dddddddddd", "ddd", "aaaa", "aaadaaaaaaddddd"),
-        ("voter", "aaa", "dddddddddd", "ddd", "daaa", "aaadddaaaaddddd"),
+        ("coordinator", "aaa", "dddddddddd", "daa", "aaaaa", "aaadaaaaaaaaa??"),
+        ("planner", "aaa", "dddddddddd", "ddd", "aaaaa", "aaadddaaaaaaadd"),
+        ("coder", "aaa", "????daaaad", "add", "daaaa", "aaadddaaaaddddd"),
+        ("reviewer", "aaa", "ddddddadaa", "dad", "daaaa", "aaadddaaaaddddd"),
+        ("retriever", "aaa", "dddddddddd", "ddd", "daaaa", "aaadddaaaaddddd"),
+        ("executor", "aad", "???d?ddddd", "ddd", "daaaa", "aaadddaaaaddddd"),
+        ("evaluator", "add", "dddddddddd", "ddd", "daaaa", "aaadddaaaaddddd"),
+        ("builder", "aaa", "????ddddad", "ddd", "daaaa", "aaadddaaaaddddd"),
+        ("critic", "aaa", "dddddddddd", "ddd", "daaaa", "aaadddaaaaddddd"),
+        ("domain_specialist", "aaa", "dddddddddd", "ddd", "daaaa", "aaadddaaaaddddd"),
+        ("orchestrator", "aaa", "dddddddddd", "ddd", "aaaaa", "aaadaaaaaaddddd"),
+        ("voter", "aaa", "dddddddddd", "ddd", "daaaa", "aaadddaaaaddddd"),
     ];
     for (role, read, change, review, tasks, talk) in table {
         let expected: String = [read, change, review, tasks, talk].concat();

@@ -7,6 +7,7 @@ use crate::topics::delegation;
 use crate::topics::role::{COORDINATION_TOOLS, Role};
 use crate::topics::tool;
 use crate::topics::tool::foreign;
+use crate::topics::tool::{FinishTask, Tool as _};
 use policy::glob;
 
 pub(super) fn inspect(case: &Case<'_>) -> Opinion {
@@ -49,10 +50,12 @@ pub(super) fn granted(spec: &agent::Spec, role: &Role, name: &str) -> Result<(),
         None if listed => (spec.capabilities.iter().any(|c| c == name), "capabilities"),
         None => (role.tools.iter().any(|p| gives(p, name)), "the role's tools"),
     };
+    // To say how one's own task ended needs no right.
+    let own = name == FinishTask::NAME;
     // Moving work about is open to all whose lists do not say otherwise in so many words, and `can_delegate` says it in
     // so many words.
     let coordination = COORDINATION_TOOLS.contains(&name) && tools.allow.is_none();
-    if granted || coordination || name == delegation::TOOL {
+    if granted || own || coordination || name == delegation::TOOL {
         return Ok(());
     }
     Err((

@@ -17,6 +17,9 @@ use crate::topics::role::Permission;
 pub use reach::{AboutReview, Listener, Locked, Outward, Reach, Runs, Use};
 pub use words::{Examples, Shown, Words};
 
+/// How `finish_task` ends a task.
+pub use finish_task::Status as FinishStatus;
+
 /// One tool: its arguments, and all that is known of it without running it.
 pub trait Tool: JsonSchema + Serialize + DeserializeOwned {
     /// The name by which models call it.
@@ -253,6 +256,7 @@ tools! {
         approve_work::ApproveWork,
         merge_branch::MergeBranch,
         create_plan::CreatePlan,
+        finish_task::FinishTask,
         create_task::CreateTask,
         update_task::UpdateTask,
         query_tasks::QueryTasks,
