@@ -133,6 +133,22 @@ fn talked_to(first: ports::model::Reply, kind: &str) -> (Arc<Team>, Vec<Value>) 
     (team, asked)
 }
 
+/// The words in the marks of who says them.
+fn said_in(text: &str) -> String {
+    let is_mark =
+        |line: &&str| line.starts_with("<message from=\"person:tess\"") || line.starts_with("</message>");
+    let plain = text.replace("</message> | <message", "</message>\n| \n<message");
+    let mut lines = Vec::new();
+    for line in plain.lines() {
+        match line {
+            "| " => lines.push(" | ".to_owned()),
+            line if is_mark(&line) => {}
+            line => lines.push(line.to_owned()),
+        }
+    }
+    lines.join("\n").replace("\n | \n", " | ")
+}
+
 /// Role and words of each message, without what Synod tells a model first.
 fn shown(messages: &Value) -> Vec<String> {
     let words = |message: &Value| match &message["content"] {
@@ -145,7 +161,8 @@ fn shown(messages: &Value) -> Vec<String> {
         other => other.to_string(),
     };
     let all = messages.as_array().unwrap().iter().filter(|message| message["role"] != "system");
-    all.map(|message| format!("{}: {}", message["role"].as_str().unwrap(), words(message))).collect()
+    all.map(|message| format!("{}: {}", message["role"].as_str().unwrap(), said_in(&words(message))))
+        .collect()
 }
 
 #[test]
