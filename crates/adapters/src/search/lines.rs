@@ -46,12 +46,8 @@ pub(crate) fn best(query: &Query, text: &str) -> Option<Shown> {
     found.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
     found.truncate(LINES_OF_A_FILE_MAX);
     found.sort_by_key(|(_, number, _)| *number);
-    let clean = redact(text);
-    let clean: Option<HashSet<&str>> = match &clean {
-        Cow::Borrowed(_) => None,
-        Cow::Owned(clean) => Some(clean.lines().collect()),
-    };
-    let lines = found.into_iter().map(|(_, number, line)| (number, shown(line, clean.as_ref())));
+    let clean = Clean::of(text);
+    let lines = found.into_iter().map(|(_, number, line)| (number, brief(&clean.line(line))));
     Some(Shown { different: seen.iter().filter(|seen| **seen).count(), weight, lines: lines.collect() })
 }
 
@@ -61,16 +57,36 @@ pub(crate) fn from(text: &str, first: usize) -> Option<(usize, String)> {
     let (number, line) = lines.find(|(_, line)| !line.trim().is_empty())?;
     // A credential may begin here and go on below; alone, it would not be known as one.
     let line = if matches!(redact(text), Cow::Owned(_)) { "[…]" } else { line };
-    Some((number + 1, shown(line, None)))
+    Some((number + 1, brief(&redact(line))))
 }
 
-/// A line may be the middle of a credential, which only the whole text shows.
-fn shown(line: &str, clean: Option<&HashSet<&str>>) -> String {
-    let line = match redact(line) {
-        Cow::Owned(line) => line,
-        Cow::Borrowed(line) if clean.is_some_and(|clean| !clean.contains(line)) => "[redacted]".to_owned(),
-        Cow::Borrowed(line) => line.to_owned(),
-    };
+/// The lines of a text as they are shown: a line may be the middle of a credential, which only the whole text shows.
+pub(crate) struct Clean {
+    /// The lines of the text without credentials; `None` if it has none.
+    lines: Option<HashSet<String>>,
+}
+
+impl Clean {
+    /// Of a whole text.
+    pub(crate) fn of(text: &str) -> Self {
+        match redact(text) {
+            Cow::Borrowed(_) => Self { lines: None },
+            Cow::Owned(clean) => Self { lines: Some(clean.lines().map(str::to_owned).collect()) },
+        }
+    }
+
+    /// One line of it without credentials.
+    pub(crate) fn line<'a>(&self, line: &'a str) -> Cow<'a, str> {
+        let Some(lines) = &self.lines else { return Cow::Borrowed(line) };
+        match redact(line) {
+            Cow::Borrowed(line) if !lines.contains(line) => Cow::Borrowed("[redacted]"),
+            line => line,
+        }
+    }
+}
+
+/// The beginning of a line, without blanks around it.
+pub(crate) fn brief(line: &str) -> String {
     line.trim().chars().take(LINE_CHARS_MAX).collect()
 }
 

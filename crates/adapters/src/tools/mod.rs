@@ -12,6 +12,7 @@ mod meaning;
 mod outbox;
 mod own;
 mod reach;
+mod replacement;
 mod reviews;
 mod search;
 mod sessions;
@@ -120,6 +121,7 @@ performers! {
     list_directory::ListDirectory,
     search_files::SearchFiles,
     write_file::WriteFile,
+    edit_file::EditFile,
     delete_file::DeleteFile,
     move_file::MoveFile,
     create_directory::CreateDirectory,

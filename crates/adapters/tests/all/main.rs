@@ -10,6 +10,7 @@ mod commands;
 mod contexts;
 mod delegations;
 mod delete_file;
+mod edit_file;
 mod fences;
 mod files;
 mod journal;

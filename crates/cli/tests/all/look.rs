@@ -319,6 +319,9 @@ fn an_agent_is_shown_with_what_the_gate_says_to_each_tool_and_why() {
   write_file        allow  in workspaces/executor-001/
                     ask    elsewhere in the home
                     deny   what people control by, as agents/
+  edit_file         allow  in workspaces/executor-001/
+                    ask    elsewhere in the home
+                    deny   what people control by, as agents/
   delete_file       allow  in workspaces/executor-001/
                     ask    elsewhere in the home
                     deny   what people control by, as agents/

@@ -7,10 +7,7 @@ use domain::session::Status;
 use domain::task::{Mark, Priority};
 use domain::tool::foreign::Offer;
 use domain::tool::{
-    self, Act, ContextGet, ContextPut, CreateDirectory, CreateTask, Delegate, DeleteFile, EmailSend,
-    ExecuteCommand, Extract, FinishStatus, FinishTask, GitCommit, GitDiff, GitUpdate, Lint, ListDirectory,
-    ListSessions, Lock, MemorySearch, MoveFile, QueryTasks, ReadFile, ReadSession, RunTests, SearchFiles,
-    SlackRead, SlackSend, SpawnAgent, TerminateAgent, Unlock, UpdateTask, Want, WriteFile,
+    self, Act, ContextGet, ContextPut, CreateDirectory, CreateTask, Delegate, DeleteFile, EditFile, EmailSend, ExecuteCommand, Extract, FinishStatus, FinishTask, GitCommit, GitDiff, GitUpdate, Lint, ListDirectory, ListSessions, Lock, MemorySearch, MoveFile, QueryTasks, ReadFile, ReadSession, RunTests, SearchFiles, SlackRead, SlackSend, SpawnAgent, TerminateAgent, Unlock, UpdateTask, Want, WriteFile,
 };
 use policy::Nature;
 use ports::model::RawCall;
@@ -76,6 +73,11 @@ pub fn good() -> Vec<(&'static str, &'static str, Act)> {
             "write_file",
             r#"{"path":"artifacts/ä.md","content":"one\n"}"#,
             Act::WriteFile(WriteFile { path: text("artifacts/ä.md"), content: text("one\n") }),
+        ),
+        (
+            "edit_file",
+            r#"{"path":"a.md","old":"a","new":"b"}"#,
+            Act::EditFile(EditFile { path: text("a.md"), old: text("a"), new: text("b"), all: false }),
         ),
         ("delete_file", r#"{"path":"a.md"}"#, Act::DeleteFile(DeleteFile { path: text("a.md") })),
         (

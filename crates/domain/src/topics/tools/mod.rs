@@ -243,6 +243,7 @@ tools! {
         list_directory::ListDirectory,
         search_files::SearchFiles,
         write_file::WriteFile,
+        edit_file::EditFile,
         delete_file::DeleteFile,
         move_file::MoveFile,
         create_directory::CreateDirectory,

@@ -1,0 +1,116 @@
+//! Replaces text in a file. The rest of the file is kept to the byte, and so are its permissions.
+
+use std::borrow::Cow;
+use std::io::Read as _;
+
+use async_trait::async_trait;
+use domain::tool::EditFile;
+use ports::tools::{Order, Outcome};
+
+use super::files::Answer;
+use super::replacement::{self, Made, NotReplaced, Replacement};
+use super::{Performer, Toolbox, fences, files, own, told};
+use crate::beneath::Root;
+use crate::search::lines::Clean;
+use crate::text;
+
+/// Larger files are not edited.
+const FILE_BYTES_MAX: u64 = 8 << 20;
+/// So much of a similar line is shown.
+const LINE_CHARS_MAX: usize = 240;
+
+#[async_trait]
+impl Performer for EditFile {
+    const BINDS_FILES: bool = true;
+
+    async fn perform(self, toolbox: &Toolbox, order: Order) -> Outcome {
+        let (pass, place) = (toolbox.pass(&order), self.path.clone());
+        let answer = toolbox.change_exactly(move |root| edit(root, &order, &self, &pass)).await;
+        told(answer).reading(place.clone()).writing(place)
+    }
+}
+
+fn edit(root: &Root, order: &Order, act: &EditFile, pass: &fences::Pass) -> Answer {
+    let EditFile { path, old, new, all } = act;
+    if old.is_empty() {
+        return Err(
+            "old is empty: give the text to replace, or use write_file to write a whole file".to_owned()
+        );
+    }
+    if old == new {
+        return Err("old and new are the same: the edit would change nothing".to_owned());
+    }
+    let text = read(root, path)?;
+    let (old, new) = (in_endings_of(&text, old), in_endings_of(&text, new));
+    let replacement = Replacement { old: &old, new: &new, all: *all };
+    if order.ticket.attempt > 1 {
+        let as_judged = order.seen.is_some() && own::check_files(root, order, act).is_ok();
+        match replacement.is_made(&text) {
+            // An earlier attempt edited the file, and a crash kept Synod from recording the result.
+            Made::Yes => return Ok(format!("edited {path} already")),
+            Made::Unknown if !as_judged || own::look_at_file(root, &order.agent, path).is_none() => {
+                return Err(format!(
+                    "an earlier attempt at this edit was interrupted, and the text of {path} does not show whether it \
+                     was made; read the file, and edit again if it was not"
+                ));
+            }
+            Made::Unknown | Made::No => {}
+        }
+    }
+    let replaced = replacement.apply(&text).map_err(|why| in_words(why, &text, path, &old))?;
+    own::check_files(root, order, act)?;
+    files::write_file(root, order.ticket, path, &replaced.text, pass)?;
+    let count = replaced.lines.len();
+    let noun = if count == 1 { "replacement" } else { "replacements" };
+    Ok(format!("edited {path}: {count} {noun}, {}", replacement::lines_in_words(&replaced.lines)))
+}
+
+fn read(root: &Root, path: &str) -> Result<String, String> {
+    let (file, size) = root.file(path).map_err(|refused| refused.to_string())?;
+    let mut bytes = Vec::new();
+    let read = file.take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes);
+    read.map_err(|e| format!("{path} cannot be read: {e}"))?;
+    if bytes.len() as u64 > FILE_BYTES_MAX {
+        return Err(format!(
+            "{path} has {size} bytes; files larger than {} MiB are not edited",
+            FILE_BYTES_MAX >> 20
+        ));
+    }
+    let not_text = || format!("{path} is not a text file in UTF-8 ({size} bytes)");
+    text::from_bytes(&bytes, false).map(str::to_owned).ok_or_else(not_text)
+}
+
+/// The same lines with the line endings of a file: models write `\n`, whatever the file has.
+fn in_endings_of<'a>(file: &str, part: &'a str) -> Cow<'a, str> {
+    let (all, long) = (file.matches('\n').count(), file.matches("\r\n").count());
+    match all > 0 && all == long {
+        true => Cow::Owned(part.replace("\r\n", "\n").replace('\n', "\r\n")),
+        false => Cow::Borrowed(part),
+    }
+}
+
+fn in_words(why: NotReplaced, text: &str, path: &str, old: &str) -> String {
+    match why {
+        NotReplaced::Repeated(lines) => format!(
+            "old occurs {} times in {path}, at {}; give more of the text around the one you mean, or all: true",
+            lines.len(),
+            replacement::lines_in_words(&lines)
+        ),
+        NotReplaced::Absent => {
+            let clean = Clean::of(text);
+            let nearest: Vec<String> = replacement::nearest(text, old)
+                .into_iter()
+                .map(|(number, line)| {
+                    let line: String = clean.line(line).chars().take(LINE_CHARS_MAX).collect();
+                    format!("\n{number:>6}\t{line}")
+                })
+                .collect();
+            match nearest.is_empty() {
+                true => {
+                    format!("old does not occur in {path}, and no line of it is similar; read the file first")
+                }
+                false => format!("old does not occur in {path}; the most similar lines:{}", nearest.concat()),
+            }
+        }
+    }
+}
