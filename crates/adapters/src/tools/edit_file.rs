@@ -96,6 +96,11 @@ fn in_words(why: NotReplaced, text: &str, path: &str, old: &str) -> String {
             lines.len(),
             replacement::lines_in_words(&lines)
         ),
+        NotReplaced::Absent if has_line_numbers(old) => {
+            format!(
+                "old does not occur in {path}: leave out the line numbers, which are not part of the file"
+            )
+        }
         NotReplaced::Absent => {
             let clean = Clean::of(text);
             let nearest: Vec<String> = replacement::nearest(text, old)
@@ -113,4 +118,12 @@ fn in_words(why: NotReplaced, text: &str, path: &str, old: &str) -> String {
             }
         }
     }
+}
+
+/// Whether a text was copied with the numbers that `read_file` shows.
+fn has_line_numbers(text: &str) -> bool {
+    text.lines().all(|line| {
+        let digits = line.trim_start().split_once('\t').map(|(digits, _)| digits);
+        digits.is_some_and(|digits| !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit()))
+    })
 }

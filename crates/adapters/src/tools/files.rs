@@ -1,7 +1,5 @@
 //! Reading, listing and writing files.
 
-use std::borrow::Cow;
-use std::collections::HashSet;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::os::fd::OwnedFd;
@@ -16,6 +14,7 @@ use super::fences::Pass;
 use crate::beneath::aside;
 use crate::beneath::{Place, Root, kind_words, stat_in};
 use crate::redact::{SLACK_BYTES, redact};
+use crate::search::lines::Clean;
 use crate::text;
 use crate::until::Until;
 
@@ -72,43 +71,82 @@ pub(super) fn read_file(root: &Root, path: &str, part: Part, bytes_max: u64, unt
     let Some(text) = text::from_bytes(&read.bytes, read.end == End::InLine) else {
         return Err(format!("{path} is not a text file in UTF-8 ({size} bytes)"));
     };
-    let text = match read.end {
-        End::Whole if before == 0 => redact(text),
-        End::Whole | End::AtLine => Cow::Owned(redact_lines(&file, before, text)),
-        End::InLine => Cow::Owned(redact_start(&file, before, text)),
+    let first = part.from_line;
+    if text.is_empty() && read.end == End::Whole {
+        let note = if first == 1 { "is empty".to_owned() } else { format!("has only {} lines", first - 1) };
+        return Ok((format!("[{path} {note}]"), real));
+    }
+    let clean = match read.end {
+        End::Whole | End::AtLine => redact_lines(&file, before, text),
+        End::InLine => redact_start(&file, before, text),
     };
-    let (first, next) = (part.from_line, part.from_line.saturating_add(read.count));
-    let text = match read.end {
-        End::Whole if text.is_empty() && first == 1 => format!("[{path} is empty]"),
-        End::Whole if text.is_empty() => format!("[{path} has only {} lines]", first - 1),
-        End::Whole => text.into_owned(),
-        End::AtLine => format!(
-            "{text}[cut: lines {first} to {} of {path}, which has {size} bytes; read on with from_line {next}]",
-            next - 1
-        ),
-        End::InLine => format!(
-            "{text}\n[cut: the first {} bytes of line {first} of {path}, which has {size} bytes; the next line \
-             is from_line {}]",
-            text.len(),
-            first + 1
-        ),
+    let mut shown = numbered(&clean, first);
+    if read.end == End::Whole && first == 1 {
+        return Ok((shown, real));
+    }
+    let rest = match read.end {
+        End::Whole => Count { lines: 0, is_whole: true },
+        End::AtLine | End::InLine => Count::from(&file, before + read.bytes.len() as u64, until),
     };
-    Ok((text, real))
+    let (all, last) = (first - 1 + read.count + rest.lines, first - 1 + read.count.max(1));
+    let at_least = if rest.is_whole { "" } else { "at least " };
+    if !shown.ends_with('\n') {
+        shown.push('\n');
+    }
+    shown.push_str(&format!("[lines {first}-{last} of {at_least}{all}"));
+    if read.end == End::InLine {
+        shown.push_str(&format!("; cut: only the first {} bytes of line {first}", clean.len()));
+    }
+    if all > last {
+        shown.push_str(&format!("; read on with from_line {}", last + 1));
+    }
+    shown.push(']');
+    Ok((shown, real))
 }
 
-/// Lines of a file without credentials, also without parts of such that begin before or end behind them.
+/// Lines with their numbers, as `cat -n` shows them.
+fn numbered(text: &str, first: u64) -> String {
+    let lines = text.split_inclusive('\n').zip(first..);
+    lines.map(|(line, number)| format!("{number:>6}\t{line}")).collect()
+}
+
+/// How many bytes a line number takes.
+fn number_bytes(number: u64) -> u64 {
+    u64::from(number.checked_ilog10().unwrap_or(0) + 1).max(6) + 1
+}
+
+/// How many lines there are from a place on.
+struct Count {
+    lines: u64,
+    /// Whether the end was reached.
+    is_whole: bool,
+}
+
+impl Count {
+    fn from(file: &File, from: u64, until: &Until) -> Self {
+        let mut bytes = vec![0; 64 << 10];
+        let (mut at, mut lines, mut last) = (from, 0, b'\n');
+        while at < SCANNED_BYTES_MAX && !until.is_over() {
+            let Ok(read) = file.read_at(&mut bytes, at) else { break };
+            let Some(end) = bytes[..read].last() else {
+                return Self { lines: lines + u64::from(last != b'\n'), is_whole: true };
+            };
+            last = *end;
+            lines += bytes[..read].iter().filter(|byte| **byte == b'\n').count() as u64;
+            at += read as u64;
+        }
+        Self { lines, is_whole: false }
+    }
+}
+
+/// Lines of a file without credentials, also without parts of such that begin before or end behind them. Each line stays
+/// one line, so that its number is right.
 fn redact_lines(file: &File, from: u64, text: &str) -> String {
     let start = from.saturating_sub(SLACK_BYTES as u64);
-    let around = around(file, start, from + text.len() as u64 + SLACK_BYTES as u64);
-    let clean = redact(&around);
-    if clean == around {
-        return text.to_owned();
-    }
-    let clean: HashSet<&str> = clean.lines().collect();
-    let line = |line: &str| match redact(line.trim_end_matches(['\r', '\n'])) {
-        bare if clean.contains(bare.as_ref()) => line.to_owned(),
-        Cow::Owned(bare) => format!("{bare}\n"),
-        Cow::Borrowed(_) => "[redacted]\n".to_owned(),
+    let clean = Clean::of(&around(file, start, from + text.len() as u64 + SLACK_BYTES as u64));
+    let line = |line: &str| {
+        let bare = line.trim_end_matches(['\r', '\n']);
+        format!("{}{}", clean.line(bare), &line[bare.len()..])
     };
     text.split_inclusive('\n').map(line).collect()
 }
@@ -151,14 +189,19 @@ enum End {
 impl Lines {
     fn read(reader: &mut impl BufRead, part: Part, bytes_max: u64) -> std::io::Result<Self> {
         let mut bytes = Vec::new();
-        let mut count = 0;
+        let (mut count, mut numbers) = (0, 0);
         while count < part.lines {
             let before = bytes.len();
-            let room = bytes_max - before as u64 + 1;
+            numbers += if count == 0 { 0 } else { number_bytes(part.from_line + count) };
+            let room = (bytes_max + 1).saturating_sub(before as u64 + numbers);
+            if room == 0 {
+                let end = if reader.fill_buf()?.is_empty() { End::Whole } else { End::AtLine };
+                return Ok(Self { bytes, count, end });
+            }
             if reader.take(room).read_until(b'\n', &mut bytes)? == 0 {
                 return Ok(Self { bytes, count, end: End::Whole });
             }
-            if bytes.len() as u64 > bytes_max {
+            if bytes.len() as u64 + numbers > bytes_max {
                 let end = if count == 0 { End::InLine } else { End::AtLine };
                 let kept = if count == 0 { usize::try_from(bytes_max).unwrap_or(usize::MAX) } else { before };
                 bytes.truncate(kept);

@@ -65,6 +65,8 @@ async fn a_text_that_is_not_there_is_answered_with_the_most_similar_lines() {
         format!("old does not occur in {PATH}; the most similar lines:\n     2\t    let total = sum(items);")
     );
     assert!(home.failed(edit("@@@@", "x")).await.contains("no line of it is similar"));
+    let shown = home.done(Act::read_file(PATH)).await;
+    assert!(home.failed(edit(&shown, "x")).await.contains("leave out the line numbers"));
 }
 
 #[tokio::test]

@@ -22,7 +22,7 @@ async fn a_long_file_is_cut_and_says_so() {
     home.write("memory/long.md", "äö".repeat(100));
     let mut order = order(1, "coder-001", read("memory/long.md"));
     order.output_bytes_max = 7;
-    let expected = "äöä\n[cut: the first 6 bytes of line 1 of memory/long.md, which has 400 bytes; the next line is from_line 2]";
+    let expected = "     1\täöä\n[lines 1-1 of 1; cut: only the first 6 bytes of line 1]";
     assert_eq!(home.run(order).await, Outcome::done(expected.to_owned()).reading("memory/long.md"));
 }
 
@@ -38,16 +38,20 @@ async fn a_long_file_is_read_on_line_by_line_until_its_end() {
         let mut order = order(1, "coder-001", part(Some(from), None));
         order.output_bytes_max = 60;
         let shown = home.run(order).await.text;
-        let (lines, note) = shown.split_once("[cut: ").unwrap_or((&shown, ""));
+        let (lines, note) = shown.split_once('[').unwrap_or((&shown, ""));
+        assert!(lines.len() <= 60 && lines.lines().count() >= 2, "{shown}");
         seen.push_str(lines);
         next = note.rsplit_once("from_line ").map(|(_, n)| n.trim_end_matches(']').parse().unwrap());
     }
-    assert_eq!(seen, text);
+    let numbered: String = (1..=50).map(|n| format!("{n:>6}\tline {n}\n")).collect();
+    assert_eq!(seen, numbered);
+    assert_eq!(home.done(part(None, None)).await, numbered, "a whole file has no note");
+    assert_eq!(home.done(part(None, Some(50))).await, numbered, "nor has one of which all was wanted");
     assert_eq!(
         home.done(part(Some(49), Some(1))).await,
-        "line 49\n[cut: lines 49 to 49 of memory/long.md, which has 391 bytes; read on with from_line 50]"
+        "    49\tline 49\n[lines 49-49 of 50; read on with from_line 50]"
     );
-    assert_eq!(home.done(part(Some(50), Some(9))).await, "line 50\n");
+    assert_eq!(home.done(part(Some(50), Some(9))).await, "    50\tline 50\n[lines 50-50 of 50]");
     assert_eq!(home.done(part(Some(51), None)).await, "[memory/long.md has only 50 lines]");
     assert_eq!(home.done(part(Some(900), None)).await, "[memory/long.md has only 50 lines]");
 }
@@ -70,7 +74,13 @@ async fn no_page_of_a_file_shows_a_part_of_a_credential() {
         assert!(!shown.contains("MIIEpA"), "{from}: {shown}");
     }
     let last = Act::ReadFile(ReadFile { path: "memory/key.md".to_owned(), from_line: Some(24), lines: None });
-    assert_eq!(home.done(last).await, "b\n");
+    assert_eq!(home.done(last).await, "    24\tb\n[lines 24-24 of 24]");
+    let whole = home.done(read("memory/key.md")).await;
+    assert!(
+        whole.starts_with("     1\ta\n     2\t[redacted: private key]\n     3\t[redacted]\n")
+            && whole.ends_with("\n    24\tb\n"),
+        "{whole}"
+    );
 }
 
 #[tokio::test]
@@ -80,7 +90,7 @@ async fn what_is_no_text_is_refused() {
     assert_eq!(home.failed(read("a.bin")).await, "a.bin is not a text file in UTF-8 (3 bytes)");
     assert!(home.failed(read("latin.txt")).await.contains("not a text file"));
     assert_eq!(home.done(read("empty")).await, "[empty is empty]");
-    assert_eq!(home.done(read("crlf")).await, "a\r\nb");
+    assert_eq!(home.done(read("crlf")).await, "     1\ta\r\n     2\tb");
     assert_eq!(home.failed(read("absent")).await, "absent does not exist");
     assert_eq!(home.failed(read(".")).await, ". is a folder, not a file");
 }

@@ -234,7 +234,7 @@ async fn a_link_that_is_swapped_in_after_the_judging_is_not_followed() {
     let order = prepared(&home, read(&at("link/a.md"))).await;
     std::fs::remove_file(home.path(&at("link"))).unwrap();
     symlink("../../memory", home.path(&at("link"))).unwrap();
-    assert_eq!(home.run(order).await.text, "mine\n");
+    assert_eq!(home.run(order).await.text, "     1\tmine\n");
 }
 
 #[tokio::test]

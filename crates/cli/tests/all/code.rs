@@ -201,7 +201,7 @@ fn a_planner_reads_what_is_merged_in_a_repository_elsewhere() {
             assert!(git.success());
         }
         let said = team.fine(&["run", "--to", "planner-001", "look"]);
-        assert!(said.contains(&format!("read: {news}")), "{said}");
+        assert!(said.contains(&format!("says: read: 1 {news}")), "{said}");
     }
 }
 

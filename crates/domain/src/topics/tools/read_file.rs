@@ -26,8 +26,8 @@ pub struct ReadFile {
 
 impl Tool for ReadFile {
     const NAME: &'static str = "read_file";
-    const DESCRIPTION: &'static str = "Read a text file, or some of its lines. A long file is cut, with a note that says from which \
-        line to read on. Binary files are refused.";
+    const DESCRIPTION: &'static str = "Read a text file, or some of its lines, each with its number and a tab before it. If lines are \
+        left out, a note at the end says which lines of how many are shown. Binary files are refused.";
     const NEEDS: Option<Permission> = Some(Permission::ReadFiles);
     const NATURE: Nature = Nature::Read;
 

@@ -49,3 +49,15 @@ fn no_agent_has_the_tools_of_synod() {
         assert!(parse(name, Value::Null).is_none());
     }
 }
+
+#[test]
+fn an_edit_is_shown_as_a_diff() {
+    let edit = |all| {
+        let (path, old, new) = ("a.rs".to_owned(), "one\ntwo".to_owned(), "one\n\n2\n".to_owned());
+        Act::EditFile(EditFile { path, old, new, all }).shown().unwrap()
+    };
+    let shown = edit(false);
+    assert_eq!((shown.language, shown.title.as_str()), ("diff", "editing: a.rs"));
+    assert_eq!(shown.text, "@@ the only occurrence @@\n-one\n-two\n+one\n+\n+2");
+    assert!(edit(true).text.starts_with("@@ every occurrence @@\n"));
+}
