@@ -20,6 +20,8 @@ pub(crate) struct Shown {
     pub(crate) weight: usize,
     /// Line numbers from 1, and lines.
     pub(crate) lines: Vec<(usize, String)>,
+    /// How many lines more have something of the query.
+    pub(crate) left_out: usize,
 }
 
 /// The best lines of a text; `None` if it has nothing of the query.
@@ -44,11 +46,13 @@ pub(crate) fn best(query: &Query, text: &str) -> Option<Shown> {
         return None;
     }
     found.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
+    let left_out = found.len().saturating_sub(LINES_OF_A_FILE_MAX);
     found.truncate(LINES_OF_A_FILE_MAX);
     found.sort_by_key(|(_, number, _)| *number);
     let clean = Clean::of(text);
     let lines = found.into_iter().map(|(_, number, line)| (number, brief(&clean.line(line))));
-    Some(Shown { different: seen.iter().filter(|seen| **seen).count(), weight, lines: lines.collect() })
+    let different = seen.iter().filter(|seen| **seen).count();
+    Some(Shown { different, weight, lines: lines.collect(), left_out })
 }
 
 /// The first line with something in it, from a line on, for a file that was found by its name or its meaning.

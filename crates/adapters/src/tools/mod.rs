@@ -7,6 +7,7 @@ mod content;
 mod evidence;
 mod fences;
 mod files;
+mod found_lines;
 mod kept;
 mod meaning;
 mod outbox;
@@ -120,6 +121,7 @@ performers! {
     read_file::ReadFile,
     list_directory::ListDirectory,
     search_files::SearchFiles,
+    grep::Grep,
     write_file::WriteFile,
     edit_file::EditFile,
     delete_file::DeleteFile,
@@ -270,6 +272,15 @@ impl Toolbox {
         }
     }
 
+    /// Which files a search shows to an agent.
+    fn may_see(&self, agent: AgentId) -> impl Fn(&str) -> bool + Send + Sync + 'static {
+        let trust = self.settled.trust();
+        move |path| {
+            let is_closed = policy::command::is_secret(path) || layout::is_others_session(path, &agent);
+            !is_closed && trust.may_see(&agent, path)
+        }
+    }
+
     /// One search, with the files that it shows.
     async fn search(&self, order: &Order, wanted: search::Wanted) -> Outcome {
         let (ms_max, bytes_max, agent) = (order.ms_max, order.output_bytes_max, order.agent.clone());
@@ -288,12 +299,8 @@ impl Toolbox {
             query: wanted.query.clone(),
         };
         let near = if ranking.scopes.is_empty() { Near::default() } else { meaning.find(ms_max / 2).await };
-        let trust = self.settled.trust();
+        let may_see = self.may_see(agent);
         let work = move |root: &Root, _: &Until| {
-            let may_see = |path: &str| {
-                let is_closed = policy::command::is_secret(path) || layout::is_others_session(path, &agent);
-                !is_closed && trust.may_see(&agent, path)
-            };
             Ok(search::answer(root, &wanted, ranking, near, &may_see, bytes_max))
         };
         match self.look_at(ms_max, work).await {

@@ -171,6 +171,7 @@ fn look_into(root: &Root, query: &Query, file: String, near: Option<usize>) -> O
         different: 1,
         weight: 1,
         lines: lines::from(&text, near.unwrap_or(1)).into_iter().collect(),
+        left_out: 0,
     });
     Some(Hit { file, shown })
 }
@@ -206,6 +207,7 @@ impl Report<'_> {
             if lines.len() == before {
                 lines.push(format!("{file}: [empty]"));
             }
+            lines.extend(more_lines(hit.shown.left_out));
             places.push(hit.file.clone());
         }
         if self.hits.len() > self.shown_max {
@@ -216,39 +218,58 @@ impl Report<'_> {
     }
 }
 
-fn named(file: &str) -> String {
+/// The words for lines that are not shown.
+pub(super) fn more_lines(count: usize) -> Option<String> {
+    let noun = if count == 1 { "line" } else { "lines" };
+    (count > 0).then(|| format!("[{count} more {noun} in this file]"))
+}
+
+pub(super) fn named(file: &str) -> String {
     if file.chars().any(char::is_control) { format!("{file:?}") } else { file.to_owned() }
 }
 
 /// Searches what has no index.
 fn one_by_one(root: &Root, path: &str, until: &Until, ranking: &mut Ranking) -> Result<(), String> {
-    let query = &ranking.query;
-    let mut search = Search { query, hits: Vec::new(), entries: 0, bytes: 0, skipped: 0, until, cut: None };
-    match root.folder(path) {
-        Ok(found) => search.folder(&found.fd, &found.real.to_string_lossy(), 0),
-        Err(PathRefused::Kind { .. }) => {
-            let (file, size, real) = root.real_file(path).map_err(|e| e.to_string())?;
-            search.file(file, size, real.to_string_lossy().into_owned());
-        }
-        Err(refused) => return Err(refused.to_string()),
-    }
+    let (query, mut hits) = (&ranking.query, Vec::new());
+    let notes = walk(root, path, until, &|_| true, &mut |file, text| {
+        hits.extend(lines::best(query, &text).map(|shown| Hit { file, shown }));
+    })?;
     // The most different words first, then the most hits; names settle what is equal.
-    search.hits.sort_by(|a, b| {
+    hits.sort_by(|a, b| {
         let key = |hit: &Hit| (hit.shown.different, hit.shown.weight);
         key(b).cmp(&key(a)).then_with(|| a.file.cmp(&b.file))
     });
-    let Search { mut hits, skipped, cut, .. } = search;
     ranking.hits.append(&mut hits);
-    if skipped > 0 {
-        ranking.notes.push(format!("not searched: {skipped} files larger than 1 MiB"));
-    }
-    ranking.notes.extend(cut.map(|what| format!("not searched: {what}")));
+    ranking.notes.extend(notes);
     Ok(())
 }
 
-struct Search<'a> {
-    query: &'a Query,
-    hits: Vec<Hit>,
+/// Reads the text files that are wanted, one by one in the order of their names, and says what it left out. Links are not
+/// followed.
+pub(super) fn walk(
+    root: &Root,
+    path: &str,
+    until: &Until,
+    wants: &dyn Fn(&str) -> bool,
+    visit: &mut dyn FnMut(String, String),
+) -> Result<Vec<String>, String> {
+    let mut walk = Walk { wants, visit, entries: 0, bytes: 0, skipped: 0, until, cut: None };
+    match root.folder(path) {
+        Ok(found) => walk.folder(&found.fd, &found.real.to_string_lossy(), 0),
+        Err(PathRefused::Kind { .. }) => {
+            let (file, size, real) = root.real_file(path).map_err(|e| e.to_string())?;
+            walk.file(file, size, real.to_string_lossy().into_owned());
+        }
+        Err(refused) => return Err(refused.to_string()),
+    }
+    let skipped =
+        (walk.skipped > 0).then(|| format!("not searched: {} files larger than 1 MiB", walk.skipped));
+    Ok(skipped.into_iter().chain(walk.cut.map(|what| format!("not searched: {what}"))).collect())
+}
+
+struct Walk<'a> {
+    wants: &'a dyn Fn(&str) -> bool,
+    visit: &'a mut dyn FnMut(String, String),
     entries: usize,
     bytes: u64,
     skipped: usize,
@@ -256,7 +277,7 @@ struct Search<'a> {
     cut: Option<&'static str>,
 }
 
-impl Search<'_> {
+impl Walk<'_> {
     fn folder(&mut self, folder: &OwnedFd, path: &str, depth: usize) {
         let Ok(dir) = Dir::read_from(folder) else { return };
         let mut names: Vec<String> = dir
@@ -314,14 +335,15 @@ impl Search<'_> {
     }
 
     fn file(&mut self, file: File, size: u64, path: String) {
+        if !(self.wants)(&path) {
+            return;
+        }
         if size > FILE_BYTES_MAX {
             self.skipped += 1;
             return;
         }
         let Some(text) = read(file) else { return };
         self.bytes += text.len() as u64;
-        if let Some(shown) = lines::best(self.query, &text) {
-            self.hits.push(Hit { file: path, shown });
-        }
+        (self.visit)(path, text);
     }
 }

@@ -141,6 +141,7 @@ async fn a_search_is_bounded_and_says_what_is_left_out() {
     }
     let shown = home.done(search("word", None)).await;
     assert_eq!(shown.lines().filter(|line| line.contains(": a word")).count(), 100);
+    assert_eq!(shown.matches("[15 more lines in this file]").count(), 20, "{shown}");
     assert!(shown.contains("[cut: the best 20 files; more words find fewer]"), "{shown}");
     assert!(shown.contains("[not searched: 1 files larger than 1 MiB in memory]"), "{shown}");
     let mut order = order(1, "coder-001", search("word", None));

@@ -316,6 +316,7 @@ fn an_agent_is_shown_with_what_the_gate_says_to_each_tool_and_why() {
   read_file         allow
   list_directory    allow
   search_files      deny
+  grep              deny
   write_file        allow  in workspaces/executor-001/
                     ask    elsewhere in the home
                     deny   what people control by, as agents/

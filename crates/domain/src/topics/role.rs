@@ -68,7 +68,7 @@ pub(crate) static BUILTIN: LazyLock<BTreeMap<String, Role>> = LazyLock::new(buil
 /// The roles that every home has.
 pub fn builtin() -> BTreeMap<String, Role> {
     use Permission::{ApproveWork, ExecuteTools, ReadFiles, SpawnAgents, WriteFiles};
-    let read_tools = ["read_file", "search_files", "list_directory"];
+    let read_tools = ["read_file", "search_files", "grep", "list_directory"];
     let rows: [(&str, &[Permission], &[&str]); 12] = [
         (
             "coordinator",
@@ -76,6 +76,7 @@ pub fn builtin() -> BTreeMap<String, Role> {
             &[
                 "read_file",
                 "search_files",
+                "grep",
                 "list_directory",
                 "list_sessions",
                 "read_session",
@@ -96,6 +97,7 @@ pub fn builtin() -> BTreeMap<String, Role> {
             &[
                 "read_file",
                 "search_files",
+                "grep",
                 "list_directory",
                 "list_sessions",
                 "read_session",
@@ -106,12 +108,21 @@ pub fn builtin() -> BTreeMap<String, Role> {
         (
             "coder",
             &[ReadFiles, WriteFiles, ExecuteTools],
-            &["*_file", "*_files", "*_directory", "git_*", "run_tests", "request_review"],
+            &["*_file", "*_files", "grep", "*_directory", "git_*", "run_tests", "request_review"],
         ),
         (
             "reviewer",
             &[ReadFiles, ExecuteTools, ApproveWork],
-            &["read_file", "search_files", "list_directory", "git_diff", "run_tests", "lint", "approve_work"],
+            &[
+                "read_file",
+                "search_files",
+                "grep",
+                "list_directory",
+                "git_diff",
+                "run_tests",
+                "lint",
+                "approve_work",
+            ],
         ),
         ("retriever", &[ReadFiles], &read_tools),
         (
@@ -123,7 +134,7 @@ pub fn builtin() -> BTreeMap<String, Role> {
         (
             "builder",
             &[ReadFiles, WriteFiles, ExecuteTools],
-            &["*_file", "*_files", "*_directory", "run_tests"],
+            &["*_file", "*_files", "grep", "*_directory", "run_tests"],
         ),
         ("critic", &[ReadFiles, ApproveWork], &read_tools),
         ("domain_specialist", &[ReadFiles], &read_tools),
@@ -133,6 +144,7 @@ pub fn builtin() -> BTreeMap<String, Role> {
             &[
                 "read_file",
                 "search_files",
+                "grep",
                 "list_directory",
                 "delegate",
                 "create_plan",

@@ -7,7 +7,7 @@ use domain::session::Status;
 use domain::task::{Mark, Priority};
 use domain::tool::foreign::Offer;
 use domain::tool::{
-    self, Act, ContextGet, ContextPut, CreateDirectory, CreateTask, Delegate, DeleteFile, EditFile, EmailSend, ExecuteCommand, Extract, FinishStatus, FinishTask, GitCommit, GitDiff, GitUpdate, Lint, ListDirectory, ListSessions, Lock, MemorySearch, MoveFile, QueryTasks, ReadFile, ReadSession, RunTests, SearchFiles, SlackRead, SlackSend, SpawnAgent, TerminateAgent, Unlock, UpdateTask, Want, WriteFile,
+    self, Act, ContextGet, ContextPut, CreateDirectory, CreateTask, Delegate, DeleteFile, EditFile, EmailSend, ExecuteCommand, Extract, FinishStatus, FinishTask, GitCommit, GitDiff, GitUpdate, Grep, Lint, ListDirectory, ListSessions, Lock, MemorySearch, MoveFile, QueryTasks, ReadFile, ReadSession, RunTests, SearchFiles, SlackRead, SlackSend, SpawnAgent, TerminateAgent, Unlock, UpdateTask, Want, WriteFile,
 };
 use policy::Nature;
 use ports::model::RawCall;
@@ -68,6 +68,17 @@ pub fn good() -> Vec<(&'static str, &'static str, Act)> {
             "search_files",
             r#"{"path":"notes","query":"x"}"#,
             Act::SearchFiles(SearchFiles { query: text("x"), path: Some(text("notes")) }),
+        ),
+        (
+            "grep",
+            r#"{"pattern":"a|b","glob":"*.rs","context":2}"#,
+            Act::Grep(Grep {
+                pattern: text("a|b"),
+                path: None,
+                glob: Some(text("*.rs")),
+                context: Some(2),
+                count: false,
+            }),
         ),
         (
             "write_file",

@@ -44,6 +44,7 @@ fn sample(tool: &str) -> Act {
         "read_file" | "list_directory" | "delete_file" => r#"{"path":"memory/a.md"}"#,
         "move_file" => r#"{"from":"workspaces/coder-001/a.md","to":"memory/a.md"}"#,
         "search_files" => r#"{"query":"x"}"#,
+        "grep" => r#"{"pattern":"x"}"#,
         "edit_file" => r#"{"path":"memory/a.md","old":"x","new":"y"}"#,
         "write_file" => r#"{"path":"memory/a.md","content":"x"}"#,
         "create_directory" => r#"{"path":"memory/x"}"#,
@@ -80,18 +81,18 @@ fn sample(tool: &str) -> Act {
 fn every_role_gets_what_its_row_says_of_every_tool() {
     // One letter a tool, in the order of `tool::ALL`: allow, ask (?), deny.
     let table = [
-        ("coordinator", "aaa", "ddddddddddd", "daa", "aaaaa", "aaadaaaaaaaaa??"),
-        ("planner", "aaa", "ddddddddddd", "ddd", "aaaaa", "aaadddaaaaaaadd"),
-        ("coder", "aaa", "?????daaaad", "add", "daaaa", "aaadddaaaaddddd"),
-        ("reviewer", "aaa", "dddddddadaa", "dad", "daaaa", "aaadddaaaaddddd"),
-        ("retriever", "aaa", "ddddddddddd", "ddd", "daaaa", "aaadddaaaaddddd"),
-        ("executor", "aad", "????d?ddddd", "ddd", "daaaa", "aaadddaaaaddddd"),
-        ("evaluator", "add", "ddddddddddd", "ddd", "daaaa", "aaadddaaaaddddd"),
-        ("builder", "aaa", "?????ddddad", "ddd", "daaaa", "aaadddaaaaddddd"),
-        ("critic", "aaa", "ddddddddddd", "ddd", "daaaa", "aaadddaaaaddddd"),
-        ("domain_specialist", "aaa", "ddddddddddd", "ddd", "daaaa", "aaadddaaaaddddd"),
-        ("orchestrator", "aaa", "ddddddddddd", "ddd", "aaaaa", "aaadaaaaaaddddd"),
-        ("voter", "aaa", "ddddddddddd", "ddd", "daaaa", "aaadddaaaaddddd"),
+        ("coordinator", "aaaa", "ddddddddddd", "daa", "aaaaa", "aaadaaaaaaaaa??"),
+        ("planner", "aaaa", "ddddddddddd", "ddd", "aaaaa", "aaadddaaaaaaadd"),
+        ("coder", "aaaa", "?????daaaad", "add", "daaaa", "aaadddaaaaddddd"),
+        ("reviewer", "aaaa", "dddddddadaa", "dad", "daaaa", "aaadddaaaaddddd"),
+        ("retriever", "aaaa", "ddddddddddd", "ddd", "daaaa", "aaadddaaaaddddd"),
+        ("executor", "aadd", "????d?ddddd", "ddd", "daaaa", "aaadddaaaaddddd"),
+        ("evaluator", "addd", "ddddddddddd", "ddd", "daaaa", "aaadddaaaaddddd"),
+        ("builder", "aaaa", "?????ddddad", "ddd", "daaaa", "aaadddaaaaddddd"),
+        ("critic", "aaaa", "ddddddddddd", "ddd", "daaaa", "aaadddaaaaddddd"),
+        ("domain_specialist", "aaaa", "ddddddddddd", "ddd", "daaaa", "aaadddaaaaddddd"),
+        ("orchestrator", "aaaa", "ddddddddddd", "ddd", "aaaaa", "aaadaaaaaaddddd"),
+        ("voter", "aaaa", "ddddddddddd", "ddd", "daaaa", "aaadddaaaaddddd"),
     ];
     for (role, read, change, review, tasks, talk) in table {
         let expected: String = [read, change, review, tasks, talk].concat();

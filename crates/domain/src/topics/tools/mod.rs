@@ -242,6 +242,7 @@ tools! {
         read_file::ReadFile,
         list_directory::ListDirectory,
         search_files::SearchFiles,
+        grep::Grep,
         write_file::WriteFile,
         edit_file::EditFile,
         delete_file::DeleteFile,
