@@ -1,21 +1,19 @@
 //! Replaces text in a file. The rest of the file is kept to the byte, and so are its permissions.
 
 use std::borrow::Cow;
-use std::io::Read as _;
+use std::ops::Range;
 
 use async_trait::async_trait;
 use domain::tool::EditFile;
 use ports::tools::{Order, Outcome};
 
 use super::files::Answer;
+use super::placeholders::{self, View};
 use super::replacement::{self, Made, NotReplaced, Replacement};
 use super::{Performer, Toolbox, fences, files, own, told};
 use crate::beneath::Root;
 use crate::search::lines::Clean;
-use crate::text;
 
-/// Larger files are not edited.
-const FILE_BYTES_MAX: u64 = 8 << 20;
 /// So much of a similar line is shown.
 const LINE_CHARS_MAX: usize = 240;
 
@@ -40,8 +38,11 @@ fn edit(root: &Root, order: &Order, act: &EditFile, pass: &fences::Pass) -> Answ
     if old == new {
         return Err("old and new are the same: the edit would change nothing".to_owned());
     }
-    let text = read(root, path)?;
-    let (old, new) = (in_endings_of(&text, old), in_endings_of(&text, new));
+    let file = files::read_whole(root, path)?;
+    let (old, new) = (in_endings_of(&file, old), in_endings_of(&file, new));
+    // A line with a credential is found by what the agent was shown of it.
+    let view = (placeholders::has_any(&old) || placeholders::has_any(&new)).then(|| View::of(&file));
+    let text = view.as_ref().map_or(Cow::Borrowed(file.as_str()), |view| Cow::Owned(view.text()));
     let replacement = Replacement { old: &old, new: &new, all: *all };
     if order.ticket.attempt > 1 {
         let as_judged = order.seen.is_some() && own::check_files(root, order, act).is_ok();
@@ -57,27 +58,43 @@ fn edit(root: &Root, order: &Order, act: &EditFile, pass: &fences::Pass) -> Answ
             Made::Unknown | Made::No => {}
         }
     }
-    let replaced = replacement.apply(&text).map_err(|why| in_words(why, &text, path, &old))?;
+    let replaced = replacement.apply(&text).map_err(|why| in_words(why, &file, path, &old))?;
+    let edited = match &view {
+        Some(view) => {
+            edit_view(view, &text, &replacement).map_err(|refused| refused.in_words(path, "new"))?
+        }
+        None => replaced.text,
+    };
     own::check_files(root, order, act)?;
-    files::write_file(root, order.ticket, path, &replaced.text, pass)?;
+    files::write_file(root, order.ticket, path, &edited, pass)?;
     let count = replaced.lines.len();
     let noun = if count == 1 { "replacement" } else { "replacements" };
     Ok(format!("edited {path}: {count} {noun}, {}", replacement::lines_in_words(&replaced.lines)))
 }
 
-fn read(root: &Root, path: &str) -> Result<String, String> {
-    let (file, size) = root.file(path).map_err(|refused| refused.to_string())?;
-    let mut bytes = Vec::new();
-    let read = file.take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes);
-    read.map_err(|e| format!("{path} cannot be read: {e}"))?;
-    if bytes.len() as u64 > FILE_BYTES_MAX {
-        return Err(format!(
-            "{path} has {size} bytes; files larger than {} MiB are not edited",
-            FILE_BYTES_MAX >> 20
-        ));
+/// Replaces in lines as they are shown. Of the lines that change, credentials are put back; all other lines stay as they are.
+fn edit_view(
+    view: &View<'_>,
+    text: &str,
+    replacement: &Replacement<'_>,
+) -> Result<String, placeholders::Refused> {
+    let mut groups: Vec<Range<usize>> = Vec::new();
+    for (at, old) in text.match_indices(replacement.old) {
+        let lines = view.lines_of(at..at + old.len());
+        match groups.last_mut() {
+            Some(last) if lines.start < last.end => last.end = last.end.max(lines.end),
+            _ => groups.push(lines),
+        }
     }
-    let not_text = || format!("{path} is not a text file in UTF-8 ({size} bytes)");
-    text::from_bytes(&bytes, false).map(str::to_owned).ok_or_else(not_text)
+    let (mut edited, mut next) = (String::with_capacity(text.len()), 0);
+    for lines in groups {
+        let shown = &text[view.start_of(lines.start)..view.start_of(lines.end)];
+        edited.push_str(&view.raw(next..lines.start));
+        next = lines.end;
+        edited.push_str(&view.put_back(lines, &shown.replace(replacement.old, replacement.new))?);
+    }
+    edited.push_str(&view.raw_from(next));
+    Ok(edited)
 }
 
 /// The same lines with the line endings of a file: models write `\n`, whatever the file has.

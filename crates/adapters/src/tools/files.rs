@@ -26,6 +26,9 @@ const ENTRIES_READ_MAX: usize = 20_000;
 /// So much of a file is gone through to reach a line.
 const SCANNED_BYTES_MAX: u64 = 1 << 30;
 
+/// Larger files are not edited.
+const CHANGED_BYTES_MAX: u64 = 8 << 20;
+
 /// What the agent sees, or why it sees nothing.
 pub(super) type Answer = Result<String, String>;
 
@@ -257,6 +260,22 @@ fn line(folder: &OwnedFd, name: &str) -> String {
         FileType::RegularFile => format!("{shown}  {} bytes", stat.st_size),
         kind => format!("{shown}  {}", kind_words(kind)),
     }
+}
+
+/// Reads a text file that is to be changed.
+pub(super) fn read_whole(root: &Root, path: &str) -> Result<String, String> {
+    let (file, size) = root.file(path).map_err(|refused| refused.to_string())?;
+    let mut bytes = Vec::new();
+    let read = file.take(CHANGED_BYTES_MAX + 1).read_to_end(&mut bytes);
+    read.map_err(|e| format!("{path} cannot be read: {e}"))?;
+    if bytes.len() as u64 > CHANGED_BYTES_MAX {
+        return Err(format!(
+            "{path} has {size} bytes; files larger than {} MiB are not edited",
+            CHANGED_BYTES_MAX >> 20
+        ));
+    }
+    let not_text = || format!("{path} is not a text file in UTF-8 ({size} bytes)");
+    text::from_bytes(&bytes, false).map(str::to_owned).ok_or_else(not_text)
 }
 
 /// Makes a folder and those above it.

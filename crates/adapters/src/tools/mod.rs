@@ -12,6 +12,7 @@ mod kept;
 mod meaning;
 mod outbox;
 mod own;
+mod placeholders;
 mod reach;
 mod replacement;
 mod reviews;

@@ -23,6 +23,7 @@ mod move_file;
 mod ports;
 mod printing;
 mod providers;
+mod redacted_files;
 mod reviews;
 mod sandbox;
 mod search;
