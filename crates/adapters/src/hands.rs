@@ -26,7 +26,7 @@ use domain::tool::foreign::{self, Offer};
 use domain::tool::{self, Act, Call, Permit, Seen, Tool as _, Want};
 use ports::hands::Hands;
 use ports::inputs::Inputs;
-use ports::model::{self, ErrorKind, ModelError, Request};
+use ports::model::{self, ErrorKind, ModelError, RawCall, Request};
 use ports::tools::{Order, Outcome, Tools};
 use tokio::runtime::Handle;
 use tokio::task::AbortHandle;
@@ -38,6 +38,7 @@ use crate::model::{Models, Purse, Unused};
 use crate::redact::redacted;
 use crate::session::Conversation;
 use crate::tokens::Windows;
+use crate::verbatim::Verbatim;
 
 /// Carries out effects with the models of the home's settings.
 pub struct LocalHands {
@@ -52,6 +53,7 @@ pub struct LocalHands {
     running: BTreeMap<SessionId, Vec<Running>>,
     /// The tools of each role, described once: thousands of calls share them.
     described: BTreeMap<Vec<&'static str>, Arc<[model::Tool]>>,
+    verbatim: Verbatim,
 }
 
 /// The models, made anew when the settings that name their providers change.
@@ -107,9 +109,9 @@ impl LocalHands {
         tools: Arc<dyn Tools>,
         models: Reach,
     ) -> Self {
-        let (windows, openings) = (Windows::default(), Openings::default());
+        let (windows, openings, verbatim) = (Windows::default(), Openings::default(), Verbatim::default());
         let (running, described) = (BTreeMap::new(), BTreeMap::new());
-        Self { home, runtime, inputs, files, tools, models, windows, openings, running, described }
+        Self { home, runtime, inputs, files, tools, models, windows, openings, running, described, verbatim }
     }
 
     fn start(
@@ -187,6 +189,7 @@ impl LocalHands {
                 progress: Default::default(),
             },
             foreign: state.foreign.clone(),
+            verbatim: self.verbatim.clone(),
             ms_max: terms.limits.model_ms_max,
         };
         self.start(session, true, ask.run(ticket));
@@ -224,11 +227,13 @@ impl LocalHands {
         let files = self.files.clone();
         let review = review::of_call(state, &session, &call).cloned().map(Box::new);
         let approved = is_approved(state, &session, &call);
+        let verbatim = self.verbatim.clone();
         self.start(session.clone(), false, async move {
             // An agent reads what it wrote: a task made a moment ago stands in its file before a tool looks.
             files.written().await;
             let outcome = match call.want {
-                Want::Act(act) => {
+                Want::Act(judged) => {
+                    let act = verbatim.act(&session, &call.id, &call.arguments, judged);
                     let seen = call.seen;
                     let order = Order {
                         ticket,
@@ -468,6 +473,7 @@ struct Ask {
     request: Request,
     /// What foreign servers offer.
     foreign: foreign::Known,
+    verbatim: Verbatim,
     ms_max: u64,
 }
 
@@ -484,6 +490,7 @@ impl Ask {
             review,
             request,
             foreign,
+            verbatim,
             ms_max,
         } = self;
         let failed =
@@ -509,12 +516,17 @@ impl Ask {
         match answered {
             Ok(Answered::Reply { reply, read }) => {
                 let mut calls = Vec::with_capacity(reply.calls.len());
-                for (number, mut raw) in reply.calls.into_iter().enumerate() {
-                    raw.arguments = redacted(raw.arguments);
+                verbatim.begin(&session);
+                for (number, written) in reply.calls.into_iter().enumerate() {
+                    let raw = RawCall { arguments: redacted(written.arguments.clone()), ..written.clone() };
+                    let is_clean = raw.arguments == written.arguments;
                     let call = match foreign.find(&raw.name) {
                         Some(found) => tools.read_foreign(raw, number, found),
                         None => tools.read(raw, number),
                     };
+                    if !is_clean && foreign.find(&written.name).is_none() {
+                        verbatim.keep(&session, &call, tools.read(written, number));
+                    }
                     let seen = seen(tools.as_ref(), review.as_ref(), &agent, &call.want).await;
                     calls.push(call.seeing(seen));
                 }

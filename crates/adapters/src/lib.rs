@@ -25,3 +25,4 @@ mod text;
 mod tokens;
 pub mod tools;
 mod until;
+mod verbatim;

@@ -69,6 +69,29 @@ fn a_credential_that_comes_in_pieces_of_a_stream_gets_nowhere() {
     }
 }
 
+#[test]
+fn what_an_agent_writes_to_a_file_is_stored_as_it_wrote_it_and_recorded_redacted() {
+    let mut turn = 0;
+    let provider = Provider::start(Arc::new(Puppet::answering(move |_| {
+        turn += 1;
+        let path = "workspaces/worker-1/a.txt";
+        let write = format!("{{\"path\":\"{path}\",\"content\":\"key {KEY}\\nport 1\\n\"}}");
+        let edit = format!("{{\"path\":\"{path}\",\"old\":\"port 1\",\"new\":\"port 2\\nold {KEY}\"}}");
+        Ok(match turn {
+            1 => wants("write_file", &write),
+            2 => wants("edit_file", &edit),
+            _ => says("Done."),
+        })
+    })));
+    let team = home(&provider, "openai");
+    let ran = team.synod(&["pump"]);
+    assert_eq!(ran.code, 0, "{} {}", ran.stdout, ran.stderr);
+    let file = team.path().join("workspaces/worker-1/a.txt");
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), format!("key {KEY}\nport 2\nold {KEY}\n"));
+    assert_eq!(with(&team.path(), KEY), [file.display().to_string()]);
+    assert!(provider.seen().iter().all(|seen| !seen.body.to_string().contains(KEY)));
+}
+
 /// The tools that a model was told of, request by request.
 fn tools(provider: &Provider) -> Vec<Value> {
     provider.seen().into_iter().map(|seen| seen.body["tools"].clone()).collect()
