@@ -112,6 +112,7 @@ fn session(text: &str) {
             call: None,
             summary_through: None,
             read_through: None,
+            is_error: false,
             envelope: None,
         });
         said.push(content.to_owned());

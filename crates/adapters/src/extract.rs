@@ -85,6 +85,7 @@ fn said(content: String) -> Message {
         label: Label::owner(),
         summary_through: None,
         read_through: None,
+        is_error: false,
         envelope: None,
     }
 }
@@ -115,7 +116,12 @@ mod tests {
         let text = "x".repeat(bytes);
         let tools = Bench::answering(move |_| Some(Outcome::done(text.clone()).reading(PATH.to_owned())));
         let mut settings = Settings::default();
-        let target = ModelRef { provider: "p".to_owned(), model: "x".to_owned(), context_tokens: None };
+        let target = ModelRef {
+            provider: "p".to_owned(),
+            model: "x".to_owned(),
+            context_tokens: None,
+            max_tokens: None,
+        };
         settings.models.insert("m".to_owned(), target);
         let (tray, agent) = (Tray::new(8), AgentId::new("a"));
         let extract = Extract {

@@ -181,7 +181,8 @@ impl LocalHands {
                 tools: self.described(names, foreign),
                 turn,
                 // What a budget reserved for the answer is also asked for, or the answer could pass it.
-                max_tokens: least(agent.permissions.max_tokens_per_call, agent.model.max_tokens)
+                max_tokens: agent
+                    .answer_max(terms.answer_max(model))
                     .or_else(|| reserved.and_then(|(_, tokens_out)| u32::try_from(tokens_out).ok())),
                 temperature: agent.model.temperature,
                 thinking: agent.model.thinking.clone(),
@@ -615,9 +616,4 @@ fn failure(kind: ErrorKind) -> Failure {
 /// What a session's agent was when it began.
 fn spec_of<'a>(state: &'a State, session: &SessionId) -> Option<&'a agent::Spec> {
     state.sessions.get(session).and_then(|session| state.spec_of(session))
-}
-
-/// The smaller of two bounds, each of which may be absent.
-fn least(one: Option<u32>, other: Option<u32>) -> Option<u32> {
-    one.into_iter().chain(other).min()
 }

@@ -59,9 +59,7 @@ struct Learned {
 impl Windows {
     /// The tokens, by estimate, that a request of this session to a model may have, its answer included.
     pub(crate) fn of(&self, settings: &Settings, model: &str, session: &SessionId) -> u64 {
-        let named = || settings.models.values().find(|target| target.model == model);
-        let target = settings.models.get(model).or_else(named);
-        let stated = target.and_then(|t| t.context_tokens).unwrap_or(CONTEXT_TOKENS);
+        let stated = settings.target(model).and_then(|t| t.context_tokens).unwrap_or(CONTEXT_TOKENS);
         let learned = self.learned();
         let ratio = learned.ratios.get(session).copied().unwrap_or(1.0);
         let by_estimate = (stated as f64 / ratio) as u64;
@@ -112,6 +110,7 @@ mod tests {
             provider: "p".to_owned(),
             model: "large-1".to_owned(),
             context_tokens,
+            max_tokens: None,
         };
         settings.models.insert("big".to_owned(), target(Some(8_000)));
         let (windows, mine, other) = (Windows::default(), SessionId::new("a-1"), SessionId::new("a-2"));

@@ -57,6 +57,8 @@ pub struct MessageItem {
     pub summary_through: Option<MessageId>,
     /// Of an answer: the last message that it was made with, if more came while it was made.
     pub read_through: Option<MessageId>,
+    /// Of a tool's result: whether the call failed or was refused.
+    pub is_error: bool,
     /// What stands on it if an agent sent it.
     pub envelope: Option<Box<Envelope>>,
     /// Where it starts, from 1.
@@ -138,6 +140,7 @@ const MESSAGE: Shape = Shape::Record(&[
     may("tool_call_id", Shape::Text, "of a tool_result: the call it answers"),
     may("summary_through", Shape::Id, "of a summary: the last message that it stands for"),
     may("read_through", Shape::Id, "of an answer: the last message that it saw, if more came meanwhile"),
+    may("is_error", Shape::Bool, "of a tool_result: whether the call failed or was refused (false)"),
     may("timestamp", Shape::Time, "when"),
 ]);
 

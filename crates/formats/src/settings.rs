@@ -379,6 +379,7 @@ pub(crate) fn model(node: &Node) -> Option<ModelRef> {
         provider: node.get_text("provider")?,
         model: node.get_text("model")?,
         context_tokens: node.get("context_tokens").and_then(Node::int).filter(|n| *n > 0),
+        max_tokens: node.get_int("max_tokens"),
     })
 }
 

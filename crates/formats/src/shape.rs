@@ -69,6 +69,11 @@ pub(crate) const MODEL: Shape = Shape::Record(&[
     must("provider", Shape::Text, "a name of `providers`"),
     must("model", Shape::Text, "the model's name there"),
     may("context_tokens", Shape::Int(0, INT_MAX), "tokens that its window holds; 0 or left out: 128000"),
+    may(
+        "max_tokens",
+        Shape::Int(1, u32::MAX as u64),
+        "tokens of its longest answer; left out: the limit of the family for Anthropic's models",
+    ),
 ]);
 
 /// JSON numbers are exact up to here.

@@ -108,6 +108,7 @@ pub fn message(speaker: Speaker, content: &str) -> Message {
         call: None,
         summary_through: None,
         read_through: None,
+        is_error: false,
         envelope: None,
         label: Default::default(),
     }

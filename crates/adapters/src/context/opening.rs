@@ -58,6 +58,7 @@ pub(super) fn message(pieces: &[Piece]) -> Option<Message> {
         content: text,
         calls: Vec::new(),
         call: None,
+        is_error: false,
         summary_through: None,
         read_through: None,
         envelope: None,

@@ -76,6 +76,7 @@ pub(super) fn request(
         call: None,
         summary_through: None,
         read_through: None,
+        is_error: false,
         envelope: None,
         label: Default::default(),
     };

@@ -33,6 +33,7 @@ impl Stage {
             provider: "p".to_owned(),
             model: "puppet-1".to_owned(),
             context_tokens: Some(context_tokens),
+            max_tokens: None,
         };
         state.config.settings.models.insert("puppet".to_owned(), target);
         let mut agent = Spec::new(AgentId::new("coder-1"), "coder", "puppet");

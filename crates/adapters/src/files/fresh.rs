@@ -109,6 +109,7 @@ mod tests {
             call: None,
             summary_through: None,
             read_through: None,
+            is_error: false,
             envelope: None,
         };
         let event = Event::Session(SessionEvent::MessageAdded {

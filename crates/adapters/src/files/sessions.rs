@@ -384,6 +384,7 @@ impl Sessions {
             call: item.call.clone(),
             summary_through: item.summary_through.clone(),
             read_through: item.read_through.clone(),
+            is_error: item.is_error,
             envelope: item.envelope.clone(),
             label: item.label.clone(),
         }

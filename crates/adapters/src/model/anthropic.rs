@@ -1,7 +1,6 @@
 //! Anthropic's messages.
 
-use std::borrow::Cow;
-
+use domain::claude;
 use domain::usage::Usage;
 use ports::model::{ModelError, Request};
 use serde_json::{Map, Value, json};
@@ -9,36 +8,30 @@ use serde_json::{Map, Value, json};
 use super::draft::{Draft, Stop, counted};
 use super::fault::{again, in_band};
 use super::openai::is_closed;
-use super::turns::{self, Turn};
+use super::thoughts::{Thought, Thoughts};
+use super::turns::{self, Asked, Given, Turn};
 
-/// Sent if the agent does not say how long an answer may be: this API does not go without.
-const MAX_TOKENS_DEFAULT: u32 = 4_096;
-/// The least and the most that may be thought, in tokens, if the agent says it in words.
+/// How many tokens may be thought, if the agent says it in words.
 const THINKING: [(&str, u32); 3] = [("low", 1_024), ("medium", 4_096), ("high", 16_384)];
+/// So many turns of the user end a part of the request that the provider is asked to keep. With the system text and the
+/// tools these are four, and no request may have more.
+const CACHED_TURNS: usize = 2;
 
 /// The request as JSON, without its tools.
-pub(super) fn body(request: &Request, stream: bool) -> Value {
+pub(super) fn body(request: &Request, thoughts: &Thoughts, stream: bool) -> Value {
     let turns = turns::of(&request.messages);
-    let goes_on = matches!(turns.last(), Some(Turn::Results(_)));
+    let most = request.max_tokens.unwrap_or_else(|| claude::answer_max(&request.model));
+    let of_turn = |calls: &[Asked<'_>]| thoughts.of(&request.model, &calls.first()?.id);
+    let thinking = thinking(request, most, || is_whole(&turns, |calls| of_turn(calls).is_some()));
     let mut messages: Vec<Value> = Vec::new();
-    for turn in turns {
+    for turn in &turns {
         let (role, content) = match turn {
             Turn::User(text) => ("user", vec![json!({"type": "text", "text": text})]),
             Turn::Model { text, calls } => {
-                let text = Some(text).filter(|text| !text.trim().is_empty());
-                // White space at the end of an answer is refused.
-                let text = text.map(|text| json!({"type": "text", "text": text.trim_end()}));
-                let calls = calls.iter().map(|call| {
-                    let input = serde_json::from_str(call.arguments).ok().filter(Value::is_object);
-                    let input = input.unwrap_or_else(|| json!({}));
-                    json!({"type": "tool_use", "id": call.id, "name": call.tool, "input": input})
-                });
-                ("assistant", text.into_iter().chain(calls).collect())
+                let thought = of_turn(calls).filter(|_| thinking.is_some());
+                ("assistant", answer(text, calls, thought.as_deref().unwrap_or_default()))
             }
-            Turn::Results(results) => {
-                let result = |(id, text): &(String, Cow<'_, str>)| json!({"type": "tool_result", "tool_use_id": id, "content": text});
-                ("user", results.iter().map(result).collect())
-            }
+            Turn::Results(results) => ("user", results.iter().map(result).collect()),
         };
         match messages.last_mut() {
             // What follows results belongs to the same message.
@@ -50,40 +43,110 @@ pub(super) fn body(request: &Request, stream: bool) -> Value {
             _ => messages.push(json!({"role": role, "content": content})),
         }
     }
-    // The next turn repeats all of this, so it is worth keeping at the provider.
-    let cached = json!({"type": "ephemeral"});
-    if let Some(block) =
-        messages.last_mut().and_then(|m| m["content"].as_array_mut()).and_then(|c| c.last_mut())
-    {
-        block["cache_control"] = cached.clone();
+    // The next request repeats all of this. The last request ended one turn earlier, so that is where its text is found.
+    for message in messages.iter_mut().rev().filter(|m| m["role"] == "user").take(CACHED_TURNS) {
+        if let Some(block) = message["content"].as_array_mut().and_then(|blocks| blocks.last_mut()) {
+            block["cache_control"] = cached();
+        }
     }
     let mut body = Map::new();
     let mut put = |key: &str, value: Value| drop(body.insert(key.to_owned(), value));
-    let most = request.max_tokens.unwrap_or(MAX_TOKENS_DEFAULT);
-    // While results of tools come in, thinking would have to be handed back with them; it is not kept.
-    let thinking =
-        request.thinking.as_deref().filter(|_| !goes_on).and_then(budget).filter(|budget| *budget < most);
     put("model", json!(request.model));
     put("max_tokens", json!(most));
     if !request.system.trim().is_empty() {
-        put("system", json!([{"type": "text", "text": request.system, "cache_control": cached}]));
+        put("system", json!([{"type": "text", "text": request.system, "cache_control": cached()}]));
     }
     put("messages", Value::Array(messages));
-    if let Some(budget) = thinking {
-        put("thinking", json!({"type": "enabled", "budget_tokens": budget}));
-    } else if let Some(temperature) = request.temperature {
-        // One that thinks has no temperature; this API's scale ends at 1.
-        put("temperature", json!(temperature.min(1.0)));
+    let mut output = Map::new();
+    match thinking {
+        Some(Thinking::Tokens(budget)) => {
+            put("thinking", json!({"type": "enabled", "budget_tokens": budget}));
+        }
+        Some(Thinking::Effort(effort)) => {
+            put("thinking", json!({"type": "adaptive"}));
+            output.insert("effort".to_owned(), json!(effort));
+        }
+        // A model that thinks has no temperature; this API's scale ends at 1.
+        None => {
+            if let Some(temperature) = request.temperature {
+                put("temperature", json!(temperature.min(1.0)));
+            }
+        }
     }
     let schema =
         request.schema.as_ref().and_then(|schema| serde_json::from_str::<Value>(&schema.schema).ok());
     if let Some(schema) = schema.filter(is_closed) {
-        put("output_config", json!({"format": {"type": "json_schema", "schema": schema}}));
+        output.insert("format".to_owned(), json!({"type": "json_schema", "schema": schema}));
+    }
+    if !output.is_empty() {
+        put("output_config", Value::Object(output));
     }
     if stream {
         put("stream", json!(true));
     }
     Value::Object(body)
+}
+
+/// Where a part of the request ends that is repeated and worth keeping at the provider.
+fn cached() -> Value {
+    json!({"type": "ephemeral"})
+}
+
+/// An answer of the model as it gave it: thinking stands where it stood.
+fn answer(text: &str, calls: &[Asked<'_>], thoughts: &[Thought]) -> Vec<Value> {
+    let before = |at: usize| thoughts.iter().filter(move |thought| thought.behind == at);
+    let mut blocks: Vec<Value> = before(0).map(|thought| thought.block.clone()).collect();
+    // White space at the end of an answer is refused.
+    let text = Some(text.trim_end()).filter(|text| !text.is_empty());
+    blocks.extend(text.map(|text| json!({"type": "text", "text": text})));
+    for (at, call) in calls.iter().enumerate() {
+        if at > 0 {
+            blocks.extend(before(at).map(|thought| thought.block.clone()));
+        }
+        let input = serde_json::from_str(call.arguments).ok().filter(Value::is_object);
+        let input = input.unwrap_or_else(|| json!({}));
+        blocks.push(json!({"type": "tool_use", "id": call.id, "name": call.tool, "input": input}));
+    }
+    blocks
+}
+
+fn result(given: &Given<'_>) -> Value {
+    let mut block = json!({"type": "tool_result", "tool_use_id": given.id, "content": given.text});
+    if given.is_error {
+        block["is_error"] = json!(true);
+    }
+    block
+}
+
+/// How a model is told to think.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Thinking {
+    /// With at most so many tokens.
+    Tokens(u32),
+    /// As much as it finds right, so hard.
+    Effort(&'static str),
+}
+
+/// How to think, if at all. A model with a number of tokens demands what it thought before each call of the turn: without
+/// it, after a restart or with another model, it does not think until the turn ends. One that decides itself does not.
+fn thinking(request: &Request, most: u32, is_whole: impl FnOnce() -> bool) -> Option<Thinking> {
+    let budget = budget(request.thinking.as_deref()?)?;
+    if claude::is_adaptive(&request.model) {
+        let level = THINKING.iter().find(|(_, tokens)| budget <= *tokens);
+        return Some(Thinking::Effort(level.map_or("high", |(word, _)| word)));
+    }
+    (budget < most && is_whole()).then_some(Thinking::Tokens(budget))
+}
+
+/// Whether the thinking of every answer of the current turn is known.
+fn is_whole(turns: &[Turn<'_>], is_known: impl Fn(&[Asked<'_>]) -> bool) -> bool {
+    // People may have spoken behind the results; the calls before them still belong to the turn.
+    let until = turns.iter().rposition(|turn| !matches!(turn, Turn::User(_))).map_or(0, |at| at + 1);
+    let of_turn = turns[..until].iter().rev().take_while(|turn| !matches!(turn, Turn::User(_)));
+    of_turn.into_iter().all(|turn| match turn {
+        Turn::Model { calls, .. } => calls.is_empty() || is_known(calls),
+        Turn::User(_) | Turn::Results(_) => true,
+    })
 }
 
 /// How many tokens may be thought: a word, or a number of them.
@@ -92,8 +155,16 @@ fn budget(thinking: &str) -> Option<u32> {
     word.or_else(|| thinking.parse().ok())
 }
 
-/// One of its tools.
-pub(super) fn tool(tool: &ports::model::Tool) -> Value {
+/// Its tools. They stand before all else, so the last one ends the first part that is kept.
+pub(super) fn tools(tools: &[ports::model::Tool]) -> Vec<Value> {
+    let mut all: Vec<Value> = tools.iter().map(tool).collect();
+    if let Some(last) = all.last_mut() {
+        last["cache_control"] = cached();
+    }
+    all
+}
+
+fn tool(tool: &ports::model::Tool) -> Value {
     let schema: Value = serde_json::from_str(&tool.schema).unwrap_or_else(|_| json!({"type": "object"}));
     json!({"name": tool.name, "description": tool.description, "input_schema": schema})
 }
@@ -138,7 +209,14 @@ pub(super) fn event(who: &str, data: &str, draft: &mut Draft) -> Result<bool, Mo
             if let Some(piece) = text("/delta/partial_json") {
                 draft.call(Some(index), "")?.arguments.push_str(piece);
             }
-            draft.unseen += text("/delta/thinking").map_or(0, str::len);
+            for (path, key) in [("/delta/thinking", "thinking"), ("/delta/signature", "signature")] {
+                let Some(piece) = text(path) else { continue };
+                draft.unseen += piece.len();
+                let thought = draft.thinking.iter_mut().find(|thought| thought.number == index);
+                if let Some(Value::String(whole)) = thought.and_then(|thought| thought.block.get_mut(key)) {
+                    whole.push_str(piece);
+                }
+            }
         }
         Some("message_delta") => {
             // What the beginning said of the answer is no count of it.
@@ -165,7 +243,18 @@ fn begin(block: &Value, index: u64, draft: &mut Draft) -> Result<(), ModelError>
             let call = draft.call(Some(index), text("id"))?;
             text("name").clone_into(&mut call.name);
         }
-        // Thinking is not shown and not kept.
+        // Thinking is not shown; the provider wants it back as it is.
+        "thinking" => {
+            draft.unseen += text("thinking").len() + text("signature").len();
+            let [thinking, signature] = ["thinking", "signature"].map(text);
+            let block = json!({"type": "thinking", "thinking": thinking, "signature": signature});
+            draft.thinking.push(Thought { number: index, behind: draft.calls.len(), block });
+        }
+        "redacted_thinking" => {
+            draft.unseen += text("data").len();
+            let block = json!({"type": "redacted_thinking", "data": text("data")});
+            draft.thinking.push(Thought { number: index, behind: draft.calls.len(), block });
+        }
         _ => {}
     }
     Ok(())
@@ -196,9 +285,11 @@ fn count(used: Option<&Value>, draft: &mut Draft) {
 
 #[cfg(test)]
 mod tests {
-    use domain::session::Speaker;
+    use domain::id::CallId;
+    use domain::session::{Message, Speaker};
+    use domain::tool::{Call, Want};
     use ports::model::{RawCall, Schema, Tool};
-    use testkit::model::{message, request};
+    use testkit::model::{message, request, result};
 
     use super::*;
 
@@ -209,7 +300,10 @@ mod tests {
         let blocks = json!([{"type": "text", "text": "hi"}, {"type": "text", "text": "there", "cache_control": cached}]);
         let expected =
             json!({"model": "puppet", "max_tokens": 4096, "messages": [{"role": "user", "content": blocks}]});
-        assert_eq!(body(&plain, false), expected);
+        let thoughts = Thoughts::default();
+        assert_eq!(body(&plain, &thoughts, false), expected);
+        let large = Request { model: "claude-sonnet-4-5".to_owned(), ..plain.clone() };
+        assert_eq!(body(&large, &thoughts, false)["max_tokens"], 64_000, "the model's own limit");
         let closed = r#"{"type":"object","properties":{},"additionalProperties":false}"#;
         let full = Request {
             system: "be brief".to_owned(),
@@ -225,16 +319,94 @@ mod tests {
             schema: Some(Schema { name: "vote".to_owned(), schema: closed.to_owned() }),
             ..plain
         };
-        let made = body(&full, true);
+        let made = body(&full, &thoughts, true);
         assert_eq!(made["max_tokens"], 9_000);
         assert_eq!(made["system"], json!([{"type": "text", "text": "be brief", "cache_control": cached}]));
-        let expected = json!({"name": "look", "description": "looks", "input_schema": {}});
-        assert_eq!(tool(&full.tools[0]), expected);
+        let expected =
+            json!({"name": "look", "description": "looks", "input_schema": {}, "cache_control": cached});
+        assert_eq!(tools(&full.tools), [expected]);
         assert_eq!(made["thinking"], json!({"type": "enabled", "budget_tokens": 4_096}));
         assert_eq!(made.get("temperature"), None);
         assert_eq!(made["output_config"]["format"]["type"], "json_schema");
         assert_eq!(made["stream"], true);
-        assert_eq!(body(&Request { thinking: None, ..full }, false)["temperature"], 1.0);
+        let adaptive = Request { model: "claude-opus-4-7".to_owned(), ..full.clone() };
+        let made = body(&adaptive, &thoughts, true);
+        assert_eq!(made["thinking"], json!({"type": "adaptive"}));
+        assert_eq!(made["output_config"]["effort"], "medium");
+        assert_eq!(body(&Request { thinking: None, ..full }, &thoughts, false)["temperature"], 1.0);
+    }
+
+    fn asks(ids: &[&str]) -> Message {
+        let want = Want::Invalid { tool: "look".to_owned(), error: String::new() };
+        let call = |id: &&str| Call {
+            id: CallId::new(*id),
+            arguments: "{}".to_owned(),
+            want: want.clone(),
+            seen: None,
+        };
+        Message { calls: ids.iter().map(call).collect(), ..message(Speaker::Assistant, "") }
+    }
+
+    #[test]
+    fn a_result_says_whether_its_call_failed_and_the_last_two_turns_of_the_user_are_cached() {
+        let user = |text: &str| message(Speaker::User, text);
+        let failed = Message { is_error: true, ..result("b", "no such file") };
+        let talk = vec![user("go"), asks(&["a"]), result("a", "42"), asks(&["b"]), failed];
+        let made = body(&request("x", talk), &Thoughts::default(), false);
+        let cached = json!({"type": "ephemeral"});
+        let expected = json!([
+            {"role": "user", "content": [{"type": "text", "text": "go"}]},
+            {"role": "assistant", "content": [{"type": "tool_use", "id": "a", "name": "look", "input": {}}]},
+            {"role": "user", "content": [
+                {"type": "tool_result", "tool_use_id": "a", "content": "42", "cache_control": cached},
+            ]},
+            {"role": "assistant", "content": [{"type": "tool_use", "id": "b", "name": "look", "input": {}}]},
+            {"role": "user", "content": [
+                {"type": "tool_result", "tool_use_id": "b", "content": "no such file", "is_error": true, "cache_control": cached},
+            ]},
+        ]);
+        assert_eq!(made["messages"], expected);
+    }
+
+    #[test]
+    fn what_was_thought_comes_back_unchanged_and_before_the_calls() {
+        let answer = json!({
+            "content": [
+                {"type": "thinking", "thinking": "hm", "signature": "c2ln"},
+                {"type": "redacted_thinking", "data": "ZGF0YQ"},
+                {"type": "tool_use", "id": "a", "name": "look", "input": {}},
+            ],
+            "stop_reason": "tool_use",
+        });
+        let mut draft = Draft::default();
+        whole("host", &answer, &mut draft).unwrap();
+        let thinking = std::mem::take(&mut draft.thinking);
+        let reply = draft.finish("host", Usage::default()).unwrap();
+        let thoughts = Thoughts::default();
+        let talk = |last: &str| {
+            vec![message(Speaker::User, "go"), asks(&["a"]), result("a", "42"), message(Speaker::User, last)]
+        };
+        let asked = |model: &str| Request {
+            model: model.to_owned(),
+            thinking: Some("low".to_owned()),
+            ..request("x", talk("hurry"))
+        };
+        let old = body(&asked("claude-sonnet-4-5"), &thoughts, false);
+        assert_eq!(old.get("thinking"), None, "after a restart the turn ends without thinking");
+        assert_eq!(old["messages"][1]["content"][0]["type"], "tool_use");
+        thoughts.keep("claude-sonnet-4-5", &reply.calls, thinking);
+        let known = body(&asked("claude-sonnet-4-5"), &thoughts, false);
+        assert_eq!(known["thinking"], json!({"type": "enabled", "budget_tokens": 1_024}));
+        assert_eq!(known["messages"][1]["content"], answer["content"]);
+        let other = body(&asked("claude-sonnet-4-0"), &thoughts, false);
+        assert_eq!(other.get("thinking"), None, "what another model thought is of no use");
+        assert_eq!(other["messages"][1]["content"][0]["type"], "tool_use");
+        let adaptive = body(&asked("claude-opus-4-6"), &thoughts, false);
+        assert_eq!(
+            adaptive["thinking"],
+            json!({"type": "adaptive"}),
+            "one that decides itself demands nothing"
+        );
     }
 
     #[test]
@@ -244,8 +416,9 @@ mod tests {
         let events = [
             json!({"type": "message_start", "message": {"usage": used}}),
             json!({"type": "ping"}),
-            json!({"type": "content_block_start", "index": 0, "content_block": {"type": "thinking", "thinking": ""}}),
+            json!({"type": "content_block_start", "index": 0, "content_block": {"type": "thinking", "thinking": "", "signature": ""}}),
             json!({"type": "content_block_delta", "index": 0, "delta": {"type": "thinking_delta", "thinking": "hm"}}),
+            json!({"type": "content_block_delta", "index": 0, "delta": {"type": "signature_delta", "signature": "c2ln"}}),
             json!({"type": "content_block_start", "index": 1, "content_block": {"type": "text", "text": ""}}),
             json!({"type": "content_block_delta", "index": 1, "delta": {"type": "text_delta", "text": "I look"}}),
             json!({"type": "content_block_stop", "index": 1}),
@@ -260,14 +433,16 @@ mod tests {
         assert!(event("host", r#"{"type":"message_stop"}"#, &mut pieces).unwrap());
         let mut at_once = Draft::default();
         let blocks = json!([
-            {"type": "thinking", "thinking": "hm"},
+            {"type": "thinking", "thinking": "hm", "signature": "c2ln"},
             {"type": "text", "text": "I look"},
             {"type": "tool_use", "id": "a", "name": "look", "input": {"x": 1}},
         ]);
         let mut used = used;
         used["output_tokens"] = json!(7);
-        let answer = json!({"content": blocks, "stop_reason": "tool_use", "usage": used});
+        let answer = json!({"content": blocks.clone(), "stop_reason": "tool_use", "usage": used});
         whole("host", &answer, &mut at_once).unwrap();
+        assert_eq!(pieces.thinking, at_once.thinking);
+        assert_eq!(pieces.thinking[0].block, blocks[0]);
         let (pieces, at_once) = (
             pieces.finish("host", Usage::default()).unwrap(),
             at_once.finish("host", Usage::default()).unwrap(),

@@ -27,18 +27,22 @@ struct Whole<'a> {
 }
 
 impl Described {
-    /// The body with these tools, as text. `tool` writes one of them.
+    /// The body with these tools, as text. `write` writes them.
     pub(super) fn with(
         &self,
         body: &Value,
         tools: &Arc<[Tool]>,
-        tool: fn(&Tool) -> Value,
+        write: fn(&[Tool]) -> Vec<Value>,
     ) -> serde_json::Result<String> {
-        let tools = if tools.is_empty() { None } else { Some(self.json(tools, tool)?) };
+        let tools = if tools.is_empty() { None } else { Some(self.json(tools, write)?) };
         serde_json::to_string(&Whole { body, tools: tools.as_deref() })
     }
 
-    fn json(&self, tools: &Arc<[Tool]>, tool: fn(&Tool) -> Value) -> serde_json::Result<Arc<RawValue>> {
+    fn json(
+        &self,
+        tools: &Arc<[Tool]>,
+        write: fn(&[Tool]) -> Vec<Value>,
+    ) -> serde_json::Result<Arc<RawValue>> {
         let kept = |all: &[List]| {
             // The list itself is kept, so that no other can have its place in memory.
             all.iter().find(|(known, _)| Arc::ptr_eq(known, tools)).map(|(_, json)| Arc::clone(json))
@@ -47,7 +51,7 @@ impl Described {
         if let Some(json) = kept(&self.0.lock().unwrap_or_else(PoisonError::into_inner)) {
             return Ok(json);
         }
-        let all: Vec<Value> = tools.iter().map(tool).collect();
+        let all = write(tools);
         let json: Arc<RawValue> = Arc::from(serde_json::value::to_raw_value(&all)?);
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if known.len() >= KEPT_MAX {
@@ -73,17 +77,17 @@ mod tests {
     fn a_request_has_its_own_tools_whoever_was_asked_before() {
         let described = Described::default();
         let body = json!({"model": "m"});
-        let tool = |tool: &Tool| json!({"name": tool.name});
+        let write = |tools: &[Tool]| tools.iter().map(|tool| json!({"name": tool.name})).collect();
         for round in 0..2 * KEPT_MAX {
             let (one, two) = (named(&format!("a-{round}")), named(&format!("b-{round}")));
             for tools in [&one, &two, &one] {
-                let text = described.with(&body, tools, tool).unwrap();
+                let text = described.with(&body, tools, write).unwrap();
                 let value: Value = serde_json::from_str(&text).unwrap();
                 assert_eq!(value, json!({"model": "m", "tools": [{"name": tools[0].name}]}));
             }
         }
         assert!(described.0.lock().unwrap().len() <= KEPT_MAX);
         let none: Arc<[Tool]> = [].into();
-        assert_eq!(described.with(&body, &none, tool).unwrap(), r#"{"model":"m"}"#);
+        assert_eq!(described.with(&body, &none, write).unwrap(), r#"{"model":"m"}"#);
     }
 }

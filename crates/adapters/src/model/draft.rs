@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use super::fault::{again, give_up, line};
 use super::lenient;
+use super::thoughts::Thought;
 use crate::tokens;
 
 /// More calls in one answer are not taken.
@@ -33,6 +34,8 @@ pub(super) struct Draft {
     pub(super) refusal: String,
     /// Each call with the number that the provider gave it.
     pub(super) calls: Vec<(u64, RawCall)>,
+    /// What it thought, to be handed back unchanged.
+    pub(super) thinking: Vec<Thought>,
     /// What the provider counted; 0 is what it did not count.
     pub(super) usage: Usage,
     pub(super) stop: Option<Stop>,

@@ -174,9 +174,15 @@ impl Said {
         self.code == "context_length_exceeded"
             || self.kind == "request_too_large"
             || self.kind == "exceed_context_size_error"
-            || ["maximum context length", "context window", "prompt is too long", "context size"]
-                .iter()
-                .any(|part| words.contains(part))
+            || [
+                "maximum context length",
+                "context window",
+                "prompt is too long",
+                "context size",
+                "context limit",
+            ]
+            .iter()
+            .any(|part| words.contains(part))
     }
 
     fn is_out_of_credit(&self) -> bool {

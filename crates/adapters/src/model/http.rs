@@ -22,6 +22,7 @@ use super::described::Described;
 use super::draft::Draft;
 use super::fault::{self, again, down};
 use super::keys::Key;
+use super::thoughts::Thoughts;
 use super::{anthropic, openai, sse};
 use crate::tokens;
 
@@ -54,6 +55,7 @@ pub(super) struct Remote {
     headers: HeaderMap,
     stream: bool,
     described: Described,
+    thoughts: Thoughts,
     timeouts: Timeouts,
     key: Option<Key>,
     /// What `key` gave; forgotten when the provider refuses it, so that a new one is found without a restart.
@@ -121,6 +123,7 @@ impl Remote {
             headers,
             stream: endpoint.stream,
             described: Described::default(),
+            thoughts: Thoughts::default(),
             timeouts: endpoint.timeouts,
             key,
             secret: Mutex::new(secret),
@@ -144,11 +147,11 @@ impl Remote {
     async fn exchange(&self, request: &Request) -> Result<Reply, ModelError> {
         self.wait_for_window(request).await?;
         // As text at once: a thousand questions wait at the same time, and each tree of values is many times its text.
-        let (body, tool): (_, fn(&Tool) -> Value) = match self.api {
-            Api::OpenAi => (openai::body(request, &self.host, self.stream), openai::tool),
-            Api::Anthropic => (anthropic::body(request, self.stream), anthropic::tool),
+        let (body, write): (_, fn(&[Tool]) -> Vec<Value>) = match self.api {
+            Api::OpenAi => (openai::body(request, &self.host, self.stream), openai::tools),
+            Api::Anthropic => (anthropic::body(request, &self.thoughts, self.stream), anthropic::tools),
         };
-        let body = self.described.with(&body, &request.tools, tool);
+        let body = self.described.with(&body, &request.tools, write);
         let body = body.map_err(|error| down(format!("the request cannot be written as JSON: {error}")))?;
         let response = self.send(body).await?;
         self.note_window(response.status(), response.headers());
@@ -164,7 +167,12 @@ impl Remote {
             false => self.read_whole(response, &mut draft, heard).await,
         };
         match read {
-            Ok(()) => draft.finish(&self.host, most),
+            Ok(()) => {
+                let thinking = std::mem::take(&mut draft.thinking);
+                let reply = draft.finish(&self.host, most)?;
+                self.thoughts.keep(&request.model, &reply.calls, thinking);
+                Ok(reply)
+            }
             Err(error) => Err(error.after(draft.took(most))),
         }
     }

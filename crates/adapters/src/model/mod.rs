@@ -18,6 +18,7 @@ mod speakers;
 mod sse;
 mod structured;
 mod tape;
+mod thoughts;
 mod turns;
 
 use std::collections::BTreeMap;

@@ -35,7 +35,9 @@ pub(super) fn body(request: &Request, host: &str, stream: bool) -> Value {
                 messages.push(message);
             }
             Turn::Results(results) => messages.extend(
-                results.iter().map(|(id, text)| json!({"role": "tool", "tool_call_id": id, "content": text})),
+                results
+                    .iter()
+                    .map(|one| json!({"role": "tool", "tool_call_id": one.id, "content": one.text})),
             ),
         }
     }
@@ -62,8 +64,12 @@ pub(super) fn body(request: &Request, host: &str, stream: bool) -> Value {
     Value::Object(body)
 }
 
-/// One of its tools.
-pub(super) fn tool(tool: &ports::model::Tool) -> Value {
+/// Its tools.
+pub(super) fn tools(tools: &[ports::model::Tool]) -> Vec<Value> {
+    tools.iter().map(tool).collect()
+}
+
+fn tool(tool: &ports::model::Tool) -> Value {
     let parameters: Value = serde_json::from_str(&tool.schema).unwrap_or_else(|_| json!({"type": "object"}));
     let function = json!({"name": tool.name, "description": tool.description, "parameters": parameters});
     json!({"type": "function", "function": function})

@@ -87,6 +87,7 @@ fn said(speaker: Speaker, content: String) -> Message {
         call: None,
         summary_through: None,
         read_through: None,
+        is_error: false,
         envelope: None,
     }
 }

@@ -25,8 +25,18 @@ pub(super) enum Turn<'a> {
         /// What it asked for.
         calls: Vec<Asked<'a>>,
     },
-    /// What the tools gave back, in the order of the calls: the call's id and the text.
-    Results(Vec<(String, Cow<'a, str>)>),
+    /// What the tools gave back, in the order of the calls.
+    Results(Vec<Given<'a>>),
+}
+
+/// The result of a call.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Given<'a> {
+    /// That of the call.
+    pub(super) id: String,
+    pub(super) text: Cow<'a, str>,
+    /// Whether the call failed or was refused.
+    pub(super) is_error: bool,
 }
 
 /// A call as it was made.
@@ -87,7 +97,9 @@ fn answer<'a>(
         if let Some((at, _)) = result {
             taken.insert(at);
         }
-        results.push((id.clone(), result.map_or(Cow::Borrowed(NO_RESULT), |(_, m)| unmarked(&m.content))));
+        let none = (Cow::Borrowed(NO_RESULT), true);
+        let (text, is_error) = result.map_or(none, |(_, m)| (unmarked(&m.content), m.is_error));
+        results.push(Given { id: id.clone(), text, is_error });
         calls.push(Asked { id, tool: call.want.tool(), arguments: &call.arguments });
     }
     // An answer that says and asks nothing is not one that a provider takes.
@@ -147,7 +159,11 @@ mod tests {
             Turn::Results(results) => {
                 format!(
                     "results {}",
-                    results.iter().map(|(id, text)| format!("{id}={text}")).collect::<Vec<_>>().join(",")
+                    results
+                        .iter()
+                        .map(|one| format!("{}={}", one.id, one.text))
+                        .collect::<Vec<_>>()
+                        .join(",")
                 )
             }
         };

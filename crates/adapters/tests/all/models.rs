@@ -15,6 +15,7 @@ fn settings() -> Settings {
         provider: provider.to_owned(),
         model: "big".to_owned(),
         context_tokens: None,
+        max_tokens: None,
     };
     Settings {
         providers: [("demo", "script.yaml"), ("torn", "torn.yaml"), ("gone", "gone.yaml")]

@@ -73,7 +73,12 @@ impl Rig {
             providers: [("s".to_owned(), Provider::Scripted { script: "s.yaml".to_owned() })].into(),
             models: [(
                 "m".to_owned(),
-                ModelRef { provider: "s".to_owned(), model: "m".to_owned(), context_tokens: None },
+                ModelRef {
+                    provider: "s".to_owned(),
+                    model: "m".to_owned(),
+                    context_tokens: None,
+                    max_tokens: None,
+                },
             )]
             .into(),
             ..Settings::default()

@@ -103,6 +103,7 @@ fn message(number: u32, speaker: Speaker, content: &str) -> Message {
         call: None,
         summary_through: None,
         read_through: None,
+        is_error: false,
         envelope: None,
         label: Default::default(),
     }

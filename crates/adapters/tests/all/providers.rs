@@ -55,7 +55,12 @@ fn settings(url: &str, change: impl Fn(&mut Endpoint)) -> Settings {
             Provider::Scripted { .. } | Provider::Record { .. } | Provider::Replay { .. } => {}
         }
         settings.providers.insert(way.to_owned(), provider);
-        let target = ModelRef { provider: way.to_owned(), model: "big".to_owned(), context_tokens: None };
+        let target = ModelRef {
+            provider: way.to_owned(),
+            model: "big".to_owned(),
+            context_tokens: None,
+            max_tokens: None,
+        };
         settings.models.insert(way.to_owned(), target);
     }
     settings
@@ -84,7 +89,12 @@ async fn every_way_keeps_the_contract() {
     let server = Server::start(Arc::new(Puppet::answering(|_| Ok(says("yes")))));
     for way in WAYS {
         let provider = endpoint(server.url(), way);
-        let target = ModelRef { provider: "p".to_owned(), model: "m".to_owned(), context_tokens: None };
+        let target = ModelRef {
+            provider: "p".to_owned(),
+            model: "m".to_owned(),
+            context_tokens: None,
+            max_tokens: None,
+        };
         let settings = Settings {
             providers: [("p".to_owned(), provider)].into(),
             models: [("puppet".to_owned(), target)].into(),

@@ -137,9 +137,10 @@ fn settings(url: &str) -> Settings {
         let provider = if way < 2 { Provider::OpenAi(endpoint) } else { Provider::Anthropic(endpoint) };
         let name = format!("way-{way}");
         settings.providers.insert(name.clone(), provider);
-        settings
-            .models
-            .insert(name.clone(), ModelRef { provider: name, model: "m".to_owned(), context_tokens: None });
+        settings.models.insert(
+            name.clone(),
+            ModelRef { provider: name, model: "m".to_owned(), context_tokens: None, max_tokens: None },
+        );
     }
     settings
 }

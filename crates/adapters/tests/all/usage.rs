@@ -47,6 +47,7 @@ fn replied(number: u32) -> Event {
         call: None,
         summary_through: None,
         read_through: None,
+        is_error: false,
         envelope: None,
         label: Default::default(),
     };

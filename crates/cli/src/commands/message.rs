@@ -541,6 +541,7 @@ fn item(message: Message) -> MessageItem {
         call: message.call,
         summary_through: None,
         read_through: message.read_through,
+        is_error: message.is_error,
         envelope: message.envelope,
         line: 0,
         span: 0..0,

@@ -107,7 +107,8 @@ impl<'a> Draft<'a> {
         message: Message,
         wrote: Vec<String>,
     ) {
-        let message = self.placed(session, message);
+        let is_error = finish != Finish::Done;
+        let message = Message { is_error, ..self.placed(session, message) };
         self.emit(CallEvent::Finished { session: session.clone(), finish, message, wrote });
     }
 

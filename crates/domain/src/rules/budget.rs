@@ -167,10 +167,8 @@ fn hold(
     model: &str,
     (expects, outgrown): (u64, u64),
 ) -> Hold {
-    let named = || settings.models.values().find(|target| target.model == model);
-    let target = settings.models.get(model).or_else(named);
-    let window = target.and_then(|target| target.context_tokens).unwrap_or(CONTEXT_TOKENS);
-    let most = spec.permissions.max_tokens_per_call.into_iter().chain(spec.model.max_tokens).min();
+    let window = settings.target(model).and_then(|target| target.context_tokens).unwrap_or(CONTEXT_TOKENS);
+    let most = spec.answer_max(settings.answer_max(model));
     let (tokens_in, tokens_out) = (expects.min(window.max(outgrown)), most.map_or(ANSWER_TOKENS, u64::from));
     let asked = [Some(model), settings.context.summary_model.as_deref()];
     // Which of the two is asked is known only when the request is built.

@@ -23,6 +23,7 @@ pub(super) fn said(at: Time, from: Option<Actor>, content: String, label: Label)
         call: None,
         summary_through: None,
         read_through: None,
+        is_error: false,
         envelope: None,
         label,
     }

@@ -123,6 +123,11 @@ impl Spec {
             metadata: BTreeMap::new(),
         }
     }
+
+    /// Tokens of the longest answer that may be asked for, if there is a limit: the agent's own, or that of its model.
+    pub fn answer_max(&self, of_model: Option<u32>) -> Option<u32> {
+        [self.permissions.max_tokens_per_call, self.model.max_tokens, of_model].into_iter().flatten().min()
+    }
 }
 
 /// The model an agent speaks with.

@@ -31,7 +31,7 @@ use crate::words::table::Table;
 use crate::words::usage;
 use crate::words::usage::{Spent, Usage};
 
-/// An answer of which nobody said how long it may be is reserved, and asked for, with so many tokens.
+/// An answer for which neither the agent nor the model has a limit is reserved, and asked for, with so many tokens.
 pub const ANSWER_TOKENS: u64 = 4_096;
 /// Providers that record others are followed so far.
 const RECORDS_MAX: usize = 8;

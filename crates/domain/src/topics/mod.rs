@@ -7,6 +7,7 @@ pub mod budget;
 pub mod call;
 pub mod caps;
 pub mod chain;
+pub mod claude;
 pub mod closed;
 pub mod config;
 pub mod context;

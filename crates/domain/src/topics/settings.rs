@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::topics::agent::bounds;
 use crate::topics::caps::{Budgets, Rate};
+use crate::topics::claude;
 use crate::topics::role;
 use crate::topics::role::Role;
 use crate::words::id::AgentId;
@@ -191,6 +192,29 @@ impl Settings {
         self.roles.get(name).or_else(|| role::BUILTIN.get(name))
     }
 
+    /// What an alias stands for. An agent may also name a model as its provider does.
+    pub fn target(&self, alias: &str) -> Option<&ModelRef> {
+        let named = || self.models.values().find(|target| target.model == alias);
+        self.models.get(alias).or_else(named)
+    }
+
+    /// Tokens of the longest answer that may be asked of a model, as far as it is known: what the settings say, else the
+    /// limit of Anthropic's family, but at most a quarter of the window, so that the conversation has room beside it.
+    pub fn answer_max(&self, alias: &str) -> Option<u32> {
+        let target = self.target(alias)?;
+        let of_family = || match self.providers.get(&target.provider)? {
+            Provider::Anthropic(_) => {
+                let window = target.context_tokens.unwrap_or(CONTEXT_TOKENS);
+                Some(claude::answer_max(&target.model).min(u32::try_from(window / 4).unwrap_or(u32::MAX)))
+            }
+            Provider::Scripted { .. }
+            | Provider::OpenAi(_)
+            | Provider::Record { .. }
+            | Provider::Replay { .. } => None,
+        };
+        target.max_tokens.or_else(of_family)
+    }
+
     /// The files with rules that providers name.
     pub fn scripts(&self) -> impl Iterator<Item = &str> {
         self.providers.values().filter_map(|provider| match provider {
@@ -318,6 +342,9 @@ pub struct ModelRef {
     /// Tokens that its window holds, the answer included; absent: [`CONTEXT_TOKENS`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context_tokens: Option<u64>,
+    /// Tokens of its longest answer; absent: what is known of it by its name ([`Settings::answer_max`]).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_tokens: Option<u32>,
 }
 
 /// The window of a model of which the settings do not say how large it is.
@@ -575,8 +602,7 @@ impl Audit {
 
 /// What an answer of the model with this alias costs, in millionths; `None` if the price is unknown.
 pub fn cost(settings: &Settings, alias: &str, usage: &Usage) -> Option<u64> {
-    let named = || settings.models.values().find(|target| target.model == alias);
-    let target = settings.models.get(alias).or_else(named);
+    let target = settings.target(alias);
     match target.and_then(|target| settings.providers.get(&target.provider)) {
         // Rules and tapes cost nothing.
         Some(Provider::Scripted { .. } | Provider::Replay { .. }) => return Some(0),
@@ -618,7 +644,15 @@ mod tests {
             models: [("big", "large-1"), ("small", "tiny-1"), ("odd", "odd-1"), ("script", "x")]
                 .map(|(alias, model)| {
                     let provider = if alias == "script" { "script" } else { "gone" }.to_owned();
-                    (alias.to_owned(), ModelRef { provider, model: model.to_owned(), context_tokens: None })
+                    (
+                        alias.to_owned(),
+                        ModelRef {
+                            provider,
+                            model: model.to_owned(),
+                            context_tokens: None,
+                            max_tokens: None,
+                        },
+                    )
                 })
                 .into(),
             providers: [("script".to_owned(), Provider::Scripted { script: "s.yaml".to_owned() })].into(),

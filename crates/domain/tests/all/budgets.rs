@@ -227,8 +227,12 @@ fn a_request_that_outgrows_what_is_reserved_is_reserved_anew_or_parks() {
 fn a_request_beyond_the_window_of_its_model_is_reserved_once_and_waits_for_room_once() {
     let mut home = home(Budgets { day: tokens(9_000), ..Budgets::default() });
     home.give(settings(&home, |settings| {
-        let target =
-            ModelRef { provider: "p".to_owned(), model: "x".to_owned(), context_tokens: Some(2_000) };
+        let target = ModelRef {
+            provider: "p".to_owned(),
+            model: "x".to_owned(),
+            context_tokens: Some(2_000),
+            max_tokens: None,
+        };
         settings.models.insert("m".to_owned(), target);
     }));
     home.task("look", "executor-001");
@@ -289,7 +293,12 @@ fn limited(limits: Rate) -> Home {
         |settings| {
             let endpoint = Endpoint { limits, ..Endpoint::new("http://localhost") };
             settings.providers.insert("p".to_owned(), Provider::OpenAi(endpoint));
-            let target = ModelRef { provider: "p".to_owned(), model: "x".to_owned(), context_tokens: None };
+            let target = ModelRef {
+                provider: "p".to_owned(),
+                model: "x".to_owned(),
+                context_tokens: None,
+                max_tokens: None,
+            };
             settings.models.insert("m".to_owned(), target);
         },
         |_| {},
@@ -406,7 +415,12 @@ fn delegated_work_backs_off_at_a_limit_and_goes_on_by_itself() {
         |settings| {
             let endpoint = Endpoint { limits, ..Endpoint::new("http://localhost") };
             settings.providers.insert("p".to_owned(), Provider::OpenAi(endpoint));
-            let target = ModelRef { provider: "p".to_owned(), model: "x".to_owned(), context_tokens: None };
+            let target = ModelRef {
+                provider: "p".to_owned(),
+                model: "x".to_owned(),
+                context_tokens: None,
+                max_tokens: None,
+            };
             settings.models.insert("m".to_owned(), target);
         },
         |agent| {
@@ -641,7 +655,7 @@ proptest! {
         let mut home = Home::with(&TEAM, |settings| {
             settings.budgets = budgets;
             settings.providers.insert("p".to_owned(), Provider::OpenAi(endpoint));
-            let target = ModelRef { provider: "p".to_owned(), model: "x".to_owned(), context_tokens: None };
+            let target = ModelRef { provider: "p".to_owned(), model: "x".to_owned(), context_tokens: None, max_tokens: None };
             settings.models.insert("m".to_owned(), target);
         }, |agent| {
             agent.model.max_tokens = Some(1_000);

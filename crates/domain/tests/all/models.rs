@@ -1,15 +1,18 @@
 //! What comes of a model's answers and failures: who is asked next, when, and what it cost.
 
 use domain::agent;
+use domain::budget::Cap;
+use domain::effect::Effect;
 use domain::event::Event;
-use domain::event::TurnEvent;
+use domain::event::{CallEvent, TurnEvent};
 use domain::id::AgentId;
 use domain::input::{Failure, Input};
 use domain::input::{FileInput, ModelInput};
-use domain::settings::{ModelRef, Provider, Settings};
+use domain::pending;
+use domain::settings::{Endpoint, ModelRef, Provider, Settings};
 use domain::usage::{Price, Spent, Usage};
 
-use crate::home::{Home, line};
+use crate::home::{Home, line, read};
 
 const ME: &str = "executor-001";
 const BUSY: Failure = Failure::Retry { after_ms: 0 };
@@ -115,8 +118,12 @@ fn those_who_fail_together_do_not_come_back_together() {
 #[test]
 fn tokens_and_cost_are_added_up_by_agent_model_and_session() {
     let mut home = Home::new(&[ME]);
-    let to =
-        |model: &str| ModelRef { provider: "p".to_owned(), model: model.to_owned(), context_tokens: None };
+    let to = |model: &str| ModelRef {
+        provider: "p".to_owned(),
+        model: model.to_owned(),
+        context_tokens: None,
+        max_tokens: None,
+    };
     let price = Price { input: 1_000_000, output: 2_000_000, cache_read: Some(0), cache_write: None };
     let provider = Provider::Replay { tape: "t".to_owned() };
     home.give(Input::File(FileInput::SettingsRead(Box::new(Settings {
@@ -157,4 +164,63 @@ fn tokens_and_cost_are_added_up_by_agent_model_and_session() {
     let session = home.state.sessions.values().next().unwrap();
     assert_eq!(session.purse.spent, Spent::sum(spent.values()));
     assert_eq!(session.purse.spent.money(), "0.000016 + ?");
+}
+
+#[test]
+fn a_result_says_whether_its_call_worked() {
+    let mut home = Home::new(&[ME]);
+    home.task("look", ME);
+    home.wants(ME, &[read("memory/a.md"), read("memory/b.md"), read("memory/none/../../x")]);
+    home.tool_ends(ME, true, "words");
+    home.tool_ends(ME, false, "no such file");
+    let results: Vec<(bool, String)> = home
+        .events
+        .iter()
+        .filter_map(|event| match event {
+            Event::Call(CallEvent::Finished { message, finish, .. }) => {
+                Some((message.is_error, format!("{finish:?}").chars().take(4).collect()))
+            }
+            _ => None,
+        })
+        .collect();
+    let (done, bad): (Vec<_>, Vec<_>) = results.into_iter().partition(|(is_error, _)| !is_error);
+    assert_eq!(done, [(false, "Done".to_owned())]);
+    let words: Vec<&str> = bad.iter().map(|(_, word)| word.as_str()).collect();
+    assert!(words.contains(&"Fail") && words.contains(&"Refu"), "{words:?}");
+}
+
+#[test]
+fn an_answer_is_reserved_with_the_limit_of_its_model() {
+    for (model, own, max_tokens, expected) in [
+        ("claude-sonnet-4-5", None, None, 32_000),
+        ("claude-3-5-haiku-latest", None, None, 8_192),
+        ("claude-sonnet-4-5", Some(500), None, 500),
+        ("claude-sonnet-4-5", None, Some(50_000), 50_000),
+        ("claude-sonnet-4-5", Some(64_000), Some(50_000), 50_000),
+    ] {
+        let target = ModelRef {
+            provider: "claude".to_owned(),
+            model: model.to_owned(),
+            context_tokens: None,
+            max_tokens,
+        };
+        let mut home = Home::with(
+            &[ME],
+            |settings| {
+                let provider = Provider::Anthropic(Endpoint::new("https://localhost"));
+                settings.providers = [("claude".to_owned(), provider)].into();
+                settings.models = [("big".to_owned(), target)].into();
+                settings.budgets.day = Cap { tokens: Some(1_000_000), money: None };
+            },
+            |agent| {
+                agent.model.primary = "big".to_owned();
+                agent.model.max_tokens = own;
+            },
+        );
+        home.task("look", ME);
+        let [Effect::CallModel { reserved: Some((_, tokens_out)), .. }] = pending(&home.state)[..] else {
+            panic!("{model} is asked")
+        };
+        assert_eq!(tokens_out, expected, "{model}, {own:?}, {max_tokens:?}");
+    }
 }

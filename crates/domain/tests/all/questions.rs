@@ -211,7 +211,12 @@ fn nobody_is_asked_for_what_opens_by_itself_in_a_minute_or_when_others_are_done(
             let limits = Rate { requests_per_minute: Some(1), tokens_per_minute: None };
             let endpoint = Endpoint { limits, ..Endpoint::new("http://localhost") };
             settings.providers.insert("p".to_owned(), Provider::OpenAi(endpoint));
-            let target = ModelRef { provider: "p".to_owned(), model: "x".to_owned(), context_tokens: None };
+            let target = ModelRef {
+                provider: "p".to_owned(),
+                model: "x".to_owned(),
+                context_tokens: None,
+                max_tokens: None,
+            };
             settings.models.insert("m".to_owned(), target);
         },
         |_| {},

@@ -165,6 +165,7 @@ fn said(number: u32, speaker: Speaker, read_through: Option<u32>) -> Message {
         call: None,
         summary_through: None,
         read_through: read_through.map(name),
+        is_error: false,
         envelope: Some(Box::new(Envelope::default())),
         label: Default::default(),
     }

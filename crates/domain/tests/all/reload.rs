@@ -73,7 +73,12 @@ fn terms(home: &Home) -> &Settings {
 }
 
 fn model(provider: &str, model: &str) -> ModelRef {
-    ModelRef { provider: provider.to_owned(), model: model.to_owned(), context_tokens: None }
+    ModelRef {
+        provider: provider.to_owned(),
+        model: model.to_owned(),
+        context_tokens: None,
+        max_tokens: None,
+    }
 }
 
 fn endpoint(url: &str, requests_per_minute: u64) -> Provider {

@@ -412,6 +412,7 @@ fn letter(number: usize, priority: Urgency) -> Message {
         call: None,
         summary_through: None,
         read_through: None,
+        is_error: false,
         envelope: Some(Box::new(Envelope { priority, ..Envelope::default() })),
         label: Default::default(),
     }

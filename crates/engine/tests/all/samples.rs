@@ -459,7 +459,12 @@ fn settings() -> Vec<Event> {
     full.providers.insert("local".to_owned(), Provider::Scripted { script: "script.yaml".to_owned() });
     full.models.insert(
         "sonnet".to_owned(),
-        ModelRef { provider: "local".to_owned(), model: "m-1".to_owned(), context_tokens: None },
+        ModelRef {
+            provider: "local".to_owned(),
+            model: "m-1".to_owned(),
+            context_tokens: None,
+            max_tokens: None,
+        },
     );
     full.routing.inbox.insert("slack".to_owned(), me());
     full.routing.tags.push(("ops:*".to_owned(), me()));
@@ -655,6 +660,7 @@ fn message(speaker: Speaker, from: &str, content: &str) -> Message {
         call: None,
         summary_through: None,
         read_through: None,
+        is_error: false,
         envelope: None,
         label: Default::default(),
     }

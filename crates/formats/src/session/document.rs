@@ -260,6 +260,7 @@ fn item_of(message: &Message, line: usize, span: Range<usize>) -> MessageItem {
         call: message.call.clone(),
         summary_through: message.summary_through.clone(),
         read_through: message.read_through.clone(),
+        is_error: message.is_error,
         envelope: message.envelope.as_ref().map(|envelope| {
             // What only the journal keeps.
             Box::new(Envelope { cause: None, hands: Default::default(), ..(**envelope).clone() })

@@ -80,6 +80,9 @@ pub(super) fn print_at(m: &Message, dash: usize) -> String {
     if let Some(through) = &m.read_through {
         put(key, "read_through", &scalar::print(through.as_str(), key));
     }
+    if m.is_error {
+        put(key, "is_error", " true");
+    }
     put(key, "timestamp", &format!(" '{}'", time::print(m.at)));
     out
 }
@@ -157,6 +160,9 @@ pub(super) fn print_flow(m: &Message) -> String {
     }
     if let Some(through) = &m.read_through {
         object["read_through"] = through.as_str().into();
+    }
+    if m.is_error {
+        object["is_error"] = true.into();
     }
     object["timestamp"] = time::print(m.at).into();
     object.to_string()

@@ -66,6 +66,7 @@ fn item(node: &Node) -> Option<MessageItem> {
         call: node.get_text("tool_call_id").map(CallId::new),
         summary_through: node.get_text("summary_through").map(MessageId::new),
         read_through: node.get_text("read_through").map(MessageId::new),
+        is_error: node.get("is_error").and_then(Node::bool).unwrap_or_default(),
         envelope: envelope(node),
         line: node.line,
         span: node.span.clone(),

@@ -82,6 +82,7 @@ fn a_session_of_ten_thousand_messages_is_read_and_appended_to() {
         call: None,
         summary_through: None,
         read_through: None,
+        is_error: false,
         envelope: None,
         label: Default::default(),
     };

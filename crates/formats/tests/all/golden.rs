@@ -249,6 +249,7 @@ fn settings_are_read_whole() {
                     provider: "script".to_owned(),
                     model: "scripted-large".to_owned(),
                     context_tokens: None,
+                    max_tokens: None,
                 },
             ),
             (
@@ -257,6 +258,7 @@ fn settings_are_read_whole() {
                     provider: "script".to_owned(),
                     model: "scripted-small".to_owned(),
                     context_tokens: None,
+                    max_tokens: None,
                 },
             ),
         ]),
@@ -308,6 +310,7 @@ fn every_section_of_the_settings_is_read_whole() {
         provider: text(provider),
         model: text(model),
         context_tokens,
+        max_tokens: None,
     };
     let price = Price {
         input: 2_500_000,

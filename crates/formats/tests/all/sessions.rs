@@ -38,6 +38,7 @@ fn say(id: usize, content: &str) -> Message {
         call: None,
         summary_through: None,
         read_through: None,
+        is_error: false,
         envelope: None,
         label: Default::default(),
     }
@@ -71,6 +72,7 @@ fn expected(m: &Message) -> MessageItem {
         call: m.call.clone(),
         summary_through: m.summary_through.clone(),
         read_through: m.read_through.clone(),
+        is_error: m.is_error,
         envelope: m.envelope.clone(),
         line: 0,
         span: 0..0,
@@ -344,6 +346,7 @@ fn any_message() -> impl Strategy<Value = Message> {
             call: call.map(CallId::new),
             summary_through: (at % 7 == 0).then(|| MessageId::new("m-0001")),
             read_through: (at % 5 == 0).then(|| MessageId::new("m-0002")),
+            is_error: at % 2 == 0,
             envelope: (at % 3 == 0).then(|| Box::new(envelope(at, &text))),
             label: Default::default(),
         })

@@ -37,6 +37,7 @@ fn said(number: u32) -> Event {
         call: None,
         summary_through: None,
         read_through: None,
+        is_error: false,
         envelope: None,
         label: Default::default(),
     };

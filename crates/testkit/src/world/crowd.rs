@@ -88,8 +88,12 @@ pub(super) fn settings(rng: &mut Rng) -> Settings {
         }
         settings.providers.insert(provider.to_owned(), Provider::OpenAi(endpoint));
         let provider = if usual { provider } else { "q" };
-        let target =
-            ModelRef { provider: provider.to_owned(), model: alias.to_owned(), context_tokens: None };
+        let target = ModelRef {
+            provider: provider.to_owned(),
+            model: alias.to_owned(),
+            context_tokens: None,
+            max_tokens: None,
+        };
         settings.models.insert(alias.to_owned(), target);
         let price = Price { input: 3_000_000, output: 15_000_000, cache_read: None, cache_write: None };
         settings.prices.insert(alias.to_owned(), price);

@@ -21,6 +21,7 @@ fn message(number: usize, speaker: Speaker, content: String) -> Message {
         call: None,
         summary_through: None,
         read_through: None,
+        is_error: false,
         envelope: None,
         label: Default::default(),
     }

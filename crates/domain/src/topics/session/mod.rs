@@ -111,6 +111,9 @@ pub struct Message {
     /// Of an answer: the last message that it was made with, if more came while it was made; absent: all before it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub read_through: Option<MessageId>,
+    /// Of a tool's result: whether the call failed or was refused.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_error: bool,
     /// What stands on it if an agent sent it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub envelope: Option<Box<crate::topics::message::Envelope>>,
