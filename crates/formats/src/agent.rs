@@ -86,7 +86,7 @@ const PERMISSIONS: Shape = Shape::Record(&[
             may(
                 "task_timeout_ms",
                 Shape::Int(bounds::TASK_TIMEOUT_MS.0, INT_MAX),
-                "working time of a task (60000)",
+                "working time of a task (3600000)",
             ),
         ]),
         "how much at once",

@@ -41,7 +41,7 @@ const KEY: Shape = Shape::Place(&[
 const HEADERS: Shape = Shape::Map(&Shape::Text);
 const TIMEOUTS: Shape = Shape::Record(&[
     may("connect", Shape::Duration, "to be reached (10s)"),
-    may("first_byte", Shape::Duration, "to begin the answer, from the question on (60s)"),
+    may("first_byte", Shape::Duration, "to begin the answer, from the question on (5m)"),
     may("idle", Shape::Duration, "between two pieces of the answer (30s)"),
 ]);
 
@@ -146,7 +146,12 @@ pub(crate) const SHAPE: Shape = Shape::Record(&[
             may("parallel_max", COUNT, "sessions working at once, all agents together (16)"),
             may("tasks_max", COUNT, "tasks that may be open at once (10000)"),
             may("model_attempts_max", COUNT, "how often a failed model call is tried (3)"),
-            may("model_ms_max", AMOUNT, "how long one model call may take (120000)"),
+            may("model_ms_max", AMOUNT, "how long a model may give no sign of an answer (600000)"),
+            may(
+                "count_model_time",
+                Shape::Bool,
+                "whether the time in which a model is asked counts as working time of a task (false)",
+            ),
             may("tool_ms_max", AMOUNT, "how long one tool call may take (60000)"),
             may("output_bytes_max", AMOUNT, "bytes of a tool's output that go into the session (32768)"),
             may("lock_lease_ms", AMOUNT, "how long an agent that does nothing keeps a lock (300000)"),
@@ -558,6 +563,7 @@ fn limits(node: &Node) -> Limits {
         tasks_max: node.get_int("tasks_max").unwrap_or(default.tasks_max),
         model_attempts_max: node.get_int("model_attempts_max").unwrap_or(default.model_attempts_max),
         model_ms_max: long("model_ms_max").unwrap_or(default.model_ms_max),
+        count_model_time: node.get("count_model_time").and_then(Node::bool).unwrap_or_default(),
         tool_ms_max: long("tool_ms_max").unwrap_or(default.tool_ms_max),
         output_bytes_max: long("output_bytes_max").unwrap_or(default.output_bytes_max),
         spawn_depth_max: node.get_int("spawn_depth_max").unwrap_or(default.spawn_depth_max),

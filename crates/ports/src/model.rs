@@ -36,17 +36,23 @@ pub struct Request {
 
 /// What an answer has taken so far, for whoever gives up on it before it is whole. Clones are the same progress.
 #[derive(Debug, Clone, Default)]
-pub struct Progress(Arc<Mutex<Usage>>);
+pub struct Progress(Arc<Mutex<(Usage, u64)>>);
 
 impl Progress {
     /// So much by now, all in all.
     pub fn note(&self, usage: Usage) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = usage;
+        let mut noted = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        *noted = (usage, noted.1.wrapping_add(1));
     }
 
     /// What was noted last; nothing before anything came.
     pub fn so_far(&self) -> Usage {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).0
+    }
+
+    /// How often something was noted: a number that changes shows that the answer goes on.
+    pub fn signs(&self) -> u64 {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).1
     }
 }
 

@@ -36,6 +36,9 @@ static READERS: Semaphore = Semaphore::const_new(8);
 /// A request that is refused as too long is made shorter so often.
 const SHORTER_MAX: usize = 1;
 
+/// How often silence is looked at before it is too long.
+const LOOKS: u64 = 20;
+
 /// What came of a call.
 pub(crate) enum Answered {
     /// The model answered.
@@ -191,7 +194,7 @@ impl Context {
     }
 }
 
-/// What a model says within a time.
+/// What a model says, unless it is silent for too long.
 async fn within(
     models: &dyn Model,
     request: Request,
@@ -199,15 +202,62 @@ async fn within(
 ) -> Result<Reply, ModelError> {
     let progress = tally.begin(&request.model);
     let request = Request { progress: progress.clone(), ..request };
-    let answered = match tokio::time::timeout(Duration::from_millis(ms_max), models.ask(request)).await {
-        Ok(outcome) => outcome,
-        Err(_) => {
-            let message = format!("no answer within {ms_max} ms (limits.model_ms_max)");
-            let late = ModelError::new(ErrorKind::Retry { after_ms: 0 }, message);
-            Err(late.after(progress.so_far()))
+    let mut answer = models.ask(request);
+    let (mut signs, mut silent_ms) = (progress.signs(), 0);
+    // An answer that comes may take any time; only silence is bounded. It is looked at often enough to be nearly exact.
+    let step_ms = (ms_max / LOOKS).max(1);
+    let answered = loop {
+        match tokio::time::timeout(Duration::from_millis(step_ms), &mut answer).await {
+            Ok(outcome) => break outcome,
+            Err(_) if signs != progress.signs() => (signs, silent_ms) = (progress.signs(), 0),
+            Err(_) if silent_ms + step_ms < ms_max => silent_ms += step_ms,
+            Err(_) => {
+                let message = format!("no sign of an answer within {ms_max} ms (limits.model_ms_max)");
+                let late = ModelError::new(ErrorKind::Retry { after_ms: 0 }, message);
+                break Err(late.after(progress.so_far()));
+            }
         }
     };
+    drop(answer);
     // What an answer took is told with it.
     progress.note(answered.as_ref().err().map(|error| error.usage).unwrap_or_default());
     answered
+}
+
+#[cfg(test)]
+mod tests {
+    use async_trait::async_trait;
+    use testkit::model::{request, says};
+
+    use super::*;
+
+    /// Gives a sign so many times, each after a second, and then says nothing for `silent_ms` before it answers.
+    struct Slow {
+        signs: u32,
+        silent_ms: u64,
+    }
+
+    #[async_trait]
+    impl Model for Slow {
+        async fn ask(&self, request: Request) -> Result<Reply, ModelError> {
+            for _ in 0..self.signs {
+                tokio::time::sleep(Duration::from_secs(1)).await;
+                request.progress.note(Usage::of(1, 1));
+            }
+            tokio::time::sleep(Duration::from_millis(self.silent_ms)).await;
+            Ok(says("done"))
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_answer_that_comes_may_take_any_time_and_silence_is_bounded() {
+        let ask = async |signs, silent_ms| {
+            within(&Slow { signs, silent_ms }, request("a", Vec::new()), (10_000, &Tally::default())).await
+        };
+        assert_eq!(ask(3_600, 9_000).await, Ok(says("done")), "an hour, piece by piece");
+        let error = ask(3, 11_000).await.unwrap_err();
+        assert_eq!(error.kind, ErrorKind::Retry { after_ms: 0 });
+        assert_eq!(error.message, "no sign of an answer within 10000 ms (limits.model_ms_max)");
+        assert_eq!(error.usage, Usage::of(1, 1), "what came is paid for");
+    }
 }

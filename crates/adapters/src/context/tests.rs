@@ -358,7 +358,7 @@ async fn an_answer_that_is_too_late_costs_what_came_of_it() {
     let Err(error) = stage.ask(&Endless, vec![message(Speaker::User, "go")]).await else {
         panic!("it is late")
     };
-    assert!(error.message.contains("no answer within 60000 ms"), "{error}");
+    assert!(error.message.contains("no sign of an answer within 60000 ms"), "{error}");
     assert_eq!(
         (error.usage, stage.tally.take()),
         (Usage::of(50, 7), vec![("puppet".to_owned(), Usage::of(50, 7))])

@@ -149,6 +149,7 @@ impl State {
                 self.spend(at, (session, ""), Usage::of(*tokens_in, *tokens_out), spent.as_ref());
                 self.expect_after(session, tokens_in.saturating_add(*tokens_out));
                 self.take_reply(session, message);
+                self.set_clock(at, session);
                 self.renew_locks(at, session);
             }
             TurnEvent::EvidenceDemanded { session, message } => self.prove(session, message),
@@ -234,9 +235,24 @@ impl State {
         for id in working {
             let Some(session) = self.sessions.get_mut(&id) else { continue };
             stop_clock(session, &id, None, &mut self.schedule.deadlines);
-            let agent = self.team.agents.get(&session.agent);
-            let most = agent.map(|agent| self.delegations.work_ms_max(session.task.as_ref(), agent));
-            start_clock(session, &id, at, most, &mut self.schedule.deadlines);
+            self.set_clock(at, &id);
+        }
+    }
+
+    /// Working time counts while an agent works, and, unless the settings say so, not while its model is asked.
+    fn set_clock(&mut self, at: Time, id: &SessionId) {
+        let counts_models = self.terms_of(id).limits.count_model_time;
+        let Some(session) = self.sessions.get_mut(id) else { return };
+        let asks = matches!(session.stage, Stage::Thinking { .. } | Stage::Retrying { .. });
+        let counts = session.lifecycle == Lifecycle::Working && (counts_models || !asks);
+        match (counts, session.clock.working_since) {
+            (true, None) => {
+                let agent = self.team.agents.get(&session.agent);
+                let most = agent.map(|agent| self.delegations.work_ms_max(session.task.as_ref(), agent));
+                start_clock(session, id, at, most, &mut self.schedule.deadlines);
+            }
+            (false, Some(_)) => stop_clock(session, id, Some(at), &mut self.schedule.deadlines),
+            (true, Some(_)) | (false, None) => {}
         }
     }
 
@@ -567,16 +583,12 @@ impl State {
                 if let Some(agent) = &mut agent {
                     agent.busy += 1;
                 }
-                let most =
-                    agent.as_deref().map(|agent| self.delegations.work_ms_max(session.task.as_ref(), agent));
-                start_clock(session, id, at, most, &mut self.schedule.deadlines);
             }
             (true, false) => {
                 self.schedule.busy = self.schedule.busy.saturating_sub(1);
                 if let Some(agent) = &mut agent {
                     agent.busy = agent.busy.saturating_sub(1);
                 }
-                stop_clock(session, id, Some(at), &mut self.schedule.deadlines);
             }
             (true, true) | (false, false) => {}
         }
@@ -586,6 +598,7 @@ impl State {
             agent.sessions.remove(id);
             forget_past(agent, &self.sessions);
         }
+        self.set_clock(at, id);
         // The askers have their answer, unless it is still to come.
         if answers {
             self.forget_answered(id);
@@ -617,6 +630,7 @@ impl State {
             session.purse.parked_since = None;
             session.pace.fallback_until = session.pace.fallback_until.filter(|until| at < *until);
         });
+        self.set_clock(at, id);
     }
 
     fn fail_turn(&mut self, at: Time, id: &SessionId, due: Time, falls_back: bool) {

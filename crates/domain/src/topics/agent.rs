@@ -29,7 +29,7 @@ pub mod bounds {
     /// Tasks that may wait for one agent.
     pub const PENDING_QUEUE: (u32, u32, u32) = (1, 100, 20);
     /// Working time of a task in milliseconds; no greatest value.
-    pub const TASK_TIMEOUT_MS: (u64, u64, u64) = (1_000, u64::MAX, 60_000);
+    pub const TASK_TIMEOUT_MS: (u64, u64, u64) = (1_000, u64::MAX, 3_600_000);
     /// How long a task may wait for a slot, in milliseconds; no default.
     pub const QUEUE_TIMEOUT_MS: (u64, u64) = (1_000, u64::MAX);
     /// Scheduling priority of an agent, 1 is first.

@@ -328,7 +328,7 @@ pub struct Timeouts {
 
 impl Default for Timeouts {
     fn default() -> Self {
-        Self { connect_ms: 10_000, first_byte_ms: 60_000, idle_ms: 30_000 }
+        Self { connect_ms: 10_000, first_byte_ms: 300_000, idle_ms: 120_000 }
     }
 }
 
@@ -383,8 +383,11 @@ pub struct Limits {
     pub tasks_max: u32,
     /// How often a failed model call is tried.
     pub model_attempts_max: u32,
-    /// How long one model call may take.
+    /// How long a model may give no sign of an answer. What comes in pieces may take any time.
     pub model_ms_max: u64,
+    /// Whether the time in which a model is asked counts as working time of a task.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub count_model_time: bool,
     /// How long one tool call may take.
     pub tool_ms_max: u64,
     /// Bytes of a tool's output that go into the session.
@@ -506,7 +509,8 @@ impl Default for Limits {
             parallel_max: 16,
             tasks_max: 10_000,
             model_attempts_max: 3,
-            model_ms_max: 120_000,
+            model_ms_max: 600_000,
+            count_model_time: false,
             tool_ms_max: 60_000,
             output_bytes_max: 32_768,
             delegation_when_full: WhenFull::Queue,

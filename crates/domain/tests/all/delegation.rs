@@ -434,7 +434,7 @@ fn approvals_that_a_task_demands_are_demanded_of_what_it_is_delegated_to() {
 fn the_other_has_the_time_that_is_left_and_uses_it_up() {
     let mut home = Home::with(
         &TEAM,
-        |_| {},
+        |settings| settings.limits.count_model_time = true,
         |spec| {
             able(spec);
             spec.permissions.concurrency.task_timeout_ms =

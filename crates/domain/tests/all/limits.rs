@@ -12,10 +12,14 @@ use domain::usage::Usage;
 
 use crate::home::{Home, create, line, no, read, run, tell, written};
 
+/// Time counts also while a model is asked, so that tests need no tools to use it up.
 fn limited(limit: impl FnOnce(&mut Limits)) -> Home {
     let mut home = Home::with(
         &["executor-001", "planner-001"],
-        |settings| limit(&mut settings.limits),
+        |settings| {
+            settings.limits.count_model_time = true;
+            limit(&mut settings.limits);
+        },
         |agent| agent.permissions.concurrency.task_timeout_ms = 10_000,
     );
     home.task("look", "executor-001");
@@ -206,6 +210,20 @@ fn an_answer_of_an_earlier_try_is_refused() {
     assert!(home.refusal(late.clone()).ends_with("came too late: its call is no longer under way"));
     home.pass(60_000);
     assert!(home.refusal(late).contains("came too late"));
+}
+
+#[test]
+fn time_in_which_a_model_is_asked_is_working_time_only_if_the_settings_say_so() {
+    let mut home = limited(|limits| limits.count_model_time = false);
+    assert_eq!(home.pass(3_600_000), [], "the model thinks for an hour");
+    home.model_fails("executor-001", Failure::Retry { after_ms: 0 });
+    home.pass(20_000);
+    home.wants("executor-001", &[run("touch counter")]);
+    assert_eq!(home.pass(9_999), [], "the tool has all of the time");
+    assert_eq!(line(&home.pass(1)), "task-001:failed call_finished:unknown waiting failed");
+    let mut home = limited(|_| {});
+    assert_eq!(home.pass(9_999), []);
+    assert_eq!(line(&home.pass(1)), "task-001:failed waiting failed");
 }
 
 #[test]

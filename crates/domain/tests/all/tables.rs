@@ -24,7 +24,10 @@ struct Case {
 fn home() -> Home {
     Home::with(
         &[ME, "executor-002"],
-        |settings| settings.approvals.expire_ms = Some(5_000),
+        |settings| {
+            settings.approvals.expire_ms = Some(5_000);
+            settings.limits.count_model_time = true;
+        },
         |agent| {
             agent.permissions.concurrency.max_parallel_tasks = 1;
             agent.permissions.concurrency.task_timeout_ms = 10_000;

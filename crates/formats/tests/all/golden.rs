@@ -349,6 +349,7 @@ fn every_section_of_the_settings_is_read_whole() {
             tasks_max: 100,
             model_attempts_max: 2,
             model_ms_max: 30_000,
+            count_model_time: false,
             tool_ms_max: 10_000,
             output_bytes_max: 4096,
             delegation_when_full: domain::settings::WhenFull::Reject,
