@@ -149,6 +149,7 @@ pub fn message(number: u32) -> Message {
         content: load::words(300, number),
         calls: Vec::new(),
         call: None,
+        is_error: false,
         summary_through: None,
         read_through: None,
         envelope: None,

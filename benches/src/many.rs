@@ -99,7 +99,12 @@ fn in_process(url: &str) -> anyhow::Result<f64> {
         providers: [("p".to_owned(), Settled::OpenAi(Endpoint::new(url)))].into(),
         models: [(
             "m".to_owned(),
-            ModelRef { provider: "p".to_owned(), model: "m".to_owned(), context_tokens: None },
+            ModelRef {
+                provider: "p".to_owned(),
+                model: "m".to_owned(),
+                context_tokens: None,
+                max_tokens: None,
+            },
         )]
         .into(),
         ..Settings::default()

@@ -21,7 +21,20 @@ const EDGES: [(&str, &[&str]); 12] = [
 /// All that a pure crate may use of others.
 const PURE_USES: [(&str, &[&str]); 2] = [
     ("policy", &["brush-parser", "serde"]),
-    ("domain", &["schemars", "serde", "serde_json", "sha2", "smol_str", "strum", "thiserror"]),
+    (
+        "domain",
+        &[
+            "memchr",
+            "rustc-hash",
+            "schemars",
+            "serde",
+            "serde_json",
+            "sha2",
+            "smol_str",
+            "strum",
+            "thiserror",
+        ],
+    ),
 ];
 
 /// One dependency that a manifest names.

@@ -237,14 +237,19 @@ mod tests {
         silent_ms: u64,
     }
 
+    /// On the virtual clock.
+    async fn pass(time: Duration) {
+        tokio::time::sleep_until(tokio::time::Instant::now() + time).await;
+    }
+
     #[async_trait]
     impl Model for Slow {
         async fn ask(&self, request: Request) -> Result<Reply, ModelError> {
             for _ in 0..self.signs {
-                tokio::time::sleep(Duration::from_secs(1)).await;
+                pass(Duration::from_secs(1)).await;
                 request.progress.note(Usage::of(1, 1));
             }
-            tokio::time::sleep(Duration::from_millis(self.silent_ms)).await;
+            pass(Duration::from_millis(self.silent_ms)).await;
             Ok(says("done"))
         }
     }

@@ -73,6 +73,9 @@ fn install_tls() {
     });
 }
 
+/// Writes the tools of a request in a provider's form.
+type WriteTools = fn(&[Tool]) -> Vec<Value>;
+
 impl Remote {
     /// The provider at an endpoint. Reads the key, so that a missing one is told at once.
     pub(super) fn new(api: Api, endpoint: &Endpoint, key: Option<Key>) -> Result<Self, String> {
@@ -147,7 +150,7 @@ impl Remote {
     async fn exchange(&self, request: &Request) -> Result<Reply, ModelError> {
         self.wait_for_window(request).await?;
         // As text at once: a thousand questions wait at the same time, and each tree of values is many times its text.
-        let (body, write): (_, fn(&[Tool]) -> Vec<Value>) = match self.api {
+        let (body, write): (_, WriteTools) = match self.api {
             Api::OpenAi => (openai::body(request, &self.host, self.stream), openai::tools),
             Api::Anthropic => (anthropic::body(request, &self.thoughts, self.stream), anthropic::tools),
         };

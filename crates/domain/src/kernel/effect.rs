@@ -10,7 +10,6 @@ use crate::words::id::{AgentId, SessionId, Ticket};
 
 /// One deed. Its outcome is an input.
 #[derive(Debug, Clone, PartialEq)]
-#[expect(clippy::large_enum_variant, reason = "effects are few and short-lived; most are the large one")]
 pub enum Effect {
     /// Ask the agent's model, with what the session file says.
     CallModel {

@@ -14,7 +14,6 @@ use strum::IntoStaticStr;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, IntoStaticStr)]
 #[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case", prefix = "call_")]
-#[expect(clippy::large_enum_variant, reason = "every call is finished: the large one is the usual one")]
 pub enum Event {
     /// The gate let a call through.
     Cleared {

@@ -1,20 +1,20 @@
 //! Things by their ids: looked up by hash, walked in the order of the ids. Nearly everything that is decided looks
 //! something up by an id; nothing may depend on the order of a hash.
 
+use std::collections::BTreeMap;
 use std::collections::btree_map;
-use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::hash::Hash;
 use std::ops::Index;
 
-use rustc_hash::FxBuildHasher;
+use rustc_hash::FxHashMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// Values by key.
 #[derive(Clone)]
 pub struct Table<K, V> {
     /// Where the value of each key stands.
-    places: HashMap<K, usize, FxBuildHasher>,
+    places: FxHashMap<K, usize>,
     /// The same, in order.
     order: BTreeMap<K, usize>,
     slots: Vec<Option<V>>,
@@ -176,7 +176,7 @@ impl<K: Ord + Hash + Clone, V> Table<K, V> {
 
 impl<K, V> Default for Table<K, V> {
     fn default() -> Self {
-        Self { places: HashMap::default(), order: BTreeMap::new(), slots: Vec::new(), free: Vec::new() }
+        Self { places: FxHashMap::default(), order: BTreeMap::new(), slots: Vec::new(), free: Vec::new() }
     }
 }
 
