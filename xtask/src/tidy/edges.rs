@@ -234,7 +234,7 @@ mod tests {
         assert_eq!(
             findings("domain", &manifest),
             [
-                "5 domain uses tokio, but may use schemars, serde, serde_json, sha2, smol_str, strum, thiserror"
+                "5 domain uses tokio, but may use memchr, rustc-hash, schemars, serde, serde_json, sha2, smol_str, strum, thiserror"
             ]
         );
         assert_eq!(findings("policy", &manifest), ["5 policy uses tokio, but may use brush-parser, serde"]);

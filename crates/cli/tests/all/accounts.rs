@@ -93,7 +93,7 @@ fn tokens_of_a_minute_are_reserved_before_they_are_sent() {
         Ok(says("Done."))
     })));
     // Room for one call as it is estimated, and for many as they are counted.
-    let team = team(&server.url(), "{tokens_per_minute: 5000}", "");
+    let team = team(&server.url(), "{tokens_per_minute: 6000}", "");
     (1..=3).for_each(|number| add(&team, number));
     let up = team.up();
     until_so("two wait while one is asked", || {

@@ -24,7 +24,8 @@ fn reader(request: &Request) -> Reply {
         let seen: Vec<&str> = last.split(['[', ' ']).filter(|word| word.starts_with("m-0")).collect();
         return says(&format!("NOTES up to {}", seen.last().unwrap_or(&"nothing")));
     }
-    let number = |text: &str| text.strip_prefix("page ")?.split(' ').next()?.parse::<usize>().ok();
+    let number =
+        |text: &str| text.trim_start().strip_prefix("1\tpage ")?.split(' ').next()?.parse::<usize>().ok();
     let next = request.messages.iter().rev().find_map(|m| number(&m.content)).map_or(1, |page| page + 1);
     if next > TURNS {
         return says("There are enough moons.");
@@ -96,7 +97,7 @@ fn each_turn_is_summarised_once(talk: &[MessageItem]) {
 
 fn pages(talk: &[MessageItem]) -> Vec<String> {
     let results = talk.iter().filter(|m| m.speaker == Speaker::ToolResult);
-    results.map(|m| m.content.split(' ').nth(1).unwrap().to_owned()).collect()
+    results.map(|m| m.content.trim_start().split(' ').nth(1).unwrap().to_owned()).collect()
 }
 
 #[test]

@@ -178,7 +178,9 @@ fn told_and_given(ways: &'static [(&str, &str, &str)], whose: usize, permissions
     let asked: Vec<Request> =
         puppet.asked().into_iter().filter(|asked| asked.system.contains("You are worker-2,")).collect();
     assert!(asked.len() >= 2, "it was asked, and told what its tool says");
-    let told = asked.iter().filter(|asked| asked.system.contains("471147")).count();
+    let tells =
+        |asked: &&Request| asked.messages.first().is_some_and(|first| first.content.contains("471147"));
+    let told = asked.iter().filter(tells).count();
     assert!(told == 0 || told == asked.len(), "it is told of it always or never");
     (told > 0, results(&team, "worker-2")[0].contains("471147"))
 }

@@ -40,9 +40,9 @@ pub(super) fn request(body: &Value) -> Request {
             _ => match message["content"].as_array() {
                 Some(blocks) => messages.extend(blocks.iter().map(|block| match block["type"].as_str() {
                     Some("tool_result") => result(&block["tool_use_id"], &block["content"]),
-                    _ => said(Speaker::User, text_of(&block["text"])),
+                    _ => said(Speaker::User, without_mark(text_of(&block["text"]))),
                 })),
-                None => messages.push(said(Speaker::User, text_of(&message["content"]))),
+                None => messages.push(said(Speaker::User, without_mark(text_of(&message["content"])))),
             },
         }
     }
@@ -61,6 +61,13 @@ pub(super) fn request(body: &Value) -> Request {
         schema: None,
         progress: Default::default(),
     }
+}
+
+/// The words in the mark of who says them.
+fn without_mark(text: String) -> String {
+    let inside = text.strip_prefix("<message ").and_then(|rest| rest.split_once(">\n"));
+    let words = inside.and_then(|(_, rest)| rest.strip_suffix("\n</message>")).map(str::to_owned);
+    words.unwrap_or(text)
 }
 
 /// A text, or the texts of blocks.
