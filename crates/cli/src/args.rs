@@ -59,6 +59,9 @@ pub enum Command {
         /// The team: one that answers questions, or one that changes code and reviews it.
         #[arg(long, value_enum, default_value = "team")]
         template: Template,
+        /// Make the home in a folder that is not empty; files in it are kept.
+        #[arg(long)]
+        here: bool,
         /// Do not make it a git repository: no `synod history`, no `synod undo`.
         #[arg(long)]
         no_git: bool,

@@ -5,6 +5,7 @@ mod commands;
 mod failure;
 mod home;
 mod out;
+mod site;
 mod templates;
 mod view;
 mod wire;

@@ -8,6 +8,7 @@ use serde_json::json;
 
 use crate::failure::{Exit, Failure, fail};
 use crate::out::Out;
+use crate::site::{self, Occupied};
 use crate::templates::{REPO, Template};
 
 /// A folder is a home once it has this, so it is made last.
@@ -33,11 +34,12 @@ impl Git {
     }
 }
 
-pub fn run(dir: &Path, template: Template, git: Git, out: &Out) -> anyhow::Result<Exit> {
+pub fn run(dir: &Path, template: Template, occupied: Occupied, git: Git, out: &Out) -> anyhow::Result<Exit> {
     if dir.join(layout::SETTINGS).exists() {
         let message = format!("{} is a home already", dir.display());
         return Err(fail(Exit::Failed, message, "go on with `synod up` in it, or choose another folder"));
     }
+    site::check(dir, occupied)?;
     let made = make(dir, template).map_err(|error| unmade(dir, error))?;
     let kept = begin_history(dir, &made, git, out);
     if out.json {
@@ -61,6 +63,7 @@ pub fn run(dir: &Path, template: Template, git: Git, out: &Out) -> anyhow::Resul
 /// Makes a home, or goes on with the one that is there.
 pub fn make_or_keep(dir: &Path, git: Git, out: &Out) -> anyhow::Result<()> {
     if !dir.join(layout::SETTINGS).exists() {
+        site::check(dir, Occupied::Refused)?;
         let made = make(dir, Template::Team).map_err(|error| unmade(dir, error))?;
         begin_history(dir, &made, git, out);
     }

@@ -40,14 +40,16 @@ use crate::args::{
 use crate::failure::Exit;
 use crate::home;
 use crate::out::Out;
+use crate::site::Occupied;
 
 /// Does what the command line says.
 pub fn run(args: Args, out: &Out) -> anyhow::Result<Exit> {
     let given = args.home.as_deref();
     match args.command {
-        Command::Init { dir, template, no_git } => {
+        Command::Init { dir, template, here, no_git } => {
             let dir = dir.as_deref().or(given).unwrap_or(Path::new("."));
-            init::run(dir, template, init::Git::unless(no_git), out)
+            let occupied = if here { Occupied::Accepted } else { Occupied::Refused };
+            init::run(dir, template, occupied, init::Git::unless(no_git), out)
         }
         Command::Demo { yes, no_git } => demo::run(given, yes, init::Git::unless(no_git), out),
         Command::Schema { kind } => schema::run(kind.as_deref(), out),

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use domain::task::Mark;
 
-use crate::home::{Ran, run};
+use crate::home::{Ran, run, synod};
 use crate::team::Team;
 
 #[test]
@@ -92,9 +92,11 @@ fn init_leaves_a_folder_that_is_somebodys_alone() {
     };
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path();
-    // Other files are no obstacle, and stay.
+    // Other files are refused unless the caller means it, and stay.
     std::fs::write(path.join("notes.txt"), "mine").unwrap();
-    assert_eq!(run(path, &["init"]).code, 0);
+    let told = refused(path, &["init"]).stderr;
+    assert!(told.contains("is not empty") && told.contains("synod init --here"), "{told}");
+    assert_eq!(run(path, &["init", "--here"]).code, 0);
     assert_eq!(std::fs::read_to_string(path.join("notes.txt")).unwrap(), "mine");
     // Twice.
     let before = std::fs::read_to_string(path.join("synod.yaml")).unwrap();
@@ -103,13 +105,54 @@ fn init_leaves_a_folder_that_is_somebodys_alone() {
     // A file with a name of ours: nothing is written at all.
     let other = tempfile::tempdir().unwrap();
     std::fs::write(other.path().join("README.md"), "# My project\n").unwrap();
-    refused(other.path(), &["init"]);
+    refused(other.path(), &["init", "--here"]);
     assert_eq!(std::fs::read_dir(other.path()).unwrap().count(), 1);
     // A place where no folder can be.
     std::fs::write(path.join("file"), "").unwrap();
     refused(path, &["init", "file"]);
     refused(path, &["init", "file/below"]);
     refused(path, &["init", "/proc/none"]);
+}
+
+#[test]
+fn of_all_places_only_an_empty_folder_becomes_a_home() {
+    let person = tempfile::tempdir().unwrap();
+    let project = person.path().join("project");
+    std::fs::create_dir_all(project.join(".git")).unwrap();
+    std::fs::write(project.join("README.md"), "# Mine\n").unwrap();
+    let ran = |args: &[&str]| {
+        let output = synod().env("HOME", person.path()).current_dir(&project).args(args).output().unwrap();
+        (output.status.code(), String::from_utf8(output.stderr).unwrap())
+    };
+    let folder = person.path().to_str().unwrap();
+    let places = [
+        ("/", "belongs to the system"),
+        ("/etc", "belongs to the system"),
+        ("/etc/synod-team", "belongs to the system"),
+        ("/usr", "belongs to the system"),
+        ("/var", "belongs to the system"),
+        (folder, "is a person's home folder"),
+        (".", "is a git repository"),
+    ];
+    for (place, why) in places {
+        let mut tries = vec![vec!["init", place], vec!["demo", "--yes", "--home", place]];
+        if place != "." {
+            tries.push(vec!["init", "--here", place]);
+        }
+        for args in tries {
+            let (code, told) = ran(&args);
+            assert_eq!(code, Some(1), "{args:?}: {told}");
+            assert!(told.contains(why) && told.contains("\nhelp: "), "{args:?}: {told}");
+        }
+    }
+    let left = std::fs::read_dir(&project).unwrap().count();
+    assert_eq!(
+        (left, Path::new("/etc/synod.yaml").exists(), Path::new("/etc/synod-team").exists()),
+        (2, false, false)
+    );
+    std::fs::create_dir(person.path().join("empty")).unwrap();
+    assert_eq!(ran(&["init", "../empty"]).0, Some(0));
+    assert!(person.path().join("empty/synod.yaml").exists());
 }
 
 #[test]
