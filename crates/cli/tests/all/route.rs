@@ -61,9 +61,9 @@ fn nobody_is_an_error_that_says_what_to_do() {
 }
 
 #[test]
-fn the_rules_in_the_readme_can_be_used_as_they_stand() {
-    let readme = include_str!("../../../../README.md");
-    let mut blocks = readme.split("```yaml\n").skip(1).filter_map(|rest| rest.split("```").next());
+fn the_rules_in_the_manual_can_be_used_as_they_stand() {
+    let page = include_str!("../../../../docs/manual/src/routing.md");
+    let mut blocks = page.split("```yaml\n").skip(1).filter_map(|rest| rest.split("```").next());
     let rules =
         blocks.find(|block| block.starts_with("routing:\n  tags:\n")).expect("an example of routing.tags");
     let home = Home::fine();

@@ -167,9 +167,8 @@ prices:
 }
 
 #[test]
-fn the_settings_in_the_readme_can_be_used_as_they_stand() {
-    let readme = include_str!("../../../../README.md");
-    let models = readme.split("\n## ").find(|part| part.starts_with("Models\n")).unwrap();
+fn the_settings_in_the_manual_can_be_used_as_they_stand() {
+    let models = include_str!("../../../../docs/manual/src/models.md");
     let blocks: Vec<&str> =
         models.split("```yaml\n").skip(1).filter_map(|rest| rest.split("```").next()).collect();
     let kinds: Vec<bool> = blocks
