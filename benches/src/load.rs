@@ -176,7 +176,7 @@ impl World {
 
     fn create_task(&mut self, n: u32) -> Act {
         Act::CreateTask(CreateTask {
-            done_when: None,
+            done_when: None, with_results: Vec::new(),
             title: format!("find out about the {}", word(n)),
             description: words(100, n),
             assignee: Some(self.some_agent()),

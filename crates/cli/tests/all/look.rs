@@ -347,7 +347,10 @@ fn an_agent_is_shown_with_what_the_gate_says_to_each_tool_and_why() {
   finish_task       allow
   create_task       allow
   update_task       allow
+  get_task          allow
   query_tasks       allow
+  list_agents       allow
+  ask_agent         allow
   send_message      allow
   lock              allow
   unlock            allow

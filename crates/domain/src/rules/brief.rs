@@ -38,6 +38,15 @@ pub(crate) fn task(state: &State, task: &Task) -> String {
             _ = write!(text, "\n{}", outcome(other));
         }
     }
+    let along = spec.with_results();
+    let along = along.iter().filter(|id| !spec.depends_on.contains(id));
+    let along: Vec<&Task> = along.filter_map(|id| state.work.tasks.get(id)).collect();
+    if !along.is_empty() {
+        text.push_str("\n\nResults that go along with it:");
+        for other in along {
+            _ = write!(text, "\n{}", outcome(other));
+        }
+    }
     // A task's file is a person's and stays as it is; what agents are told of it is redacted.
     redact(&text).into_owned()
 }

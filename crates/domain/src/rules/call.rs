@@ -10,7 +10,7 @@ use crate::rules::gate::Verdict;
 use crate::rules::moves::{move_to, settle};
 use crate::rules::say::result;
 use crate::rules::tasks::outcome;
-use crate::rules::{budget, delegate, finish, locks, plan, review, send, spawn, tasks};
+use crate::rules::{budget, delegate, finish, locks, look_up, plan, review, send, spawn, tasks};
 use crate::topics::approval::Request;
 use crate::topics::evidence::Evidence;
 use crate::topics::lifecycle::Lifecycle;
@@ -18,8 +18,8 @@ use crate::topics::session::{Session, Stage, Step, is_outdated, spoiled_by};
 use crate::topics::task::{Requester, TASK_DEPTH_MAX};
 use crate::topics::tool;
 use crate::topics::tool::{
-    Act, ApproveWork, Call, Check, CreatePlan, Delegate, Lock, Permit, SpawnAgent, TerminateAgent, Unlock,
-    Want,
+    Act, ApproveWork, Call, Check, CreatePlan, Delegate, GetTask, ListAgents, Lock, Permit, SpawnAgent,
+    TerminateAgent, Unlock, Want,
 };
 use crate::words::id::{ApprovalId, SessionId, Time};
 use policy::Risk;
@@ -128,6 +128,12 @@ fn carry_out(d: &mut Draft<'_>, id: &SessionId, (call, index): (&Call, usize), a
             Some(done) => outcome(done),
             None => return,
         },
+        Act::AskAgent(wish) => match send::ask(d, id, (call, index), wish).transpose() {
+            Some(done) => outcome(done),
+            None => return,
+        },
+        Act::ListAgents(ListAgents {}) => (Finish::Done, look_up::agents(d, id)),
+        Act::GetTask(GetTask { id: task }) => return look_up::task(d, id, call, task),
         Act::CreatePlan(CreatePlan { tasks }) => outcome(plan::create(d, id, tasks)),
         Act::ApproveWork(ApproveWork { approved, issues }) => review::perform(d, id, *approved, issues),
         Act::SpawnAgent(SpawnAgent { .. }) => spawn::perform(d, id, index, act, &hands(d).chain),

@@ -11,7 +11,7 @@ use crate::rules::end::end_task;
 use crate::rules::may_delegate;
 use crate::rules::moves::settle_for;
 use crate::rules::say::{result, title_of};
-use crate::rules::tasks::{Outcome, add, already_made, check_room};
+use crate::rules::tasks::{Outcome, add, already_made, check_room, take_along};
 use crate::rules::tree::{fresh_task, is_within};
 use crate::topics::chain;
 use crate::topics::chain::Hands;
@@ -76,8 +76,16 @@ fn make(
     hands: &Hands,
 ) -> Result<Made, Outcome> {
     let failed = |text: String| (Finish::Failed, text);
-    let Want::Act(Act::Delegate(Delegate { to, tag, task: text, payload, callback, deadline_ms, contexts })) =
-        &call.want
+    let Want::Act(Act::Delegate(Delegate {
+        to,
+        tag,
+        task: text,
+        payload,
+        callback,
+        deadline_ms,
+        contexts,
+        with_results,
+    })) = &call.want
     else {
         return Err(failed("not a delegate".to_owned()));
     };
@@ -97,6 +105,7 @@ fn make(
         None => text.clone(),
     };
     let mut spec = spec_of(state, (id, session), to, tag, text, &on);
+    take_along(state, session, with_results, &mut spec).map_err(|rejected| failed(rejected.to_string()))?;
     if !callback {
         // Nobody waits for it, so it is no part of what the caller must bring to an end.
         spec.parent = None;

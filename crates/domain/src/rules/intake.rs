@@ -268,7 +268,8 @@ pub(super) fn start_task(d: &mut Draft<'_>, id: &TaskId) {
         }
         Requester::Inbox { source } => Actor::Outside(source.clone()),
     };
-    let on = task.spec.depends_on.iter().filter_map(|id| d.work.tasks.get(id));
+    let along = task.spec.with_results();
+    let on = task.spec.depends_on.iter().chain(&along).filter_map(|id| d.work.tasks.get(id));
     let label = on.fold(task.label.clone(), |label, other| label.joined(&other.label));
     let message = said(d.at, Some(from), brief::task(d, task), label);
     let expects = expected_first(&head.system_prompt).saturating_add(expected(&message));

@@ -19,6 +19,7 @@ mod finish;
 pub mod gate;
 mod intake;
 mod locks;
+mod look_up;
 pub mod may_delegate;
 mod may_plan;
 mod may_spawn;

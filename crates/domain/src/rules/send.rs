@@ -20,7 +20,7 @@ use crate::topics::message;
 use crate::topics::message::{BROADCAST, CHANNEL_SIGN, Envelope, Kind, OPEN_MAX, Urgency};
 use crate::topics::session::Message;
 use crate::topics::session::{On, Session, Step};
-use crate::topics::tool::{Act, Call, SendMessage};
+use crate::topics::tool::{Act, AskAgent, Call, SendMessage};
 use crate::words::id::{AgentId, CallId, SessionId};
 use crate::words::label::Label;
 
@@ -37,7 +37,7 @@ pub(super) enum Rejected {
     ResponseToAll,
     #[error("reply_to is for a response; leave out the type")]
     StrayReplyTo,
-    #[error("wait_ms is for a request to one agent")]
+    #[error("only one agent can be waited for; send_message reaches several")]
     StrayWait,
     #[error("approved and issues are for a response")]
     StrayVerdict,
@@ -45,9 +45,9 @@ pub(super) enum Rejected {
     ToItself,
     #[error("{OPEN_MAX} requests are without an answer; wait for some of them")]
     TooManyOpen,
-    #[error("waiting would never end: {}; answer first, or ask without wait_ms", .0.join(" waits for "))]
+    #[error("waiting would never end: {}; answer first, or ask with send_message, which does not wait", .0.join(" waits for "))]
     Circle(Vec<String>),
-    #[error("waiting would never end: {0}; give back what others wait for, or ask without wait_ms")]
+    #[error("waiting would never end: {0}; give back what others wait for, or ask with send_message, which does not wait")]
     StandsStill(waits::Cycle),
     #[error("there is no other agent")]
     Alone,
@@ -105,9 +105,24 @@ pub(super) fn send(
     }
 }
 
-/// Whether a call stands still until an answer is there.
+/// Carries out `ask_agent`: a request whose answer is the result of the call. `None` as long as there is no answer.
+pub(super) fn ask(
+    d: &mut Draft<'_>,
+    id: &SessionId,
+    at: (&Call, usize),
+    wish: &AskAgent,
+) -> Result<Option<String>, Rejected> {
+    let AskAgent { to, question } = wish;
+    let request = SendMessage {
+        wait_ms: Some(message::ANSWER_MS_MAX),
+        ..SendMessage::plain(to.clone(), question.clone())
+    };
+    send(d, id, at, &request)
+}
+
+/// Whether a call waits for an answer.
 pub(super) fn is_awaited(act: &Act) -> bool {
-    matches!(act, Act::SendMessage(SendMessage { wait_ms: Some(_), .. }))
+    matches!(act, Act::AskAgent(_) | Act::SendMessage(SendMessage { wait_ms: Some(_), .. }))
 }
 
 /// Whether a receiver is not one agent.

@@ -68,6 +68,14 @@ pub(super) enum Rejected {
     WorkedOn { task: TaskId, agent: AgentId },
     #[error("{task} was handed on by a call; cancel it and ask {agent} by a call of its own")]
     HandedOn { task: TaskId, agent: AgentId },
+    #[error("with_results: there is no task {0}; query_tasks shows which there are")]
+    NoResults(String),
+    #[error(
+        "with_results: no result yet of {0}; name it in depends_on of create_task instead, and its result goes along when it ends"
+    )]
+    NotEnded(String),
+    #[error("with_results: {agent} may not see the result of {task} ({label})")]
+    NotForAll { task: TaskId, agent: AgentId, label: Label },
     #[error("{0} is being worked on; it no longer waits for anything")]
     Begun(TaskId),
 }
@@ -120,6 +128,7 @@ fn new_spec(
         priority,
         approval_required,
         done_when,
+        with_results,
     } = wish;
     check_room(state)?;
     check_turns(state, id, session)?;
@@ -168,7 +177,45 @@ fn new_spec(
         let (agent, _) = route(state, &spec, None).ok_or(Refused::NoRoute)?;
         spec.assignee = Some(agent);
     }
+    take_along(state, session, with_results, &mut spec)?;
     Ok(spec)
+}
+
+/// Lets the results of tasks go along with a new one, whose label becomes that of what it takes along.
+pub(super) fn take_along(
+    state: &State,
+    session: &Session,
+    ids: &[TaskId],
+    spec: &mut task::Spec,
+) -> Result<(), Rejected> {
+    if ids.is_empty() {
+        return Ok(());
+    }
+    let named = |lacks: &dyn Fn(&TaskId) -> bool| {
+        let found: Vec<&str> = ids.iter().filter(|id| lacks(id)).map(TaskId::as_str).collect();
+        (!found.is_empty()).then(|| found.join(", "))
+    };
+    if let Some(unknown) = named(&|id| !state.work.tasks.contains_key(id)) {
+        return Err(Rejected::NoResults(unknown));
+    }
+    if let Some(open) = named(&|id| !state.work.tasks[id].is_ended()) {
+        return Err(Rejected::NotEnded(open));
+    }
+    let mut label = session.label.clone();
+    for task in ids.iter().filter_map(|id| state.work.tasks.get(id)) {
+        for agent in [&session.agent].into_iter().chain(&spec.assignee) {
+            if !task.label.readers.include(agent) {
+                let (task, agent, label) = (task.spec.id.clone(), agent.clone(), task.label.clone());
+                return Err(Rejected::NotForAll { task, agent, label });
+            }
+        }
+        label.join(&task.label);
+    }
+    spec.take_along(ids);
+    if label.counts() {
+        spec.properties.insert("label".to_owned(), label.to_string());
+    }
+    Ok(())
 }
 
 /// The task that this very call made before the journal was lost: it was printed, and the call's result was not.

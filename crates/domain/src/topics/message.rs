@@ -14,6 +14,8 @@ use crate::words::id::{AgentId, SessionId};
 pub const BROADCAST: &str = "broadcast";
 /// Nobody waits longer than this for an answer.
 pub const WAIT_MS_MAX: u64 = 3_600_000;
+/// How long `ask_agent` waits for an answer: the other may work on something else first.
+pub const ANSWER_MS_MAX: u64 = 1_800_000;
 /// So many requests of one conversation may be without an answer.
 pub const OPEN_MAX: usize = 256;
 

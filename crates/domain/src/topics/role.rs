@@ -53,8 +53,17 @@ pub struct Role {
 }
 
 /// Tools that any role may have: they move work about inside the home and touch nothing outside it.
-pub const COORDINATION_TOOLS: [&str; 6] =
-    ["create_task", "update_task", "query_tasks", "send_message", "lock", "unlock"];
+pub const COORDINATION_TOOLS: [&str; 9] = [
+    "create_task",
+    "update_task",
+    "get_task",
+    "query_tasks",
+    "list_agents",
+    "ask_agent",
+    "send_message",
+    "lock",
+    "unlock",
+];
 
 /// Tools for shared contexts. Every built-in role has them, because what they reach is granted one by one.
 pub const CONTEXT_TOOLS: [&str; 2] = ["context_get", "context_put"];

@@ -23,7 +23,8 @@ pub fn delegate(to: &str, text: &str) -> Act {
 pub fn delegate_with(to: &str, tag: &str, text: &str, deadline_ms: Option<u64>) -> Act {
     let (tag, task) = (tag.to_owned(), text.to_owned());
     let (to, contexts) = (AgentId::new(to), Vec::new());
-    Act::Delegate(Delegate { to, tag, task, payload: None, callback: None, deadline_ms, contexts })
+    let with_results = Vec::new();
+    Act::Delegate(Delegate { to, tag, task, payload: None, callback: None, deadline_ms, contexts, with_results })
 }
 
 pub fn able(spec: &mut agent::Spec) {
@@ -692,9 +693,9 @@ fn gone_along(home: &Home, task: &str) -> Vec<String> {
 
 pub fn with_context(to: &str, context: &str) -> Act {
     match delegate_with(to, "ops:check", "look", Some(9_000)) {
-        Act::Delegate(Delegate { to, tag, task, payload, callback, deadline_ms, .. }) => {
+        Act::Delegate(Delegate { to, tag, task, payload, callback, deadline_ms, with_results, .. }) => {
             let contexts = vec![Pass::to_read(context)];
-            Act::Delegate(Delegate { to, tag, task, payload, callback, deadline_ms, contexts })
+            Act::Delegate(Delegate { to, tag, task, payload, callback, deadline_ms, contexts, with_results })
         }
         other => other,
     }
@@ -775,6 +776,7 @@ fn a_tag_is_one_line_that_can_be_seen() {
                 priority,
                 approval_required,
                 done_when,
+                with_results,
                 ..
             }) => {
                 let tag = Some(tag.to_owned());
@@ -789,6 +791,7 @@ fn a_tag_is_one_line_that_can_be_seen() {
                     priority,
                     approval_required,
                     done_when,
+                    with_results,
                 })
             }
             other => other,
@@ -825,6 +828,7 @@ fn a_payload_goes_along_and_a_call_without_callback_does_not_wait() {
         callback: Some(false),
         deadline_ms: None,
         contexts,
+        with_results: Vec::new(),
     });
     let at = home.at;
     home.wants("executor-001", &[act]);

@@ -19,6 +19,7 @@ mod endings;
 mod laws;
 mod limits;
 mod locks;
+mod look_up;
 mod messages;
 mod models;
 mod parking;

@@ -801,7 +801,7 @@ fn acts() -> Vec<Act> {
             tag: Some(text("ops:check")),
             priority: Some(Priority::B),
             approval_required: true,
-            done_when: None,
+            done_when: None, with_results: Vec::new(),
         }),
         Act::UpdateTask(UpdateTask {
             id: task_id(),
@@ -842,7 +842,7 @@ fn handing_on() -> Act {
         task: "look".to_owned(),
         payload: None,
         callback: None,
-        deadline_ms: Some(5_000),
+        with_results: Vec::new(), deadline_ms: Some(5_000),
         contexts: Vec::new(),
     })
 }

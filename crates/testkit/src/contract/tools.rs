@@ -8,7 +8,7 @@ use domain::task::{Mark, Priority};
 use domain::tool::foreign::Offer;
 use domain::tool::{
     self, Act, ContextGet, ContextPut, CreateDirectory, CreateTask, Delegate, DeleteFile, EditFile,
-    EmailSend, ExecuteCommand, Extract, FinishStatus, FinishTask, GitCommit, GitDiff, GitUpdate, Grep, Lint,
+    AskAgent, EmailSend, ExecuteCommand, Extract, FinishStatus, FinishTask, GetTask, GitCommit, ListAgents, GitDiff, GitUpdate, Grep, Lint,
     ListDirectory, ListSessions, Lock, MemorySearch, MoveFile, QueryTasks, ReadFile, ReadSession, RunTests,
     SearchFiles, SlackRead, SlackSend, SpawnAgent, TerminateAgent, Unlock, UpdateTask, Want, WriteFile,
 };
@@ -123,7 +123,7 @@ pub fn good() -> Vec<(&'static str, &'static str, Act)> {
                 tag: None,
                 priority: Some(Priority::A),
                 approval_required: false,
-                done_when: None,
+                done_when: None, with_results: Vec::new(),
             }),
         ),
         (
@@ -154,6 +154,13 @@ fn good_words() -> Vec<(&'static str, &'static str, Act)> {
     let text = str::to_owned;
     vec![
         ("query_tasks", r#"{"sql":"SELECT 1"}"#, Act::QueryTasks(QueryTasks { sql: text("SELECT 1") })),
+        ("list_agents", "{}", Act::ListAgents(ListAgents {})),
+        ("get_task", r#"{"id":"task-001"}"#, Act::GetTask(GetTask { id: TaskId::new("task-001") })),
+        (
+            "ask_agent",
+            r#"{"to":"planner-001","question":"how full?"}"#,
+            Act::AskAgent(AskAgent { to: AgentId::new("planner-001"), question: text("how full?") }),
+        ),
         (
             "send_message",
             r#"{"to":"planner-001","content":"hello"}"#,
@@ -176,6 +183,21 @@ fn good_words() -> Vec<(&'static str, &'static str, Act)> {
                 callback: None,
                 deadline_ms: Some(5_000),
                 contexts: Vec::new(),
+                with_results: Vec::new(),
+            }),
+        ),
+        (
+            "delegate",
+            r#"{"to":"a","tag":"t","task":"look","with_results":["task-002"]}"#,
+            Act::Delegate(Delegate {
+                to: AgentId::new("a"),
+                tag: text("t"),
+                task: text("look"),
+                payload: None,
+                callback: None,
+                deadline_ms: None,
+                contexts: Vec::new(),
+                with_results: vec![TaskId::new("task-002")],
             }),
         ),
         (
@@ -192,6 +214,7 @@ fn good_words() -> Vec<(&'static str, &'static str, Act)> {
                     Pass::to_read("plan"),
                     Pass { access: Access::ReadWrite, redact: vec![text("x.y")], ..Pass::to_read("b") },
                 ],
+                with_results: Vec::new(),
             }),
         ),
         (

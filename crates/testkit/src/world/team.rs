@@ -100,7 +100,7 @@ fn want(rng: &mut Rng) -> Want {
             description: String::new(),
             assignee: rng.chance(2, 3).then(|| agent_id(number(rng, 6))),
             depends_on: if rng.chance(1, 2) { vec![task_id(rng)] } else { Vec::new() },
-            done_when: demand(rng),
+            done_when: demand(rng), with_results: Vec::new(),
             parent: rng.chance(1, 5).then(|| task_id(rng)),
             tags: Vec::new(),
             tag: Some(format!("{}:x", word(rng))),

@@ -128,6 +128,9 @@ impl Priority {
     }
 }
 
+/// The property that names tasks whose results go along.
+const WITH_RESULTS: &str = "with_results";
+
 /// What a task file says of one task: the part that people own.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Spec {
@@ -175,6 +178,18 @@ impl Spec {
     /// What must be so before it counts as done. What cannot be read is a demand that nothing meets.
     pub fn evidence(&self) -> Result<Vec<Evidence>, BadEvidence> {
         self.properties.get("done_when").map_or_else(|| Ok(Vec::new()), |text| evidence::parse(text))
+    }
+
+    /// Tasks whose results go along with it.
+    pub fn with_results(&self) -> Vec<TaskId> {
+        let ids = self.properties.get(WITH_RESULTS).map(String::as_str).unwrap_or_default();
+        ids.split([',', ' ']).filter(|id| !id.is_empty()).map(TaskId::new).collect()
+    }
+
+    /// Lets the results of tasks go along with it.
+    pub(crate) fn take_along(&mut self, ids: &[TaskId]) {
+        let ids: Vec<&str> = ids.iter().map(TaskId::as_str).collect();
+        self.properties.insert(WITH_RESULTS.to_owned(), ids.join(", "));
     }
 
     /// A task with only what it must have.

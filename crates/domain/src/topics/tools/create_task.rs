@@ -50,6 +50,10 @@ pub struct CreateTask {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 2000))]
     pub done_when: Option<String>,
+    /// Ids of ended tasks whose results go along
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(with = "Vec<String>", length(max = 20), inner(length(min = 1, max = 63)))]
+    pub with_results: Vec<TaskId>,
 }
 
 impl Tool for CreateTask {
@@ -78,6 +82,7 @@ impl Tool for CreateTask {
             priority: None,
             approval_required: false,
             done_when: None,
+            with_results: Vec::new(),
         })
     }
 }

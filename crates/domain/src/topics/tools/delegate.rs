@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::{Examples, Listener, Reach, Tool, Words};
 use crate::topics::context::Pass;
 use crate::topics::delegation;
-use crate::words::id::AgentId;
+use crate::words::id::{AgentId, TaskId};
 
 /// Hand a piece of work to another agent, and wait for what comes of it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -36,6 +36,10 @@ pub struct Delegate {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 32))]
     pub contexts: Vec<Pass>,
+    /// Ids of ended tasks whose results go along
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(with = "Vec<String>", length(max = 20), inner(length(min = 1, max = 63)))]
+    pub with_results: Vec<TaskId>,
 }
 
 impl Tool for Delegate {
@@ -63,6 +67,7 @@ impl Tool for Delegate {
             callback: None,
             deadline_ms: None,
             contexts: Vec::new(),
+            with_results: Vec::new(),
         })
     }
 }

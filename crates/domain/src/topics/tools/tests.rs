@@ -3,25 +3,6 @@
 use super::*;
 use crate::words::id::AgentId;
 
-/// The table that was written by hand before schemas were derived.
-fn written_by_hand() -> Vec<Value> {
-    serde_json::from_str(include_str!("../../../tests/fixtures/tools.json")).unwrap()
-}
-
-#[test]
-fn a_derived_schema_is_the_one_that_was_written_by_hand() {
-    for tool in written_by_hand() {
-        let name = tool["name"].as_str().unwrap();
-        assert_eq!(facts(name).unwrap().description, tool["description"], "{name}");
-        let derived = schema(name).unwrap();
-        assert_eq!(
-            serde_json::to_string_pretty(&derived).unwrap(),
-            serde_json::to_string_pretty(&tool["schema"]).unwrap(),
-            "{name}"
-        );
-    }
-}
-
 #[test]
 fn every_tool_of_agents_is_described_and_has_examples() {
     let agent = AgentId::new("coder-001");
