@@ -176,7 +176,8 @@ impl World {
 
     fn create_task(&mut self, n: u32) -> Act {
         Act::CreateTask(CreateTask {
-            done_when: None, with_results: Vec::new(),
+            done_when: None,
+            with_results: Vec::new(),
             title: format!("find out about the {}", word(n)),
             description: words(100, n),
             assignee: Some(self.some_agent()),

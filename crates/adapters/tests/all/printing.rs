@@ -154,7 +154,8 @@ fn a_call_is_printed_before_the_task_it_made_and_its_result_after() {
         tag: None,
         priority: None,
         approval_required: false,
-        done_when: None, with_results: Vec::new(),
+        done_when: None,
+        with_results: Vec::new(),
     });
     let added = Event::Task(TaskEvent::Added {
         spec: Box::new(Spec::new(TaskId::new("task-001"), "tasks/requests.task.md", "Look")),

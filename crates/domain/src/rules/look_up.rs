@@ -83,11 +83,13 @@ fn shown(state: &State, task: &Task) -> String {
     if let Some(parent) = &spec.parent {
         _ = write!(text, "\npart of: {parent}");
     }
-    for (words, ids) in
-        [("depends on", spec.depends_on.iter().collect::<Vec<_>>()), ("parts", task.children.iter().collect())]
-    {
+    for (words, ids) in [
+        ("depends on", spec.depends_on.iter().collect::<Vec<_>>()),
+        ("parts", task.children.iter().collect()),
+    ] {
         if !ids.is_empty() {
-            let mut named: Vec<String> = ids.iter().take(LISTED_MAX).map(|id| with_state(state, id)).collect();
+            let mut named: Vec<String> =
+                ids.iter().take(LISTED_MAX).map(|id| with_state(state, id)).collect();
             named.extend((ids.len() > LISTED_MAX).then(|| format!("{} more", ids.len() - LISTED_MAX)));
             _ = write!(text, "\n{words}: {}", named.join(", "));
         }

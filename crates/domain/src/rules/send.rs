@@ -47,7 +47,9 @@ pub(super) enum Rejected {
     TooManyOpen,
     #[error("waiting would never end: {}; answer first, or ask with send_message, which does not wait", .0.join(" waits for "))]
     Circle(Vec<String>),
-    #[error("waiting would never end: {0}; give back what others wait for, or ask with send_message, which does not wait")]
+    #[error(
+        "waiting would never end: {0}; give back what others wait for, or ask with send_message, which does not wait"
+    )]
     StandsStill(waits::Cycle),
     #[error("there is no other agent")]
     Alone,

@@ -438,7 +438,8 @@ fn delegated_work_backs_off_at_a_limit_and_goes_on_by_itself() {
             task,
             payload: None,
             callback: None,
-            with_results: Vec::new(), deadline_ms: None,
+            with_results: Vec::new(),
+            deadline_ms: None,
             contexts: Vec::new(),
         })],
     );

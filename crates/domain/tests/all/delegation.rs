@@ -24,7 +24,16 @@ pub fn delegate_with(to: &str, tag: &str, text: &str, deadline_ms: Option<u64>) 
     let (tag, task) = (tag.to_owned(), text.to_owned());
     let (to, contexts) = (AgentId::new(to), Vec::new());
     let with_results = Vec::new();
-    Act::Delegate(Delegate { to, tag, task, payload: None, callback: None, deadline_ms, contexts, with_results })
+    Act::Delegate(Delegate {
+        to,
+        tag,
+        task,
+        payload: None,
+        callback: None,
+        deadline_ms,
+        contexts,
+        with_results,
+    })
 }
 
 pub fn able(spec: &mut agent::Spec) {

@@ -440,7 +440,8 @@ pub fn create(title: &str, assignee: &str, depends_on: &[&str]) -> Act {
         tag: None,
         priority: None,
         approval_required: false,
-        done_when: None, with_results: Vec::new(),
+        done_when: None,
+        with_results: Vec::new(),
     })
 }
 

@@ -314,7 +314,8 @@ fn delegated_work_that_needs_a_lock_of_who_asked_is_told_so() {
             task: "a part".to_owned(),
             payload: None,
             callback: None,
-            with_results: Vec::new(), deadline_ms: None,
+            with_results: Vec::new(),
+            deadline_ms: None,
             contexts: Vec::new(),
         })],
     );

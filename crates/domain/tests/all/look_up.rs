@@ -59,8 +59,10 @@ fn ask_agent_is_refused_if_it_would_close_a_cycle_and_names_it() {
     home.wants("retriever-001", &[ask("planner-001", "which one do you mean?")]);
     assert_eq!(
         home.results("retriever-001"),
-        ["waiting would never end: retriever-001 waits for planner-001 waits for retriever-001; answer first, or \
-          ask with send_message, which does not wait"]
+        [
+            "waiting would never end: retriever-001 waits for planner-001 waits for retriever-001; answer first, or \
+          ask with send_message, which does not wait"
+        ]
     );
 }
 
@@ -172,7 +174,10 @@ fn a_task_has_the_label_of_the_results_that_go_along() {
 #[test]
 fn results_that_are_not_there_are_named() {
     for (results, why) in [
-        (vec!["task-001", "task-008", "task-009"], "with_results: there is no task task-008, task-009; query_tasks shows"),
+        (
+            vec!["task-001", "task-008", "task-009"],
+            "with_results: there is no task task-008, task-009; query_tasks shows",
+        ),
         (vec!["task-001", "task-002"], "with_results: no result yet of task-002; name it in depends_on"),
     ] {
         let mut home = with_result();

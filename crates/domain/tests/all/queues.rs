@@ -47,7 +47,8 @@ fn delegate(task: &str) -> Act {
         task: task.to_owned(),
         payload: None,
         callback: None,
-        with_results: Vec::new(), deadline_ms: None,
+        with_results: Vec::new(),
+        deadline_ms: None,
         contexts: Vec::new(),
     })
 }

@@ -188,7 +188,7 @@ fn agents_that_would_wait_for_each_other_are_told_at_once() {
     assert_eq!(
         home.results("retriever-001"),
         [
-            "waiting would never end: retriever-001 waits for planner-001 waits for retriever-001; answer first, or ask without wait_ms"
+            "waiting would never end: retriever-001 waits for planner-001 waits for retriever-001; answer first, or ask with send_message, which does not wait"
         ]
     );
 }
@@ -234,7 +234,7 @@ fn a_channel_reaches_who_listens_and_not_who_sends() {
         [
             "sent to 1 agents; answers come as messages",
             "nobody else listens to #obs; there are: #ops",
-            "wait_ms is for a request to one agent",
+            "only one agent can be waited for; send_message reaches several",
         ]
     );
     assert_eq!(home.heard("retriever-001"), ["agent:planner-001: who knows the disk?"]);

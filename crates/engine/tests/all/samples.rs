@@ -801,7 +801,8 @@ fn acts() -> Vec<Act> {
             tag: Some(text("ops:check")),
             priority: Some(Priority::B),
             approval_required: true,
-            done_when: None, with_results: Vec::new(),
+            done_when: None,
+            with_results: Vec::new(),
         }),
         Act::UpdateTask(UpdateTask {
             id: task_id(),
@@ -842,7 +843,8 @@ fn handing_on() -> Act {
         task: "look".to_owned(),
         payload: None,
         callback: None,
-        with_results: Vec::new(), deadline_ms: Some(5_000),
+        with_results: Vec::new(),
+        deadline_ms: Some(5_000),
         contexts: Vec::new(),
     })
 }

@@ -80,7 +80,8 @@ fn who_decides_about_work_that_is_handed_on_sees_which_contexts_go_along() {
             task: "Look closely".to_owned(),
             payload: None,
             callback: None,
-            with_results: Vec::new(), deadline_ms: None,
+            with_results: Vec::new(),
+            deadline_ms: None,
             contexts: vec![
                 pass("customers", Access::Read, &["rows.card"]),
                 pass("plan", Access::ReadWrite, &[]),

@@ -7,10 +7,11 @@ use domain::session::Status;
 use domain::task::{Mark, Priority};
 use domain::tool::foreign::Offer;
 use domain::tool::{
-    self, Act, ContextGet, ContextPut, CreateDirectory, CreateTask, Delegate, DeleteFile, EditFile,
-    AskAgent, EmailSend, ExecuteCommand, Extract, FinishStatus, FinishTask, GetTask, GitCommit, ListAgents, GitDiff, GitUpdate, Grep, Lint,
-    ListDirectory, ListSessions, Lock, MemorySearch, MoveFile, QueryTasks, ReadFile, ReadSession, RunTests,
-    SearchFiles, SlackRead, SlackSend, SpawnAgent, TerminateAgent, Unlock, UpdateTask, Want, WriteFile,
+    self, Act, AskAgent, ContextGet, ContextPut, CreateDirectory, CreateTask, Delegate, DeleteFile, EditFile,
+    EmailSend, ExecuteCommand, Extract, FinishStatus, FinishTask, GetTask, GitCommit, GitDiff, GitUpdate,
+    Grep, Lint, ListAgents, ListDirectory, ListSessions, Lock, MemorySearch, MoveFile, QueryTasks, ReadFile,
+    ReadSession, RunTests, SearchFiles, SlackRead, SlackSend, SpawnAgent, TerminateAgent, Unlock, UpdateTask,
+    Want, WriteFile,
 };
 use policy::Nature;
 use ports::model::RawCall;

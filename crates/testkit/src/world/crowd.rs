@@ -299,7 +299,8 @@ fn handed(rng: &mut Rng, state: &State, sent: &mut u32) -> Act {
         task: format!("{WORDS}{sent}"),
         payload: rng.chance(1, 4).then(|| serde_json::json!({"n": rng.below(10)})),
         callback: rng.chance(1, 5).then_some(false),
-        with_results: Vec::new(), deadline_ms: rng.chance(1, 3).then(|| 500 + rng.below(60_000)),
+        with_results: Vec::new(),
+        deadline_ms: rng.chance(1, 3).then(|| 500 + rng.below(60_000)),
         contexts: passed(rng),
     })
 }
@@ -310,7 +311,8 @@ fn part(rng: &mut Rng, state: &State, title: String) -> Act {
         description: String::new(),
         assignee: rng.chance(4, 5).then(|| anybody(rng, state)),
         depends_on: if rng.chance(1, 4) { some_task(rng, state).into_iter().collect() } else { Vec::new() },
-        done_when: None, with_results: Vec::new(),
+        done_when: None,
+        with_results: Vec::new(),
         parent: None,
         tags: Vec::new(),
         tag: Some(TAG.to_owned()),
