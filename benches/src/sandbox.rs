@@ -5,6 +5,7 @@ use std::process::{Command, Stdio};
 
 use adapters::sandbox::backend::Backend;
 use adapters::sandbox::job::{End, Limits, Run};
+use adapters::sandbox::memory::Memory;
 use adapters::sandbox::{Cage, Sandbox};
 
 use crate::measure::{Aim, Measurement, Pair, RANKS, Unit, timed};
@@ -56,6 +57,7 @@ fn cage(home: &Path) -> Cage {
         writable: false,
         network: false,
         read: vec![],
+        memory: Memory::default(),
         variables: vec![],
         limits: Limits::default(),
         run: Run::Script("true".to_owned()),

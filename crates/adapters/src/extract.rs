@@ -141,6 +141,7 @@ mod tests {
                 hold: None,
                 ms_max: 1_000,
                 output_bytes_max: 30_000,
+                hidden: Vec::new(),
                 review: None,
             },
             path: PATH.to_owned(),

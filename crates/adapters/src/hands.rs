@@ -225,6 +225,7 @@ impl LocalHands {
         let role = role_for_grants(agent).map(str::to_owned);
         let line = delegation::line(state, &session);
         let agent = agent.id.clone();
+        let hidden = domain::label::hidden_from(state, &agent, layout::MEMORY);
         let files = self.files.clone();
         let review = review::of_call(state, &session, &call).cloned().map(Box::new);
         let approved = is_approved(state, &session, &call);
@@ -249,6 +250,7 @@ impl LocalHands {
                         hold,
                         ms_max,
                         output_bytes_max,
+                        hidden,
                         review,
                     };
                     tools.run(order).await
@@ -345,6 +347,7 @@ impl LocalHands {
                 hold: None,
                 ms_max: limits.tool_ms_max,
                 output_bytes_max: limits.output_bytes_max,
+                hidden: Vec::new(),
                 review,
             },
             path,

@@ -39,7 +39,7 @@ pub mod delegation {
 
 /// Labels, and those of places.
 pub mod label {
-    pub use crate::kernel::places::{folder_for, of_place, written_by};
+    pub use crate::kernel::places::{folder_for, hidden_from, of_place, written_by};
     pub use crate::words::label::*;
 }
 

@@ -39,6 +39,8 @@ pub struct Order {
     pub ms_max: u64,
     /// How much of its output is kept.
     pub output_bytes_max: u64,
+    /// What of `memory/` the recorded labels hide from the agent; a command does not see it.
+    pub hidden: Vec<String>,
     /// The review that it is about: checks, commands and looks are made on its commit, and it is what is merged.
     pub review: Option<Box<Review>>,
 }

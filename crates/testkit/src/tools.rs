@@ -257,6 +257,7 @@ pub fn order(effect: u64, agent: &str, act: Act) -> Order {
         hold: None,
         ms_max: 10_000,
         output_bytes_max: 32_768,
+        hidden: Vec::new(),
         review: None,
     }
 }

@@ -83,6 +83,7 @@ fn landlock(job: &Job) -> Result<(), landlock::RulesetError> {
 /// Without a view of its own, a command may at least read no more than it would see.
 fn readable(job: &Job) -> Vec<PathBuf> {
     let mut paths = vec![job.workspace.clone(), "/proc".into()];
+    paths.extend_from_slice(&job.view.memory);
     for mount in &job.view.system {
         match mount {
             Mount::Link { at, .. } | Mount::ReadOnly { at, .. } => paths.push(at.clone()),

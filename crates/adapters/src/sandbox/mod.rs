@@ -13,6 +13,7 @@ pub(crate) mod guard;
 pub mod inner;
 mod inside;
 pub mod job;
+pub mod memory;
 mod mount;
 mod namespaces;
 pub mod offer;
@@ -37,6 +38,7 @@ use backend::Backend;
 use guard::Guards;
 use inside::{Bounds, Inside};
 use job::{End, Job, Limits, Run};
+use memory::Memory;
 use offer::{Layer, Offer};
 use pids::{Bound, Group, Taking};
 use places::Places;
@@ -62,7 +64,7 @@ pub struct Sandbox {
 /// One command and what it gets.
 #[derive(Debug, Clone)]
 pub struct Cage {
-    /// The home, of which nothing but the workspace is seen.
+    /// The home, of which nothing but the workspace and `memory` is seen.
     pub home: PathBuf,
     /// The folder it works in.
     pub workspace: PathBuf,
@@ -72,6 +74,8 @@ pub struct Cage {
     pub network: bool,
     /// More folders and files of this system that it may read.
     pub read: Vec<PathBuf>,
+    /// What it sees of the home's `memory/`.
+    pub memory: Memory,
     /// Variables beyond those that every command has.
     pub variables: Vec<(String, String)>,
     /// How much it may use.

@@ -8,6 +8,7 @@ use super::backend::Backend;
 
 use super::guard::Guards;
 use super::job::{End, Limits, Run};
+use super::memory::Memory;
 use super::pids::Bound;
 use super::{Cage, Prepared, bubblewrap, confine};
 
@@ -99,6 +100,7 @@ fn ran(program: &Path, backend: Backend) -> Result<(), String> {
         writable: false,
         network: false,
         read: vec![],
+        memory: Memory::default(),
         variables: vec![],
         limits: Limits::default(),
         run: Run::Script("true".to_owned()),

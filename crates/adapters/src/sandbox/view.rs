@@ -2,7 +2,7 @@
 //! there, so a control file is absent whether it exists or not.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
@@ -57,6 +57,8 @@ const SHARED_BYTES: u64 = 64 << 20;
 pub(super) struct View {
     pub(super) system: Vec<Mount>,
     pub(super) own: Vec<Mount>,
+    /// What may be read of `memory/`, for a command without a view.
+    pub(super) memory: Vec<PathBuf>,
 }
 
 impl View {
@@ -77,18 +79,18 @@ impl View {
             Some(Mount::ReadOnly { at: at.clone(), from })
         });
         own.extend(more);
-        own.extend([
-            // Also where it would be seen because it lies in a folder of the system.
-            Mount::Memory { at: cage.home.clone(), bytes: FRAME_BYTES },
-            match cage.writable {
-                true => Mount::Writable { at: workspace.clone(), from: workspace },
-                false => Mount::ReadOnly { at: workspace.clone(), from: workspace },
-            },
-        ]);
+        // Also where it would be seen because it lies in a folder of the system.
+        own.push(Mount::Memory { at: cage.home.clone(), bytes: FRAME_BYTES });
+        own.extend_from_slice(cage.memory.mounts());
+        own.push(match cage.writable {
+            true => Mount::Writable { at: workspace.clone(), from: workspace },
+            false => Mount::ReadOnly { at: workspace.clone(), from: workspace },
+        });
         own.extend(guards.mounts());
         own.push(Mount::Sealed { at: cage.home.clone() });
         own.push(Mount::Sealed { at: "/".into() });
-        Self { system, own }
+        let memory = cage.memory.readable(&cage.home);
+        Self { system, own, memory }
     }
 }
 

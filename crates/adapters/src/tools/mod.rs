@@ -227,7 +227,8 @@ impl Toolbox {
         };
         // Before and after: it may take away what it read, and read what it made.
         let before = read().await.unwrap_or_default();
-        let outcome = command::execute(Arc::clone(&self.root), sandbox, order, command, permit).await;
+        let outcome =
+            command::execute(Arc::clone(&self.root), sandbox, order, command, (permit, trust.clone())).await;
         let after = read().await.unwrap_or_default();
         let read: BTreeSet<String> = before.into_iter().chain(after).collect();
         read.into_iter().fold(outcome, Outcome::reading)

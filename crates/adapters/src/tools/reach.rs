@@ -12,6 +12,7 @@ use policy::command::Script;
 use policy::path::{self, Pattern};
 
 use crate::sandbox::glob::expand;
+use crate::sandbox::memory::Memory;
 
 /// Programs that open the files and folders that they name and no others, not even what is in a folder.
 const READ_NAMED: [&str; 23] = [
@@ -55,7 +56,7 @@ impl Rules {
             return Vec::new();
         }
         match policy::command::script(command).and_then(|script| named(at, &script)) {
-            Some(words) => self.of_files(shown, words.iter().filter_map(|word| beneath(at, word))),
+            Some(words) => self.of_files(shown, words.iter().filter_map(|word| beneath(at, at, word))),
             None => self.of_all(at, shown),
         }
     }
@@ -97,6 +98,15 @@ pub(super) fn reads_named(command: &str) -> bool {
     policy::command::script(command).is_some_and(|script| named(Path::new("/"), &script).is_some())
 }
 
+/// The places of `memory/` that a command could read: those that it names, if it reads no others, else all that it sees.
+pub(super) fn of_memory(memory: &Memory, home: &Path, at: &Path, command: &str) -> Vec<String> {
+    let Some(words) = policy::command::script(command).and_then(|script| named(at, &script)) else {
+        return memory.all();
+    };
+    let paths = words.iter().filter_map(|word| beneath(home, at, word));
+    paths.flat_map(|path| memory.seen_at(&path)).collect()
+}
+
 /// The words of a script, if its programs read only what these name.
 fn named(at: &Path, script: &Script) -> Option<Vec<String>> {
     let mut words = Vec::new();
@@ -115,11 +125,11 @@ fn named(at: &Path, script: &Script) -> Option<Vec<String>> {
     Some(words)
 }
 
-/// The real path of a word beneath the workspace, if it names one.
-fn beneath(at: &Path, word: &str) -> Option<String> {
+/// The real path of a word beneath `top`, if it names one from the folder `at`.
+fn beneath(top: &Path, at: &Path, word: &str) -> Option<String> {
     let word = word.split_once('=').filter(|_| word.starts_with('-')).map_or(word, |(_, value)| value);
     match at.join(word).canonicalize() {
-        Ok(real) => real.strip_prefix(at.canonicalize().ok()?).ok()?.to_str().map(str::to_owned),
+        Ok(real) => real.strip_prefix(top.canonicalize().ok()?).ok()?.to_str().map(str::to_owned),
         // It may have been there before the command took it away.
         Err(_) => path::normal(word),
     }

@@ -264,3 +264,30 @@ async fn what_a_killed_daemon_left_running_is_ended_by_the_next() {
         child.wait().unwrap();
     }
 }
+
+#[tokio::test]
+async fn a_command_says_what_it_could_read_of_memory() {
+    let home = Home::new();
+    home.write("memory/a.md", "one\n")
+        .write("memory/pay/june.md", "two\n")
+        .write("memory/logs/app.log", "E\n");
+    let read = async |text: &str, hidden: &[&str]| {
+        let hidden = hidden.iter().map(|path| (*path).to_owned()).collect();
+        let outcome = home.run(Order { hidden, ..order(7, "coder-001", command(text)) }).await;
+        assert!(outcome.ok, "{outcome:?}");
+        outcome.read.into_iter().filter(|place| place.starts_with("memory")).collect::<Vec<_>>()
+    };
+    assert_eq!(read("cat ../../memory/a.md", &[]).await, ["memory/a.md"]);
+    assert_eq!(read("cat ../../memory/pay/june.md", &["memory/pay/june.md"]).await, [""; 0]);
+    assert_eq!(read("ls ../../memory", &["memory/pay/june.md"]).await, ["memory/a.md", "memory/logs"]);
+    assert_eq!(read("cat a.txt", &[]).await, [""; 0]);
+    assert_eq!(read("make test", &[]).await, ["memory"]);
+    assert_eq!(read("make test", &["memory/pay"]).await, ["memory/a.md", "memory/logs"]);
+    // By the owner's rules, too.
+    let mut settings = Settings::default();
+    settings.trust.secret.insert("memory/pay/*".to_owned(), vec![AgentId::new("finance-001")]);
+    home.tools.settle(&settings);
+    let outcome = home.run(order(7, "coder-001", command("cat ../../memory/pay/june.md"))).await;
+    assert!(!outcome.text.contains("two"), "{outcome:?}");
+    assert_eq!(read("make test", &[]).await, ["memory/a.md", "memory/logs"]);
+}

@@ -1,6 +1,7 @@
 //! Attempts to get out of the sandbox, by each backend that this system has. All of them fail, and what comes after
 //! them works.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::net::{TcpListener, UdpSocket};
 use std::os::fd::{AsFd, AsRawFd};
@@ -12,8 +13,11 @@ use std::time::Duration;
 
 use adapters::sandbox::backend::Backend;
 use adapters::sandbox::job::{End, Limits, Run};
+use adapters::sandbox::memory::{Hidden, Memory};
 use adapters::sandbox::pids::Bound;
 use adapters::sandbox::{Cage, Sandbox};
+use domain::id::AgentId;
+use domain::settings::Trust;
 use tempfile::TempDir;
 use tokio::io::AsyncReadExt;
 use tokio::time::timeout;
@@ -68,6 +72,7 @@ impl Prison {
             writable: true,
             network: false,
             read: vec![],
+            memory: Memory::default(),
             variables: vec![],
             limits: Limits {
                 cpu_seconds_max: 60,
@@ -202,6 +207,58 @@ async fn nothing_outside_is_read() {
         "ln -s ROOT/.ssh/id_ed25519 key && cat key",
     ]))
     .await;
+}
+
+#[tokio::test]
+async fn memory_is_read_and_never_written_and_what_is_hidden_in_it_is_absent() {
+    for prison in prisons() {
+        for (path, text) in [
+            ("home/memory/logs/app.log", "ERROR\nok\nERROR\n"),
+            ("home/memory/pay/june.md", "the secret"),
+            ("home/memory/own.md", "the secret of others"),
+            ("home/memory/.env", "KEY=the secret"),
+        ] {
+            let path = prison.path("").join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+        symlink("../synod.yaml", prison.path("home/memory").join("link")).unwrap();
+        let _socket = UnixListener::bind(prison.path("home/memory").join("socket")).unwrap();
+        let trust = Trust {
+            secret: BTreeMap::from([("memory/pay".to_owned(), vec![AgentId::new("finance")])]),
+            ..Trust::default()
+        };
+        let (agent, files) = (AgentId::new("coder"), ["memory/own.md".to_owned()]);
+        let hidden = Hidden { agent: &agent, trust: &trust, files: &files };
+        let memory = Memory::of(&prison.path("home"), &hidden).unwrap();
+        let runs = async |text: &str, writable| {
+            prison.runs(&Cage { memory: memory.clone(), writable, ..prison.cage(text) }).await
+        };
+        let listed = runs("ls -A ../../memory ../..; grep -c ERROR ../../memory/logs/*.log", false).await;
+        let seen = "../..:\nmemory\nworkspaces\n\n../../memory:\nlink\nlogs\n2\n";
+        assert_eq!((listed.end, listed.out.as_str()), (Some(End::Exited(0)), seen), "{}", listed.err);
+        for attempt in [
+            "touch ../../memory/x",
+            "touch ../../memory/logs/x",
+            "echo x > ../../memory/logs/app.log",
+            "rm ../../memory/logs/app.log",
+            "mv ../../memory/logs ../../memory/other",
+            "cat ../../memory/link",
+            "cat ../../memory/pay/june.md",
+            "cat ../../memory/.env",
+            "mkdir ../../memory/pay",
+        ] {
+            let tried = runs(&format!("({attempt}) && echo out; true"), true).await;
+            assert_eq!((tried.end, tried.out.as_str()), (Some(End::Exited(0)), ""), "{attempt}");
+        }
+        let log = fs::read_to_string(prison.path("home/memory/logs/app.log")).unwrap();
+        assert_eq!(log, "ERROR\nok\nERROR\n");
+        // Nothing hidden: the whole folder, but for what nobody may see.
+        let trust = Trust::default();
+        let all = Memory::of(&prison.path("home"), &Hidden { trust: &trust, files: &[], ..hidden }).unwrap();
+        let listed = prison.runs(&Cage { memory: all, ..prison.cage("ls -A ../../memory") }).await;
+        assert_eq!(listed.out, "link\nlogs\nown.md\npay\n", "{}", listed.err);
+    }
 }
 
 #[tokio::test]

@@ -8,6 +8,7 @@ use crate::topics::context;
 use crate::topics::settings::Trust;
 use crate::topics::tool;
 use crate::topics::tool::Act;
+use crate::words::id::AgentId;
 use crate::words::label::{Label, Readers};
 
 /// The label of what stands at `place`: a path relative to the home, `names:` and a folder for the names in it, `all:`
@@ -56,6 +57,14 @@ pub fn of_place(state: &State, place: &str) -> Label {
         _ => {}
     }
     label
+}
+
+/// The files and folders beneath a folder whose recorded label leaves an agent out.
+pub fn hidden_from(state: &State, agent: &AgentId, folder: &str) -> Vec<String> {
+    let known = state.trust.files.range(folder.to_owned()..);
+    let known = known.take_while(|(path, _)| path.starts_with(folder));
+    let hidden = known.filter(|(path, label)| !label.readers.include(agent) && path::beneath(path, folder));
+    hidden.map(|(path, _)| path.clone()).collect()
 }
 
 /// The places that an act names and changes.
@@ -120,7 +129,6 @@ fn clean(path: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::words::id::AgentId;
     use crate::words::label::Integrity;
 
     #[test]

@@ -6,6 +6,9 @@ use super::table::WORDS;
 use crate::path;
 use crate::{Risk, glob};
 
+/// How a command spells the home's `memory/`: from its workspace, `workspaces/<agent>/`.
+const MEMORY: &str = "../../memory";
+
 /// Findings about reading this path.
 pub(super) fn findings(path: &str, is_glob: bool) -> Vec<Finding> {
     if path == "/dev/null" || path == "-" {
@@ -39,11 +42,20 @@ pub(super) fn outside(path: &str) -> Option<Finding> {
     if device {
         return Some(ask(Risk::High, rule::OUTSIDE, format!("reads the system itself: {path}")));
     }
+    if is_memory(path) {
+        return None;
+    }
     let leaves = path.starts_with('/') || path.starts_with('~') || path.split('/').any(|part| part == "..");
     if leaves || path.contains('\\') {
         return Some(ask(Risk::Medium, rule::OUTSIDE, format!("leaves the workspace: {path}")));
     }
     None
+}
+
+/// Whether a path leads from a workspace into the home's `memory/`, which commands see read-only.
+fn is_memory(path: &str) -> bool {
+    let inside = path.strip_prefix(MEMORY).filter(|rest| rest.is_empty() || rest.starts_with('/'));
+    inside.is_some_and(|rest| !rest.contains('\\') && !rest.split('/').any(|part| part == ".."))
 }
 
 /// The path, if it names credentials.

@@ -6,6 +6,7 @@ use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
+use domain::layout;
 use domain::lock::workspace::Room;
 use domain::tool::Part;
 
@@ -49,6 +50,7 @@ pub(in super::super) fn look(
         seen.notes
             .push(format!("the command has more than {WORDS_MAX} words, of which not all were looked at"));
     }
+    let memory = root.path().join(layout::MEMORY);
     let mut repositories = BTreeSet::from([(".".to_owned(), folder.clone())]);
     let mut runs_git = false;
     for (word, may_run) in words.iter().take(WORDS_MAX) {
@@ -56,7 +58,7 @@ pub(in super::super) fn look(
             runs_git |= program.ends_with("git");
             seen.parts.push(part(format!("program {}", program.display()), held(&program)));
         }
-        if let Some(found) = named(&folder, word, &mut seen.notes, &mut repositories) {
+        if let Some(found) = named((&folder, &memory), word, &mut seen.notes, &mut repositories) {
             seen.parts.push(found);
         }
     }
@@ -106,9 +108,9 @@ fn program(folder: &Path, path: &str, name: &str) -> Option<PathBuf> {
     path.split(':').map(|place| Path::new(place).join(name)).find(is_program)
 }
 
-/// What a word names beneath the workspace, if it names anything.
+/// What a word names beneath the workspace or in `memory/`, if it names anything there.
 fn named(
-    folder: &Path,
+    (folder, memory): (&Path, &Path),
     word: &str,
     notes: &mut Vec<String>,
     repositories: &mut BTreeSet<(String, PathBuf)>,
@@ -130,7 +132,8 @@ fn named(
         if is_inside {
             notes.push(format!("{word} leads out of the workspace by a link, to {}", real.display()));
         }
-        return None;
+        let is_memory = real.starts_with(memory) && real.is_file();
+        return is_memory.then(|| part(format!("file {word}"), held(&real)));
     }
     if real.is_dir() {
         repositories.insert((word.to_owned(), real));

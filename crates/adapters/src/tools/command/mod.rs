@@ -13,6 +13,7 @@ use std::time::Duration;
 
 use domain::id::{self, AgentId};
 use domain::lock::workspace::Room;
+use domain::settings::Trust;
 use domain::tool::{Permit, Runs, Seen};
 use policy::command::Script;
 use ports::tools::{Order, Outcome};
@@ -20,9 +21,10 @@ use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::time::{Instant, sleep_until, timeout};
 
 use super::own::void;
-use super::{blocking, content, kept};
+use super::{blocking, content, kept, reach};
 use crate::beneath::Root;
 use crate::sandbox::job::{End, Limits, Run};
+use crate::sandbox::memory::{Hidden, Memory};
 use crate::sandbox::{Cage, Sandbox, Started};
 use capture::Capture;
 use group::Group;
@@ -40,6 +42,14 @@ const SHELL_WORDS: [&str; 29] = [
     "getopts", "hash", "jobs", "let", "local", "read", "readonly", "return", "set", "shift", "source",
     "trap", "type", "ulimit", "umask", "unset", "wait",
 ];
+
+/// What a command could read of `memory/`.
+struct OfMemory {
+    /// The places, relative to the home.
+    read: Vec<String>,
+    /// Why it saw nothing of it, if it should have.
+    unseen: Option<String>,
+}
 
 /// How watching a command ended.
 enum Watched {
@@ -59,22 +69,25 @@ pub(super) async fn execute(
     sandbox: Arc<Sandbox>,
     order: &Order,
     command: &str,
-    permit: Permit,
+    (permit, trust): (Permit, Trust),
 ) -> Outcome {
     let mark = group::new_mark(root.identity());
     let started = {
         let (root, order, command, mark) =
             (Arc::clone(&root), order.clone(), command.to_owned(), mark.clone());
-        blocking(move || start(&root, &sandbox, &order, &command, permit, mark)).await
+        blocking(move || start(&root, &sandbox, &order, &command, (permit, &trust), mark)).await
     };
-    let (mut started, group) = match started {
+    let (mut started, group, seen) = match started {
         Ok(started) => started,
         Err(error) => return Outcome::failed(error),
     };
     let mut streams = Streams { out: Capture::default(), err: Capture::default() };
     let watched = watch(&mut started, group, &mut streams, order.ms_max).await;
     let end = started.end();
-    let (text, kept) = report(&root, order, &streams).await;
+    let (mut text, kept) = report(&root, order, &streams).await;
+    if let Some(why) = &seen.unseen {
+        text.push_str(&format!("\n[memory/ was not shown to it: {why}]"));
+    }
     const STANDS: &str = "what it did until then stands";
     let outcome = match (watched, end) {
         (Watched::TimedOut, _) => Outcome::failed(format!(
@@ -100,6 +113,7 @@ pub(super) async fn execute(
         (Watched::Gone(Err(e)), None) => Outcome::failed(format!("the command was lost: {e}\n{text}")),
     };
     let outcome = place(outcome, &order.room().folder(&order.agent), permit);
+    let outcome = seen.read.into_iter().fold(outcome, Outcome::reading);
     match kept {
         Some(place) => outcome.writing(place),
         None => outcome,
@@ -119,9 +133,9 @@ fn start(
     sandbox: &Sandbox,
     order: &Order,
     command: &str,
-    permit: Permit,
+    (permit, trust): (Permit, &Trust),
     mark: String,
-) -> Result<(Started, Group), String> {
+) -> Result<(Started, Group, OfMemory), String> {
     let workspace = workspace(root, (&order.agent, order.room()))?;
     if let Some(refusal) = sandbox.refusal() {
         return Err(refusal);
@@ -139,12 +153,19 @@ fn start(
     let cores = std::thread::available_parallelism().map_or(1, |n| n.get() as u64);
     let limits =
         Limits { cpu_seconds_max: (order.ms_max / 1_000 + 1).saturating_mul(cores), ..Limits::default() };
+    let hidden = Hidden { agent: &order.agent, trust, files: &order.hidden };
+    let (memory, unseen) = match Memory::of(root.path(), &hidden) {
+        Ok(memory) => (memory, None),
+        Err(why) => (Memory::default(), Some(why)),
+    };
+    let read = reach::of_memory(&memory, root.path(), &workspace, command);
     let cage = Cage {
         home: root.path().to_owned(),
         workspace,
         writable: permit.writes,
         network: permit.network,
         read: places.read,
+        memory,
         variables,
         limits,
         run: run_of(command),
@@ -159,7 +180,7 @@ fn start(
     }
     let started = sandbox.start(&cage).map_err(|e| e.to_string())?;
     let group = Group::of(started.child.id(), (!is_caged).then_some(mark));
-    Ok((started, group))
+    Ok((started, group, OfMemory { read, unseen }))
 }
 
 /// From its words where they are enough, by the shell where they are not.
