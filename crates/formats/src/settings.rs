@@ -12,7 +12,7 @@ use domain::review;
 use domain::role::{Permission, Role};
 use domain::settings::{
     Approvals, Audit, Context, Embeddings, Endpoint, Git, KeySource, Limits, LockLimits, ModelRef, OnExpiry,
-    Provider, Routing, Sandbox, Search, Settings, Timeouts, Trust, WhenFull,
+    Provider, Routing, Sandbox, Search, Settings, TapeOrder, Timeouts, Trust, WhenFull,
 };
 use domain::usage::Price;
 
@@ -101,6 +101,11 @@ const RECORD: &[Key] = &[
 const REPLAY: &[Key] = &[
     must("kind", Shape::Word(&["replay"]), "answers from a tape: no key, no network"),
     must("tape", Shape::Text, "the file, relative to the home, such as tapes/team.jsonl"),
+    may(
+        "by",
+        Shape::Word(&["request", "agent"]),
+        "request (the default): the answer to exactly this request; agent: the agent's next answer, whatever it is asked",
+    ),
 ];
 /// Changes that wait longer for their commit are no history any more.
 const BATCH_MS_MAX: u64 = 3_600_000;
@@ -432,7 +437,13 @@ fn provider(node: &Node) -> Option<Provider> {
         "openai" => Provider::OpenAi(endpoint(node, "https://api.openai.com/v1")),
         "anthropic" => Provider::Anthropic(endpoint(node, "https://api.anthropic.com/v1")),
         "record" => Provider::Record { tape: node.get_text("tape")?, of: node.get_text("of")? },
-        "replay" => Provider::Replay { tape: node.get_text("tape")? },
+        "replay" => {
+            let by = match node.get("by").and_then(Node::text) {
+                Some("agent") => TapeOrder::Agent,
+                _ => TapeOrder::Request,
+            };
+            Provider::Replay { tape: node.get_text("tape")?, by }
+        }
         _ => Provider::Scripted { script: node.get_text("script")? },
     })
 }

@@ -147,7 +147,7 @@ impl Models {
             Provider::Scripted { script } => self.scripted(home, script),
             Provider::OpenAi(endpoint) => remote(home, Api::OpenAi, endpoint),
             Provider::Anthropic(endpoint) => remote(home, Api::Anthropic, endpoint),
-            Provider::Replay { tape } => Ok(Arc::new(Replay::new(home, tape)?)),
+            Provider::Replay { tape, by } => Ok(Arc::new(Replay::new(home, tape, *by)?)),
             Provider::Record { tape, of } => match settings.providers.get(of) {
                 Some(Provider::Record { .. } | Provider::Replay { .. }) => {
                     Err(format!("{of} is a tape itself; name the provider that answers"))

@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
 use domain::session::Message;
+use domain::settings::TapeOrder;
 use domain::usage::Usage;
 use ports::model::{ErrorKind, Model, ModelError, RawCall, Reply, Request};
 use serde::{Deserialize, Serialize};
@@ -205,14 +206,16 @@ impl Model for Record {
 /// Answers from a tape and from nothing else.
 pub(super) struct Replay {
     name: String,
+    by: TapeOrder,
+    /// The answers by what a request is looked up with: its digest or its agent.
     exchanges: BTreeMap<String, Vec<Outcome>>,
-    /// How often each question was answered; the last answer repeats.
+    /// How many answers each of these gave. The last answer to a request repeats; an agent's answers do not.
     played: Mutex<BTreeMap<String, usize>>,
 }
 
 impl Replay {
     /// The tape at `name` beneath the home.
-    pub(super) fn new(home: &Path, name: &str) -> Result<Self, String> {
+    pub(super) fn new(home: &Path, name: &str, by: TapeOrder) -> Result<Self, String> {
         let path: PathBuf = home.join(name);
         let size = std::fs::metadata(&path).map_err(|e| format!("{name}: {e}"))?.len();
         if size > TAPE_BYTES_MAX {
@@ -225,31 +228,42 @@ impl Replay {
         for (number, line) in whole.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
             let exchange: Exchange = serde_json::from_str(line)
                 .map_err(|e| format!("{name}:{}:{}: {e}", number + 1, e.column()))?;
-            exchanges.entry(exchange.key).or_default().push(exchange.outcome);
+            let key = match by {
+                TapeOrder::Request => exchange.key,
+                TapeOrder::Agent => exchange.agent,
+            };
+            exchanges.entry(key).or_default().push(exchange.outcome);
         }
-        Ok(Self { name: name.to_owned(), exchanges, played: Mutex::default() })
+        Ok(Self { name: name.to_owned(), by, exchanges, played: Mutex::default() })
     }
 }
 
 #[async_trait]
 impl Model for Replay {
     async fn ask(&self, request: Request) -> Result<Reply, ModelError> {
-        let key = key(&request);
-        let Some(outcomes) = self.exchanges.get(&key) else {
+        let key = match self.by {
+            TapeOrder::Request => key(&request),
+            TapeOrder::Agent => request.agent.to_string(),
+        };
+        let outcomes = self.exchanges.get(&key).map(Vec::as_slice).unwrap_or_default();
+        let at = {
+            let mut played = self.played.lock().unwrap_or_else(PoisonError::into_inner);
+            let count = played.entry(key).or_default();
+            let at = match self.by {
+                TapeOrder::Request => (*count).min(outcomes.len().saturating_sub(1)),
+                TapeOrder::Agent => *count,
+            };
+            *count += 1;
+            at
+        };
+        let Some(outcome) = outcomes.get(at) else {
             let heard = request.messages.last().map(|m| line(&m.content)).unwrap_or_default();
             return Err(give_up(format!(
                 "{} has no answer for {}, told last: {heard:?}; record it, or find out what changed",
                 self.name, request.agent
             )));
         };
-        let at = {
-            let mut played = self.played.lock().unwrap_or_else(PoisonError::into_inner);
-            let count = played.entry(key).or_default();
-            let at = (*count).min(outcomes.len() - 1);
-            *count += 1;
-            at
-        };
-        outcomes[at].clone().played()
+        outcome.clone().played()
     }
 }
 
@@ -284,7 +298,7 @@ mod tests {
         for question in questions.clone() {
             _ = record.ask(question).await;
         }
-        let replay = Replay::new(home.path(), "tapes/a.jsonl").unwrap();
+        let replay = Replay::new(home.path(), "tapes/a.jsonl", TapeOrder::Request).unwrap();
         for (question, expected) in questions.into_iter().zip(given.clone()) {
             assert_eq!(replay.ask(question).await, expected);
         }
@@ -295,7 +309,7 @@ mod tests {
     async fn what_is_not_on_the_tape_is_an_error_that_names_the_question() {
         let home = tempfile::tempdir().unwrap();
         recorder(home.path(), Puppet::answering(|_| Ok(says("yes")))).ask(ask("hi")).await.unwrap();
-        let replay = Replay::new(home.path(), "tapes/a.jsonl").unwrap();
+        let replay = Replay::new(home.path(), "tapes/a.jsonl", TapeOrder::Request).unwrap();
         let error = replay.ask(ask("ho")).await.unwrap_err();
         assert_eq!(error.kind, ErrorKind::GiveUp);
         assert!(error.message.starts_with("tapes/a.jsonl has no answer for coder-001, told last: \"ho\""));
@@ -313,6 +327,21 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn by_agent_each_gets_its_answers_in_their_order_and_none_twice() {
+        let home = tempfile::tempdir().unwrap();
+        let given = [Ok(says("one")), Ok(says("two")), Ok(says("three"))];
+        let record = recorder(home.path(), Puppet::replies(given.clone()));
+        for agent in ["coder-001", "reviewer-001", "coder-001"] {
+            _ = record.ask(request(agent, vec![message(Speaker::User, "go")])).await;
+        }
+        let replay = Replay::new(home.path(), "tapes/a.jsonl", TapeOrder::Agent).unwrap();
+        assert_eq!(replay.ask(ask("other words")).await, given[0]);
+        assert_eq!(replay.ask(ask("other words")).await, given[2]);
+        let error = replay.ask(ask("other words")).await.unwrap_err();
+        assert!(error.message.starts_with("tapes/a.jsonl has no answer for coder-001"), "{}", error.message);
+    }
+
+    #[tokio::test]
     async fn half_a_line_is_cut_off_and_a_damaged_one_is_named() {
         let home = tempfile::tempdir().unwrap();
         let yes = || Puppet::answering(|_| Ok(says("yes")));
@@ -320,11 +349,17 @@ mod tests {
         let path = home.path().join("tapes/a.jsonl");
         let whole = std::fs::read_to_string(&path).unwrap();
         std::fs::write(&path, format!("{whole}{{\"key\": \"ha")).unwrap();
-        assert!(Replay::new(home.path(), "tapes/a.jsonl").unwrap().ask(ask("hi")).await.is_ok());
+        assert!(
+            Replay::new(home.path(), "tapes/a.jsonl", TapeOrder::Request)
+                .unwrap()
+                .ask(ask("hi"))
+                .await
+                .is_ok()
+        );
         drop(recorder(home.path(), yes()));
         assert_eq!(std::fs::read_to_string(&path).unwrap(), whole);
         std::fs::write(&path, format!("{whole}{{\"key\": \n{whole}")).unwrap();
-        let error = Replay::new(home.path(), "tapes/a.jsonl").err().unwrap();
+        let error = Replay::new(home.path(), "tapes/a.jsonl", TapeOrder::Request).err().unwrap();
         assert!(error.starts_with("tapes/a.jsonl:2:"), "{error}");
     }
 
@@ -332,6 +367,6 @@ mod tests {
     async fn recorder_and_tape_keep_the_contract() {
         let home = tempfile::tempdir().unwrap();
         contract::model::holds(&recorder(home.path(), Puppet::answering(|_| Ok(says("yes"))))).await;
-        contract::model::holds(&Replay::new(home.path(), "tapes/a.jsonl").unwrap()).await;
+        contract::model::holds(&Replay::new(home.path(), "tapes/a.jsonl", TapeOrder::Request).unwrap()).await;
     }
 }

@@ -252,7 +252,21 @@ pub enum Provider {
     Replay {
         /// The file, relative to the home.
         tape: String,
+        /// Which answer of the tape a request gets.
+        #[serde(default)]
+        by: TapeOrder,
     },
+}
+
+/// Which answer of a tape a request gets.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TapeOrder {
+    /// The answer to exactly this request.
+    #[default]
+    Request,
+    /// The next answer of this agent, whatever it is asked: for a run whose prompts have changed since.
+    Agent,
 }
 
 /// Where and how a provider is asked over HTTP.

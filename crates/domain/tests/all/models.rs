@@ -9,7 +9,7 @@ use domain::id::AgentId;
 use domain::input::{Failure, Input};
 use domain::input::{FileInput, ModelInput};
 use domain::pending;
-use domain::settings::{Endpoint, ModelRef, Provider, Settings};
+use domain::settings::{Endpoint, ModelRef, Provider, Settings, TapeOrder};
 use domain::usage::{Price, Spent, Usage};
 
 use crate::home::{Home, line, read};
@@ -125,7 +125,7 @@ fn tokens_and_cost_are_added_up_by_agent_model_and_session() {
         max_tokens: None,
     };
     let price = Price { input: 1_000_000, output: 2_000_000, cache_read: Some(0), cache_write: None };
-    let provider = Provider::Replay { tape: "t".to_owned() };
+    let provider = Provider::Replay { tape: "t".to_owned(), by: TapeOrder::Request };
     home.give(Input::File(FileInput::SettingsRead(Box::new(Settings {
         models: [
             ("sonnet".to_owned(), to("s-1")),

@@ -8,7 +8,7 @@ use domain::budget::{Budgets, Cap, Rate, Share};
 use domain::id::{AgentId, Time};
 use domain::mode::{Member, Mode, RunMode};
 use domain::role::{Permission, Role};
-use domain::settings::{Endpoint, KeySource, Limits, ModelRef, Provider, Settings, Timeouts};
+use domain::settings::{Endpoint, KeySource, Limits, ModelRef, Provider, Settings, TapeOrder, Timeouts};
 use domain::usage::Price;
 use formats::{acl, agent, inbox, policy, run_mode, script, settings};
 
@@ -125,7 +125,7 @@ providers:
   claude: {kind: anthropic, key: {file: .synod/key}, version: 2024-01-01}
   plain: {kind: openai, key: {keyring: openai}}
   taped: {kind: record, tape: tapes/a.jsonl, of: open}
-  again: {kind: replay, tape: tapes/a.jsonl}
+  again: {kind: replay, tape: tapes/a.jsonl, by: agent}
 models:
   big: {provider: open, model: gpt}
 prices:
@@ -158,7 +158,7 @@ prices:
         (text("claude"), Provider::Anthropic(claude)),
         (text("plain"), Provider::OpenAi(plain)),
         (text("taped"), Provider::Record { tape: text("tapes/a.jsonl"), of: text("open") }),
-        (text("again"), Provider::Replay { tape: text("tapes/a.jsonl") }),
+        (text("again"), Provider::Replay { tape: text("tapes/a.jsonl"), by: TapeOrder::Agent }),
     ]);
     assert_eq!(read.providers, expected);
     let price =
@@ -322,7 +322,7 @@ fn every_section_of_the_settings_is_read_whole() {
             (text("open"), Provider::OpenAi(open)),
             (text("claude"), Provider::Anthropic(claude)),
             (text("taped"), Provider::Record { tape: text("tapes/a.jsonl"), of: text("open") }),
-            (text("again"), Provider::Replay { tape: text("tapes/a.jsonl") }),
+            (text("again"), Provider::Replay { tape: text("tapes/a.jsonl"), by: TapeOrder::Agent }),
             (text("script"), Provider::Scripted { script: text("scripts/demo.yaml") }),
         ]),
         models: BTreeMap::from([
