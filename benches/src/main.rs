@@ -5,6 +5,7 @@ mod audit;
 mod bus;
 mod cancel;
 mod cancel_run;
+mod definitions;
 mod delegation;
 mod domain_events;
 mod edit_event;
@@ -38,7 +39,7 @@ struct Figure {
     run: fn() -> anyhow::Result<Vec<Measurement>>,
 }
 
-const FIGURES: [Figure; 19] = [
+const FIGURES: [Figure; 20] = [
     Figure { name: "audit", run: audit::run },
     Figure { name: "domain-events", run: domain_events::run },
     Figure { name: "journal-append", run: journal_append::run },
@@ -54,6 +55,7 @@ const FIGURES: [Figure; 19] = [
     Figure { name: "turn", run: turn::run },
     Figure { name: "queue", run: queue::run },
     Figure { name: "bus", run: bus::run },
+    Figure { name: "definitions", run: definitions::run },
     Figure { name: "delegation", run: delegation::run },
     Figure { name: "cancel", run: cancel::run },
     Figure { name: "cancel-run", run: cancel_run::run },

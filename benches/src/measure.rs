@@ -27,6 +27,8 @@ pub enum Unit {
     Milliseconds,
     Microseconds,
     Kibibytes,
+    Tokens,
+    Percent,
 }
 
 impl Unit {
@@ -36,6 +38,8 @@ impl Unit {
             Self::Milliseconds => "ms",
             Self::Microseconds => "µs",
             Self::Kibibytes => "KiB",
+            Self::Tokens => "tokens",
+            Self::Percent => "%",
         }
     }
 }
@@ -57,8 +61,10 @@ impl Measurement {
     /// The cost as a multiple of the baseline's: lower is better, whatever the unit.
     pub fn ratio(&self) -> Option<f64> {
         let (cost, baseline) = match self.unit {
-            Unit::EventsPerSecond => (self.baseline, self.value),
-            Unit::Milliseconds | Unit::Microseconds | Unit::Kibibytes => (self.value, self.baseline),
+            Unit::EventsPerSecond | Unit::Percent => (self.baseline, self.value),
+            Unit::Milliseconds | Unit::Microseconds | Unit::Kibibytes | Unit::Tokens => {
+                (self.value, self.baseline)
+            }
         };
         (baseline > 0.0).then_some(cost / baseline)
     }

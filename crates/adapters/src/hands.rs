@@ -2,7 +2,7 @@
 //! ends in exactly one input, unless it is stopped.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use domain::agent;
@@ -11,13 +11,14 @@ use domain::context::{self, role_for_grants};
 use domain::delegation;
 use domain::effect::Effect;
 use domain::gate::{Asker, may_use, may_use_foreign};
-use domain::id::{AgentId, SessionId, Ticket};
+use domain::id::{AgentId, CallId, SessionId, Ticket};
 use domain::input::{Failure, Input};
 use domain::input::{ModelInput, ToolInput};
 use domain::label::Label;
 use domain::layout;
 use domain::lock::Grant;
 use domain::lock::workspace::Hold;
+use domain::offer;
 use domain::review::{self, Review};
 use domain::session::Message;
 use domain::settings::{Provider, Settings};
@@ -32,11 +33,12 @@ use tokio::runtime::Handle;
 use tokio::task::AbortHandle;
 
 use crate::context::{Answered, Context, Openings, Tally};
-use crate::extract::Extract;
+use crate::extract::{Beside, Extract};
 use crate::files::Files;
 use crate::model::{Models, Purse, Unused};
 use crate::redact::redacted;
 use crate::session::Conversation;
+use crate::summarize;
 use crate::tokens::Windows;
 use crate::verbatim::Verbatim;
 
@@ -52,9 +54,17 @@ pub struct LocalHands {
     openings: Openings,
     running: BTreeMap<SessionId, Vec<Running>>,
     /// The tools of each role, described once: thousands of calls share them.
-    described: BTreeMap<Vec<&'static str>, Arc<[model::Tool]>>,
+    described: BTreeMap<(Vec<&'static str>, Commands), Arc<[model::Tool]>>,
+    /// What was offered in each conversation, as long as this process lives.
+    offered: BTreeMap<SessionId, Vec<&'static str>>,
     verbatim: Verbatim,
 }
+
+/// The owner's commands for tests and checks, as far as they are offered.
+type Commands = [Option<String>; 2];
+
+/// The offers of so many conversations are remembered, then forgotten all at once.
+const REMEMBERED_MAX: usize = 4096;
 
 /// The models, made anew when the settings that name their providers change.
 #[derive(Clone, Default)]
@@ -110,8 +120,21 @@ impl LocalHands {
         models: Reach,
     ) -> Self {
         let (windows, openings, verbatim) = (Windows::default(), Openings::default(), Verbatim::default());
-        let (running, described) = (BTreeMap::new(), BTreeMap::new());
-        Self { home, runtime, inputs, files, tools, models, windows, openings, running, described, verbatim }
+        let (running, described, offered) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
+        Self {
+            home,
+            runtime,
+            inputs,
+            files,
+            tools,
+            models,
+            windows,
+            openings,
+            running,
+            described,
+            offered,
+            verbatim,
+        }
     }
 
     fn start(
@@ -146,15 +169,11 @@ impl LocalHands {
         // What was taken from the agent since the session began is not offered to it either.
         let now = state.sessions.get(&session).and_then(|session| state.rights_now(session));
         let asker = Asker { now, ..Asker::at_rest(agent, role, &label) };
-        // Who works on no task has none to end.
-        let has_task = state.sessions.get(&session).is_some_and(|session| session.task.is_some());
-        let is_useful = |name: &str| has_task || name != tool::FinishTask::NAME;
-        let has = |facts: &&tool::Facts| may_use(&asker, facts.name, facts.needs).is_ok();
-        let names: Vec<&'static str> =
-            tool::ALL.iter().filter(has).map(|facts| facts.name).filter(|name| is_useful(name)).collect();
+        let names = self.offered(state, &session);
         let foreign = may_use_foreign(&asker, &state.foreign);
         // What its tool would not give it is not told to it either.
-        let now = state.team.agents.get(&agent.id).filter(|_| names.contains(&context::TOOL_GET));
+        let gets = tool::facts(context::TOOL_GET).is_some_and(|f| may_use(&asker, f.name, f.needs).is_ok());
+        let now = state.team.agents.get(&agent.id).filter(|_| gets);
         let grants_role = now.and_then(|now| role_for_grants(&now.spec)).map(str::to_owned);
         let ask = Ask {
             inputs: self.inputs.clone(),
@@ -178,7 +197,7 @@ impl LocalHands {
                 model: model.clone(),
                 system: String::new(),
                 messages: Vec::new(),
-                tools: self.described(names, foreign),
+                tools: self.described((names, agent.workspace.as_ref()), foreign),
                 turn,
                 // What a budget reserved for the answer is also asked for, or the answer could pass it.
                 max_tokens: agent
@@ -196,9 +215,48 @@ impl LocalHands {
         self.start(session, true, ask.run(ticket));
     }
 
-    fn described(&mut self, names: Vec<&'static str>, foreign: Vec<&Offer>) -> Arc<[model::Tool]> {
+    /// The tools of a request, with those that were offered in the conversation before.
+    fn offered(&mut self, state: &State, session: &SessionId) -> Vec<&'static str> {
+        let home = offer::Home {
+            has_contexts: has_entry(&self.home.join(layout::CONTEXTS), layout::GRANTS_END),
+            has_memory: has_entry(&self.home.join(layout::MEMORY), ""),
+        };
+        let before = self.offered.get(session).map(Vec::as_slice).unwrap_or_default();
+        let names = offer::tools(state, session, home, before);
+        if self.offered.len() >= REMEMBERED_MAX {
+            self.offered.clear();
+        }
+        self.offered.insert(session.clone(), names.clone());
+        names
+    }
+
+    fn described(
+        &mut self,
+        (names, workspace): (Vec<&'static str>, Option<&agent::Workspace>),
+        foreign: Vec<&Offer>,
+    ) -> Arc<[model::Tool]> {
+        let command = |name: &str, of: fn(&agent::Workspace) -> Option<&String>| {
+            workspace.and_then(of).filter(|_| names.contains(&name)).cloned()
+        };
+        let commands = [
+            command(tool::RunTests::NAME, |own| own.test.as_ref()),
+            command(tool::Lint::NAME, |own| own.lint.as_ref()),
+        ];
         let tools = &self.tools;
-        let own = self.described.entry(names).or_insert_with_key(|names| tools.describe(names).into());
+        let own = self.described.entry((names, commands)).or_insert_with_key(|(names, [test, lint])| {
+            let mut described = tools.describe(names);
+            for tool in &mut described {
+                let command = match tool.name.as_str() {
+                    tool::RunTests::NAME => test,
+                    tool::Lint::NAME => lint,
+                    _ => &None,
+                };
+                if let Some(command) = command {
+                    tool.description = format!("{} The command: {}", tool.description, command.trim());
+                }
+            }
+            described.into()
+        });
         if foreign.is_empty() {
             return own.clone();
         }
@@ -285,45 +343,46 @@ impl LocalHands {
     }
 
     fn extract(&mut self, state: &State, ticket: Ticket, session: SessionId, agent: &AgentId, call: Call) {
-        let review = review::of_call(state, &session, &call).cloned().map(Box::new);
-        let Want::Act(Act::Extract(tool::Extract { path, question, answer: closed })) = call.want else {
+        let Want::Act(Act::Extract(tool::Extract { path, question, answer: closed })) = call.want.clone()
+        else {
             return;
         };
-        let asked = call.id.clone();
-        let finished = move |outcome: Outcome, session: SessionId| {
-            let Outcome { ok, text, read, wrote, finding } = outcome;
-            let finding = finding.map(Box::new);
-            Input::Tool(ToolInput::Finished {
-                session,
-                call: call.id,
-                ticket,
-                ok,
-                text,
-                read,
-                wrote,
-                finding,
-            })
-        };
+        let refused = closed.problem().or_else(|| for_others(state, agent, [&path]));
         let Some(spec) = spec_of(state, &session) else { return };
-        let label = domain::label::of_place(state, &path);
-        let refused = closed.problem().or_else(|| {
-            // A closed answer is still an answer about it.
-            (!label.readers.include(agent)).then(|| format!("{path} is for others to see ({label})"))
-        });
-        if let Some(why) = refused {
-            self.start(session.clone(), false, async move { finished(Outcome::failed(why), session) });
-            return;
-        }
+        let beside = self.beside(state, (ticket, &session), agent, &call, &spec.model.primary);
         let known = closed.known(state);
-        let reserved = state.ledger.held(&session, asked.as_str()).map(Held::tokens);
-        let terms = state.terms_of(&session);
+        self.start_beside((ticket, session, call.id), refused, async move {
+            Extract { beside, path, question, closed, known }.run().await
+        });
+    }
+
+    fn summarize(&mut self, state: &State, ticket: Ticket, session: SessionId, agent: &AgentId, call: Call) {
+        let Want::Act(Act::Summarize(wish)) = call.want.clone() else { return };
+        let refused = for_others(state, agent, &wish.paths);
+        let Some(spec) = spec_of(state, &session) else { return };
+        let model = state.terms_of(&session).summary_model(spec);
+        let beside = self.beside(state, (ticket, &session), agent, &call, model);
+        self.start_beside((ticket, session, call.id), refused, summarize::run(beside, wish));
+    }
+
+    /// What a call of `agent` asks a model with beside its conversation.
+    fn beside(
+        &self,
+        state: &State,
+        (ticket, session): (Ticket, &SessionId),
+        agent: &AgentId,
+        call: &Call,
+        model: &str,
+    ) -> Beside {
+        let reserved = state.ledger.held(session, call.id.as_str()).map(Held::tokens);
+        let terms = state.terms_of(session);
         let limits = &terms.limits;
-        let extract = Extract {
+        Beside {
             tools: self.tools.clone(),
             models: self.models.models(&self.home, terms, &self.files),
             request: Request {
                 agent: agent.clone(),
-                model: spec.model.primary.clone(),
+                model: model.to_owned(),
                 system: String::new(),
                 messages: Vec::new(),
                 tools: [].into(),
@@ -339,7 +398,7 @@ impl LocalHands {
                 agent: agent.clone(),
                 role: None,
                 line: Vec::new(),
-                act: Act::read_file(path.clone()),
+                act: Act::read_file(String::new()),
                 seen: None,
                 permit: Permit::NONE,
                 approved: false,
@@ -348,22 +407,35 @@ impl LocalHands {
                 ms_max: limits.tool_ms_max,
                 output_bytes_max: limits.output_bytes_max,
                 hidden: Vec::new(),
-                review,
+                review: review::of_call(state, session, call).cloned().map(Box::new),
             },
-            path,
-            question,
-            closed,
-            known,
             purse: Purse::new(
                 self.inputs.clone(),
-                (session.clone(), asked),
-                spec.model.primary.clone(),
+                (session.clone(), call.id.clone()),
+                model.to_owned(),
                 reserved,
                 limits.model_ms_max,
             ),
-        };
-        // Like a model call, it is dropped when Synod winds down, and asked again on the next start.
-        self.start(session.clone(), true, async move { finished(extract.run().await, session) });
+        }
+    }
+
+    /// Runs a call that asks a model, unless it is refused. Like a model call, it is dropped when Synod winds down, and asked
+    /// again on the next start.
+    fn start_beside(
+        &mut self,
+        (ticket, session, call): (Ticket, SessionId, CallId),
+        refused: Option<String>,
+        work: impl Future<Output = Outcome> + Send + 'static,
+    ) {
+        self.start(session.clone(), refused.is_none(), async move {
+            let outcome = match refused {
+                Some(why) => Outcome::failed(why),
+                None => work.await,
+            };
+            let Outcome { ok, text, read, wrote, finding } = outcome;
+            let (text, finding) = (redacted(text), finding.map(Box::new));
+            Input::Tool(ToolInput::Finished { session, call, ticket, ok, text, read, wrote, finding })
+        });
     }
 
     /// Nobody can stop this half way; a process that ends before it is done does it again on its next start.
@@ -410,6 +482,11 @@ impl Hands for LocalHands {
             {
                 self.extract(state, ticket, session, &agent, Arc::unwrap_or_clone(call));
             }
+            Effect::RunTool { ticket, session, agent, call, .. }
+                if matches!(call.want, Want::Act(Act::Summarize(_))) =>
+            {
+                self.summarize(state, ticket, session, &agent, Arc::unwrap_or_clone(call));
+            }
             Effect::RunTool { ticket, session, agent, call, permit, locks, hold } => {
                 let spec = state.team.agents.get(&agent).map(|a| a.spec.clone());
                 let spec = spec.unwrap_or_else(|| agent::Spec::new(agent, "", ""));
@@ -442,6 +519,24 @@ impl Hands for LocalHands {
         }
         self.running.clear();
     }
+}
+
+/// Why an agent may not have a model read a file for it: what a model says of a file is still about that file.
+fn for_others<'a>(
+    state: &State,
+    agent: &AgentId,
+    paths: impl IntoIterator<Item = &'a String>,
+) -> Option<String> {
+    paths.into_iter().find_map(|path| {
+        let label = domain::label::of_place(state, path);
+        (!label.readers.include(agent)).then(|| format!("{path} is for others to see ({label})"))
+    })
+}
+
+/// Whether a folder has an entry whose name ends so.
+fn has_entry(folder: &Path, end: &str) -> bool {
+    let names = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.file_name());
+    names.into_iter().any(|name| name.as_encoded_bytes().ends_with(end.as_bytes()))
 }
 
 /// Whether a person said yes to a call that runs.

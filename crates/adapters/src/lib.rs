@@ -21,6 +21,7 @@ pub mod redact;
 pub mod sandbox;
 mod search;
 pub mod session;
+mod summarize;
 mod text;
 mod tokens;
 pub mod tools;

@@ -11,6 +11,9 @@ pub(crate) fn head(mut text: String, bytes_max: u64) -> String {
     }
     // Redacted before it is cut, so that the cut leaves no half of a credential.
     text = redacted(text);
+    if text.len() <= bytes_max {
+        return text;
+    }
     text.truncate(text.floor_char_boundary(bytes_max));
     let shown = text.len();
     text.push_str(&format!("\n[cut: the first {shown} of {whole} bytes]"));
@@ -38,6 +41,12 @@ mod tests {
         assert_eq!(head("short".to_owned(), 5), "short");
         assert_eq!(head("äöü".to_owned(), 3), "ä\n[cut: the first 2 of 6 bytes]");
         assert_eq!(head("abc".to_owned(), 0), "\n[cut: the first 0 of 3 bytes]");
+    }
+
+    #[test]
+    fn a_text_that_fits_once_it_is_redacted_is_not_noted_as_cut() {
+        let text = "key sk-ant-api03-Zz19Yy28Xx37Ww46Vv55Uu64".to_owned();
+        assert_eq!(head(text, 30), "key [redacted: Anthropic key]");
     }
 
     #[test]

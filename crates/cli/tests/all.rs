@@ -5,6 +5,8 @@
 mod accounts;
 #[path = "all/approvals.rs"]
 mod approvals;
+#[path = "all/asking.rs"]
+mod asking;
 #[path = "all/audit.rs"]
 mod audit;
 #[path = "all/bad_homes.rs"]

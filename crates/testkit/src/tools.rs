@@ -196,7 +196,7 @@ impl Inner {
                 self.outbox.entry(order.ticket.effect).or_insert((channel, text));
                 Outcome::done("posted".to_owned())
             }
-            Act::Extract(_) => Outcome::failed("a model answers this"),
+            Act::Extract(_) | Act::Summarize(_) => Outcome::failed("a model answers this"),
             Act::RaiseBudget(_) => Outcome::failed("a person says this"),
             Act::Check(Check { evidence, .. }) => match evidence {
                 Evidence::File(path) if !self.files.contains_key(&path) => {

@@ -8,7 +8,7 @@ use domain::id::Time;
 use domain::label;
 use domain::lock::workspace::Room;
 use domain::state::State;
-use rustix::fs::Dir;
+use rustix::fs::{Dir, FileType};
 
 use crate::beneath::Root;
 use crate::redact::redacted;
@@ -17,6 +17,8 @@ use crate::redact::redacted;
 const READ_BYTES_MAX: u64 = 1 << 20;
 /// So many files of one folder are looked at, by name.
 const FILES_MAX: usize = 256;
+/// So many folders are opened.
+const FOLDERS_MAX: usize = 64;
 
 /// A text that goes along with a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -71,6 +73,34 @@ pub(super) fn text(asker: &Asker<'_>, folder: &str, path: &str) -> Option<String
         Err(_) => None,
     };
     text.map(redacted)
+}
+
+/// The names beneath a folder with this ending, those in its folders too, sorted, the first of them. Links to folders are not
+/// followed.
+pub(super) fn names_beneath(root: &Root, folder: &str, ending: &str) -> Vec<String> {
+    let (mut found, mut folders) = (Vec::new(), vec![String::new()]);
+    let mut opened = 0;
+    while let Some(within) = folders.pop().filter(|_| opened < FOLDERS_MAX && found.len() < FILES_MAX) {
+        opened += 1;
+        let at = format!("{folder}/{within}");
+        let Ok(at) = root.folder(at.trim_end_matches('/')) else { continue };
+        let Ok(entries) = Dir::read_from(&at.fd) else { continue };
+        for entry in entries.flatten() {
+            let Ok(name) = entry.file_name().to_str() else { continue };
+            if name.starts_with('.') {
+                continue;
+            }
+            let path = if within.is_empty() { name.to_owned() } else { format!("{within}/{name}") };
+            if entry.file_type() == FileType::Directory {
+                folders.push(path);
+            } else if name.ends_with(ending) {
+                found.push(path);
+            }
+        }
+    }
+    found.sort_unstable();
+    found.truncate(FILES_MAX);
+    found
 }
 
 /// The names in a folder with this ending, sorted, the first of them.

@@ -5,7 +5,7 @@ use domain::label;
 use formats::memory::{self, Memory};
 
 use super::grants;
-use super::piece::{Asker, Piece, names, text};
+use super::piece::{Asker, Piece, names_beneath, text};
 use super::shorten::shorten;
 
 /// So many bytes of one file go along.
@@ -52,7 +52,7 @@ fn memory(asker: &Asker<'_>) -> Vec<Piece> {
         content: String::new(),
         read: Vec::new(),
     };
-    for name in names(asker.root, "memory", ".md") {
+    for name in names_beneath(asker.root, "memory", ".md") {
         let path = format!("memory/{name}");
         if label::of_place(asker.labels, &path).integrity == label::Integrity::Outside {
             continue;

@@ -33,7 +33,7 @@ pub(super) fn text(prompt: &str, agent: &agent::Spec, workspace: &str, team: &st
     _ = write!(
         text,
         "\n# Your workspace\n{workspace}/ is yours. Paths of files are relative to the home, so yours begin with {workspace}/; commands \
-         run in that folder, and read memory/ as ../../memory/."
+         run in that folder, and read memory/ as ../../memory/. A person is asked before you write elsewhere."
     );
     let own = agent.workspace.as_ref();
     for (command, what) in

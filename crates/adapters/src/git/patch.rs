@@ -34,7 +34,9 @@ pub(super) fn cut_patch(text: String, max: usize, left: usize) -> String {
     }
     if text.len() > max || left > 0 {
         let kept = domain::cut(&text, max);
-        return format!("{kept}\n[cut: {left} more files differ; give a path]");
+        let what =
+            if left > 0 { format!("{left} more files differ") } else { "the patch goes on".to_owned() };
+        return format!("{kept}\n[cut: {what}; give a path]");
     }
     text
 }

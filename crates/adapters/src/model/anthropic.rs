@@ -3,8 +3,11 @@
 use domain::claude;
 use domain::usage::Usage;
 use ports::model::{ModelError, Request};
+use serde::Serialize;
+use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
+use super::described::schema_of;
 use super::draft::{Draft, Stop, counted};
 use super::fault::{again, in_band};
 use super::openai::is_closed;
@@ -156,17 +159,27 @@ fn budget(thinking: &str) -> Option<u32> {
 }
 
 /// Its tools. They stand before all else, so the last one ends the first part that is kept.
-pub(super) fn tools(tools: &[ports::model::Tool]) -> Vec<Value> {
-    let mut all: Vec<Value> = tools.iter().map(tool).collect();
+pub(super) fn tools(tools: &[ports::model::Tool]) -> serde_json::Result<Box<RawValue>> {
+    let mut all: Vec<Described<'_>> = tools.iter().map(described).collect();
     if let Some(last) = all.last_mut() {
-        last["cache_control"] = cached();
+        last.cache_control = Some(cached());
     }
-    all
+    serde_json::value::to_raw_value(&all)
 }
 
-fn tool(tool: &ports::model::Tool) -> Value {
-    let schema: Value = serde_json::from_str(&tool.schema).unwrap_or_else(|_| json!({"type": "object"}));
-    json!({"name": tool.name, "description": tool.description, "input_schema": schema})
+/// A tool as this API has it.
+#[derive(Serialize)]
+struct Described<'a> {
+    name: &'a str,
+    description: &'a str,
+    input_schema: &'a RawValue,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cache_control: Option<Value>,
+}
+
+fn described(tool: &ports::model::Tool) -> Described<'_> {
+    let ports::model::Tool { name, description, .. } = tool;
+    Described { name, description, input_schema: schema_of(tool), cache_control: None }
 }
 
 /// Takes a whole answer.
@@ -324,7 +337,8 @@ mod tests {
         assert_eq!(made["system"], json!([{"type": "text", "text": "be brief", "cache_control": cached}]));
         let expected =
             json!({"name": "look", "description": "looks", "input_schema": {}, "cache_control": cached});
-        assert_eq!(tools(&full.tools), [expected]);
+        let written: Value = serde_json::from_str(tools(&full.tools).unwrap().get()).unwrap();
+        assert_eq!(written, json!([expected]));
         assert_eq!(made["thinking"], json!({"type": "enabled", "budget_tokens": 4_096}));
         assert_eq!(made.get("temperature"), None);
         assert_eq!(made["output_config"]["format"]["type"], "json_schema");

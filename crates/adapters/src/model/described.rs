@@ -11,6 +11,15 @@ use serde_json::value::RawValue;
 /// Lists that are kept; more than a team has kinds of agents.
 const KEPT_MAX: usize = 32;
 
+/// Writes tools as JSON in the way of an API.
+pub(super) type WriteTools = fn(&[Tool]) -> serde_json::Result<Box<RawValue>>;
+
+/// The schema of a tool as it stands: the order of its fields counts.
+pub(super) fn schema_of(tool: &Tool) -> &RawValue {
+    let schema = serde_json::from_str(&tool.schema);
+    schema.unwrap_or_else(|_| serde_json::from_str(r#"{"type":"object"}"#).expect("it is JSON"))
+}
+
 type List = (Arc<[Tool]>, Arc<RawValue>);
 
 /// Lists of tools and their JSON, the newest last.
@@ -32,17 +41,13 @@ impl Described {
         &self,
         body: &Value,
         tools: &Arc<[Tool]>,
-        write: fn(&[Tool]) -> Vec<Value>,
+        write: WriteTools,
     ) -> serde_json::Result<String> {
         let tools = if tools.is_empty() { None } else { Some(self.json(tools, write)?) };
         serde_json::to_string(&Whole { body, tools: tools.as_deref() })
     }
 
-    fn json(
-        &self,
-        tools: &Arc<[Tool]>,
-        write: fn(&[Tool]) -> Vec<Value>,
-    ) -> serde_json::Result<Arc<RawValue>> {
+    fn json(&self, tools: &Arc<[Tool]>, write: WriteTools) -> serde_json::Result<Arc<RawValue>> {
         let kept = |all: &[List]| {
             // The list itself is kept, so that no other can have its place in memory.
             all.iter().find(|(known, _)| Arc::ptr_eq(known, tools)).map(|(_, json)| Arc::clone(json))
@@ -51,8 +56,7 @@ impl Described {
         if let Some(json) = kept(&self.0.lock().unwrap_or_else(PoisonError::into_inner)) {
             return Ok(json);
         }
-        let all = write(tools);
-        let json: Arc<RawValue> = Arc::from(serde_json::value::to_raw_value(&all)?);
+        let json: Arc<RawValue> = Arc::from(write(tools)?);
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if known.len() >= KEPT_MAX {
             known.remove(0);
@@ -77,7 +81,10 @@ mod tests {
     fn a_request_has_its_own_tools_whoever_was_asked_before() {
         let described = Described::default();
         let body = json!({"model": "m"});
-        let write = |tools: &[Tool]| tools.iter().map(|tool| json!({"name": tool.name})).collect();
+        let write = |tools: &[Tool]| {
+            let names: Vec<Value> = tools.iter().map(|tool| json!({"name": tool.name})).collect();
+            serde_json::value::to_raw_value(&names)
+        };
         for round in 0..2 * KEPT_MAX {
             let (one, two) = (named(&format!("a-{round}")), named(&format!("b-{round}")));
             for tools in [&one, &two, &one] {

@@ -11,14 +11,14 @@ use async_trait::async_trait;
 use domain::budget::ANSWER_TOKENS;
 use domain::settings::{Endpoint, Timeouts};
 use domain::usage::Usage;
-use ports::model::{ErrorKind, Model, ModelError, Reply, Request, Tool};
+use ports::model::{ErrorKind, Model, ModelError, Reply, Request};
 use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Client, Response, StatusCode, Url};
 use secrecy::{ExposeSecret as _, SecretString};
 use serde_json::Value;
 use tokio::time::{Instant, timeout};
 
-use super::described::Described;
+use super::described::{Described, WriteTools};
 use super::draft::Draft;
 use super::fault::{self, again, down};
 use super::keys::Key;
@@ -72,9 +72,6 @@ fn install_tls() {
         _ = rustls::crypto::ring::default_provider().install_default();
     });
 }
-
-/// Writes the tools of a request in a provider's form.
-type WriteTools = fn(&[Tool]) -> Vec<Value>;
 
 impl Remote {
     /// The provider at an endpoint. Reads the key, so that a missing one is told at once.

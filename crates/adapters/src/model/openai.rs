@@ -2,8 +2,11 @@
 
 use domain::usage::Usage;
 use ports::model::{ModelError, Request, Schema};
+use serde::Serialize;
+use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
+use super::described::schema_of;
 use super::draft::{Draft, Stop, counted};
 use super::fault::{again, in_band};
 use super::turns::{self, Turn};
@@ -65,14 +68,28 @@ pub(super) fn body(request: &Request, host: &str, stream: bool) -> Value {
 }
 
 /// Its tools.
-pub(super) fn tools(tools: &[ports::model::Tool]) -> Vec<Value> {
-    tools.iter().map(tool).collect()
+pub(super) fn tools(tools: &[ports::model::Tool]) -> serde_json::Result<Box<RawValue>> {
+    let all: Vec<Described<'_>> = tools.iter().map(described).collect();
+    serde_json::value::to_raw_value(&all)
 }
 
-fn tool(tool: &ports::model::Tool) -> Value {
-    let parameters: Value = serde_json::from_str(&tool.schema).unwrap_or_else(|_| json!({"type": "object"}));
-    let function = json!({"name": tool.name, "description": tool.description, "parameters": parameters});
-    json!({"type": "function", "function": function})
+/// A tool as this API has it.
+#[derive(Serialize)]
+struct Described<'a> {
+    r#type: &'static str,
+    function: Function<'a>,
+}
+
+#[derive(Serialize)]
+struct Function<'a> {
+    name: &'a str,
+    description: &'a str,
+    parameters: &'a RawValue,
+}
+
+fn described(tool: &ports::model::Tool) -> Described<'_> {
+    let ports::model::Tool { name, description, .. } = tool;
+    Described { r#type: "function", function: Function { name, description, parameters: schema_of(tool) } }
 }
 
 fn format(schema: &Schema) -> Option<Value> {

@@ -26,6 +26,7 @@ const ERROR_CHARS_MAX: usize = 200;
 /// A tool, ready for use.
 struct Ready {
     tool: Tool,
+    /// Of the whole schema, with all bounds.
     validator: Validator,
 }
 
@@ -35,7 +36,8 @@ static READY: LazyLock<Vec<Ready>> = LazyLock::new(|| {
         .map(|(facts, schema)| {
             let validator = jsonschema::validator_for(&schema).expect("a derived schema is a JSON Schema");
             let (name, description) = (facts.name.to_owned(), facts.description.to_owned());
-            Ready { tool: Tool { name, description, schema: schema.to_string() }, validator }
+            let schema = tool::shown_schema(facts.name).unwrap_or_default();
+            Ready { tool: Tool { name, description, schema }, validator }
         })
         .collect()
 });
@@ -249,6 +251,45 @@ mod tests {
             let raw =
                 RawCall { id: given.to_owned(), name: "slack_read".to_owned(), arguments: String::new() };
             assert_eq!(read(raw, 3).id.as_str(), expected);
+        }
+    }
+
+    /// Tokens of the definitions of tools, as they are counted before a request is sent.
+    fn tokens_of(names: &[&str]) -> u64 {
+        crate::tokens::of_tools(&describe(names))
+    }
+
+    #[test]
+    fn the_definitions_of_a_role_are_short() {
+        let coder = [
+            "read_file",
+            "list_directory",
+            "grep",
+            "write_file",
+            "edit_file",
+            "delete_file",
+            "move_file",
+            "git_commit",
+            "git_diff",
+            "run_tests",
+            "lint",
+            "request_review",
+            "finish_task",
+            "ask_agent",
+        ];
+        let coordinator = [
+            "read_file",
+            "list_directory",
+            "finish_task",
+            "create_task",
+            "get_task",
+            "list_agents",
+            "ask_agent",
+            "send_message",
+        ];
+        for (role, names, most) in [("coder", &coder[..], 1_500), ("coordinator", &coordinator[..], 1_000)] {
+            let each: Vec<(&str, u64)> = names.iter().map(|name| (*name, tokens_of(&[name]))).collect();
+            assert!(tokens_of(names) <= most, "{role}: {} {each:?}", tokens_of(names));
         }
     }
 }

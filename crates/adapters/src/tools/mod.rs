@@ -139,6 +139,7 @@ performers! {
     query_tasks::QueryTasks,
     memory_search::MemorySearch,
     extract::Extract,
+    summarize::Summarize,
     context_get::ContextGet,
     context_put::ContextPut,
     list_sessions::ListSessions,

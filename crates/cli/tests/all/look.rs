@@ -359,6 +359,7 @@ fn an_agent_is_shown_with_what_the_gate_says_to_each_tool_and_why() {
   terminate_agent   deny
   memory_search     allow
   extract           allow
+  summarize         allow
   context_get       allow
   context_put       allow
   list_sessions     deny

@@ -12,7 +12,7 @@ use crate::topics::budget::{ANSWER_TOKENS, Hold, Payer, Short};
 use crate::topics::lifecycle::Lifecycle;
 use crate::topics::session::Session;
 use crate::topics::settings::{CONTEXT_TOKENS, Settings};
-use crate::topics::tool::{Act, Call, Extract};
+use crate::topics::tool::{Act, Call, Extract, Summarize};
 use crate::words::id::{RunId, SessionId, TaskId, Time};
 use crate::words::usage::Usage;
 
@@ -22,6 +22,8 @@ const EXTRACT_TOKENS_IN: u64 = 1_000;
 /// What may be answered is said so often in each: to the model, again by who checks it, and to the provider.
 const EXTRACT_SCHEMAS: usize = 3;
 const EXTRACT_TOKENS_OUT: u64 = 256;
+/// Tokens of the longest summary that `summarize` gives.
+const SUMMARY_TOKENS_OUT: u64 = 1_024;
 /// Bytes of a token, rather too few.
 const TOKEN_BYTES: u64 = 3;
 
@@ -123,17 +125,25 @@ pub(super) fn reserve_call(
     call: &Call,
     act: &Act,
 ) -> Result<Option<Event>, Short> {
-    let Act::Extract(Extract { question, answer, .. }) = act else { return Ok(None) };
     let Some(spec) = state.spec_of(session) else { return Ok(None) };
-    let model = &spec.model.primary;
     let terms = state.terms(session);
-    let schema = answer.schema(&answer.known(state)).to_string();
-    let words = (question.len() + schema.len() * EXTRACT_SCHEMAS) as u64;
-    let bytes = terms.limits.output_bytes_max.saturating_add(words);
+    let (model, files, words, rounds, answer_max) = match act {
+        Act::Extract(Extract { question, answer, .. }) => {
+            let schema = answer.schema(&answer.known(state)).to_string();
+            let words = question.len() + schema.len() * EXTRACT_SCHEMAS;
+            (&spec.model.primary, 1, words, EXTRACT_ROUNDS, EXTRACT_TOKENS_OUT)
+        }
+        Act::Summarize(Summarize { paths, text, focus }) => {
+            let words = text.iter().chain(focus).chain(paths).map(String::len).sum();
+            (terms.summary_model(spec), paths.len() as u64, words, 1, SUMMARY_TOKENS_OUT)
+        }
+        _ => return Ok(None),
+    };
+    let bytes = terms.limits.output_bytes_max.saturating_mul(files).saturating_add(words as u64);
     let once = bytes.div_ceil(TOKEN_BYTES) + EXTRACT_TOKENS_IN;
-    let (tokens_in, tokens_out) = (once * EXTRACT_ROUNDS, EXTRACT_TOKENS_OUT * EXTRACT_ROUNDS);
+    let (tokens_in, tokens_out) = (once * rounds, answer_max * rounds);
     let money = budget::cost_max(terms, model, tokens_in, tokens_out);
-    let (payer, requests) = (state.payer(id, session, model), EXTRACT_ROUNDS);
+    let (payer, requests) = (state.payer(id, session, model), rounds);
     let hold = Hold { payer, tokens_in, tokens_out, money, requests };
     let reserved = reserve(state, at, (id, call.id.as_str()), hold)?;
     Ok(reserved.map(|event| match event {

@@ -25,6 +25,7 @@ mod may_plan;
 mod may_spawn;
 mod moves;
 mod next;
+pub mod offer;
 mod plan;
 mod question;
 mod recover;

@@ -103,6 +103,17 @@ pub(super) fn check_turns(state: &State, id: &SessionId, session: &Session) -> R
     }
 }
 
+/// The other agents of the team, each with its role and what it answers for.
+pub(super) fn team(state: &State, own: &AgentId) -> String {
+    let others = state.team.agents.values().filter(|agent| !agent.retired && agent.spec.id != *own);
+    let one = |agent: &Agent| match agent.spec.responsibilities.as_slice() {
+        [] => format!("{} ({})", agent.spec.id, agent.spec.role),
+        tags => format!("{} ({}; tags {})", agent.spec.id, agent.spec.role, tags.join(" ")),
+    };
+    let named: Vec<String> = others.take(20).map(one).collect();
+    if named.is_empty() { "there is nobody else".to_owned() } else { named.join(", ") }
+}
+
 /// Says that there is no such agent, and which one was probably meant.
 pub(super) fn no_agent(state: &State, name: &str) -> Refused {
     let employed = || state.team.agents.values().filter(|a| !a.retired).map(|a| &a.spec.id);

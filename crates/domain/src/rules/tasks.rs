@@ -11,7 +11,7 @@ use crate::kernel::waits;
 use crate::rules::end::end_task;
 use crate::rules::route::route;
 use crate::rules::say::title_of;
-use crate::rules::talk::{OutOfTurns, check_turns, no_agent};
+use crate::rules::talk::{OutOfTurns, check_turns, no_agent, team};
 use crate::rules::tree::{depth, fresh_task, is_within};
 use crate::topics::delegation;
 use crate::topics::evidence;
@@ -23,6 +23,7 @@ use crate::topics::tool::{CreateTask, UpdateTask};
 use crate::words::actor::Actor;
 use crate::words::id::{AgentId, SessionId, TaskId};
 use crate::words::label::{Label, Readers};
+use policy::glob;
 use std::fmt::Display;
 
 /// Why a task is not made or not changed, and what to do instead.
@@ -68,6 +69,8 @@ pub(super) enum Rejected {
     WorkedOn { task: TaskId, agent: AgentId },
     #[error("{task} was handed on by a call; cancel it and ask {agent} by a call of its own")]
     HandedOn { task: TaskId, agent: AgentId },
+    #[error("nobody takes this: name an assignee, or a tag that somebody answers for. The team: {0}")]
+    NobodyTakes(String),
     #[error("with_results: there is no task {0}; query_tasks shows which there are")]
     NoResults(String),
     #[error(
@@ -174,11 +177,25 @@ fn new_spec(
         spec.properties.insert("label".to_owned(), session.label.to_string());
     }
     if spec.assignee.is_none() {
-        let (agent, _) = route(state, &spec, None).ok_or(Refused::NoRoute)?;
+        let taker = route(state, &spec, None).map(|(agent, _)| agent);
+        // Work for others that only its maker would get is work that nobody takes.
+        let comes_back = |agent: &AgentId| *agent == session.agent && !answers_for(state, agent, &spec);
+        let Some(agent) = taker.filter(|agent| !comes_back(agent)) else {
+            return Err(Rejected::NobodyTakes(team(state, &session.agent)));
+        };
         spec.assignee = Some(agent);
     }
     take_along(state, session, with_results, &mut spec)?;
     Ok(spec)
+}
+
+/// Whether an agent answers for the tag of a task; it does if the task has none.
+fn answers_for(state: &State, agent: &AgentId, spec: &task::Spec) -> bool {
+    let Some(tag) = &spec.tag else { return true };
+    let able = state.employed(agent).map(|agent| agent.spec.responsibilities.as_slice()).unwrap_or_default();
+    let routed = &state.config.settings.routing.tags;
+    let routed = routed.iter().filter(|(_, to)| to == agent).map(|(pattern, _)| pattern);
+    able.iter().chain(routed).any(|pattern| glob(pattern, tag))
 }
 
 /// Lets the results of tasks go along with a new one, whose label becomes that of what it takes along.

@@ -20,32 +20,32 @@ pub const STEPS_MAX: usize = 50;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Step {
-    /// A short name inside this plan, for `after`
+    /// Short name in this plan, for `after`
     #[schemars(regex(pattern = r"^[a-z][a-z0-9-]{0,62}$"))]
     pub id: String,
-    /// What is to be done, in one line
+    /// One line
     #[schemars(length(min = 1, max = 500), regex(pattern = r"^[^\r\n]+$"))]
     pub title: String,
-    /// All that whoever does it needs: they see nothing else of your conversation
+    /// All that is needed for it: nothing else of this conversation is seen
     #[serde(default, skip_serializing_if = "String::is_empty")]
     #[schemars(length(max = 20000))]
     pub description: String,
-    /// The kind of work, such as code:feature; an agent must answer for it
+    /// Kind of work, such as code:feature; decides who does it
     #[schemars(length(min = 1, max = 200))]
     pub tag: String,
-    /// Id of the agent that shall do it; the tag decides if left out
+    /// Id of the agent, in place of what the tag decides
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String", regex(pattern = r"^[a-z][a-z0-9-]{0,62}$"))]
     pub assignee: Option<AgentId>,
-    /// Ids of tasks of this plan that must end first
+    /// Tasks of this plan that must end first
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 50), inner(length(min = 1, max = 63)))]
     pub after: Vec<String>,
-    /// A is first, F is last
+    /// A is first
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String", extend("enum" = ["A", "B", "C", "D", "E", "F"]))]
     pub priority: Option<Priority>,
-    /// The evidence that must be seen before it counts as done, as in create_task
+    /// As in create_task
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 2000))]
     pub done_when: Option<String>,

@@ -69,10 +69,10 @@ pub const COORDINATION_TOOLS: [&str; 9] = [
 pub const CONTEXT_TOOLS: [&str; 2] = ["context_get", "context_put"];
 
 /// Tools that every built-in role has because it may read.
-const READERS_TOOLS: [&str; 2] = ["memory_search", "extract"];
+const READERS_TOOLS: [&str; 3] = ["memory_search", "extract", "summarize"];
 
 /// The roles that every home has, made once: the gate looks one up for each call.
-pub(crate) static BUILTIN: LazyLock<BTreeMap<String, Role>> = LazyLock::new(builtin);
+pub static BUILTIN: LazyLock<BTreeMap<String, Role>> = LazyLock::new(builtin);
 
 /// The roles that every home has.
 pub fn builtin() -> BTreeMap<String, Role> {
@@ -117,7 +117,7 @@ pub fn builtin() -> BTreeMap<String, Role> {
         (
             "coder",
             &[ReadFiles, WriteFiles, ExecuteTools],
-            &["*_file", "*_files", "grep", "*_directory", "git_*", "run_tests", "request_review"],
+            &["*_file", "*_files", "grep", "*_directory", "git_*", "run_tests", "lint", "request_review"],
         ),
         (
             "reviewer",

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::topics::agent::bounds;
+use crate::topics::agent::{Spec, bounds};
 use crate::topics::caps::{Budgets, Rate};
 use crate::topics::claude;
 use crate::topics::role;
@@ -190,6 +190,11 @@ impl Settings {
     /// A role by name: the home's own, else a built-in one.
     pub fn role(&self, name: &str) -> Option<&Role> {
         self.roles.get(name).or_else(|| role::BUILTIN.get(name))
+    }
+
+    /// The model that sums up for an agent: the one that the settings name for summaries, else its own.
+    pub fn summary_model<'a>(&'a self, spec: &'a Spec) -> &'a String {
+        self.context.summary_model.as_ref().unwrap_or(&spec.model.primary)
     }
 
     /// What an alias stands for. An agent may also name a model as its provider does.

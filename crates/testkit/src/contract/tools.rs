@@ -10,8 +10,8 @@ use domain::tool::{
     self, Act, AskAgent, ContextGet, ContextPut, CreateDirectory, CreateTask, Delegate, DeleteFile, EditFile,
     EmailSend, ExecuteCommand, Extract, FinishStatus, FinishTask, GetTask, GitCommit, GitDiff, GitUpdate,
     Grep, Lint, ListAgents, ListDirectory, ListSessions, Lock, MemorySearch, MoveFile, QueryTasks, ReadFile,
-    ReadSession, RunTests, SearchFiles, SlackRead, SlackSend, SpawnAgent, TerminateAgent, Unlock, UpdateTask,
-    Want, WriteFile,
+    ReadSession, RunTests, SearchFiles, SlackRead, SlackSend, SpawnAgent, Summarize, TerminateAgent, Unlock,
+    UpdateTask, Want, WriteFile,
 };
 use policy::Nature;
 use ports::model::RawCall;
@@ -243,6 +243,15 @@ fn good_words() -> Vec<(&'static str, &'static str, Act)> {
                 path: text("inbox/a.jsonl"),
                 question: text("spam?"),
                 answer: Closed::Choice { of: vec![text("yes"), text("no")] },
+            }),
+        ),
+        (
+            "summarize",
+            r#"{"paths":["memory/a.md"],"focus":"dates"}"#,
+            Act::Summarize(Summarize {
+                paths: vec![text("memory/a.md")],
+                text: None,
+                focus: Some(text("dates")),
             }),
         ),
         (

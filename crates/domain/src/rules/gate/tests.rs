@@ -69,6 +69,7 @@ fn sample(tool: &str) -> Act {
         "context_get" => r#"{"context":"plan"}"#,
         "context_put" => r#"{"context":"plan","content":"x"}"#,
         "extract" => r#"{"path":"inbox/a.jsonl","question":"x","answer":{"kind":"bool"}}"#,
+        "summarize" => r#"{"paths":["memory/a.md"]}"#,
         "list_agents" | "list_sessions" | "slack_read" => "{}",
         "read_session" => r#"{"session":"a-000001"}"#,
         "email_send" => r#"{"to":"dana@example.org","subject":"x","text":"x"}"#,
@@ -82,18 +83,18 @@ fn sample(tool: &str) -> Act {
 fn every_role_gets_what_its_row_says_of_every_tool() {
     // One letter a tool, in the order of `tool::ALL`: allow, ask (?), deny.
     let table = [
-        ("coordinator", "aaaa", "ddddddddddd", "daa", "aaaaaa", "aaaaadaaaaaaaaa??"),
-        ("planner", "aaaa", "ddddddddddd", "ddd", "aaaaaa", "aaaaadddaaaaaaadd"),
-        ("coder", "aaaa", "?????daaaad", "add", "daaaaa", "aaaaadddaaaaddddd"),
-        ("reviewer", "aaaa", "dddddddadaa", "dad", "daaaaa", "aaaaadddaaaaddddd"),
-        ("retriever", "aaaa", "ddddddddddd", "ddd", "daaaaa", "aaaaadddaaaaddddd"),
-        ("executor", "aadd", "????d?ddddd", "ddd", "daaaaa", "aaaaadddaaaaddddd"),
-        ("evaluator", "addd", "ddddddddddd", "ddd", "daaaaa", "aaaaadddaaaaddddd"),
-        ("builder", "aaaa", "?????ddddad", "ddd", "daaaaa", "aaaaadddaaaaddddd"),
-        ("critic", "aaaa", "ddddddddddd", "ddd", "daaaaa", "aaaaadddaaaaddddd"),
-        ("domain_specialist", "aaaa", "ddddddddddd", "ddd", "daaaaa", "aaaaadddaaaaddddd"),
-        ("orchestrator", "aaaa", "ddddddddddd", "ddd", "aaaaaa", "aaaaadaaaaaaddddd"),
-        ("voter", "aaaa", "ddddddddddd", "ddd", "daaaaa", "aaaaadddaaaaddddd"),
+        ("coordinator", "aaaa", "ddddddddddd", "daa", "aaaaaa", "aaaaadaaaaaaaaaa??"),
+        ("planner", "aaaa", "ddddddddddd", "ddd", "aaaaaa", "aaaaadddaaaaaaaadd"),
+        ("coder", "aaaa", "?????daaaaa", "add", "daaaaa", "aaaaadddaaaaaddddd"),
+        ("reviewer", "aaaa", "dddddddadaa", "dad", "daaaaa", "aaaaadddaaaaaddddd"),
+        ("retriever", "aaaa", "ddddddddddd", "ddd", "daaaaa", "aaaaadddaaaaaddddd"),
+        ("executor", "aadd", "????d?ddddd", "ddd", "daaaaa", "aaaaadddaaaaaddddd"),
+        ("evaluator", "addd", "ddddddddddd", "ddd", "daaaaa", "aaaaadddaaaaaddddd"),
+        ("builder", "aaaa", "?????ddddad", "ddd", "daaaaa", "aaaaadddaaaaaddddd"),
+        ("critic", "aaaa", "ddddddddddd", "ddd", "daaaaa", "aaaaadddaaaaaddddd"),
+        ("domain_specialist", "aaaa", "ddddddddddd", "ddd", "daaaaa", "aaaaadddaaaaaddddd"),
+        ("orchestrator", "aaaa", "ddddddddddd", "ddd", "aaaaaa", "aaaaadaaaaaaaddddd"),
+        ("voter", "aaaa", "ddddddddddd", "ddd", "daaaaa", "aaaaadddaaaaaddddd"),
     ];
     for (role, read, change, review, tasks, talk) in table {
         let expected: String = [read, change, review, tasks, talk].concat();
@@ -424,7 +425,7 @@ fn a_ruling_names_the_inspector_and_its_rule() {
     let table = [
         (&spec("planner"), write("a"), "permission: role planner lacks write_files"),
         (&stripped, Act::read_file("a"), "tools: permissions.tools.deny of executor-001 has read_file"),
-        (&spec("coder"), sample("lint"), "tools: the role's tools of coder-001 lacks lint"),
+        (&spec("builder"), sample("lint"), "tools: the role's tools of builder-001 lacks lint"),
         (&executor, write("policy/commands.yaml"), "reach: control file policy"),
         (&executor, write("memory/a.md"), "reach: write_file outside the workspace asks"),
         (&executor, Act::read_file("memory/a.md"), "tools: tool read_file asks nobody"),

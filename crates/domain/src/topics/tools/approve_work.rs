@@ -11,9 +11,9 @@ use crate::topics::role::Permission;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ApproveWork {
-    /// Whether the work may be merged as it is
+    /// Whether it may be merged as it is
     pub approved: bool,
-    /// What is wrong, one thing each: where, what happens, what should happen. Needed if it is not approved
+    /// If not: each thing that is wrong, where, and what should happen
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 50), inner(length(min = 1, max = 5000)))]
     pub issues: Vec<String>,
@@ -21,8 +21,8 @@ pub struct ApproveWork {
 
 impl Tool for ApproveWork {
     const NAME: &'static str = review::ANSWER;
-    const DESCRIPTION: &'static str = "Answer the review that you were asked for. approved: true counts only when the checks (lint, \
-        run_tests) ran in this review and passed. Otherwise say approved: false and name the issues.";
+    const DESCRIPTION: &'static str = "Answer the review that you were asked for. true counts only after lint and run_tests passed in this \
+        review.";
     const NEEDS: Option<Permission> = Some(Permission::ApproveWork);
     const INSIDE: bool = true;
 

@@ -13,14 +13,14 @@ pub struct AskAgent {
     /// Id of the agent
     #[schemars(with = "String", regex(pattern = r"^[a-z][a-z0-9-]{0,62}$"))]
     pub to: AgentId,
-    /// What you want to know, with all that the other needs for the answer
+    /// With all that is needed to answer it
     #[schemars(length(min = 1))]
     pub question: String,
 }
 
 impl Tool for AskAgent {
     const NAME: &'static str = "ask_agent";
-    const DESCRIPTION: &'static str = "Ask another agent and wait; the result is its answer.";
+    const DESCRIPTION: &'static str = "Ask a colleague and wait; the result is the answer.";
     const INSIDE: bool = true;
 
     fn reach(&self) -> Reach<'_> {

@@ -10,10 +10,10 @@ use policy::Nature;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ContextGet {
-    /// Name of the context, such as customers
+    /// Such as customers
     #[schemars(regex(pattern = r"^[A-Za-z0-9][A-Za-z0-9_-]{0,62}$"))]
     pub context: String,
-    /// Only this field, such as customer.name, or rows.0 for the first of a list; everything if left out
+    /// Such as customer.name or rows.0
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 1000))]
     pub field: Option<String>,
@@ -21,8 +21,7 @@ pub struct ContextGet {
 
 impl Tool for ContextGet {
     const NAME: &'static str = "context_get";
-    const DESCRIPTION: &'static str = "Read a shared context, or one field of it. You see those that were granted to you, without the \
-        fields that are hidden from you.";
+    const DESCRIPTION: &'static str = "Read a shared context that was granted to you, or one field.";
     const NATURE: Nature = Nature::Read;
 
     fn reach(&self) -> Reach<'_> {

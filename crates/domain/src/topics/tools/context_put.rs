@@ -10,13 +10,13 @@ use policy::Nature;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ContextPut {
-    /// Name of the context, such as customers
+    /// Such as customers
     #[schemars(regex(pattern = r"^[A-Za-z0-9][A-Za-z0-9_-]{0,62}$"))]
     pub context: String,
-    /// The whole new text; for a context that is JSON, one JSON value
+    /// The whole new text or JSON
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub content: Option<String>,
-    /// Only this field changes, such as customer.name, or rows.0 for the first of a list
+    /// Such as customer.name or rows.0
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 1000))]
     pub field: Option<String>,
@@ -28,10 +28,8 @@ pub struct ContextPut {
 
 impl Tool for ContextPut {
     const NAME: &'static str = "context_put";
-    const DESCRIPTION: &'static str = "Write a shared context: give content for all of it, or field and value for one field. You need a \
-        grant for read_write. Fields that are hidden from you keep their values. One that does not exist \
-        is made, for you alone until a person grants it to others: JSON if its content is JSON, else \
-        text.";
+    const DESCRIPTION: &'static str = "Write a shared context: content for all of it, or field and value. It needs a grant for read_write. \
+        One that does not exist is made, for you alone.";
     const NATURE: Nature = Nature::Idempotent;
 
     fn reach(&self) -> Reach<'_> {

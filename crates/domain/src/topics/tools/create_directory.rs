@@ -18,8 +18,7 @@ pub struct CreateDirectory {
 
 impl Tool for CreateDirectory {
     const NAME: &'static str = "create_directory";
-    const DESCRIPTION: &'static str =
-        "Make a folder and those above it. It is no error if it is there already.";
+    const DESCRIPTION: &'static str = "Make a folder and those above it.";
     const NEEDS: Option<Permission> = Some(Permission::WriteFiles);
     const NATURE: Nature = Nature::Idempotent;
 

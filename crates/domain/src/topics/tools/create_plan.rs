@@ -17,9 +17,8 @@ pub struct CreatePlan {
 
 impl Tool for CreatePlan {
     const NAME: &'static str = plan::TOOL;
-    const DESCRIPTION: &'static str = "Split your task into tasks for others, all at once. Each has a tag, which says who does it, and \
-        names the tasks it comes after. They are written into a file that people can edit, and begin \
-        when what they come after has ended. You are told when all have ended.";
+    const DESCRIPTION: &'static str = "Split your task into tasks for others. Each begins when those it comes after have ended. You are \
+        told when all have ended.";
     const INSIDE: bool = true;
 
     fn words(&self) -> Words {

@@ -11,21 +11,21 @@ use crate::words::id::{AgentId, TaskId};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CreateTask {
-    /// What is to be done, in one line
+    /// One line
     #[schemars(length(min = 1, max = 500), regex(pattern = r"^[^\r\n]+$"))]
     pub title: String,
-    /// Details that whoever does it needs
+    /// All that is needed for it
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub description: String,
-    /// Id of the agent that shall do it
+    /// Agent, if not by tag
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String", regex(pattern = r"^[a-z][a-z0-9-]{0,62}$"))]
     pub assignee: Option<AgentId>,
-    /// Ids of tasks that must end first
+    /// Tasks that must end first
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(with = "Vec<String>", length(max = 100), inner(length(min = 1, max = 63)))]
     pub depends_on: Vec<TaskId>,
-    /// Id of the task it is a part of; your own task if left out
+    /// The task it is a part of, if not yours
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String", length(min = 1, max = 63))]
     pub parent: Option<TaskId>,
@@ -33,24 +33,22 @@ pub struct CreateTask {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 50), inner(length(min = 1, max = 63)))]
     pub tags: Vec<String>,
-    /// The kind of work, such as ops:check
+    /// Kind of work, such as ops:check
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 200))]
     pub tag: Option<String>,
-    /// A is first, F is last
+    /// A is first
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String", extend("enum" = ["A", "B", "C", "D", "E", "F"]))]
     pub priority: Option<Priority>,
-    /// Ask a person before each act that changes something
+    /// Ask a person before each change
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub approval_required: bool,
-    /// The evidence that must be seen before it counts as done, one piece a line: `command: <command that
-    /// must exit with 0>`, `file: <path that must not be empty>`, `schema: <schema path> <JSON file path>`,
-    /// `approval`
+    /// Evidence, one a line: `command: …` exits with 0, `file: …` is not empty, approval
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 2000))]
     pub done_when: Option<String>,
-    /// Ids of ended tasks whose results go along
+    /// Ended tasks whose results go along
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(with = "Vec<String>", length(max = 20), inner(length(min = 1, max = 63)))]
     pub with_results: Vec<TaskId>,
@@ -59,7 +57,8 @@ pub struct CreateTask {
 impl Tool for CreateTask {
     const NAME: &'static str = "create_task";
     const DESCRIPTION: &'static str =
-        "Add a task for yourself or another agent. It starts when the tasks it depends on have ended.";
+        "Add a task for another agent. It starts when those it depends on have ended.";
+    const UNSHOWN: &'static [&'static str] = &["parent", "tags", "priority", "approval_required"];
     const INSIDE: bool = true;
 
     fn reach(&self) -> Reach<'_> {

@@ -15,28 +15,28 @@ pub struct Delegate {
     /// Id of the agent
     #[schemars(with = "String", regex(pattern = r"^[a-z][a-z0-9-]{0,62}$"))]
     pub to: AgentId,
-    /// The kind of work, one that the other is responsible for, such as ops:check
+    /// Kind of work that it does, such as ops:check
     #[schemars(length(min = 1, max = 200))]
     pub tag: String,
-    /// What is to be done, with all that the other must know
+    /// All that is needed for it
     #[schemars(length(min = 1, max = 20000))]
     pub task: String,
-    /// Data that the other needs for it, as any JSON value
+    /// Data, any JSON value
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "serde_json::Value")]
     pub payload: Option<serde_json::Value>,
-    /// false: do not wait; you get the id at once and hear no more of it. true if you do not say
+    /// false: do not wait and hear no more of it
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub callback: Option<bool>,
-    /// Give it up after so many milliseconds
+    /// Give up after this time
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 2_592_000_000_u64))]
     pub deadline_ms: Option<u64>,
-    /// Shared contexts that the other may see while it works on this, as far as you may yourself
+    /// Shared contexts that it may see meanwhile
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 32))]
     pub contexts: Vec<Pass>,
-    /// Ids of ended tasks whose results go along
+    /// Ended tasks whose results go along
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(with = "Vec<String>", length(max = 20), inner(length(min = 1, max = 63)))]
     pub with_results: Vec<TaskId>,
@@ -44,9 +44,7 @@ pub struct Delegate {
 
 impl Tool for Delegate {
     const NAME: &'static str = delegation::TOOL;
-    const DESCRIPTION: &'static str = "Hand a piece of work to another agent and wait for what comes of it: its result, or why there is \
-        none. The other works with its own rights and within the time you have left. The result ends \
-        with the chain of agents that the work went through.";
+    const DESCRIPTION: &'static str = "Hand work to another agent and wait for its result.";
     const INSIDE: bool = true;
 
     fn reach(&self) -> Reach<'_> {

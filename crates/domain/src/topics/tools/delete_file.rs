@@ -18,8 +18,7 @@ pub struct DeleteFile {
 
 impl Tool for DeleteFile {
     const NAME: &'static str = "delete_file";
-    const DESCRIPTION: &'static str = "Delete a file; a folder is refused, and a link is deleted itself. It is no error if the file is gone already. \
-        Outside your own workspace, workspaces/<your id>/, a person is asked first.";
+    const DESCRIPTION: &'static str = "Delete a file.";
     const NEEDS: Option<Permission> = Some(Permission::WriteFiles);
     const NATURE: Nature = Nature::Idempotent;
     const FOLLOWS_LINKS: bool = false;

@@ -14,20 +14,19 @@ pub struct EditFile {
     /// Path relative to the home folder
     #[schemars(length(min = 1))]
     pub path: String,
-    /// The text to replace, exactly as it is in the file, without line numbers
+    /// Exact text of the file, without line numbers
     pub old: String,
-    /// The text to put in its place
+    /// Text in its place
     pub new: String,
-    /// Replace every occurrence; if left out, old must occur exactly once
+    /// Replace every occurrence
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub all: bool,
 }
 
 impl Tool for EditFile {
     const NAME: &'static str = "edit_file";
-    const DESCRIPTION: &'static str = "Replace text in a text file; the rest of the file is kept. old must occur exactly once: give enough \
-        lines around it, or all: true to replace every occurrence. Outside your own workspace, workspaces/<your id>/, a person \
-        is asked first.";
+    const DESCRIPTION: &'static str =
+        "Replace text in a file. old must occur exactly once: give enough lines around it.";
     const NEEDS: Option<Permission> = Some(Permission::WriteFiles);
     // A repeated edit could change its own result: `old` may be part of `new`. The performer therefore compares a
     // repeated attempt with the file: it reports an edit that was made, makes one that was not, and fails if it cannot

@@ -11,15 +11,15 @@ use policy::Nature;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ExecuteCommand {
-    /// The command as one would type it, such as df -h
+    /// As typed, such as df -h
     #[schemars(length(min = 1, max = 65536))]
     pub command: String,
 }
 
 impl Tool for ExecuteCommand {
     const NAME: &'static str = "execute_command";
-    const DESCRIPTION: &'static str = "Run a command in your workspace and get its exit code and output. It has no input, no terminal \
-        and a time limit; what it leaves running is ended. A person may be asked first.";
+    const DESCRIPTION: &'static str = "Run a command in your workspace; get its exit code and output. It has no input, no terminal and a \
+        time limit. A person may be asked first.";
     const NEEDS: Option<Permission> = Some(Permission::ExecuteTools);
     const NATURE: Nature = Nature::Once;
 

@@ -25,9 +25,8 @@ pub struct Extract {
 
 impl Tool for Extract {
     const NAME: &'static str = "extract";
-    const DESCRIPTION: &'static str = "Let a separate model without tools read a file that is not to be trusted (mail, messages, \
-        fetched pages) and answer one question about it. Only a closed answer comes back, so that you \
-        can act on it without having read the text yourself.";
+    const DESCRIPTION: &'static str = "Have a model without tools read a file from outside that is not to be trusted, and answer one \
+        question. Only the closed answer comes back.";
     const NEEDS: Option<Permission> = Some(Permission::ReadFiles);
     const NATURE: Nature = Nature::Read;
 

@@ -9,10 +9,10 @@ use super::{Examples, Tool, Words};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FinishTask {
-    /// done: all of it is done. failed: it cannot be done. blocked: somebody has to do something first
+    /// blocked: somebody has to do something first
     #[schemars(with = "String", extend("enum" = ["done", "failed", "blocked"]))]
     pub status: Status,
-    /// What came of it, or what is in the way: all that whoever asked needs to know
+    /// What came of it or what is in the way
     #[schemars(length(min = 1, max = 50000))]
     pub result: String,
 }
@@ -42,8 +42,7 @@ impl Status {
 
 impl Tool for FinishTask {
     const NAME: &'static str = "finish_task";
-    const DESCRIPTION: &'static str =
-        "End your task and report what came of it. Calls behind it in the same answer are not run.";
+    const DESCRIPTION: &'static str = "End your task and report. Calls behind it are not run.";
     const INSIDE: bool = true;
 
     fn words(&self) -> Words {

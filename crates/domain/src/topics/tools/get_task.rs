@@ -11,15 +11,14 @@ use policy::Nature;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct GetTask {
-    /// Id of the task
+    /// Such as task-001
     #[schemars(with = "String", length(min = 1, max = 63))]
     pub id: TaskId,
 }
 
 impl Tool for GetTask {
     const NAME: &'static str = "get_task";
-    const DESCRIPTION: &'static str =
-        "Read a task: its text, state and result, its parts, and the tasks that it depends on.";
+    const DESCRIPTION: &'static str = "Read a task, its result and parts.";
     const INSIDE: bool = true;
     const NATURE: Nature = Nature::Read;
 

@@ -11,7 +11,7 @@ use policy::Nature;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct GitCommit {
-    /// One line that says what changes, then why
+    /// What changes in one line, then why
     #[schemars(length(min = 1, max = 10000))]
     pub message: String,
     /// Only these files and folders, from the top of your workspace; everything if left out
@@ -22,8 +22,7 @@ pub struct GitCommit {
 
 impl Tool for GitCommit {
     const NAME: &'static str = "git_commit";
-    const DESCRIPTION: &'static str =
-        "Commit what changed in your workspace, on your branch. Files that .gitignore names are left out.";
+    const DESCRIPTION: &'static str = "Commit what changed in your workspace.";
     const NEEDS: Option<Permission> = Some(Permission::ExecuteTools);
     /// The commit carries the effect's id, and is looked for before it is made again.
     const NATURE: Nature = Nature::Idempotent;

@@ -15,7 +15,7 @@ pub struct GitDiff {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 4096))]
     pub path: Option<String>,
-    /// A branch, tag or commit to compare with, such as main
+    /// Another commit or branch, such as main
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 200))]
     pub against: Option<String>,
@@ -23,8 +23,7 @@ pub struct GitDiff {
 
 impl Tool for GitDiff {
     const NAME: &'static str = "git_diff";
-    const DESCRIPTION: &'static str = "Show what differs between the files of your workspace and your last commit, or another one, as a \
-        patch. New files count.";
+    const DESCRIPTION: &'static str = "Show what differs from your last commit.";
     const NEEDS: Option<Permission> = Some(Permission::ExecuteTools);
     const NATURE: Nature = Nature::Read;
 

@@ -11,17 +11,15 @@ use policy::Nature;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct GitUpdate {
-    /// Instead, undo a merge that is not committed: your files become what they were before it
+    /// Undo a merge that is not committed
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub take_back: bool,
 }
 
 impl Tool for GitUpdate {
     const NAME: &'static str = "git_update";
-    const DESCRIPTION: &'static str = "Bring what others merged meanwhile into your branch and your files: merges the branch that your \
-        work shall go into (such as main) into your own. Use it when merge_branch found conflicts. \
-        Commit your own work first. Without conflicts it makes the merge commit; with conflicts it names \
-        the files, in which you then decide, run_tests, and git_commit makes the merge commit.";
+    const DESCRIPTION: &'static str = "Merge the branch that your work goes into, such as main, into yours. Commit your own work first. In \
+        case of a conflict it names the files: decide in them, run_tests, then git_commit makes the merge commit.";
     const NEEDS: Option<Permission> = Some(Permission::WriteFiles);
     /// A merge that is made, or under way, is found as such.
     const NATURE: Nature = Nature::Idempotent;

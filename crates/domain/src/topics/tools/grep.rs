@@ -11,30 +11,29 @@ use policy::Nature;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Grep {
-    /// A regular expression that a line must match, such as fn \\w+_file or (?i)todo
+    /// Such as (?i)todo
     #[schemars(length(min = 1, max = 1000))]
     pub pattern: String,
-    /// Folder or file to search, relative to the home folder; your own workspace if left out
+    /// Such as src; your workspace if left out
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1))]
     pub path: Option<String>,
-    /// Only files whose name matches, such as *.rs or *.{c,h}; with a slash, the path must match, such as src/**/*.rs
+    /// Such as *.rs or src/**/*.rs
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 200))]
     pub glob: Option<String>,
-    /// Show so many lines before and after each line
+    /// Lines around each
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0, max = 20))]
     pub context: Option<u32>,
-    /// Show how many lines match in each file, and no lines
+    /// Only count
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub count: bool,
 }
 
 impl Tool for Grep {
     const NAME: &'static str = "grep";
-    const DESCRIPTION: &'static str = "Find lines by a regular expression, as path:line: text; lines of context are path-line- text. \
-        There are no look-arounds or back-references. What is left out is said at the end of a file and of the result.";
+    const DESCRIPTION: &'static str = "Find lines by a regular expression.";
     const NEEDS: Option<Permission> = Some(Permission::ReadFiles);
     const NATURE: Nature = Nature::Read;
 

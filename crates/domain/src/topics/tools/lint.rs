@@ -15,8 +15,7 @@ pub struct Lint {}
 
 impl Tool for Lint {
     const NAME: &'static str = "lint";
-    const DESCRIPTION: &'static str = "Run the checks of your workspace, with the command that the owner of the home set for them, and \
-        get the exit code and output.";
+    const DESCRIPTION: &'static str = "Run the checks of your workspace.";
     const NEEDS: Option<Permission> = Some(Permission::ExecuteTools);
     const NATURE: Nature = Nature::Idempotent;
 

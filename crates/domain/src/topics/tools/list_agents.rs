@@ -13,7 +13,7 @@ pub struct ListAgents {}
 
 impl Tool for ListAgents {
     const NAME: &'static str = "list_agents";
-    const DESCRIPTION: &'static str = "List your colleagues: who is free, which tasks the others work on, and how many tasks wait for each.";
+    const DESCRIPTION: &'static str = "List who is free, their tasks and queues.";
     const INSIDE: bool = true;
     const NATURE: Nature = Nature::Read;
 

@@ -18,8 +18,7 @@ pub struct ListDirectory {
 
 impl Tool for ListDirectory {
     const NAME: &'static str = "list_directory";
-    const DESCRIPTION: &'static str =
-        "List a folder, sorted by name: folders end with '/', files have their size in bytes.";
+    const DESCRIPTION: &'static str = "List a folder.";
     const NEEDS: Option<Permission> = Some(Permission::ReadFiles);
     const NATURE: Nature = Nature::Read;
 

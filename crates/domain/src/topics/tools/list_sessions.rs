@@ -17,11 +17,11 @@ pub struct ListSessions {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String", regex(pattern = r"^[a-z][a-z0-9-]{0,62}$"))]
     pub agent: Option<AgentId>,
-    /// Only those that stand so
+    /// Only such
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String", extend("enum" = ["active", "sleeping", "completed", "error"]))]
     pub status: Option<Status>,
-    /// At most so many; 20 if left out
+    /// 20 if left out
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 200))]
     pub limit: Option<u32>,
@@ -29,8 +29,7 @@ pub struct ListSessions {
 
 impl Tool for ListSessions {
     const NAME: &'static str = "list_sessions";
-    const DESCRIPTION: &'static str =
-        "List conversations of agents, those that changed last first: id, status, agent, task, when.";
+    const DESCRIPTION: &'static str = "List conversations, the newest first.";
     const NEEDS: Option<Permission> = Some(Permission::ReadFiles);
     const NATURE: Nature = Nature::Read;
 

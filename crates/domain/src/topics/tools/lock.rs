@@ -12,7 +12,7 @@ pub struct Lock {
     /// What for, such as deploy; file: and a path for a file, such as file:memory/notes.md
     #[schemars(length(min = 1, max = 200))]
     pub name: String,
-    /// Wait so long at most; 0 does not wait
+    /// At most; 0 does not wait
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0, max = 3600000))]
     pub wait_ms: Option<u64>,
@@ -20,11 +20,8 @@ pub struct Lock {
 
 impl Tool for Lock {
     const NAME: &'static str = "lock";
-    const DESCRIPTION: &'static str = "Take a lock, so that no other agent does what it stands for at the same time; waits if another \
-        has it. Taking your own lock again is fine: give it back as often. Files that you write with \
-        write_file, and commits, are locked by themselves while the call runs: take a lock for more than \
-        one call, such as reading a file, thinking, and writing it. You lose it when your task ends, or \
-        when you do nothing for long.";
+    const DESCRIPTION: &'static str = "Take a lock for more than one call, such as reading a file, thinking and writing it; waits if \
+        another agent has it. Single writes and commits need none. It ends with your task.";
     const INSIDE: bool = true;
 
     fn reach(&self) -> Reach<'_> {

@@ -12,10 +12,10 @@ use policy::Nature;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MemorySearch {
-    /// Words, separated by blanks; words in "double quotes" must stand beside each other
+    /// Words; "in quotes" they must stand beside each other
     #[schemars(length(min = 1, max = 1000))]
     pub query: String,
-    /// At most so many files; 20 if left out
+    /// Most files; 20 if left out
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 100))]
     pub limit: Option<u32>,
@@ -23,8 +23,7 @@ pub struct MemorySearch {
 
 impl Tool for MemorySearch {
     const NAME: &'static str = "memory_search";
-    const DESCRIPTION: &'static str = "Full-text search in the team's memory, the best files first, each with file:line: line. The \
-        query is as that of search_files.";
+    const DESCRIPTION: &'static str = "Full-text search in the team's memory, the best files first.";
     const NEEDS: Option<Permission> = Some(Permission::ReadFiles);
     const NATURE: Nature = Nature::Read;
 

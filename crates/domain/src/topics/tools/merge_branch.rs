@@ -13,16 +13,15 @@ use policy::Nature;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MergeBranch {
-    /// Id of the review, such as review-0001
+    /// Id, such as review-0001
     #[schemars(with = "String", length(min = 1, max = 63))]
     pub review: ReviewId,
 }
 
 impl Tool for MergeBranch {
     const NAME: &'static str = review::MERGE;
-    const DESCRIPTION: &'static str = "Merge work that a review approved: exactly the commit that was approved, with a merge commit. If \
-        its author has moved the branch on since, it is not merged. If both sides changed the same \
-        lines, the author gets it back.";
+    const DESCRIPTION: &'static str =
+        "Merge exactly the commit that a review approved. In case of a conflict its author gets it back.";
     const NEEDS: Option<Permission> = Some(Permission::ApproveWork);
     /// The merge commit names its review, and is looked for before it is made again.
     const NATURE: Nature = Nature::Idempotent;

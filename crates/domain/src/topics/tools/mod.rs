@@ -3,6 +3,7 @@
 //! touches the world has a performer of the same name in `adapters`.
 
 mod reach;
+mod shape;
 mod words;
 
 use policy::Nature;
@@ -28,6 +29,8 @@ pub trait Tool: JsonSchema + Serialize + DeserializeOwned {
     const DESCRIPTION: &'static str = "";
     /// The permission that a role must have for it.
     const NEEDS: Option<Permission> = None;
+    /// Arguments that are taken and that models are not shown: what few need costs every request.
+    const UNSHOWN: &'static [&'static str] = &[];
     /// Whether the domain itself carries it out, as events.
     const INSIDE: bool = false;
     /// What repeating it would do, unless the policy says otherwise for a command.
@@ -147,6 +150,14 @@ macro_rules! tools {
         pub fn schema(name: &str) -> Option<Value> {
             match name {
                 $($tool::NAME => Some($tool::schema()),)*
+                _ => None,
+            }
+        }
+
+        /// The schema of the arguments of a tool that agents can have, as models are shown it.
+        pub fn shown_schema(name: &str) -> Option<String> {
+            match name {
+                $($tool::NAME => Some(shape::shown::<$tool>($tool::schema(), $tool::UNSHOWN)),)*
                 _ => None,
             }
         }
@@ -273,6 +284,7 @@ tools! {
         terminate_agent::TerminateAgent,
         memory_search::MemorySearch,
         extract::Extract,
+        summarize::Summarize,
         context_get::ContextGet,
         context_put::ContextPut,
         list_sessions::ListSessions,

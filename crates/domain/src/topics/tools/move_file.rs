@@ -17,16 +17,14 @@ pub struct MoveFile {
     /// Its new path, relative to the home folder
     #[schemars(length(min = 1))]
     pub to: String,
-    /// Replace a file that is there already; refused if left out
+    /// Replace what is there
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub replace: bool,
 }
 
 impl Tool for MoveFile {
     const NAME: &'static str = "move_file";
-    const DESCRIPTION: &'static str = "Move or rename a file; a folder or a link is refused. Missing folders are made. A file that \
-        is there already is replaced only with replace: true. Outside your own workspace, workspaces/<your id>/, a person \
-        is asked first.";
+    const DESCRIPTION: &'static str = "Move or rename a file.";
     const NEEDS: Option<Permission> = Some(Permission::WriteFiles);
     const NATURE: Nature = Nature::Idempotent;
     const FOLLOWS_LINKS: bool = false;

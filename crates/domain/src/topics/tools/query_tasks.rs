@@ -10,17 +10,16 @@ use policy::Nature;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct QueryTasks {
-    /// One SELECT, such as SELECT id, title FROM tasks WHERE mark = 'open'
+    /// Such as SELECT id, title FROM tasks WHERE mark = 'open'
     #[schemars(length(min = 1, max = 10000))]
     pub sql: String,
 }
 
 impl Tool for QueryTasks {
     const NAME: &'static str = "query_tasks";
-    const DESCRIPTION: &'static str = "Ask all task files with one read-only SQL SELECT (SQLite). Tables: tasks(id, file, line, title, \
-        mark, priority, assignee, tag, tags, parent, depends_on, text, result, approval_required), \
-        properties(task, key, value), depends(task, on_task). mark is open, running, asking, failed, \
-        done or cancelled; tags and depends_on are joined by ', '.";
+    const DESCRIPTION: &'static str = "One read-only SQLite SELECT over all tasks. Tables: tasks(id, file, line, title, mark, priority, \
+        assignee, tag, tags, parent, depends_on, text, result, approval_required), properties(task, key, value), \
+        depends(task, on_task). mark: open, running, asking, failed, done, cancelled.";
     const NATURE: Nature = Nature::Read;
 
     fn words(&self) -> Words {

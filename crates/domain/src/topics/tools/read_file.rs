@@ -14,11 +14,11 @@ pub struct ReadFile {
     /// Path relative to the home folder, such as memory/redis.md
     #[schemars(length(min = 1))]
     pub path: String,
-    /// The first line to show; 1 if left out
+    /// First line
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 1000000000))]
     pub from_line: Option<u64>,
-    /// At most so many lines; as many as fit if left out
+    /// Most lines
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 1000000))]
     pub lines: Option<u64>,
@@ -26,8 +26,7 @@ pub struct ReadFile {
 
 impl Tool for ReadFile {
     const NAME: &'static str = "read_file";
-    const DESCRIPTION: &'static str = "Read a text file, or some of its lines, each with its number and a tab before it. If lines are \
-        left out, a note at the end says which lines of how many are shown. Binary files are refused.";
+    const DESCRIPTION: &'static str = "Read a text file, with line numbers.";
     const NEEDS: Option<Permission> = Some(Permission::ReadFiles);
     const NATURE: Nature = Nature::Read;
 

@@ -12,10 +12,10 @@ use policy::Nature;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ReadSession {
-    /// Id of the session, such as planner-001-0a1b2c
+    /// Such as planner-001-0a1b2c
     #[schemars(with = "String", length(min = 1, max = 100))]
     pub session: SessionId,
-    /// At most so many messages; 20 if left out
+    /// 20 if left out
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 500))]
     pub last: Option<u32>,
@@ -23,7 +23,7 @@ pub struct ReadSession {
 
 impl Tool for ReadSession {
     const NAME: &'static str = "read_session";
-    const DESCRIPTION: &'static str = "Read the newest messages of a conversation, oldest first.";
+    const DESCRIPTION: &'static str = "Read the newest messages of a conversation.";
     const NEEDS: Option<Permission> = Some(Permission::ReadFiles);
     const NATURE: Nature = Nature::Read;
 

@@ -12,10 +12,10 @@ use policy::Nature;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RequestReview {
-    /// What changed and why, and what the reviewer should look at
+    /// What changed, why, where to look
     #[schemars(length(min = 1, max = 10000))]
     pub summary: String,
-    /// Id of the agent that shall review; one who may is found if left out
+    /// Id of the reviewer
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String", regex(pattern = r"^[a-z][a-z0-9-]{0,62}$"))]
     pub to: Option<AgentId>,
@@ -23,9 +23,7 @@ pub struct RequestReview {
 
 impl Tool for RequestReview {
     const NAME: &'static str = review::ASK;
-    const DESCRIPTION: &'static str = "Ask another agent to review what you committed on your branch, and wait for the answer: \
-        approved, or rejected with the issues. Commit everything and run the tests first. After a \
-        rejection, mend what is named, commit, and ask again.";
+    const DESCRIPTION: &'static str = "Have what you committed reviewed; the result is the verdict.";
     /// It only looks where the branch is; the rest are events.
     const NATURE: Nature = Nature::Read;
 

@@ -15,8 +15,7 @@ pub struct RunTests {}
 
 impl Tool for RunTests {
     const NAME: &'static str = "run_tests";
-    const DESCRIPTION: &'static str = "Run the tests of your workspace, with the command that the owner of the home set for it, and get \
-        the exit code and output.";
+    const DESCRIPTION: &'static str = "Run the tests of your workspace.";
     const NEEDS: Option<Permission> = Some(Permission::ExecuteTools);
     const NATURE: Nature = Nature::Idempotent;
 

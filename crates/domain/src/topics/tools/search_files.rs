@@ -11,8 +11,7 @@ use policy::Nature;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SearchFiles {
-    /// Words, separated by blanks; words in "double quotes" must stand beside each other. There are no
-    /// other operators
+    /// Words; "in quotes" they must stand beside each other
     #[schemars(length(min = 1, max = 1000))]
     pub query: String,
     /// Folder or file to search, relative to the home folder; memory and your own workspace if left out
@@ -23,10 +22,8 @@ pub struct SearchFiles {
 
 impl Tool for SearchFiles {
     const NAME: &'static str = "search_files";
-    const DESCRIPTION: &'static str = "Full-text search, the best files first, each with file:line: line. Words are found in any case \
-        and in their other forms (run, runs, running); names such as read_file or readFile are found \
-        whole and by their parts; file names count too. Files that have every word come first, then \
-        those that have some.";
+    const DESCRIPTION: &'static str =
+        "Full-text search for words in any form, the best files first, as file:line: line.";
     const NEEDS: Option<Permission> = Some(Permission::ReadFiles);
     const NATURE: Nature = Nature::Read;
 

@@ -11,25 +11,25 @@ use crate::words::id::AgentId;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SendMessage {
-    /// Id of the agent, broadcast, or a channel such as #ops
+    /// Agent, broadcast or #channel
     #[schemars(with = "String", regex(pattern = r"^#?[a-z][a-z0-9-]{0,62}$"))]
     pub to: AgentId,
     /// What to say
     #[schemars(length(min = 1))]
     pub content: String,
-    /// What it wants; request if left out. An answer is of the kind that was asked for
+    /// A notification wants no answer
     #[serde(default, rename = "type", skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String", extend("enum" = ["request", "response", "notification", "dependency_request", "dependency_resolution", "help_request", "help_response"]))]
     pub kind: Option<Kind>,
-    /// Of several that wait, the most urgent is read first; normal if left out
+    /// How soon it is read; normal if left out
     #[serde(default, skip_serializing_if = "Urgency::is_normal")]
     #[schemars(with = "String", extend("enum" = ["low", "normal", "high", "critical"]))]
     pub priority: Urgency,
-    /// Of a response: the id of the request, as it was shown
+    /// The request that this answers
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 200))]
     pub reply_to: Option<String>,
-    /// Of a request: wait so many milliseconds for the answer
+    /// Wait so long for the answer
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 3600000))]
     pub wait_ms: Option<u64>,
@@ -44,13 +44,9 @@ pub struct SendMessage {
 
 impl Tool for SendMessage {
     const NAME: &'static str = "send_message";
-    const DESCRIPTION: &'static str = "Say something to another agent, to all others (to: broadcast), or to those that listen to a \
-        channel (to: #name). It arrives in its session between two of its tool calls. A request (the \
-        default) is answered by the other's response or its last words, as a message in your session; \
-        with wait_ms you stand still until the answer is there and get it as the result. A response \
-        names the request with reply_to. A notification wants no answer. A dependency_request asks for \
-        what you cannot go on without, a help_request for a hand; both are answered like any request, \
-        and those that listen get them by to: #dependency and to: #help.";
+    const DESCRIPTION: &'static str =
+        "Send a message to an agent, to all (broadcast) or to a channel (#name).";
+    const UNSHOWN: &'static [&'static str] = &["priority", "wait_ms", "approved", "issues"];
     const INSIDE: bool = true;
 
     fn reach(&self) -> Reach<'_> {

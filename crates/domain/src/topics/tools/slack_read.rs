@@ -10,7 +10,7 @@ use policy::Nature;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SlackRead {
-    /// At most so many; 20 if left out
+    /// 20 if left out
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 200))]
     pub limit: Option<u32>,
@@ -18,8 +18,7 @@ pub struct SlackRead {
 
 impl Tool for SlackRead {
     const NAME: &'static str = "slack_read";
-    const DESCRIPTION: &'static str =
-        "Read the newest messages that came in from Slack, oldest first, one JSON object a line.";
+    const DESCRIPTION: &'static str = "Read the newest messages from Slack, as JSON lines.";
     const NATURE: Nature = Nature::Read;
 
     fn words(&self) -> Words {

@@ -11,18 +11,18 @@ use crate::topics::spawn;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SpawnAgent {
-    /// A role, such as coder
+    /// Such as coder
     #[schemars(length(min = 1, max = 100))]
     pub role: String,
-    /// A name for people
+    /// For people
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 100))]
     pub name: Option<String>,
-    /// What it is for, with all that it must always know
+    /// What it is for and must always know
     #[serde(default, skip_serializing_if = "String::is_empty")]
     #[schemars(length(min = 1, max = 20000))]
     pub goal: String,
-    /// Kinds of work that can be delegated to it, such as code:*
+    /// Kinds of work for it, such as code:*
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 20), inner(length(min = 1, max = 200)))]
     pub responsibilities: Vec<String>,
@@ -30,8 +30,8 @@ pub struct SpawnAgent {
 
 impl Tool for SpawnAgent {
     const NAME: &'static str = spawn::SPAWN;
-    const DESCRIPTION: &'static str = "Make a new agent of a role. It has the rights of its role and your model, and ends with you. It \
-        begins when you give it work: delegate, create_task or send_message. Answers with its id.";
+    const DESCRIPTION: &'static str = "Make a new agent with the rights of its role; it ends with you. Give it work with delegate or \
+        create_task. Returns its id.";
     const NEEDS: Option<Permission> = Some(Permission::SpawnAgents);
     const INSIDE: bool = true;
 

@@ -15,7 +15,7 @@ pub struct TerminateAgent {
     /// Id of the agent
     #[schemars(with = "String", regex(pattern = r"^[a-z][a-z0-9-]{0,62}$"))]
     pub agent: AgentId,
-    /// Why; those who waited for it are told
+    /// For those who waited for it
     #[serde(default, skip_serializing_if = "String::is_empty")]
     #[schemars(length(max = 1000))]
     pub reason: String,
@@ -23,8 +23,7 @@ pub struct TerminateAgent {
 
 impl Tool for TerminateAgent {
     const NAME: &'static str = spawn::TERMINATE;
-    const DESCRIPTION: &'static str = "End an agent that you spawned, or that one of those spawned: its work is given up, and it does \
-        not come back. Whoever waits for it is told.";
+    const DESCRIPTION: &'static str = "End an agent that you spawned; its work is given up.";
     const NEEDS: Option<Permission> = Some(Permission::SpawnAgents);
     const INSIDE: bool = true;
 

@@ -23,6 +23,33 @@ fn every_tool_of_agents_is_described_and_has_examples() {
 }
 
 #[test]
+fn models_are_shown_fields_in_the_order_of_their_declaration_and_no_bounds() {
+    for (name, fields) in [
+        ("write_file", vec!["path", "content"]),
+        ("edit_file", vec!["path", "old", "new", "all"]),
+        ("list_agents", vec![]),
+        ("finish_task", vec!["status", "result"]),
+    ] {
+        let shown = shown_schema(name).unwrap();
+        let at: Vec<usize> =
+            fields.iter().map(|field| shown.find(&format!("\"{field}\":{{")).unwrap()).collect();
+        assert!(at.is_sorted(), "{name}: {shown}");
+    }
+    for facts in ALL {
+        let shown = shown_schema(facts.name).unwrap();
+        let (shown, whole): (Value, Value) =
+            (serde_json::from_str(&shown).unwrap(), schema(facts.name).unwrap());
+        let names =
+            |schema: &Value| schema["properties"].as_object().unwrap().keys().cloned().collect::<Vec<_>>();
+        let (shown_names, names) = (names(&shown), names(&whole));
+        assert!(shown_names.iter().all(|name| names.contains(name)), "{}: {shown_names:?}", facts.name);
+        let required = whole["required"].as_array().cloned().unwrap_or_default();
+        assert!(required.iter().all(|name| shown_names.iter().any(|shown| name == shown)), "{}", facts.name);
+        assert!(!shown.to_string().contains("\"maxLength\""), "{shown}");
+    }
+}
+
+#[test]
 fn no_agent_has_the_tools_of_synod() {
     for name in [Check::NAME, RaiseBudget::NAME, "no_such_tool"] {
         assert_eq!(facts(name), None);

@@ -16,7 +16,7 @@ pub struct Unlock {
 
 impl Tool for Unlock {
     const NAME: &'static str = "unlock";
-    const DESCRIPTION: &'static str = "Give a lock back that you took with lock.";
+    const DESCRIPTION: &'static str = "Give back a lock.";
     const INSIDE: bool = true;
 
     fn words(&self) -> Words {

@@ -11,29 +11,29 @@ use crate::words::id::{AgentId, TaskId};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct UpdateTask {
-    /// Id of the task, such as task-003
+    /// Id of the task
     #[schemars(with = "String", length(min = 1, max = 63))]
     pub id: TaskId,
     /// How it ended
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String", extend("enum" = ["done", "failed", "cancelled"]))]
     pub status: Option<Mark>,
-    /// What came of it, for whoever asked
+    /// What came of it
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub result: Option<String>,
-    /// A new title, in one line
+    /// New title
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 500), regex(pattern = r"^[^\r\n]+$"))]
     pub title: Option<String>,
-    /// Id of the agent that shall do it instead
+    /// Id of the agent that does it instead
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String", regex(pattern = r"^[a-z][a-z0-9-]{0,62}$"))]
     pub assignee: Option<AgentId>,
-    /// A is first, F is last
+    /// A is first
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String", extend("enum" = ["A", "B", "C", "D", "E", "F"]))]
     pub priority: Option<Priority>,
-    /// Ids of all tasks that must end first, in place of those it waits for now; only before it is begun
+    /// All tasks that must end first; before it begins
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Vec<String>", length(max = 100), inner(length(min = 1, max = 63)))]
     pub depends_on: Option<Vec<TaskId>>,
@@ -41,8 +41,7 @@ pub struct UpdateTask {
 
 impl Tool for UpdateTask {
     const NAME: &'static str = "update_task";
-    const DESCRIPTION: &'static str = "Change a task that you work on, asked for, or are the parent of: report it done or failed with \
-        its result, or give it a new title, assignee, priority or other tasks to wait for.";
+    const DESCRIPTION: &'static str = "Change a task that you work on, asked for or are the parent of.";
     const INSIDE: bool = true;
 
     fn words(&self) -> Words {

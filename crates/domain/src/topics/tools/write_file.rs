@@ -14,14 +14,13 @@ pub struct WriteFile {
     /// Path relative to the home folder
     #[schemars(length(min = 1))]
     pub path: String,
-    /// The whole new text of the file
+    /// The whole new text
     pub content: String,
 }
 
 impl Tool for WriteFile {
     const NAME: &'static str = "write_file";
-    const DESCRIPTION: &'static str = "Write a whole text file: what was in it is replaced. Missing folders are made. Outside your own \
-        workspace, workspaces/<your id>/, a person is asked first.";
+    const DESCRIPTION: &'static str = "Write a whole text file and its missing folders.";
     const NEEDS: Option<Permission> = Some(Permission::WriteFiles);
     const NATURE: Nature = Nature::Idempotent;
     const WRITES_WHOLE: bool = true;
