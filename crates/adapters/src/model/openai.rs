@@ -234,7 +234,8 @@ mod tests {
         });
         assert_eq!(body(&asked, "localhost", false), expected);
         let function = json!({"name": "look", "description": "looks", "parameters": {}});
-        assert_eq!(tool(&asked.tools[0]), json!({"type": "function", "function": function}));
+        let written: Value = serde_json::from_str(tools(&asked.tools).unwrap().get()).unwrap();
+        assert_eq!(written, json!([{"type": "function", "function": function}]));
         let own = body(&asked, OWN_HOST, true);
         expected.as_object_mut().unwrap().remove("max_tokens");
         expected["max_completion_tokens"] = json!(7);
