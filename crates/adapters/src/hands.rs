@@ -17,13 +17,14 @@ use domain::input::{ModelInput, ToolInput};
 use domain::label::Label;
 use domain::layout;
 use domain::lock::Grant;
-use domain::lock::workspace::Hold;
+use domain::lock::workspace::{Hold, Room};
 use domain::review::{self, Review};
 use domain::session::Message;
 use domain::settings::{Provider, Settings};
 use domain::state::{Stage, State, Step};
 use domain::tool::foreign::{self, Offer};
 use domain::tool::{self, Act, Call, Permit, Seen, Tool as _, Want};
+use policy::Nature;
 use ports::hands::Hands;
 use ports::inputs::Inputs;
 use ports::model::{self, ErrorKind, ModelError, RawCall, Request};
@@ -452,6 +453,18 @@ fn is_approved(state: &State, session: &SessionId, call: &Call) -> bool {
     matches!(step, Some(Step::Running { approved: true, .. }))
 }
 
+/// A call with paths relative to the home in place of the agent's spellings.
+async fn located(tools: &Arc<dyn Tools>, folder: &str, call: Call, is_settled: bool) -> Call {
+    let Want::Act(act) = call.want.clone() else { return call };
+    let (tools, folder) = (tools.clone(), folder.to_owned());
+    let work = move || tools.locate(&folder, act, is_settled);
+    match tokio::task::spawn_blocking(work).await {
+        Ok(act) => Call { want: Want::Act(act), ..call },
+        // It panicked; the gate refuses what is not a path.
+        Err(_) => call,
+    }
+}
+
 /// What a call depends on, as it is now.
 async fn seen(tools: &dyn Tools, review: Option<&Review>, agent: &AgentId, want: &Want) -> Option<Seen> {
     match (want, review) {
@@ -508,6 +521,7 @@ impl Ask {
             return failed(session, reason, Failure::GiveUp);
         };
         let agent = request.agent.clone();
+        let room = if review.is_some() { Room::Review } else { Room::Own };
         // Once more on the way out: a person may have written a credential into the file.
         let conversation = Conversation {
             messages: conversation.messages.into_iter().map(without_credentials).collect(),
@@ -521,6 +535,8 @@ impl Ask {
             Ok(Answered::Reply { reply, read }) => {
                 let mut calls = Vec::with_capacity(reply.calls.len());
                 verbatim.begin(&session);
+                let folder = room.folder(&agent);
+                let mut is_settled = true;
                 for (number, written) in reply.calls.into_iter().enumerate() {
                     let raw = RawCall { arguments: redacted(written.arguments.clone()), ..written.clone() };
                     let is_clean = raw.arguments == written.arguments;
@@ -531,6 +547,8 @@ impl Ask {
                     if !is_clean && foreign.find(&written.name).is_none() {
                         verbatim.keep(&session, &call, tools.read(written, number));
                     }
+                    let call = located(&tools, &folder, call, is_settled).await;
+                    is_settled &= tool::facts(call.want.tool()).is_some_and(|f| f.nature == Nature::Read);
                     let seen = seen(tools.as_ref(), review.as_ref(), &agent, &call.want).await;
                     calls.push(call.seeing(seen));
                 }

@@ -21,7 +21,7 @@ pub use topics::{
 };
 pub use words::actor::Actor;
 pub use words::text::{RESULT_BYTES_MAX, cut};
-pub use words::{id, layout, redact, table, usage};
+pub use words::{id, layout, redact, spelling, table, usage};
 
 /// Budgets: the bounds, what is spent, and who pays.
 pub mod budget {

@@ -11,7 +11,7 @@ use policy::Nature;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CreateDirectory {
-    /// Path relative to the home folder
+    /// Path in your workspace; home: and a path names the rest
     #[schemars(length(min = 1))]
     pub path: String,
 }
@@ -22,6 +22,7 @@ impl Tool for CreateDirectory {
         "Make a folder and those above it. It is no error if it is there already.";
     const NEEDS: Option<Permission> = Some(Permission::WriteFiles);
     const NATURE: Nature = Nature::Idempotent;
+    const MAKES: bool = true;
 
     fn paths(&mut self) -> Vec<&mut String> {
         vec![&mut self.path]

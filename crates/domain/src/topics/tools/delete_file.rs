@@ -11,7 +11,7 @@ use policy::Nature;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DeleteFile {
-    /// Path relative to the home folder
+    /// Path in your workspace, such as src/main.rs
     #[schemars(length(min = 1))]
     pub path: String,
 }
@@ -19,7 +19,7 @@ pub struct DeleteFile {
 impl Tool for DeleteFile {
     const NAME: &'static str = "delete_file";
     const DESCRIPTION: &'static str = "Delete a file; a folder is refused, and a link is deleted itself. It is no error if the file is gone already. \
-        Outside your own workspace, workspaces/<your id>/, a person is asked first.";
+        Outside your workspace, a person is asked first.";
     const NEEDS: Option<Permission> = Some(Permission::WriteFiles);
     const NATURE: Nature = Nature::Idempotent;
     const FOLLOWS_LINKS: bool = false;

@@ -11,7 +11,7 @@ use policy::Nature;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct EditFile {
-    /// Path relative to the home folder
+    /// Path in your workspace, such as src/main.rs
     #[schemars(length(min = 1))]
     pub path: String,
     /// The text to replace, exactly as it is in the file, without line numbers
@@ -26,7 +26,7 @@ pub struct EditFile {
 impl Tool for EditFile {
     const NAME: &'static str = "edit_file";
     const DESCRIPTION: &'static str = "Replace text in a text file; the rest of the file is kept. old must occur exactly once: give enough \
-        lines around it, or all: true to replace every occurrence. Outside your own workspace, workspaces/<your id>/, a person \
+        lines around it, or all: true to replace every occurrence. Outside your workspace, a person \
         is asked first.";
     const NEEDS: Option<Permission> = Some(Permission::WriteFiles);
     // A repeated edit could change its own result: `old` may be part of `new`. The performer therefore compares a

@@ -14,7 +14,7 @@ pub struct Grep {
     /// A regular expression that a line must match, such as fn \\w+_file or (?i)todo
     #[schemars(length(min = 1, max = 1000))]
     pub pattern: String,
-    /// Folder or file to search, relative to the home folder; your own workspace if left out
+    /// Folder or file to search, such as src or home:memory; your own workspace if left out
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1))]
     pub path: Option<String>,

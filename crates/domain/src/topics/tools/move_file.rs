@@ -11,10 +11,10 @@ use policy::Nature;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MoveFile {
-    /// Path of the file, relative to the home folder
+    /// Path of the file in your workspace
     #[schemars(length(min = 1))]
     pub from: String,
-    /// Its new path, relative to the home folder
+    /// Its new path
     #[schemars(length(min = 1))]
     pub to: String,
     /// Replace a file that is there already; refused if left out
@@ -25,11 +25,12 @@ pub struct MoveFile {
 impl Tool for MoveFile {
     const NAME: &'static str = "move_file";
     const DESCRIPTION: &'static str = "Move or rename a file; a folder or a link is refused. Missing folders are made. A file that \
-        is there already is replaced only with replace: true. Outside your own workspace, workspaces/<your id>/, a person \
+        is there already is replaced only with replace: true. Outside your workspace, a person \
         is asked first.";
     const NEEDS: Option<Permission> = Some(Permission::WriteFiles);
     const NATURE: Nature = Nature::Idempotent;
     const FOLLOWS_LINKS: bool = false;
+    const MAKES: bool = true;
 
     fn paths(&mut self) -> Vec<&mut String> {
         vec![&mut self.from, &mut self.to]

@@ -11,7 +11,7 @@ use policy::Nature;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct WriteFile {
-    /// Path relative to the home folder
+    /// Path in your workspace, such as src/main.rs
     #[schemars(length(min = 1))]
     pub path: String,
     /// The whole new text of the file
@@ -20,11 +20,12 @@ pub struct WriteFile {
 
 impl Tool for WriteFile {
     const NAME: &'static str = "write_file";
-    const DESCRIPTION: &'static str = "Write a whole text file: what was in it is replaced. Missing folders are made. Outside your own \
-        workspace, workspaces/<your id>/, a person is asked first.";
+    const DESCRIPTION: &'static str = "Write a whole text file: what was in it is replaced. Missing folders are made. Outside your \
+        workspace, a person is asked first.";
     const NEEDS: Option<Permission> = Some(Permission::WriteFiles);
     const NATURE: Nature = Nature::Idempotent;
     const WRITES_WHOLE: bool = true;
+    const MAKES: bool = true;
 
     fn paths(&mut self) -> Vec<&mut String> {
         vec![&mut self.path]
