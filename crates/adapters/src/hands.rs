@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use domain::agent;
 use domain::budget::Held;
+use domain::choices::{self, Choice};
 use domain::context::{self, role_for_grants};
 use domain::delegation;
 use domain::effect::Effect;
@@ -53,7 +54,7 @@ pub struct LocalHands {
     openings: Openings,
     running: BTreeMap<SessionId, Vec<Running>>,
     /// The tools of each role, described once: thousands of calls share them.
-    described: BTreeMap<Vec<&'static str>, Arc<[model::Tool]>>,
+    described: BTreeMap<Offered, Arc<[model::Tool]>>,
     verbatim: Verbatim,
 }
 
@@ -94,6 +95,12 @@ impl Reach {
         models
     }
 }
+
+/// The names of tools, and the ids that their arguments may have.
+type Offered = (Vec<&'static str>, Vec<Choice>);
+
+/// So many sets of tools are kept.
+const DESCRIBED_MAX: usize = 1_000;
 
 struct Running {
     is_model: bool,
@@ -179,7 +186,7 @@ impl LocalHands {
                 model: model.clone(),
                 system: String::new(),
                 messages: Vec::new(),
-                tools: self.described(names, foreign),
+                tools: self.described(names, choices::of(state, agent), foreign),
                 turn,
                 // What a budget reserved for the answer is also asked for, or the answer could pass it.
                 max_tokens: agent
@@ -197,9 +204,22 @@ impl LocalHands {
         self.start(session, true, ask.run(ticket));
     }
 
-    fn described(&mut self, names: Vec<&'static str>, foreign: Vec<&Offer>) -> Arc<[model::Tool]> {
+    fn described(
+        &mut self,
+        names: Vec<&'static str>,
+        mut choices: Vec<Choice>,
+        foreign: Vec<&Offer>,
+    ) -> Arc<[model::Tool]> {
+        choices.retain(|choice| names.contains(&choice.tool));
+        // A team that changes all the time leaves nothing behind.
+        if self.described.len() >= DESCRIBED_MAX {
+            self.described.clear();
+        }
         let tools = &self.tools;
-        let own = self.described.entry(names).or_insert_with_key(|names| tools.describe(names).into());
+        let described = |(names, choices): &Offered| {
+            tools.describe(names).into_iter().map(|tool| with_ids(tool, choices)).collect()
+        };
+        let own = self.described.entry((names, choices)).or_insert_with_key(described);
         if foreign.is_empty() {
             return own.clone();
         }
@@ -443,6 +463,15 @@ impl Hands for LocalHands {
         }
         self.running.clear();
     }
+}
+
+/// A tool with the ids that its arguments may have.
+fn with_ids(tool: model::Tool, choices: &[Choice]) -> model::Tool {
+    let mut choices = choices.iter().filter(|choice| choice.tool == tool.name).peekable();
+    let schema = choices.peek().and_then(|_| serde_json::from_str::<serde_json::Value>(&tool.schema).ok());
+    let Some(mut schema) = schema else { return tool };
+    choices.for_each(|choice| choice.put_into(&mut schema));
+    model::Tool { schema: schema.to_string(), ..tool }
 }
 
 /// Whether a person said yes to a call that runs.

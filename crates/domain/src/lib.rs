@@ -13,7 +13,7 @@ pub use kernel::react::{pending, react};
 pub use kernel::refused::Refused;
 pub use kernel::{effect, event, input, terms, waits};
 pub use rules::route::route;
-pub use rules::{STEPS_MAX, gate, play, route};
+pub use rules::{STEPS_MAX, choices, gate, play, route};
 pub use topics::task::queue::PASSED_MAX;
 pub use topics::{
     agent, approval, caps, chain, claude, closed, context, deadline, evidence, lifecycle, mode, notice, role,
