@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use domain::agent;
 use domain::budget::Held;
+use domain::choices::{self, Choice};
 use domain::context::{self, role_for_grants};
 use domain::delegation;
 use domain::effect::Effect;
@@ -17,7 +18,7 @@ use domain::input::{ModelInput, ToolInput};
 use domain::label::Label;
 use domain::layout;
 use domain::lock::Grant;
-use domain::lock::workspace::Hold;
+use domain::lock::workspace::{Hold, Room};
 use domain::offer;
 use domain::review::{self, Review};
 use domain::session::Message;
@@ -25,6 +26,7 @@ use domain::settings::{Provider, Settings};
 use domain::state::{Stage, State, Step};
 use domain::tool::foreign::{self, Offer};
 use domain::tool::{self, Act, Call, Permit, Seen, Tool as _, Want};
+use policy::Nature;
 use ports::hands::Hands;
 use ports::inputs::Inputs;
 use ports::model::{self, ErrorKind, ModelError, RawCall, Request};
@@ -54,7 +56,7 @@ pub struct LocalHands {
     openings: Openings,
     running: BTreeMap<SessionId, Vec<Running>>,
     /// The tools of each role, described once: thousands of calls share them.
-    described: BTreeMap<(Vec<&'static str>, Commands), Arc<[model::Tool]>>,
+    described: BTreeMap<Described, Arc<[model::Tool]>>,
     /// What was offered in each conversation, as long as this process lives.
     offered: BTreeMap<SessionId, Vec<&'static str>>,
     verbatim: Verbatim,
@@ -103,6 +105,12 @@ impl Reach {
         models
     }
 }
+
+/// The names of tools, and the ids that their arguments may have.
+type Described = (Vec<&'static str>, Commands, Vec<Choice>);
+
+/// So many sets of tools are kept.
+const DESCRIBED_MAX: usize = 1_000;
 
 struct Running {
     is_model: bool,
@@ -197,7 +205,7 @@ impl LocalHands {
                 model: model.clone(),
                 system: String::new(),
                 messages: Vec::new(),
-                tools: self.described((names, agent.workspace.as_ref()), foreign),
+                tools: self.described(names, agent.workspace.as_ref(), choices::of(state, agent), foreign),
                 turn,
                 // What a budget reserved for the answer is also asked for, or the answer could pass it.
                 max_tokens: agent
@@ -232,7 +240,9 @@ impl LocalHands {
 
     fn described(
         &mut self,
-        (names, workspace): (Vec<&'static str>, Option<&agent::Workspace>),
+        names: Vec<&'static str>,
+        workspace: Option<&agent::Workspace>,
+        mut choices: Vec<Choice>,
         foreign: Vec<&Offer>,
     ) -> Arc<[model::Tool]> {
         let command = |name: &str, of: fn(&agent::Workspace) -> Option<&String>| {
@@ -242,10 +252,14 @@ impl LocalHands {
             command(tool::RunTests::NAME, |own| own.test.as_ref()),
             command(tool::Lint::NAME, |own| own.lint.as_ref()),
         ];
+        choices.retain(|choice| names.contains(&choice.tool));
+        // A team that changes all the time leaves nothing behind.
+        if self.described.len() >= DESCRIBED_MAX {
+            self.described.clear();
+        }
         let tools = &self.tools;
-        let own = self.described.entry((names, commands)).or_insert_with_key(|(names, [test, lint])| {
-            let mut described = tools.describe(names);
-            for tool in &mut described {
+        let described = |(names, [test, lint], choices): &Described| {
+            let with_command = |mut tool: model::Tool| {
                 let command = match tool.name.as_str() {
                     tool::RunTests::NAME => test,
                     tool::Lint::NAME => lint,
@@ -254,9 +268,11 @@ impl LocalHands {
                 if let Some(command) = command {
                     tool.description = format!("{} The command: {}", tool.description, command.trim());
                 }
-            }
-            described.into()
-        });
+                with_ids(tool, choices)
+            };
+            tools.describe(names).into_iter().map(with_command).collect()
+        };
+        let own = self.described.entry((names, commands, choices)).or_insert_with_key(described);
         if foreign.is_empty() {
             return own.clone();
         }
@@ -539,12 +555,33 @@ fn has_entry(folder: &Path, end: &str) -> bool {
     names.into_iter().any(|name| name.as_encoded_bytes().ends_with(end.as_bytes()))
 }
 
+/// A tool with the ids that its arguments may have.
+fn with_ids(tool: model::Tool, choices: &[Choice]) -> model::Tool {
+    let mut choices = choices.iter().filter(|choice| choice.tool == tool.name).peekable();
+    let schema = choices.peek().and_then(|_| serde_json::from_str::<serde_json::Value>(&tool.schema).ok());
+    let Some(mut schema) = schema else { return tool };
+    choices.for_each(|choice| choice.put_into(&mut schema));
+    model::Tool { schema: schema.to_string(), ..tool }
+}
+
 /// Whether a person said yes to a call that runs.
 fn is_approved(state: &State, session: &SessionId, call: &Call) -> bool {
     let stage = state.sessions.get(session).map(|session| &session.stage);
     let Some(Stage::Acting { calls, .. }) = stage else { return false };
     let step = calls.iter().find(|pending| pending.call.id == call.id).map(|pending| &pending.step);
     matches!(step, Some(Step::Running { approved: true, .. }))
+}
+
+/// A call with paths relative to the home in place of the agent's spellings.
+async fn located(tools: &Arc<dyn Tools>, folder: &str, call: Call, is_settled: bool) -> Call {
+    let Want::Act(act) = call.want.clone() else { return call };
+    let (tools, folder) = (tools.clone(), folder.to_owned());
+    let work = move || tools.locate(&folder, act, is_settled);
+    match tokio::task::spawn_blocking(work).await {
+        Ok(act) => Call { want: Want::Act(act), ..call },
+        // It panicked; the gate refuses what is not a path.
+        Err(_) => call,
+    }
 }
 
 /// What a call depends on, as it is now.
@@ -603,6 +640,7 @@ impl Ask {
             return failed(session, reason, Failure::GiveUp);
         };
         let agent = request.agent.clone();
+        let room = if review.is_some() { Room::Review } else { Room::Own };
         // Once more on the way out: a person may have written a credential into the file.
         let conversation = Conversation {
             messages: conversation.messages.into_iter().map(without_credentials).collect(),
@@ -616,6 +654,8 @@ impl Ask {
             Ok(Answered::Reply { reply, read }) => {
                 let mut calls = Vec::with_capacity(reply.calls.len());
                 verbatim.begin(&session);
+                let folder = room.folder(&agent);
+                let mut is_settled = true;
                 for (number, written) in reply.calls.into_iter().enumerate() {
                     let raw = RawCall { arguments: redacted(written.arguments.clone()), ..written.clone() };
                     let is_clean = raw.arguments == written.arguments;
@@ -626,6 +666,8 @@ impl Ask {
                     if !is_clean && foreign.find(&written.name).is_none() {
                         verbatim.keep(&session, &call, tools.read(written, number));
                     }
+                    let call = located(&tools, &folder, call, is_settled).await;
+                    is_settled &= tool::facts(call.want.tool()).is_some_and(|f| f.nature == Nature::Read);
                     let seen = seen(tools.as_ref(), review.as_ref(), &agent, &call.want).await;
                     calls.push(call.seeing(seen));
                 }

@@ -13,7 +13,7 @@ pub use kernel::react::{pending, react};
 pub use kernel::refused::Refused;
 pub use kernel::{effect, event, input, terms, waits};
 pub use rules::route::route;
-pub use rules::{STEPS_MAX, gate, offer, play, route};
+pub use rules::{STEPS_MAX, choices, gate, offer, play, route};
 pub use topics::task::queue::PASSED_MAX;
 pub use topics::{
     agent, approval, caps, chain, claude, closed, context, deadline, evidence, lifecycle, mode, notice, role,
@@ -21,7 +21,7 @@ pub use topics::{
 };
 pub use words::actor::Actor;
 pub use words::text::{RESULT_BYTES_MAX, cut};
-pub use words::{id, layout, redact, table, usage};
+pub use words::{id, layout, redact, spelling, table, usage};
 
 /// Budgets: the bounds, what is spent, and who pays.
 pub mod budget {

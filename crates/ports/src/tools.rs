@@ -46,6 +46,11 @@ pub struct Order {
 }
 
 impl Order {
+    /// The folder in which its agent works, relative to the home.
+    pub fn folder(&self) -> String {
+        self.room().folder(&self.agent)
+    }
+
     /// In which of the agent's folders it is carried out.
     pub fn room(&self) -> Room {
         if self.review.is_some() { Room::Review } else { Room::Own }
@@ -104,6 +109,12 @@ pub trait Tools: Send + Sync {
 
     /// The same for a call of a tool of a foreign server, against the schema that the server gave.
     fn read_foreign(&self, raw: RawCall, number: usize, found: &Offer) -> Call;
+
+    /// An act with paths relative to the home in place of the spellings of an agent that works in `folder`. `is_settled` is
+    /// false if an earlier call of the same answer may make files. Blocks.
+    fn locate(&self, _folder: &str, act: Act, _is_settled: bool) -> Act {
+        act
+    }
 
     /// What an act depends on in the world, beside its words; `None` if on nothing that could change unseen.
     async fn look(&self, agent: &AgentId, act: &Act) -> Option<Seen>;

@@ -4,10 +4,12 @@
 pub(crate) mod aside;
 mod control;
 mod open;
+mod spelled;
 
 use std::fs::File;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use rustix::fs::{self, AtFlags, CWD, FileType, Mode, OFlags};
 use rustix::io::Errno;
@@ -89,13 +91,15 @@ pub(crate) enum PathRefused {
 /// A home that paths are resolved beneath.
 #[derive(Debug)]
 pub(crate) struct Root {
-    fd: OwnedFd,
+    fd: Arc<OwnedFd>,
     path: PathBuf,
     identity: String,
     resolver: Resolver,
     links: Links,
     /// Whether shared contexts are seen: by Synod itself, which looks at their grants, and by no tool.
     sees_contexts: bool,
+    /// The folder of the agent that asks, in whose spelling paths are shown.
+    folder: Option<String>,
 }
 
 /// Who follows a path.
@@ -139,7 +143,8 @@ impl Root {
         let resolver = if open::kernel_resolves(&fd) { Resolver::Kernel } else { Resolver::Steps };
         let stat = fs::fstat(&fd)?;
         let identity = format!("{:x}-{:x}", stat.st_dev, stat.st_ino);
-        Ok(Self { fd, path, identity, resolver, links: Links::Followed, sees_contexts: false })
+        let (fd, links) = (Arc::new(fd), Links::Followed);
+        Ok(Self { fd, path, identity, resolver, links, sees_contexts: false, folder: None })
     }
 
     /// The same home for paths that were resolved when they were judged: no link is followed.

@@ -141,6 +141,7 @@ impl Context {
         let pieces = tokio::task::spawn_blocking(move || {
             // A home that cannot be opened has nothing to say; whoever works in it finds out why.
             let Ok(root) = Root::with_contexts(&home) else { return Vec::new() };
+            let root = root.for_agent(&room.folder(&agent.id));
             let now = SystemClock.now();
             let grants_role = grants_role.as_deref();
             let asker =

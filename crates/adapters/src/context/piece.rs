@@ -23,7 +23,7 @@ const FOLDERS_MAX: usize = 64;
 /// A text that goes along with a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Piece {
-    /// Where it stands, relative to the home; of a list, its folder.
+    /// Where it stands; of a list, its folder. Once collected, as the agent spells it.
     pub(super) path: String,
     /// What the model is told about it.
     pub(super) words: String,

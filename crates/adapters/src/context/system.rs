@@ -32,8 +32,8 @@ pub(super) fn text(prompt: &str, agent: &agent::Spec, workspace: &str, team: &st
     text.push_str(HOW);
     _ = write!(
         text,
-        "\n# Your workspace\n{workspace}/ is yours. Paths of files are relative to the home, so yours begin with {workspace}/; commands \
-         run in that folder, and read memory/ as ../../memory/. A person is asked before you write elsewhere."
+        "\n# Your workspace\n{workspace}/ is yours; commands run there. A path is relative to it, such as src/main.rs; home: names the rest \
+         of the home, such as home:memory/notes.md. Commands read memory/ as ../../memory/. A person is asked before you write elsewhere."
     );
     let own = agent.workspace.as_ref();
     for (command, what) in

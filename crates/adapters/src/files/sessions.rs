@@ -14,7 +14,7 @@ use domain::layout;
 use domain::lifecycle::Lifecycle;
 use domain::session::{Message, Speaker, Status};
 use domain::state::Requester;
-use domain::tool::Call;
+use domain::tool::{Call, Want};
 use formats::session::{MessageItem, SessionFile, print_head, print_message};
 use ports::model::RawCall;
 use ports::tools::Tools;
@@ -348,9 +348,18 @@ impl Sessions {
             } else {
                 approvals.get(&raw.id).cloned().unwrap_or(Found::Nothing)
             };
-            FoundCall { call: self.read_call(raw, index), found }
+            FoundCall { call: self.located(file, self.read_call(raw, index)), found }
         });
         Tail::Calls { said: spoken.content.clone(), calls: calls.collect() }
+    }
+
+    /// A call with paths relative to the home in place of the agent's spellings.
+    fn located(&self, file: &SessionFile, call: Call) -> Call {
+        let folder = layout::workspace(&file.head().agent);
+        match call.want {
+            Want::Act(act) => Call { want: Want::Act(self.tools.locate(&folder, act, true)), ..call },
+            Want::Invalid { .. } => call,
+        }
     }
 
     fn read_call(&self, raw: &formats::session::RawCall, index: usize) -> Call {

@@ -1,9 +1,13 @@
 //! Changed files as text: a list of names, or a patch. Everything that a terminal would obey is spelled out.
 
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
 use git2::{DiffOptions, Patch, Repository};
 
 use super::changes::Changed;
 use super::message::shown;
+use crate::redact::redact;
 
 /// An answer names at most this many files.
 pub(super) const NAMES_MAX: usize = 50;
@@ -70,6 +74,7 @@ pub(super) fn show(repo: &Repository, file: &Changed, max: usize, text: &mut Str
             head.new_start(),
             head.new_lines()
         ));
+        let from = text.len();
         for number in 0..lines {
             let line = patch.line_in_hunk(hunk, number).map_err(failed)?;
             match line.origin() {
@@ -81,11 +86,58 @@ pub(super) fn show(repo: &Repository, file: &Changed, max: usize, text: &mut Str
             }
             text.push('\n');
             if text.len() > max {
+                mark_changed(text, from);
                 return Ok(());
             }
         }
+        mark_changed(text, from);
     }
     Ok(())
+}
+
+/// Marks credentials that differ between the old and the new lines of a hunk, which begins at `from`: without them, both lines
+/// look the same.
+fn mark_changed(text: &mut String, from: usize) {
+    let hunk = text.split_off(from);
+    let lines: Vec<&str> = hunk.split_inclusive('\n').collect();
+    let hidden = |sign: char| -> Vec<(usize, &str, String)> {
+        let of_sign =
+            lines.iter().enumerate().filter_map(|(number, line)| Some((number, line.strip_prefix(sign)?)));
+        let redacted = of_sign.filter_map(|(number, line)| match redact(line) {
+            Cow::Owned(clean) => Some((number, line, clean)),
+            Cow::Borrowed(_) => None,
+        });
+        redacted.collect()
+    };
+    let (old, new) = (hidden('-'), hidden('+'));
+    let mut changed: BTreeMap<usize, &str> = BTreeMap::new();
+    for (number, line, clean) in &new {
+        let alike: Vec<_> = old.iter().filter(|(.., before)| before == clean).collect();
+        if !alike.is_empty() && alike.iter().all(|(_, before, _)| before != line) {
+            changed.insert(*number, clean);
+            changed.extend(alike.iter().map(|(number, ..)| (*number, clean.as_str())));
+        }
+    }
+    for (number, line) in lines.iter().enumerate() {
+        match changed.get(&number) {
+            Some(clean) => {
+                text.push_str(&line[..1]);
+                text.push_str(&marked(clean));
+            }
+            None => text.push_str(line),
+        }
+    }
+}
+
+/// A redacted line whose placeholders say that the credential is another one.
+fn marked(clean: &str) -> String {
+    let mut parts = clean.split("[redacted: ");
+    let mut text = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        text.push_str("[redacted: ");
+        text.push_str(&part.replacen(']', ", changed]", 1));
+    }
+    text
 }
 
 pub(super) fn is_binary(bytes: &[u8]) -> bool {
@@ -102,5 +154,33 @@ fn push_visible(text: &mut String, content: &[u8]) {
             }
             _ => text.push(c),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn marked_hunk(hunk: &str) -> String {
+        let mut text = format!("head\n{hunk}");
+        mark_changed(&mut text, "head\n".len());
+        redact(&text).into_owned()
+    }
+
+    #[test]
+    fn a_changed_credential_differs_from_the_old_one_and_shows_neither() {
+        let hunk = " a\n-password = hunter2hunter2\n+password = swordfish99fish\n+port = 1\n";
+        assert_eq!(
+            marked_hunk(hunk),
+            "head\n a\n-password = [redacted: password, changed]\n+password = [redacted: password, changed]\n+port = 1\n"
+        );
+    }
+
+    #[test]
+    fn a_credential_that_stays_or_moves_is_not_marked() {
+        let hunk = "-password = hunter2hunter2\n-a\n+a\n+password = hunter2hunter2\n";
+        assert!(!marked_hunk(hunk).contains("changed"), "it moved");
+        let hunk = "-password = hunter2hunter2 # old\n+password = hunter2hunter2 # new\n";
+        assert!(!marked_hunk(hunk).contains("changed"), "the lines differ beside it");
     }
 }

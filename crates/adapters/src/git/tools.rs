@@ -89,6 +89,7 @@ pub(crate) fn commit(
         return merging.finish(&words, &paths, until);
     }
     let found = changes::find(&repo, &workspace.path, &base, &paths, until)?;
+    check_named(workspace, &paths, &found.files)?;
     // On what is committed below, so that nothing can change in between.
     check(parts(&found.files))?;
     let names: Vec<String> = found.files.iter().map(line).collect();
@@ -104,6 +105,20 @@ pub(crate) fn commit(
         said.push_str(&format!("\n{note}"));
     }
     if made.is_some() { Ok(said) } else { Err(said) }
+}
+
+/// Refuses a path that names nothing: no file is there, and the last commit has none there.
+fn check_named(workspace: &Workspace, paths: &[String], found: &[Changed]) -> Result<(), String> {
+    let is_in = |file: &Changed, path: &str| file.path == path || file.path.starts_with(&format!("{path}/"));
+    let is_named = |path: &String| {
+        workspace.path.join(path).symlink_metadata().is_ok() || found.iter().any(|file| is_in(file, path))
+    };
+    match paths.iter().find(|path| !is_named(path)) {
+        Some(path) => {
+            Err(format!("{path} does not exist in your workspace, and the last commit does not have it"))
+        }
+        None => Ok(()),
+    }
 }
 
 /// Paths in their plain form, from the top of the workspace.

@@ -11,6 +11,6 @@ impl Performer for CreateDirectory {
     async fn perform(self, toolbox: &Toolbox, order: Order) -> Outcome {
         let (pass, place) = (toolbox.pass(&order), self.path.clone());
         let work = move |root: &_| pass.check().and_then(|()| files::create_directory(root, &self.path));
-        told(toolbox.change_exactly(work).await).writing(place)
+        told(toolbox.change_exactly(&order.folder(), work).await).writing(place)
     }
 }

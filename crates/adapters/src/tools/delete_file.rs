@@ -15,29 +15,31 @@ impl Performer for DeleteFile {
     const BINDS_FILES: bool = true;
 
     async fn perform(self, toolbox: &Toolbox, order: Order) -> Outcome {
-        let (pass, place) = (toolbox.pass(&order), self.path.clone());
-        told(toolbox.change_exactly(move |root| delete(root, &order, &self, &pass)).await).writing(place)
+        let (pass, place, folder) = (toolbox.pass(&order), self.path.clone(), order.folder());
+        let work = move |root: &_| delete(root, &order, &self, &pass);
+        told(toolbox.change_exactly(&folder, work).await).writing(place)
     }
 }
 
 fn delete(root: &Root, order: &Order, act: &DeleteFile, pass: &fences::Pass) -> Answer {
     let path = act.path.as_str();
-    let gone = || Ok(format!("{path} is gone already"));
+    let shown = root.shown(path);
+    let gone = || Ok(format!("{shown} is gone already"));
     let folder = path.trim_end_matches('/').rsplit_once('/').map_or(".", |(folder, _)| folder);
     // A place to write has its folders made, which a file that is gone does not need.
     match root.folder(if folder.is_empty() { "/" } else { folder }) {
         Ok(_) => {}
         Err(PathRefused::Absent { .. }) => return gone(),
-        Err(refused) => return Err(refused.to_string()),
+        Err(refused) => return Err(root.in_words(refused)),
     }
-    let place = root.place(path).map_err(|refused| refused.to_string())?;
-    let failed = |e: std::io::Error| format!("{path} cannot be deleted: {e}");
+    let place = root.place(path).map_err(|refused| root.in_words(refused))?;
+    let failed = |e: std::io::Error| format!("{shown} cannot be deleted: {e}");
     let Some(stat) = stat_in(&place.folder.fd, &place.name).map_err(|e| failed(e.into()))? else {
         return gone();
     };
     match FileType::from_raw_mode(stat.st_mode) {
         FileType::RegularFile | FileType::Symlink => {}
-        kind => return Err(format!("{path} is {}, not a file", kind_words(kind))),
+        kind => return Err(format!("{shown} is {}, not a file", kind_words(kind))),
     }
     own::check_files(root, order, act)?;
     let unlinked = pass.through(|| match fs::unlinkat(&place.folder.fd, &place.name, AtFlags::empty()) {
@@ -47,5 +49,5 @@ fn delete(root: &Root, order: &Order, act: &DeleteFile, pass: &fences::Pass) -> 
     unlinked.map_err(failed)?;
     // Without this, the file could be back after the power was lost.
     fs::fsync(&place.folder.fd).map_err(|e| failed(e.into()))?;
-    Ok(format!("{path} is deleted"))
+    Ok(format!("{shown} is deleted"))
 }

@@ -22,8 +22,8 @@ impl Performer for EditFile {
     const BINDS_FILES: bool = true;
 
     async fn perform(self, toolbox: &Toolbox, order: Order) -> Outcome {
-        let (pass, place) = (toolbox.pass(&order), self.path.clone());
-        let answer = toolbox.change_exactly(move |root| edit(root, &order, &self, &pass)).await;
+        let (pass, place, folder) = (toolbox.pass(&order), self.path.clone(), order.folder());
+        let answer = toolbox.change_exactly(&folder, move |root| edit(root, &order, &self, &pass)).await;
         told(answer).reading(place.clone()).writing(place)
     }
 }
@@ -39,37 +39,44 @@ fn edit(root: &Root, order: &Order, act: &EditFile, pass: &fences::Pass) -> Answ
         return Err("old and new are the same: the edit would change nothing".to_owned());
     }
     let file = files::read_whole(root, path)?;
+    let shown = root.shown(path);
     let (old, new) = (in_endings_of(&file, old), in_endings_of(&file, new));
-    // A line with a credential is found by what the agent was shown of it.
-    let view = (placeholders::has_any(&old) || placeholders::has_any(&new)).then(|| View::of(&file));
-    let text = view.as_ref().map_or(Cow::Borrowed(file.as_str()), |view| Cow::Owned(view.text()));
+    let view = View::of(&file);
+    let seen = view.text();
+    // A line with a credential is found by what the agent was shown of it: a guess at the credential is not there, right or
+    // wrong.
+    let is_hidden = file.matches(&*old).count() != seen.matches(&*old).count();
+    let by_view = is_hidden || placeholders::has_any(&old) || placeholders::has_any(&new);
+    let text = if by_view { &seen } else { &file };
     let replacement = Replacement { old: &old, new: &new, all: *all };
     if order.ticket.attempt > 1 {
         let as_judged = order.seen.is_some() && own::check_files(root, order, act).is_ok();
-        match replacement.is_made(&text) {
+        let made = match replacement.is_made(&file) {
+            Made::Yes => Made::Yes,
+            Made::No | Made::Unknown => replacement.is_made(text),
+        };
+        match made {
             // An earlier attempt edited the file, and a crash kept Synod from recording the result.
-            Made::Yes => return Ok(format!("edited {path} already")),
+            Made::Yes => return Ok(format!("edited {shown} already")),
             Made::Unknown if !as_judged || own::look_at_file(root, &order.agent, path).is_none() => {
                 return Err(format!(
-                    "an earlier attempt at this edit was interrupted, and the text of {path} does not show whether it \
+                    "an earlier attempt at this edit was interrupted, and the text of {shown} does not show whether it \
                      was made; read the file, and edit again if it was not"
                 ));
             }
             Made::Unknown | Made::No => {}
         }
     }
-    let replaced = replacement.apply(&text).map_err(|why| in_words(why, &file, path, &old))?;
-    let edited = match &view {
-        Some(view) => {
-            edit_view(view, &text, &replacement).map_err(|refused| refused.in_words(path, "new"))?
-        }
-        None => replaced.text,
+    let replaced = replacement.apply(text).map_err(|why| in_words(why, &seen, &shown, &old))?;
+    let edited = match by_view {
+        true => edit_view(&view, text, &replacement).map_err(|refused| refused.in_words(&shown, "new"))?,
+        false => replaced.text,
     };
     own::check_files(root, order, act)?;
     files::write_file(root, order.ticket, path, &edited, pass)?;
     let count = replaced.lines.len();
     let noun = if count == 1 { "replacement" } else { "replacements" };
-    Ok(format!("edited {path}: {count} {noun}, {}", replacement::lines_in_words(&replaced.lines)))
+    Ok(format!("edited {shown}: {count} {noun}, {}", replacement::lines_in_words(&replaced.lines)))
 }
 
 /// Replaces in lines as they are shown. Of the lines that change, credentials are put back; all other lines stay as they are.

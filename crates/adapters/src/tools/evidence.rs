@@ -25,32 +25,40 @@ pub(super) async fn check(toolbox: &Toolbox, order: Order, evidence: Evidence) -
             let outcome = toolbox.run(Order { act, ..order }).await;
             Outcome { ok: outcome.ok && outcome.text.starts_with(ENDED_WELL), ..outcome }
         }
-        Evidence::File(path) => {
-            let place = path.clone();
-            told(toolbox, move |root| file(root, &path)).await.reading(place)
-        }
+        Evidence::File(path) => told(toolbox, &order, [path], |root, [path]| file(root, path)).await,
         Evidence::Schema { schema, file } => {
-            let places = [schema.clone(), file.clone()];
-            let outcome = told(toolbox, move |root| fits(root, &schema, &file)).await;
-            places.into_iter().fold(outcome, Outcome::reading)
+            told(toolbox, &order, [schema, file], |root, [schema, file]| fits(root, schema, file)).await
         }
         Evidence::Approval => Outcome::failed("a person decides this"),
     }
 }
 
-async fn told(
+/// Looks at files as the agent that works on the task names them.
+async fn told<const N: usize>(
     toolbox: &Toolbox,
-    look: impl FnOnce(&Root) -> Result<String, String> + Send + 'static,
+    order: &Order,
+    paths: [String; N],
+    look: impl FnOnce(&Root, &[String; N]) -> Result<String, String> + Send + 'static,
 ) -> Outcome {
-    let root = toolbox.exact.clone();
-    match blocking(move || look(&root)).await {
-        Ok(text) => Outcome::done(text),
+    let (root, exact) = (toolbox.root.for_agent(&order.folder()), toolbox.exact.for_agent(&order.folder()));
+    let work = move || {
+        let read = |path: String| root.read(&path).unwrap_or(path);
+        let paths = paths.map(read);
+        let looked = look(&exact, &paths);
+        Ok((looked, paths))
+    };
+    match blocking(work).await {
+        Ok((Ok(text), paths)) => paths.into_iter().fold(Outcome::done(text), Outcome::reading),
+        Ok((Err(text), paths)) => {
+            paths.into_iter().fold(Outcome::failed(format!("not done: {text}")), Outcome::reading)
+        }
         Err(text) => Outcome::failed(format!("not done: {text}")),
     }
 }
 
 fn read(root: &Root, path: &str) -> Result<Vec<u8>, String> {
-    let (file, size) = root.file(path).map_err(|e| e.to_string())?;
+    let (file, size) = root.file(path).map_err(|refused| root.in_words(refused))?;
+    let path = root.shown(path);
     if size > BYTES_MAX {
         return Err(format!("{path} has {size} bytes, more than {BYTES_MAX}"));
     }
@@ -62,18 +70,20 @@ fn read(root: &Root, path: &str) -> Result<Vec<u8>, String> {
 fn file(root: &Root, path: &str) -> Result<String, String> {
     let bytes = read(root, path)?;
     if bytes.is_empty() {
-        return Err(format!("{path} is empty"));
+        return Err(format!("{} is empty", root.shown(path)));
     }
     let digest: String = Sha256::digest(&bytes).iter().map(|b| format!("{b:02x}")).collect();
-    Ok(format!("{path} is there: {} bytes, sha256 {digest}", bytes.len()))
+    Ok(format!("{} is there: {} bytes, sha256 {digest}", root.shown(path), bytes.len()))
 }
 
 fn fits(root: &Root, schema: &str, path: &str) -> Result<String, String> {
+    let shown = (root.shown(schema), root.shown(path));
     let json = |path: &str| -> Result<serde_json::Value, String> {
         serde_json::from_slice(&read(root, path)?)
-            .map_err(|e| format!("{path}:{}:{}: not JSON: {e}", e.line(), e.column()))
+            .map_err(|e| format!("{}:{}:{}: not JSON: {e}", root.shown(path), e.line(), e.column()))
     };
     let (rules, value) = (json(schema)?, json(path)?);
+    let (schema, path) = shown;
     let validator =
         jsonschema::validator_for(&rules).map_err(|e| format!("{schema} is no JSON Schema: {e}"))?;
     let errors: Vec<String> = validator

@@ -56,8 +56,9 @@ impl Part {
 
 /// Reads a text file, or a part of it.
 pub(super) fn read_file(root: &Root, path: &str, part: Part, bytes_max: u64, until: &Until) -> Found {
-    let (file, size, real) = root.real_file(path).map_err(|e| e.to_string())?;
-    let real = place_of(&real);
+    let (file, size, real) = root.real_file(path).map_err(|e| root.in_words(e))?;
+    let (real, shown_path) = (place_of(&real), root.shown(path));
+    let path = shown_path.as_str();
     let failed = |e: std::io::Error| format!("{path} cannot be read: {e}");
     let mut reader = BufReader::new((&file).take(SCANNED_BYTES_MAX));
     let mut before = 0;
@@ -219,7 +220,8 @@ impl Lines {
 
 /// Lists a folder.
 pub(super) fn list_directory(root: &Root, path: &str, bytes_max: u64) -> Found {
-    let found = root.folder(path).map_err(|e| e.to_string())?;
+    let found = root.folder(path).map_err(|e| root.in_words(e))?;
+    let path = root.shown(path);
     let failed = |e: Errno| format!("{path} cannot be listed: {}", std::io::Error::from(e));
     let is_home = found.real.as_os_str().is_empty();
     // Only names are shown, and whoever made a file chose its name.
@@ -264,7 +266,8 @@ fn line(folder: &OwnedFd, name: &str) -> String {
 
 /// Reads a text file that is to be changed.
 pub(super) fn read_whole(root: &Root, path: &str) -> Result<String, String> {
-    let (file, size) = root.file(path).map_err(|refused| refused.to_string())?;
+    let (file, size) = root.file(path).map_err(|refused| root.in_words(refused))?;
+    let path = root.shown(path);
     let mut bytes = Vec::new();
     let read = file.take(CHANGED_BYTES_MAX + 1).read_to_end(&mut bytes);
     read.map_err(|e| format!("{path} cannot be read: {e}"))?;
@@ -280,23 +283,23 @@ pub(super) fn read_whole(root: &Root, path: &str) -> Result<String, String> {
 
 /// Makes a folder and those above it.
 pub(super) fn create_directory(root: &Root, path: &str) -> Answer {
-    root.make_folder(path).map_err(|e| e.to_string())?;
-    Ok(format!("{path} is there"))
+    root.make_folder(path).map_err(|e| root.in_words(e))?;
+    Ok(format!("{} is there", root.shown(path)))
 }
 
 /// Writes a whole file or nothing: aside, to the disk, then in its place.
 pub(super) fn write_file(root: &Root, ticket: Ticket, path: &str, content: &str, pass: &Pass) -> Answer {
-    let place = root.place(path).map_err(|e| e.to_string())?;
-    let failed = |e: std::io::Error| format!("{path} cannot be written: {e}");
+    let place = root.place(path).map_err(|e| root.in_words(e))?;
+    let failed = |e: std::io::Error| format!("{} cannot be written: {e}", root.shown(path));
     let old = stat_in(&place.folder.fd, &place.name).map_err(|e| failed(e.into()))?;
     let kind = old.as_ref().map_or(FileType::RegularFile, |stat| FileType::from_raw_mode(stat.st_mode));
     if kind != FileType::RegularFile {
-        return Err(format!("{path} is {}, not a file", kind_words(kind)));
+        return Err(format!("{} is {}, not a file", root.shown(path), kind_words(kind)));
     }
     let mode = old.as_ref().map(|stat| Mode::from_raw_mode(stat.st_mode & 0o777));
     replace(&place, ticket, mode, content.as_bytes(), pass).map_err(failed)?;
     let done = if old.is_some() { "replaced" } else { "made" };
-    Ok(format!("{path} is {done}: {} bytes", content.len()))
+    Ok(format!("{} is {done}: {} bytes", root.shown(path), content.len()))
 }
 
 pub(super) fn replace(

@@ -92,7 +92,12 @@ impl Report {
     }
 
     /// Adds the lines of a file that match, if there are any.
-    pub(super) fn add(&mut self, pattern: &Pattern, file: String, text: &str) {
+    pub(super) fn add(
+        &mut self,
+        pattern: &Pattern,
+        (file, show): (String, &dyn Fn(&str) -> String),
+        text: &str,
+    ) {
         let lines: Vec<&str> = text.lines().collect();
         let matching: Vec<usize> = (0..lines.len()).filter(|at| pattern.line.is_match(lines[*at])).collect();
         if matching.is_empty() {
@@ -110,7 +115,7 @@ impl Report {
         if self.places.len() >= FILES_MAX {
             return;
         }
-        let shown = named(&file);
+        let shown = named(&show(&file));
         if self.limits.counts {
             if self.push(&format!("{shown}: {}\n", matching.len())) {
                 self.places.push(file);

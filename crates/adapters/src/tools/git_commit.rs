@@ -10,6 +10,7 @@ use domain::tool::{GitCommit, Seen};
 use ports::tools::{Order, Outcome};
 
 use super::{Performer, Toolbox, blocking, own, told};
+use crate::beneath::Root;
 use crate::git;
 use crate::redact::redacted;
 use crate::until::Until;
@@ -27,10 +28,12 @@ impl Performer for GitCommit {
         }
         let (workspaces, folder) =
             (Arc::clone(&toolbox.workspaces), toolbox.root.path().join(room.folder(agent)));
+        let root = toolbox.exact.for_agent(&room.folder(agent));
         let (agent, paths) = (agent.clone(), self.paths.clone());
         let look = move || match folder.is_dir() {
             true => {
                 let place = workspaces.ensure(&agent)?;
+                let paths = own::all_in_folder(&root, &room.folder(&agent), &paths)?;
                 git::tools::look(&place, &paths, PATCH_BYTES_MAX, &Until::ms(LOOK_MS_MAX))
             }
             false => Err("there is no workspace yet".to_owned()),
@@ -43,7 +46,8 @@ impl Performer for GitCommit {
     async fn perform(self, toolbox: &Toolbox, order: Order) -> Outcome {
         let (workspaces, pass) = (Arc::clone(&toolbox.workspaces), toolbox.pass(&order));
         let own = layout::workspace(&order.agent);
-        let work = move |_: &_| {
+        let folder = own.clone();
+        let work = move |root: &Root| {
             let (place, until) = (workspaces.ensure(&order.agent)?, Until::ms(order.ms_max));
             pass.check()?;
             // An approval is for the changes that it showed.
@@ -52,10 +56,11 @@ impl Performer for GitCommit {
                 Some(before) => own::check_parts(before, parts),
                 None => Ok(()),
             };
-            let what = (self.message.as_str(), self.paths.as_slice());
+            let paths = own::all_in_folder(root, &folder, &self.paths)?;
+            let what = (self.message.as_str(), paths.as_slice());
             git::tools::commit(&place, &order.agent, order.ticket.effect, what, check, &until)
         };
         // Even a commit answers with the names of files.
-        told(toolbox.change(work).await).reading(own)
+        told(toolbox.change_exactly(&own, work).await).reading(own)
     }
 }

@@ -3,14 +3,15 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use domain::id::AgentId;
 use domain::layout;
 use domain::lock::workspace::Room;
 use domain::review::Review;
-use domain::tool::GitDiff;
+use domain::tool::{GitDiff, Seen};
 use ports::tools::{Order, Outcome};
 
 use super::reviews::Need;
-use super::{Performer, Toolbox, blocking, reach};
+use super::{Performer, Toolbox, blocking, own, reach};
 use crate::beneath::Root;
 use crate::git;
 use crate::git::workspace::Workspace;
@@ -22,16 +23,23 @@ impl Performer for GitDiff {
         Some(Need::There)
     }
 
+    async fn look(&self, _: &Toolbox, _: &AgentId, _: Room) -> Option<Seen> {
+        None
+    }
+
     async fn perform(self, toolbox: &Toolbox, order: Order) -> Outcome {
         let (agent, workspaces) = (order.agent.clone(), Arc::clone(&toolbox.workspaces));
-        let bytes_max = order.output_bytes_max;
-        let work = move |_: &Root, until: &Until| {
+        let (bytes_max, folder) = (order.output_bytes_max, order.folder());
+        let work = move |root: &Root, until: &Until| {
             let place = workspaces.ensure(&agent)?;
-            git::tools::diff(&place, self.path.as_deref(), self.against.as_deref(), bytes_max, until)
+            let path = own::in_folder(root, &folder, self.path.as_deref())?;
+            let found = git::tools::diff(&place, path.as_deref(), self.against.as_deref(), bytes_max, until)?;
+            own::check_named(root, &folder, path.as_deref().filter(|_| found.1.is_empty()))?;
+            Ok(found)
         };
         let own = layout::workspace(&order.agent);
         let rules = reach::Rules::in_folder(&toolbox.settled.trust(), &own);
-        match toolbox.look_at(order.ms_max, work).await {
+        match toolbox.look_exactly(&order, work).await {
             Ok((text, files)) => {
                 let outcome = Outcome::done(text).reading(own.as_str());
                 rules.of_files(&own, files).into_iter().fold(outcome, Outcome::reading)
@@ -49,8 +57,13 @@ impl Performer for GitDiff {
     ) -> Outcome {
         let author = Room::Own.folder(&review.author);
         let (max, ms) = (order.output_bytes_max, order.ms_max);
-        let work =
-            move || git::review::diff(&checkout, &review.place, self.path.as_deref(), max, &Until::ms(ms));
+        let (root, folder) = (toolbox.exact.for_agent(&order.folder()), order.folder());
+        let work = move || {
+            let path = own::in_folder(&root, &folder, self.path.as_deref())?;
+            let found = git::review::diff(&checkout, &review.place, path.as_deref(), max, &Until::ms(ms))?;
+            own::check_named(&root, &folder, path.as_deref().filter(|_| found.1.is_empty()))?;
+            Ok(found)
+        };
         let rules = reach::Rules::in_folder(&toolbox.settled.trust(), &author);
         match blocking(work).await {
             Ok((text, files)) => {

@@ -20,7 +20,7 @@ impl Performer for Grep {
         let may_see = toolbox.may_see(order.agent.clone());
         let (own, bytes_max) = (order.room().folder(&order.agent), order.output_bytes_max);
         let work = move |root: &Root, until: &Until| grep(root, &self, &own, &may_see, bytes_max, until);
-        match toolbox.look_exactly(order.ms_max, work).await {
+        match toolbox.look_exactly(&order, work).await {
             Ok((text, places)) => places.into_iter().fold(Outcome::done(text), Outcome::reading),
             Err(text) => Outcome::failed(text),
         }
@@ -45,9 +45,9 @@ fn grep(
     let notes = match is_missing {
         true => Vec::new(),
         // What is left of the time is not spent on files that would be read for nothing.
-        false => {
-            search::walk(root, path, until, &wants, &mut |file, text| report.add(&pattern, file, &text))?
-        }
+        false => search::walk(root, path, until, &wants, &mut |file, text| {
+            report.add(&pattern, (file, &|path| root.shown(path)), &text);
+        })?,
     };
-    Ok(report.finish(&format!("no line in {path} matches {}", act.pattern), notes))
+    Ok(report.finish(&format!("no line in {} matches {}", root.shown(path), act.pattern), notes))
 }

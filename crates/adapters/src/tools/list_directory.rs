@@ -18,6 +18,6 @@ impl Performer for ListDirectory {
     async fn perform(self, toolbox: &Toolbox, order: Order) -> Outcome {
         let bytes_max = order.output_bytes_max;
         let work = move |root: &Root, _: &Until| files::list_directory(root, &self.path, bytes_max);
-        shown(toolbox.look_exactly(order.ms_max, work).await)
+        shown(toolbox.look_exactly(&order, work).await)
     }
 }

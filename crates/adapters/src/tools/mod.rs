@@ -253,10 +253,10 @@ impl Toolbox {
     /// The same, at a path that an agent names.
     async fn look_exactly<T: Send + 'static>(
         &self,
-        ms_max: u64,
+        order: &Order,
         work: impl FnOnce(&Root, &Until) -> Result<T, String> + Send + 'static,
     ) -> Result<T, String> {
-        self.look_by(&self.exact, ms_max, work).await
+        self.look_by(&Arc::new(self.exact.for_agent(&order.folder())), order.ms_max, work).await
     }
 
     async fn look_by<T: Send + 'static>(
@@ -290,7 +290,7 @@ impl Toolbox {
         let (index, wanted) = (Arc::clone(&self.index), Arc::new(wanted));
         let asked = Arc::clone(&wanted);
         let work = move |root: &Root, until: &Until| search::rank(root, &index, &asked, until);
-        let ranking = match self.look_exactly(ms_max, work).await {
+        let ranking = match self.look_exactly(order, work).await {
             Ok(ranking) => ranking,
             Err(text) => return Outcome::failed(text),
         };
@@ -302,9 +302,9 @@ impl Toolbox {
             query: wanted.query.clone(),
         };
         let near = if ranking.scopes.is_empty() { Near::default() } else { meaning.find(ms_max / 2).await };
-        let may_see = self.may_see(agent);
+        let (may_see, folder) = (self.may_see(agent), order.folder());
         let work = move |root: &Root, _: &Until| {
-            Ok(search::answer(root, &wanted, ranking, near, &may_see, bytes_max))
+            Ok(search::answer(&root.for_agent(&folder), &wanted, ranking, near, &may_see, bytes_max))
         };
         match self.look_at(ms_max, work).await {
             Ok((text, places)) => places.into_iter().fold(Outcome::done(text), Outcome::reading),
@@ -357,9 +357,10 @@ impl Toolbox {
     /// The same, at a path that an agent names.
     async fn change_exactly(
         &self,
+        folder: &str,
         work: impl FnOnce(&Root) -> files::Answer + Send + 'static,
     ) -> files::Answer {
-        let root = Arc::clone(&self.exact);
+        let root = self.exact.for_agent(folder);
         blocking(move || work(&root)).await
     }
 
@@ -392,6 +393,10 @@ impl Tools for Toolbox {
 
     fn read_foreign(&self, raw: RawCall, number: usize, found: &Offer) -> Call {
         arguments::read_foreign(raw, number, found)
+    }
+
+    fn locate(&self, folder: &str, act: Act, is_settled: bool) -> Act {
+        self.root.for_agent(folder).spelled(act, is_settled)
     }
 
     async fn look(&self, agent: &AgentId, act: &Act) -> Option<Seen> {
@@ -474,7 +479,8 @@ fn uses_workspace(order: &Order) -> bool {
     // Whoever reads before it writes finds its checkout, too.
     paths.iter().any(|path| {
         let parts: Vec<&str> = path.split('/').filter(|part| !matches!(*part, "" | ".")).collect();
-        layout::is_inside(&parts.join("/"), &own)
+        let path = parts.join("/");
+        path == own || layout::is_inside(&path, &own)
     })
 }
 

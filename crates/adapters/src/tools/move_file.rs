@@ -18,16 +18,18 @@ impl Performer for MoveFile {
 
     async fn perform(self, toolbox: &Toolbox, order: Order) -> Outcome {
         let (pass, from, to) = (toolbox.pass(&order), self.from.clone(), self.to.clone());
-        let answer = toolbox.change_exactly(move |root| rename(root, &order, &self, &pass)).await;
+        let folder = order.folder();
+        let answer = toolbox.change_exactly(&folder, move |root| rename(root, &order, &self, &pass)).await;
         told(answer).reading(from.clone()).writing(from).writing(to)
     }
 }
 
 fn rename(root: &Root, order: &Order, act: &MoveFile, pass: &fences::Pass) -> Answer {
     let MoveFile { from, to, replace } = act;
-    let failed = |e: std::io::Error| format!("{from} cannot be moved to {to}: {e}");
-    let there_already = || Err(format!("{to} is there already; replace: true replaces it"));
-    let open = |path: &str| root.place(path).map_err(|refused| refused.to_string());
+    let (shown_from, shown_to) = (root.shown(from), root.shown(to));
+    let failed = |e: std::io::Error| format!("{shown_from} cannot be moved to {shown_to}: {e}");
+    let there_already = || Err(format!("{shown_to} is there already; replace: true replaces it"));
+    let open = |path: &str| root.place(path).map_err(|refused| root.in_words(refused));
     let kind = |place: &Place| {
         let stat = stat_in(&place.folder.fd, &place.name).map_err(|e| failed(e.into()))?;
         Ok::<_, String>(stat.map(|stat| FileType::from_raw_mode(stat.st_mode)))
@@ -35,21 +37,21 @@ fn rename(root: &Root, order: &Order, act: &MoveFile, pass: &fences::Pass) -> An
     // A place has its folders made, which a file that is not there does not need.
     if let Err(absent @ PathRefused::Absent { .. }) = root.file(from) {
         return match is_moved(root, order, act) {
-            true => Ok(format!("{from} is moved to {to} already")),
-            false => Err(absent.to_string()),
+            true => Ok(format!("{shown_from} is moved to {shown_to} already")),
+            false => Err(root.in_words(absent)),
         };
     }
     let source = open(from)?;
     let target = open(to)?;
     match (kind(&source)?, kind(&target)?) {
-        (None, _) => return Err(format!("{from} does not exist")),
+        (None, _) => return Err(format!("{shown_from} does not exist")),
         (Some(FileType::RegularFile), None) => {}
         (Some(FileType::RegularFile), Some(FileType::RegularFile)) if *replace => {}
         (Some(FileType::RegularFile), Some(FileType::RegularFile)) => return there_already(),
         (Some(FileType::RegularFile), Some(other)) => {
-            return Err(format!("{to} is {}, not a file", kind_words(other)));
+            return Err(format!("{shown_to} is {}, not a file", kind_words(other)));
         }
-        (Some(other), _) => return Err(format!("{from} is {}, not a file", kind_words(other))),
+        (Some(other), _) => return Err(format!("{shown_from} is {}, not a file", kind_words(other))),
     }
     own::check_files(root, order, act)?;
     let flags = if *replace { RenameFlags::empty() } else { RenameFlags::NOREPLACE };
@@ -62,7 +64,7 @@ fn rename(root: &Root, order: &Order, act: &MoveFile, pass: &fences::Pass) -> An
     }
     // Without these, one of the names could be lost with the power.
     fs::fsync(there).and_then(|()| fs::fsync(here)).map_err(|e| failed(e.into()))?;
-    Ok(format!("{from} is moved to {to}"))
+    Ok(format!("{shown_from} is moved to {shown_to}"))
 }
 
 /// Whether an attempt that a crash cut off made the move: the target has the bytes that the source had when the call was

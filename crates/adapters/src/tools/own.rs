@@ -193,6 +193,35 @@ pub(super) fn check_parts(before: &Seen, parts: Vec<Part>) -> Result<(), String>
     before.difference(&now).map_or(Ok(()), |what| Err(void(&what)))
 }
 
+/// A path from the top of the folder in which an agent works, for a tool that works there and nowhere else. All of the folder is
+/// no path.
+pub(super) fn in_folder(root: &Root, folder: &str, path: Option<&str>) -> Result<Option<String>, String> {
+    let Some(path) = path.map(|path| path.trim_end_matches('/')).filter(|path| *path != folder) else {
+        return Ok(None);
+    };
+    // Who looks at work of others names its own files as it names those.
+    let review = format!("{folder}.review");
+    let below = layout::inside(path, folder).or_else(|| layout::inside(path, &review)).map(str::to_owned);
+    let outside = || format!("{} is not in your workspace, {folder}/", root.shown(path));
+    below.map(Some).ok_or_else(outside)
+}
+
+/// The same for some paths; none if all of the folder is meant.
+pub(super) fn all_in_folder(root: &Root, folder: &str, paths: &[String]) -> Result<Vec<String>, String> {
+    let paths = paths.iter().map(|path| in_folder(root, folder, Some(path)));
+    let paths: Option<Vec<String>> = paths.collect::<Result<_, String>>()?;
+    Ok(paths.unwrap_or_default())
+}
+
+/// Refuses a path of the folder at which nothing is.
+pub(super) fn check_named(root: &Root, folder: &str, path: Option<&str>) -> Result<(), String> {
+    let Some(path) = path.map(|path| format!("{folder}/{path}")) else { return Ok(()) };
+    match root.is_there(&path) {
+        true => Ok(()),
+        false => Err(root.in_words(PathRefused::Absent { path })),
+    }
+}
+
 /// The words for an approval that is for something that is no more.
 pub(super) fn void(what: &str) -> String {
     format!("void: {what} changed since it was approved; ask again if it is still wanted")

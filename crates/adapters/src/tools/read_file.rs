@@ -19,6 +19,6 @@ impl Performer for ReadFile {
         let Self { path, from_line, lines } = self;
         let (part, bytes_max) = (files::Part::new(from_line, lines), order.output_bytes_max);
         let work = move |root: &Root, until: &Until| files::read_file(root, &path, part, bytes_max, until);
-        shown(toolbox.look_exactly(order.ms_max, work).await)
+        shown(toolbox.look_exactly(&order, work).await)
     }
 }

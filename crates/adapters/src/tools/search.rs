@@ -67,13 +67,13 @@ pub(super) fn rank(root: &Root, index: &Index, wanted: &Wanted, until: &Until) -
     let query = Query::read(&wanted.query)?;
     let (scopes, here) = match &wanted.place {
         Place::Usual(folder) => {
-            let here = format!("memory and {folder}");
+            let here = "memory and your workspace".to_owned();
             (vec![Scope::whole("memory"), Scope::whole(folder.clone())], here)
         }
         Place::Memory => {
             (vec![Scope::whole("memory"), Scope::whole("contexts")], "memory and contexts".to_owned())
         }
-        Place::At(path) => (scope_of(root, path)?.into_iter().collect(), path.clone()),
+        Place::At(path) => (scope_of(root, path)?.into_iter().collect(), root.shown(path)),
     };
     let mut ranking = Ranking { query, scopes, here, files: Vec::new(), hits: Vec::new(), notes: Vec::new() };
     if let (Place::At(path), []) = (&wanted.place, ranking.scopes.as_slice()) {
@@ -136,16 +136,16 @@ pub(super) fn answer(
     hits.extend(ranking.hits.into_iter().filter(|hit| may_see(&hit.file)));
     ranking.notes.extend(near.note);
     let (query, here, notes) = (&wanted.query, &ranking.here, ranking.notes);
-    Report { query, here, hits, notes, shown_max }.finish(bytes_max)
+    Report { root, query, here, hits, notes, shown_max }.finish(bytes_max)
 }
 
 /// Where the index has a path, if it has it; an error if nothing is there.
 fn scope_of(root: &Root, path: &str) -> Result<Option<Scope>, String> {
     let real = match root.folder(path) {
         Ok(found) => found.real,
-        Err(PathRefused::Kind { .. }) => root.real_file(path).map_err(|e| e.to_string())?.2,
+        Err(PathRefused::Kind { .. }) => root.real_file(path).map_err(|e| root.in_words(e))?.2,
         Err(PathRefused::Absent { .. }) if path.trim_matches('/') == "memory" => "memory".into(),
-        Err(refused) => return Err(refused.to_string()),
+        Err(refused) => return Err(root.in_words(refused)),
     };
     let Some(real) = real.to_str() else { return Ok(None) };
     // What the index leaves out was named on purpose.
@@ -186,6 +186,7 @@ fn read(file: File) -> Option<String> {
 }
 
 struct Report<'a> {
+    root: &'a Root,
     query: &'a str,
     here: &'a str,
     hits: Vec<Hit>,
@@ -201,7 +202,7 @@ impl Report<'_> {
             lines.push(format!("[no file in {} has any of: {}]", self.here, self.query));
         }
         for hit in self.hits.iter().take(self.shown_max) {
-            let file = named(&hit.file);
+            let file = named(&self.root.shown(&hit.file));
             let before = lines.len();
             lines.extend(hit.shown.lines.iter().map(|(number, line)| format!("{file}:{number}: {line}")));
             if lines.len() == before {
@@ -257,10 +258,10 @@ pub(super) fn walk(
     match root.folder(path) {
         Ok(found) => walk.folder(&found.fd, &found.real.to_string_lossy(), 0),
         Err(PathRefused::Kind { .. }) => {
-            let (file, size, real) = root.real_file(path).map_err(|e| e.to_string())?;
+            let (file, size, real) = root.real_file(path).map_err(|e| root.in_words(e))?;
             walk.file(file, size, real.to_string_lossy().into_owned());
         }
-        Err(refused) => return Err(refused.to_string()),
+        Err(refused) => return Err(root.in_words(refused)),
     }
     let skipped =
         (walk.skipped > 0).then(|| format!("not searched: {} files larger than 1 MiB", walk.skipped));

@@ -15,7 +15,7 @@ impl Performer for WriteFile {
     const BINDS_FILES: bool = true;
 
     async fn perform(self, toolbox: &Toolbox, order: Order) -> Outcome {
-        let (pass, place) = (toolbox.pass(&order), self.path.clone());
+        let (pass, place, folder) = (toolbox.pass(&order), self.path.clone(), order.folder());
         let work = move |root: &_| {
             let content = with_credentials(root, &self)?;
             if !own::holds(root, &self.path, &content) {
@@ -23,7 +23,7 @@ impl Performer for WriteFile {
             }
             files::write_file(root, order.ticket, &self.path, &content, &pass)
         };
-        told(toolbox.change_exactly(work).await).writing(place)
+        told(toolbox.change_exactly(&folder, work).await).writing(place)
     }
 }
 
@@ -36,8 +36,8 @@ fn with_credentials<'a>(root: &Root, act: &'a WriteFile) -> Result<Cow<'a, str>,
     let file = match root.file(path) {
         Ok(_) => files::read_whole(root, path)?,
         Err(PathRefused::Absent { .. }) => String::new(),
-        Err(refused) => return Err(refused.to_string()),
+        Err(refused) => return Err(root.in_words(refused)),
     };
     let written = View::of(&file).put_back_all(content);
-    written.map(Cow::Owned).map_err(|refused| refused.in_words(path, "content"))
+    written.map(Cow::Owned).map_err(|refused| refused.in_words(&root.shown(path), "content"))
 }

@@ -87,12 +87,13 @@ async fn no_page_of_a_file_shows_a_part_of_a_credential() {
 async fn what_is_no_text_is_refused() {
     let home = Home::new();
     home.write("a.bin", b"a\0b").write("latin.txt", b"caf\xe9").write("empty", "").write("crlf", "a\r\nb");
-    assert_eq!(home.failed(read("a.bin")).await, "a.bin is not a text file in UTF-8 (3 bytes)");
+    assert_eq!(home.failed(read("a.bin")).await, "home:a.bin is not a text file in UTF-8 (3 bytes)");
     assert!(home.failed(read("latin.txt")).await.contains("not a text file"));
-    assert_eq!(home.done(read("empty")).await, "[empty is empty]");
+    assert_eq!(home.done(read("empty")).await, "[home:empty is empty]");
     assert_eq!(home.done(read("crlf")).await, "     1\ta\r\n     2\tb");
-    assert_eq!(home.failed(read("absent")).await, "absent does not exist");
-    assert_eq!(home.failed(read(".")).await, ". is a folder, not a file");
+    let error = "home:absent does not exist; your workspace has no absent either";
+    assert_eq!(home.failed(read("absent")).await, error);
+    assert_eq!(home.failed(read(".")).await, "home: is a folder, not a file");
 }
 
 #[tokio::test]
@@ -102,7 +103,7 @@ async fn a_folder_is_listed_by_name_with_sizes() {
     symlink("b.md", home.path("link")).unwrap();
     assert_eq!(home.done(list(".")).await, "a/\nb.md  4 bytes\n\"line\\nbreak\"  0 bytes\nlink  a link");
     fs::create_dir(home.path("empty")).unwrap();
-    assert_eq!(home.done(list("empty")).await, "[empty is empty]");
+    assert_eq!(home.done(list("empty")).await, "[home:empty is empty]");
     assert!(home.failed(list("b.md")).await.contains("not a folder"));
     assert!(home.failed(list(".synod")).await.contains("belongs to synod"));
 }

@@ -34,9 +34,9 @@ async fn lines_are_found_by_a_regular_expression_with_their_indentation() {
 #[tokio::test]
 async fn the_workspace_is_searched_if_no_path_is_given() {
     let home = Home::new();
-    assert_eq!(home.done(Act::Grep(grep("a"))).await, "[no line in workspaces/coder-001 matches a]");
+    assert_eq!(home.done(Act::Grep(grep("a"))).await, "[no line in . matches a]");
     home.write("workspaces/coder-001/a.rs", "alpha\n").write("memory/a.md", "alpha\n");
-    assert_eq!(home.done(Act::Grep(grep("alpha"))).await, "workspaces/coder-001/a.rs:1: alpha");
+    assert_eq!(home.done(Act::Grep(grep("alpha"))).await, "a.rs:1: alpha");
 }
 
 #[tokio::test]
@@ -103,7 +103,8 @@ async fn a_pattern_that_is_none_is_an_error_with_its_place() {
     assert_eq!(error, "the pattern is not a regular expression: unclosed group, at character 2");
     assert!(home.failed(Act::Grep(grep(r"(?=x)"))).await.contains("look-around"));
     assert!(home.failed(Act::Grep(grep(&r"\w{1000}".repeat(20)))).await.contains("too large"));
-    assert_eq!(home.failed(Act::Grep(beneath("none", "x"))).await, "none does not exist");
+    let error = "home:none does not exist; your workspace has no none either";
+    assert_eq!(home.failed(Act::Grep(beneath("none", "x"))).await, error);
     assert!(home.failed(Act::Grep(beneath("../x", "x"))).await.contains("'..'"));
 }
 

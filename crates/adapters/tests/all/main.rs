@@ -30,6 +30,7 @@ mod search;
 mod seen;
 mod sessions;
 mod slack;
+mod spelling;
 mod storm;
 mod tasks_sql;
 mod updates;

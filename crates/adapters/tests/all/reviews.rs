@@ -265,7 +265,10 @@ async fn a_review_leaves_the_reviewers_own_files_branch_and_note_as_they_are() {
     let checkout = Repository::open(home.path("workspaces/reviewer-001.review")).unwrap();
     assert_eq!(checkout.head().unwrap().target().unwrap().to_string(), place.commit);
     assert!(checkout.head_detached().unwrap());
-    let act = Act::GitCommit(GitCommit { message: "more".to_owned(), paths: vec!["draft.txt".to_owned()] });
+    let act = Act::GitCommit(GitCommit {
+        message: "more".to_owned(),
+        paths: vec!["workspaces/reviewer-001.review/draft.txt".to_owned()],
+    });
     assert!(by_reviewer(act).await.ok);
     let repo = Repository::open(&own).unwrap();
     assert_eq!(repo.find_commit(tip(&own)).unwrap().parent_id(0).unwrap(), before.0, "on its own work");
@@ -626,7 +629,10 @@ async fn a_conflict_is_decided_in_the_files_and_committed_with_two_parents() {
     assert!(refused.text.contains("greet.sh has a mark of the merge in line 1;"), "{}", refused.text);
     home.done(write("workspaces/coder-001/greet.sh", "echo one\n=======\necho two\n")).await;
     assert!(commit(&home, 82).await.text.contains("in line 2;"));
-    let some = Act::GitCommit(GitCommit { message: "some".to_owned(), paths: vec!["greet.sh".to_owned()] });
+    let some = Act::GitCommit(GitCommit {
+        message: "some".to_owned(),
+        paths: vec!["workspaces/coder-001/greet.sh".to_owned()],
+    });
     assert!(home.run(order(83, "coder-001", some)).await.text.contains("leave paths out"));
     assert_eq!(tip(&own), ours, "nothing is committed yet");
 

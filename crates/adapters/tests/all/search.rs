@@ -63,11 +63,11 @@ async fn files_with_every_word_come_first_then_those_with_some() {
     for line in [
         "memory/deep/two.md:2: redis and the disk, redis",
         "memory/one.md:2: its disk full",
-        "workspaces/coder-001/eight.md:1: the disks of redis",
+        "eight.md:1: the disks of redis",
     ] {
         assert!(found.text.contains(line), "{} has {line}", found.text);
     }
-    assert_eq!(home.done(search("redis disk", Some("other"))).await, "other/seven.md:1: redis disk");
+    assert_eq!(home.done(search("redis disk", Some("other"))).await, "home:other/seven.md:1: redis disk");
     assert_eq!(home.done(search("only", Some("memory/three.md"))).await, "memory/three.md:1: redis only");
     let deep = home.run(order(1, "coder-001", search("redis", Some("memory/deep")))).await;
     assert_eq!(deep.read, ["memory/deep/two.md"]);
@@ -76,10 +76,7 @@ async fn files_with_every_word_come_first_then_those_with_some() {
     let named = home.done(search("redis", Some("memory/node_modules"))).await;
     assert_eq!(named, "memory/node_modules/five.md:1: redis disk", "what is named is searched");
     let none = home.run(order(1, "coder-001", search("absent", None))).await;
-    assert_eq!(
-        none,
-        Outcome::done("[no file in memory and workspaces/coder-001 has any of: absent]".to_owned())
-    );
+    assert_eq!(none, Outcome::done("[no file in memory and your workspace has any of: absent]".to_owned()));
     assert!(home.failed(search("x", Some("absent"))).await.contains("does not exist"));
     assert!(home.failed(search("x", Some(".synod"))).await.contains("belongs to synod"));
     assert!(home.failed(search("  ", None)).await.contains("no words"));

@@ -327,7 +327,10 @@ async fn what_a_command_deletes_is_removed_by_the_commit_and_by_the_merge() {
     let ran = run(&home, &alpha, 1, command("rm old")).await;
     assert!(ran.ok && ran.text.starts_with("exit code: 0"), "{}", ran.text);
     put(&home, &alpha, "new", "new").await;
-    let act = Act::GitCommit(GitCommit { message: "remove it".to_owned(), paths: vec!["old".to_owned()] });
+    let act = Act::GitCommit(GitCommit {
+        message: "remove it".to_owned(),
+        paths: vec!["workspaces/coder-001/old".to_owned()],
+    });
     let said = run(&home, &alpha, 2, act).await.text;
     assert!(said.ends_with(" on agent/coder-001:\nremoved old"), "{said}");
     commit(&home, &alpha).await;

@@ -175,11 +175,15 @@ async fn only_the_named_paths_are_committed() {
     for file in ["a/one", "a/two", "ab/three", "b"] {
         home.write(&format!("workspaces/coder-001/{file}"), file);
     }
-    home.done(commit_only(&["./a/", "b"])).await;
+    let locate = |act| home.tools.locate("workspaces/coder-001", act, true);
+    home.done(locate(commit_only(&["./a/", "b"]))).await;
     let place = home.path("workspaces/coder-001");
     assert_eq!(names_at_head(&place), ["a/one", "a/two", "b"]);
     for path in ["../../synod.yaml", "/etc/passwd", "a/../../x"] {
-        assert!(home.failed(commit_only(&[path])).await.contains("not a path in your workspace"), "{path}");
+        assert!(
+            home.failed(locate(commit_only(&[path]))).await.contains("is not in your workspace"),
+            "{path}"
+        );
     }
     // A file that became a folder, and one that went.
     fs::remove_file(place.join("b")).unwrap();

@@ -10,6 +10,7 @@ mod brief;
 mod budget;
 mod call;
 mod cancel;
+pub mod choices;
 mod conclude;
 mod config;
 mod delegate;

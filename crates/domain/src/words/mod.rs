@@ -5,6 +5,7 @@ pub mod id;
 pub mod label;
 pub mod layout;
 pub mod redact;
+pub mod spelling;
 pub mod table;
 pub mod text;
 pub mod usage;

@@ -13,6 +13,7 @@ mod budgets;
 mod bus;
 mod calls;
 mod chance;
+mod choices;
 mod delegating;
 mod delegation;
 mod endings;

@@ -11,7 +11,7 @@ use policy::Nature;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CreateDirectory {
-    /// Path relative to the home folder
+    /// Path in your workspace; home: and a path names the rest
     #[schemars(length(min = 1))]
     pub path: String,
 }
@@ -21,6 +21,7 @@ impl Tool for CreateDirectory {
     const DESCRIPTION: &'static str = "Make a folder and those above it.";
     const NEEDS: Option<Permission> = Some(Permission::WriteFiles);
     const NATURE: Nature = Nature::Idempotent;
+    const MAKES: bool = true;
 
     fn paths(&mut self) -> Vec<&mut String> {
         vec![&mut self.path]

@@ -11,7 +11,7 @@ use policy::Nature;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct EditFile {
-    /// Path relative to the home folder
+    /// Path in your workspace, such as src/main.rs
     #[schemars(length(min = 1))]
     pub path: String,
     /// Exact text of the file, without line numbers

@@ -12,7 +12,7 @@ use policy::Nature;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Extract {
-    /// The file, relative to the home
+    /// The file, such as home:inbox/mail.jsonl
     #[schemars(length(min = 1, max = 4096))]
     pub path: String,
     /// One question

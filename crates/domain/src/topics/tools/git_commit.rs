@@ -14,7 +14,7 @@ pub struct GitCommit {
     /// What changes in one line, then why
     #[schemars(length(min = 1, max = 10000))]
     pub message: String,
-    /// Only these files and folders, from the top of your workspace; everything if left out
+    /// Only these files and folders of your workspace; everything if left out
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 1000), inner(length(min = 1, max = 4096)))]
     pub paths: Vec<String>,
@@ -26,6 +26,10 @@ impl Tool for GitCommit {
     const NEEDS: Option<Permission> = Some(Permission::ExecuteTools);
     /// The commit carries the effect's id, and is looked for before it is made again.
     const NATURE: Nature = Nature::Idempotent;
+
+    fn paths(&mut self) -> Vec<&mut String> {
+        self.paths.iter_mut().collect()
+    }
 
     fn reach(&self) -> Reach<'_> {
         Reach { workspace: Some(Use::Branch), ..Reach::default() }

@@ -11,7 +11,7 @@ use policy::Nature;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct GitDiff {
-    /// Only this file or folder, from the top of your workspace
+    /// Only this file or folder of your workspace
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 4096))]
     pub path: Option<String>,
@@ -26,6 +26,10 @@ impl Tool for GitDiff {
     const DESCRIPTION: &'static str = "Show what differs from your last commit.";
     const NEEDS: Option<Permission> = Some(Permission::ExecuteTools);
     const NATURE: Nature = Nature::Read;
+
+    fn paths(&mut self) -> Vec<&mut String> {
+        self.path.iter_mut().collect()
+    }
 
     fn reach(&self) -> Reach<'_> {
         Reach { workspace: Some(Use::Looks), ..Reach::default() }

@@ -14,7 +14,7 @@ pub struct Grep {
     /// Such as (?i)todo
     #[schemars(length(min = 1, max = 1000))]
     pub pattern: String,
-    /// Such as src; your workspace if left out
+    /// Such as src or home:memory; your workspace if left out
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1))]
     pub path: Option<String>,

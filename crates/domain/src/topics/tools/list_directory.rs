@@ -11,7 +11,7 @@ use policy::Nature;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ListDirectory {
-    /// Path relative to the home folder; '.' is the home itself
+    /// Path in your workspace; '.' is all of it, home: is the home
     #[schemars(length(min = 1))]
     pub path: String,
 }

@@ -28,6 +28,10 @@ impl Tool for Lock {
         Reach { lock: Some(&self.name), ..Reach::default() }
     }
 
+    fn lock_name(&mut self) -> Option<&mut String> {
+        Some(&mut self.name)
+    }
+
     fn words(&self) -> Words {
         Words::new(format!("take the lock {}", self.name), format!("took the lock {}", self.name))
     }

@@ -13,7 +13,9 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::topics::lock::FILE;
 use crate::topics::role::Permission;
+use crate::words::spelling::{Purpose, Speller};
 
 pub use reach::{AboutReview, Listener, Locked, Outward, Reach, Runs, Use};
 pub use words::{Examples, Shown, Words};
@@ -39,6 +41,8 @@ pub trait Tool: JsonSchema + Serialize + DeserializeOwned {
     const WRITES_WHOLE: bool = false;
     /// Whether a link that one of its paths names stands for what it leads to; else it stands for itself.
     const FOLLOWS_LINKS: bool = true;
+    /// Whether the last of its paths may name something that the act makes.
+    const MAKES: bool = false;
 
     /// The JSON Schema of its arguments, derived from their type. The comment above a field is its description.
     fn schema() -> Value {
@@ -50,9 +54,15 @@ pub trait Tool: JsonSchema + Serialize + DeserializeOwned {
         Self::NAME
     }
 
-    /// The paths of the home that this act names, to be replaced by where they lead.
+    /// The paths that this act names. The agent's spelling is replaced by the path relative to the home, and that by where it
+    /// leads.
     fn paths(&mut self) -> Vec<&mut String> {
         Vec::new()
+    }
+
+    /// The name of a lock in this act, which may be `file:` and a path.
+    fn lock_name(&mut self) -> Option<&mut String> {
+        None
     }
 
     /// What this act reaches.
@@ -197,6 +207,20 @@ macro_rules! tools {
                 }
             }
 
+            fn makes(&self) -> bool {
+                match self {
+                    $(Self::$tool(_) => $tool::MAKES,)*
+                    $(Self::$own(_) => $own::MAKES,)*
+                }
+            }
+
+            fn lock_name_mut(&mut self) -> Option<&mut String> {
+                match self {
+                    $(Self::$tool(tool) => tool.lock_name(),)*
+                    $(Self::$own(tool) => tool.lock_name(),)*
+                }
+            }
+
             /// Whether it writes files whole, with the content that its arguments have.
             pub fn writes_whole(&self) -> bool {
                 match self {
@@ -297,6 +321,29 @@ tools! {
         check::Check,
         raise_budget::RaiseBudget,
         foreign::Foreign,
+    }
+}
+
+impl Act {
+    /// The same act with paths relative to the home in place of the spellings of its agent. What names nothing beneath the home
+    /// stays, for the gate to refuse. `is_settled` is false if an earlier call of the same answer may make files.
+    #[must_use]
+    pub fn spelled_by(mut self, speller: Speller<'_>, is_settled: bool) -> Self {
+        let makes = self.makes();
+        let mut paths = self.paths_mut();
+        let last = paths.len().saturating_sub(1);
+        for (at, path) in paths.iter_mut().enumerate() {
+            let finds = is_settled && !(makes && at == last);
+            let read = speller.read(path, if finds { Purpose::Find } else { Purpose::Make });
+            **path = read.unwrap_or_else(|| std::mem::take(*path));
+        }
+        if let Some(name) = self.lock_name_mut()
+            && let Some(path) = name.trim().strip_prefix(FILE)
+            && let Some(path) = speller.read(path.trim(), Purpose::Find)
+        {
+            *name = format!("{FILE}{path}");
+        }
+        self
     }
 }
 

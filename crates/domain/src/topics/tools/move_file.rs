@@ -11,10 +11,10 @@ use policy::Nature;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MoveFile {
-    /// Path of the file, relative to the home folder
+    /// Path of the file in your workspace
     #[schemars(length(min = 1))]
     pub from: String,
-    /// Its new path, relative to the home folder
+    /// Its new path
     #[schemars(length(min = 1))]
     pub to: String,
     /// Replace what is there
@@ -28,6 +28,7 @@ impl Tool for MoveFile {
     const NEEDS: Option<Permission> = Some(Permission::WriteFiles);
     const NATURE: Nature = Nature::Idempotent;
     const FOLLOWS_LINKS: bool = false;
+    const MAKES: bool = true;
 
     fn paths(&mut self) -> Vec<&mut String> {
         vec![&mut self.from, &mut self.to]

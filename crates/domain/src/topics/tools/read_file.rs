@@ -11,7 +11,7 @@ use policy::Nature;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ReadFile {
-    /// Path relative to the home folder, such as memory/redis.md
+    /// Path in your workspace, such as src/main.rs; the rest of the home is home:memory/redis.md
     #[schemars(length(min = 1))]
     pub path: String,
     /// First line

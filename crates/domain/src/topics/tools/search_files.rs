@@ -14,7 +14,7 @@ pub struct SearchFiles {
     /// Words; "in quotes" they must stand beside each other
     #[schemars(length(min = 1, max = 1000))]
     pub query: String,
-    /// Folder or file to search, relative to the home folder; memory and your own workspace if left out
+    /// Folder or file to search, such as src or home:inbox; memory and your own workspace if left out
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1))]
     pub path: Option<String>,

@@ -19,6 +19,10 @@ impl Tool for Unlock {
     const DESCRIPTION: &'static str = "Give back a lock.";
     const INSIDE: bool = true;
 
+    fn lock_name(&mut self) -> Option<&mut String> {
+        Some(&mut self.name)
+    }
+
     fn words(&self) -> Words {
         Words::new(format!("release the lock {}", self.name), format!("released the lock {}", self.name))
     }

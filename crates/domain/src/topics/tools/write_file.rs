@@ -11,7 +11,7 @@ use policy::Nature;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct WriteFile {
-    /// Path relative to the home folder
+    /// Path in your workspace, such as src/main.rs
     #[schemars(length(min = 1))]
     pub path: String,
     /// The whole new text
@@ -24,6 +24,7 @@ impl Tool for WriteFile {
     const NEEDS: Option<Permission> = Some(Permission::WriteFiles);
     const NATURE: Nature = Nature::Idempotent;
     const WRITES_WHOLE: bool = true;
+    const MAKES: bool = true;
 
     fn paths(&mut self) -> Vec<&mut String> {
         vec![&mut self.path]
