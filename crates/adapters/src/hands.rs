@@ -19,7 +19,7 @@ use domain::layout;
 use domain::lock::Grant;
 use domain::lock::workspace::Hold;
 use domain::review::{self, Review};
-use domain::session::Message;
+use domain::session::{Message, is_due};
 use domain::settings::{Provider, Settings};
 use domain::state::{Stage, State, Step};
 use domain::tool::foreign::{self, Offer};
@@ -149,6 +149,7 @@ impl LocalHands {
         // Who works on no task has none to end.
         let has_task = state.sessions.get(&session).is_some_and(|session| session.task.is_some());
         let is_useful = |name: &str| has_task || name != tool::FinishTask::NAME;
+        let is_due = is_due(state, &session);
         let has = |facts: &&tool::Facts| may_use(&asker, facts.name, facts.needs).is_ok();
         let names: Vec<&'static str> =
             tool::ALL.iter().filter(has).map(|facts| facts.name).filter(|name| is_useful(name)).collect();
@@ -187,6 +188,7 @@ impl LocalHands {
                 temperature: agent.model.temperature,
                 thinking: agent.model.thinking.clone(),
                 schema: None,
+                is_due,
                 progress: Default::default(),
             },
             foreign: state.foreign.clone(),
@@ -330,6 +332,7 @@ impl LocalHands {
                 temperature: None,
                 thinking: None,
                 schema: None,
+                is_due: false,
                 progress: Default::default(),
             },
             order: Order {
