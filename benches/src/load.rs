@@ -12,7 +12,9 @@ use domain::input::{FileInput, ModelInput, PersonInput, ToolInput};
 use domain::settings::{Limits, Settings};
 use domain::state::State;
 use domain::task;
-use domain::tool::{Act, Call, CreateTask, ExecuteCommand, QueryTasks, Want, WriteFile};
+use domain::tool::{
+    Act, Call, CreateTask, ExecuteCommand, FinishStatus, FinishTask, QueryTasks, Want, WriteFile,
+};
 use domain::usage::Usage;
 use domain::{play, react};
 use policy::{CommandRule, CommandVerdict, Nature, Policy};
@@ -168,6 +170,10 @@ impl World {
             ],
             3 if self.rng.chance(1, 3) => {
                 vec![Act::send_message(self.some_agent(), words(120, n)), self.create_task(n)]
+            }
+            // What is refused, because parts are open or there is no task, ends in words.
+            _ if turn % 2 == 1 => {
+                vec![Act::FinishTask(FinishTask { status: FinishStatus::Done, result: words(80, n) })]
             }
             _ => Vec::new(),
         };

@@ -162,15 +162,19 @@ fn wish(number: u32, agent: u32) -> Input {
 /// The only one at work comes to its end.
 fn ends(state: &State) -> anyhow::Result<Input> {
     match pending(state).into_iter().next() {
-        Some(Effect::CallModel { ticket, session, .. }) => Ok(Input::Model(ModelInput::Replied {
-            session,
-            ticket,
-            text: load::words(300, 1),
-            calls: Vec::new(),
-            model: String::new(),
-            usage: Usage::of(900, 80),
-            read: Vec::new(),
-        })),
+        Some(Effect::CallModel { ticket, session, .. }) => {
+            let text = load::words(300, 1);
+            let calls = testkit::model::ending(state, &session, &text);
+            Ok(Input::Model(ModelInput::Replied {
+                session,
+                ticket,
+                text,
+                calls,
+                model: String::new(),
+                usage: Usage::of(900, 80),
+                read: Vec::new(),
+            }))
+        }
         _ => anyhow::bail!("nobody is at work"),
     }
 }

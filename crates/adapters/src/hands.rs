@@ -21,7 +21,7 @@ use domain::lock::Grant;
 use domain::lock::workspace::{Hold, Room};
 use domain::offer;
 use domain::review::{self, Review};
-use domain::session::Message;
+use domain::session::{Message, is_due};
 use domain::settings::{Provider, Settings};
 use domain::state::{Stage, State, Step};
 use domain::tool::foreign::{self, Offer};
@@ -178,6 +178,7 @@ impl LocalHands {
         let now = state.sessions.get(&session).and_then(|session| state.rights_now(session));
         let asker = Asker { now, ..Asker::at_rest(agent, role, &label) };
         let names = self.offered(state, &session);
+        let is_due = is_due(state, &session);
         let foreign = may_use_foreign(&asker, &state.foreign);
         // What its tool would not give it is not told to it either.
         let gets = tool::facts(context::TOOL_GET).is_some_and(|f| may_use(&asker, f.name, f.needs).is_ok());
@@ -214,6 +215,7 @@ impl LocalHands {
                 temperature: agent.model.temperature,
                 thinking: agent.model.thinking.clone(),
                 schema: None,
+                is_due,
                 progress: Default::default(),
             },
             foreign: state.foreign.clone(),
@@ -407,6 +409,7 @@ impl LocalHands {
                 temperature: None,
                 thinking: None,
                 schema: None,
+                is_due: false,
                 progress: Default::default(),
             },
             order: Order {
@@ -558,10 +561,11 @@ fn has_entry(folder: &Path, end: &str) -> bool {
 /// A tool with the ids that its arguments may have.
 fn with_ids(tool: model::Tool, choices: &[Choice]) -> model::Tool {
     let mut choices = choices.iter().filter(|choice| choice.tool == tool.name).peekable();
-    let schema = choices.peek().and_then(|_| serde_json::from_str::<serde_json::Value>(&tool.schema).ok());
-    let Some(mut schema) = schema else { return tool };
-    choices.for_each(|choice| choice.put_into(&mut schema));
-    model::Tool { schema: schema.to_string(), ..tool }
+    if choices.peek().is_none() {
+        return tool;
+    }
+    let schema = tool::shown_schema(&tool.name, |schema| choices.for_each(|choice| choice.put_into(schema)));
+    model::Tool { schema: schema.unwrap_or_default(), ..tool }
 }
 
 /// Whether a person said yes to a call that runs.

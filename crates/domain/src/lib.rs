@@ -77,6 +77,7 @@ pub mod review {
 
 /// Conversations in their files.
 pub mod session {
+    pub use crate::kernel::endings::is_due;
     pub use crate::topics::lifecycle::Status;
     pub use crate::topics::session::*;
 }

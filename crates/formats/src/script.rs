@@ -9,9 +9,13 @@
 //!         calls: [{tool: execute_command, arguments: {command: df -h}}]
 //!   - tool_result: execute_command      # only after a result of this tool
 //!     answer: "The disk: {last}"
+//!   - agent: writer-*
+//!     finish: failed                    # ends the task with finish_task; the text is the result
+//!     text: There are no notes.
 //! ```
 //!
-//! The first rule that fits answers. Its answers are used one after the other; the last repeats unless the
+//! The first rule that fits answers. An answer of words alone ends a task as done, as if it said `finish: done`, if the
+//! conversation has one and waits for nothing; `finish: no` keeps it to the words. Its answers are used one after the other; the last repeats unless the
 //! rule says `once: true`. `{last}` and `{match:1}` are replaced by whoever plays the script.
 
 use crate::diagnostic::{Notes, Read};
@@ -54,10 +58,44 @@ pub struct Answer {
     pub text: String,
     /// Tools it asks for.
     pub calls: Vec<ScriptCall>,
+    /// Whether it ends the task with `finish_task`, its words being the result. Words alone end it as done if nothing is
+    /// said here and the conversation waits for nothing.
+    pub finish: Option<Finish>,
     /// It fails instead.
     pub error: Option<ScriptError>,
     /// How long it takes.
     pub delay_ms: u64,
+}
+
+/// How an answer ends the task.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Finish {
+    /// As done.
+    Done,
+    /// As failed.
+    Failed,
+    /// As blocked.
+    Blocked,
+    /// Not at all: words alone.
+    No,
+}
+
+impl Finish {
+    const WORDS: &'static [&'static str] = &["done", "failed", "blocked", "no"];
+
+    /// The word in scripts and, but for `no`, in the arguments of `finish_task`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Done => "done",
+            Self::Failed => "failed",
+            Self::Blocked => "blocked",
+            Self::No => "no",
+        }
+    }
+
+    fn parse(word: &str) -> Option<Self> {
+        [Self::Done, Self::Failed, Self::Blocked, Self::No].into_iter().find(|finish| finish.as_str() == word)
+    }
 }
 
 /// A tool call of an answer.
@@ -94,6 +132,11 @@ const ANSWER: Shape = Shape::Either(&[
     Shape::Record(&[
         may("text", Shape::Text, "the model's words"),
         may("calls", CALLS, "tools it asks for"),
+        may(
+            "finish",
+            Shape::Word(Finish::WORDS),
+            "how it ends the task; words alone end it as done, unless this says no",
+        ),
         may("error", ERROR, "it fails instead"),
         may("delay_ms", Shape::Duration, "how long it takes (0)"),
     ]),
@@ -118,6 +161,7 @@ pub(crate) const SHAPE: Shape = Shape::Record(&[must(
         may("answers", Shape::List(&ANSWER), "what to say, one after the other; the last repeats"),
         may("text", Shape::Text, "short for an answer with this text"),
         may("calls", CALLS, "short for an answer with these calls"),
+        may("finish", Shape::Word(Finish::WORDS), "for the short form: how it ends the task"),
         may("error", ERROR, "short for an answer with this error"),
         may("delay_ms", Shape::Duration, "for the short form: how long it takes (0)"),
     ])),
@@ -136,7 +180,7 @@ pub fn read(path: &str, source: &str) -> Read<Script> {
 }
 
 fn rule(node: &Node, notes: &mut Notes<'_>) -> Rule {
-    let short = ["text", "calls", "error"].into_iter().find(|key| node.entry(key).is_some());
+    let short = ["text", "calls", "error", "finish"].into_iter().find(|key| node.entry(key).is_some());
     let forms = [short, node.entry("answer").map(|_| "answer"), node.entry("answers").map(|_| "answers")];
     let forms: Vec<&str> = forms.into_iter().flatten().collect();
     if let [first, second, ..] = forms.as_slice() {
@@ -182,6 +226,7 @@ fn answer(node: &Node) -> Answer {
     Answer {
         text: node.get_text("text").unwrap_or_default(),
         calls: node.get("calls").map(Node::items).unwrap_or_default().iter().filter_map(call).collect(),
+        finish: node.get("finish").and_then(Node::text).and_then(Finish::parse),
         error: node.get("error").map(error),
         delay_ms: node
             .get("delay_ms")

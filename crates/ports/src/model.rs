@@ -30,6 +30,8 @@ pub struct Request {
     pub thinking: Option<String>,
     /// What the whole answer must be, if it must be JSON.
     pub schema: Option<Schema>,
+    /// Whether the conversation has a task to end and waits for nothing.
+    pub is_due: bool,
     /// What its answer has taken so far.
     pub progress: Progress,
 }

@@ -10,6 +10,8 @@ use domain::usage::Usage;
 use ports::hands::Hands;
 use ports::inputs::Inputs;
 
+use crate::model::ending;
+
 /// Answers every model call with the same words and every tool with the same text, until it winds down.
 pub struct Puppets {
     inputs: Arc<dyn Inputs>,
@@ -26,15 +28,16 @@ impl Puppets {
 }
 
 impl Hands for Puppets {
-    fn perform(&mut self, _: &State, effect: Effect) {
+    fn perform(&mut self, state: &State, effect: Effect) {
         let text = self.says.clone();
         let outcome = match effect {
             Effect::CallModel { ticket, session, .. } if !self.winding_down => {
+                let calls = ending(state, &session, &text);
                 Input::Model(ModelInput::Replied {
                     session,
                     ticket,
                     text,
-                    calls: Vec::new(),
+                    calls,
                     model: String::new(),
                     usage: Usage::of(1, 1),
                     read: Vec::new(),

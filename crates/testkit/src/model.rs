@@ -4,8 +4,10 @@ use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
-use domain::id::{AgentId, CallId, MessageId, Time};
-use domain::session::{Message, Speaker};
+use domain::id::{AgentId, CallId, MessageId, SessionId, Time};
+use domain::session::{Message, Speaker, is_due};
+use domain::state::State;
+use domain::tool::{Act, Call, FinishStatus, FinishTask, Want};
 use domain::usage::Usage;
 use ports::model::{ErrorKind, Model, ModelError, RawCall, Reply, Request};
 
@@ -62,6 +64,16 @@ pub fn says(text: &str) -> Reply {
     Reply { text: text.to_owned(), calls: Vec::new(), usage: Usage::of(10, 5) }
 }
 
+/// The call that ends the task of a conversation with these words, if it has one to end.
+pub fn ending(state: &State, session: &SessionId, text: &str) -> Vec<Call> {
+    if !is_due(state, session) {
+        return Vec::new();
+    }
+    let act = Act::FinishTask(FinishTask { status: FinishStatus::Done, result: text.to_owned() });
+    let arguments = serde_json::to_string(&act).unwrap_or_default();
+    vec![Call { id: CallId::new("ending"), arguments, want: Want::Act(act), seen: None }]
+}
+
 /// An answer that asks for one tool.
 pub fn wants(tool: &str, arguments: &str) -> Reply {
     let call = RawCall { id: String::new(), name: tool.to_owned(), arguments: arguments.to_owned() };
@@ -92,6 +104,7 @@ pub fn request(agent: &str, messages: Vec<Message>) -> Request {
         temperature: None,
         thinking: None,
         schema: None,
+        is_due: false,
         progress: Default::default(),
     }
 }

@@ -220,7 +220,7 @@ impl Connection {
         let stream = seen.body["stream"] == true;
         let request = wire::request(&seen.body);
         let mut reply = match self.shared.brain.ask(request).await {
-            Ok(reply) => wire::Reply::of(reply),
+            Ok(reply) => wire::ended(wire::Reply::of(reply), &seen.body),
             Err(error) => {
                 let raw = fault::status(500, &[], &error.message);
                 return self.write(raw.as_bytes()).await;

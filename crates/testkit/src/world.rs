@@ -508,6 +508,9 @@ impl World {
                     Scene::Team => crowd::calls(&mut self.rng, state, &session, &mut self.sent),
                 };
                 let text = format!("I say {}{OF_TRY}{}", self.rng.below(100), name_try(ticket));
+                // Words alone are tried too; then the task fails.
+                let is_end = calls.is_empty() && (ending || self.rng.chance(7, 8));
+                let calls = if is_end { crate::model::ending(state, &session, &text) } else { calls };
                 let model = MODEL.to_owned();
                 Input::Model(ModelInput::Replied {
                     session,

@@ -91,6 +91,7 @@ pub(super) fn request(
         temperature: None,
         thinking: None,
         schema: None,
+        is_due: false,
         progress: Default::default(),
     };
     let bytes_max = usize::try_from(answer * BYTES_PER_TOKEN).unwrap_or(usize::MAX);

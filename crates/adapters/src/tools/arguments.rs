@@ -36,7 +36,7 @@ static READY: LazyLock<Vec<Ready>> = LazyLock::new(|| {
         .map(|(facts, schema)| {
             let validator = jsonschema::validator_for(&schema).expect("a derived schema is a JSON Schema");
             let (name, description) = (facts.name.to_owned(), facts.description.to_owned());
-            let schema = tool::shown_schema(facts.name).unwrap_or_default();
+            let schema = tool::shown_schema(facts.name, |_| ()).unwrap_or_default();
             Ready { tool: Tool { name, description, schema }, validator }
         })
         .collect()

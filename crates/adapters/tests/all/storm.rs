@@ -239,11 +239,15 @@ impl<'a> Run<'a> {
                     Ok(Reply { text, calls, usage }) => {
                         self.answers += 1;
                         self.empty += u32::from(text.trim().is_empty() && calls.is_empty());
-                        let calls = calls
+                        let calls: Vec<_> = calls
                             .into_iter()
                             .enumerate()
                             .map(|(n, raw)| self.shared.tools.read(raw, n))
                             .collect();
+                        let calls = match calls.is_empty() && !text.trim().is_empty() {
+                            true => testkit::model::ending(&self.state, &session, &text),
+                            false => calls,
+                        };
                         let read = Vec::new();
                         self.give(Input::Model(ModelInput::Replied {
                             session,

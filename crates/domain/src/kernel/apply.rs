@@ -34,7 +34,7 @@ use crate::topics::session::{Head, Message};
 use crate::topics::session::{Pending, Proving, Session, Stage, Step};
 use crate::topics::task;
 use crate::topics::task::{Requester, Task, TaskStage};
-use crate::topics::tool::{Permit, Seen};
+use crate::topics::tool::{Act, Permit, Seen, Want};
 use crate::topics::wait::{Node, Why};
 use crate::words::id::{CallId, SessionId, TaskId, Ticket, Time};
 use crate::words::text::RESULT_BYTES_MAX;
@@ -153,6 +153,9 @@ impl State {
                 self.renew_locks(at, session);
             }
             TurnEvent::EvidenceDemanded { session, message } => self.prove(session, message),
+            TurnEvent::Reminded { session } => {
+                self.change_session(session, |session| session.proof.reminders += 1);
+            }
             TurnEvent::Summarised { session, message, tokens_in, tokens_out, spent } => {
                 self.spend(at, (session, ""), Usage::of(*tokens_in, *tokens_out), Some(spent));
                 self.take_summary(session, message);
@@ -668,6 +671,9 @@ impl State {
             session.talk.next_message =
                 session.talk.next_message.max(number_in(message.id.as_str()).saturating_add(1));
             session.label.join(&message.label);
+            if !message.calls.is_empty() {
+                session.proof.reminders = 0;
+            }
             session.stage = if message.calls.is_empty() {
                 Stage::Concluding { said: message.content.clone() }
             } else {
@@ -682,10 +688,12 @@ impl State {
     }
 
     fn prove(&mut self, id: &SessionId, message: &Message) {
-        if let Some(session) = self.sessions.get_mut(id)
-            && let Stage::Concluding { said } = &session.stage
-        {
-            session.proof.proving = Some(Proving { said: said.clone(), missing: false });
+        let reported = message.calls.iter().find_map(|call| match &call.want {
+            Want::Act(Act::Check(check)) => Some(check.result.clone()),
+            Want::Act(_) | Want::Invalid { .. } => None,
+        });
+        if let Some((session, said)) = self.sessions.get_mut(id).zip(reported) {
+            session.proof.proving = Some(Proving { said, missing: false });
         }
         self.take_reply(id, message);
     }

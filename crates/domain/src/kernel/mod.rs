@@ -5,6 +5,7 @@ pub(crate) mod apply;
 pub mod chains;
 pub(crate) mod draft;
 pub mod effect;
+pub mod endings;
 pub mod event;
 pub(crate) mod holds;
 pub mod input;

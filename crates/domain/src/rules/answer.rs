@@ -171,7 +171,10 @@ fn reviewed(
     let review = state.reviews.of_task(&task.spec.id).filter(|review| review.session == *asker)?;
     let (finish, text) = match end {
         End::Done => (Finish::Done, text.to_owned()),
-        End::Failed => (Finish::Failed, format!("{} could not look at it: {text}", review.reviewer)),
+        End::Failed => {
+            let id = &review.id;
+            (Finish::Failed, format!("{id} ended without a verdict: {text}\nAsk again with request_review."))
+        }
         End::Cancelled => (Finish::Failed, format!("{} was cancelled: {text}", review.id)),
     };
     let (label, from) = (label_of_result(state, task), Actor::from(&review.reviewer));

@@ -1,51 +1,139 @@
-//! What follows when a model has answered without asking for anything: the task is done, or the conversation rests.
+//! What follows when a model has answered without asking for anything, or reports its task done.
 
 use crate::kernel::answers;
 use crate::kernel::draft::Draft;
+use crate::kernel::endings::open_work;
 use crate::kernel::event::{TaskEvent, TurnEvent};
-use crate::kernel::state::State;
-use crate::kernel::waits;
-use crate::kernel::waits::Node;
+use crate::kernel::reviews;
 use crate::rules::answer::{answer_all, answer_but};
 use crate::rules::end::{end_task, fail};
 use crate::rules::locks::must_not_rest;
 use crate::rules::moves::{complete, move_to};
 use crate::rules::next::next_turn;
-use crate::rules::say::said;
+use crate::rules::say::{notification, said};
+use crate::rules::talk::root;
 use crate::topics::evidence::ROUNDS_MAX;
 use crate::topics::lifecycle::Lifecycle;
+use crate::topics::message::{Envelope, Kind};
+use crate::topics::session::Proving;
 use crate::topics::session::{Message, Speaker};
-use crate::topics::session::{Proving, Session};
 use crate::topics::task::End;
 use crate::topics::tool::{Act, Call, Check, Want};
 use crate::words::actor::Actor;
 use crate::words::id::{CallId, SessionId, TaskId};
+use crate::words::text::cut;
 
-/// The model has answered without asking for anything.
+/// So often an agent that answers in words is told that its task is open; then the task fails.
+const REMINDERS_MAX: u32 = 1;
+/// So much of its last words is quoted then.
+const QUOTED_BYTES_MAX: usize = 500;
+
+/// The model has answered without asking for anything. Words do not end a task.
 pub(super) fn conclude(d: &mut Draft<'_>, id: &SessionId, text: &str) {
-    let Some(session) = d.sessions.get(id) else { return };
+    if let Some(task) = due(d, id, text) {
+        leave_open(d, id, &task, text);
+    }
+}
+
+/// The agent reports its task done.
+pub(super) fn report(d: &mut Draft<'_>, id: &SessionId, text: &str) {
+    if let Some(task) = due(d, id, text) {
+        prove(d, id, &task, text);
+    }
+}
+
+/// The conversation's own task, if nothing is left to read or to wait for. Else the conversation reads, rests or ends.
+fn due(d: &mut Draft<'_>, id: &SessionId, text: &str) -> Option<TaskId> {
+    let session = d.sessions.get(id)?;
     if session.talk.unread {
         // What was read so far is answered by this; the next turn is for what came meanwhile.
         answer_read(d, id, text);
-        return next_turn(d, id);
+        next_turn(d, id);
+        return None;
     }
     let Some(task) = session.task.as_ref().and_then(|task| d.work.tasks.get(task)) else {
-        return rest(d, id, text, "it has said what it had to say");
+        rest(d, id, text, "it has said what it had to say");
+        return None;
     };
-    let is_its = task.session() == Some(id);
     let open = open_work(d, id, session);
     if !open.is_empty() {
         let reason = format!("waits for {}", open.join(", "));
-        return rest(d, id, text, &reason);
+        rest(d, id, text, &reason);
+        return None;
     }
-    if !is_its {
+    if task.session() != Some(id) {
         let reason = if task.is_ended() { "its task has ended" } else { "its task is worked on elsewhere" };
         answer_all(d, id, &[], text);
-        return complete(d, id, false, reason);
+        complete(d, id, false, reason);
+        return None;
     }
-    let task_id = task.spec.id.clone();
+    Some(task.spec.id.clone())
+}
+
+/// Words alone: they answer those who asked, and the agent is told that its task is open. If it was told already, the task fails.
+fn leave_open(d: &mut Draft<'_>, id: &SessionId, task: &TaskId, text: &str) {
+    let Some(session) = d.sessions.get(id) else { return };
+    let review = reviews::of_session(d, session).map(|review| (review.id.clone(), review.about.clone()));
+    let (agent, reminders) = (session.agent.clone(), session.proof.reminders);
+    if !session.ties.requests.is_empty() {
+        // An answer to others is no attempt at an end.
+        answer_read(d, id, text);
+    } else if reminders < REMINDERS_MAX {
+        d.emit(TurnEvent::Reminded { session: id.clone() });
+    } else {
+        let times = reminders + 1;
+        match review {
+            // Never the words in place of the verdict.
+            Some((review, about)) => {
+                let reason =
+                    format!("no verdict: {agent} answered {times} times in words, without approve_work");
+                fail(d, id, &reason);
+                tell_coordinator(d, about.as_ref(), &format!("{review}: {reason}"));
+            }
+            None => {
+                let quoted = cut(text.trim(), QUOTED_BYTES_MAX);
+                let reason = format!(
+                    "{agent} answered {times} times in words and did not end the task with finish_task; its last words: {quoted}"
+                );
+                fail(d, id, &reason);
+            }
+        }
+        return;
+    }
+    let text = match review {
+        Some((review, _)) => format!(
+            "{review} has no verdict yet, and words are none. Give it with approve_work: approved: true, or approved: false with the issues."
+        ),
+        None => format!(
+            "{task} is still open: words alone do not end it. Go on with it, or end it with finish_task: done, failed or blocked, and what came of it."
+        ),
+    };
+    tell(d, id, &text);
+    next_turn(d, id);
+}
+
+/// Says something for the request that a conversation is at: its turns go on counting.
+fn tell(d: &mut Draft<'_>, id: &SessionId, text: &str) {
+    let cause = d.sessions.get(id).map(|session| root(id, session).clone());
+    let envelope = Envelope { kind: Kind::Notification, cause, ..Envelope::default() };
+    let message = Message { envelope: Some(Box::new(envelope)), ..notification(d.at, text.to_owned()) };
+    d.say(id, message, None);
+}
+
+/// Whoever gave the author the work hears that its review ended without a verdict.
+fn tell_coordinator(d: &mut Draft<'_>, about: Option<&TaskId>, text: &str) {
+    let task = about.and_then(|about| d.work.tasks.get(about));
+    let asker = task.and_then(|task| d.asker_of(task)).cloned();
+    if let Some(asker) = asker.filter(|asker| d.sessions.get(asker).is_some_and(|asker| !asker.is_over())) {
+        tell(d, &asker, text);
+    }
+}
+
+/// Done is what the task's evidence shows.
+fn prove(d: &mut Draft<'_>, id: &SessionId, task_id: &TaskId, text: &str) {
+    let (Some(session), Some(task)) = (d.sessions.get(id), d.work.tasks.get(task_id)) else { return };
     match task.spec.evidence() {
-        Ok(evidence) if evidence.is_empty() => done(d, id, &task_id, text),
+        Ok(evidence) if evidence.is_empty() => done(d, id, task_id, text),
         Ok(evidence) => {
             let (turns, label) = (session.pace.turns_total, session.label.clone());
             let calls = evidence.into_iter().enumerate().map(|(number, evidence)| {
@@ -65,21 +153,6 @@ pub(super) fn conclude(d: &mut Draft<'_>, id: &SessionId, text: &str) {
         // Nothing can meet it, so a person must correct it; the agent's work is not lost, it stands in the session.
         Err(why) => fail(d, id, &format!("done_when of {task_id} cannot be read: {why}")),
     }
-}
-
-/// What a conversation waits for before its task can be done, in words.
-fn open_work(state: &State, id: &SessionId, session: &Session) -> Vec<String> {
-    let task = session.task.as_ref().and_then(|task| state.work.tasks.get(task));
-    let own = task.filter(|task| task.session() == Some(id));
-    let parts = own.into_iter().flat_map(|task| state.open_children(task)).map(ToString::to_string);
-    // An agent that waits for this conversation cannot answer it: to wait for that would never end.
-    let comes = |name: &&String| {
-        let asked = session.ties.asked.get(*name).into_iter().flat_map(|asked| asked.values());
-        let asked = asked.map(|other| Node::Session(other.clone())).collect();
-        waits::would_stand_still(state, id, asked).is_none()
-    };
-    let answers = answers::owed(session).filter(comes).map(|name| format!("the answer to {name}"));
-    parts.chain(answers).collect()
 }
 
 fn rest(d: &mut Draft<'_>, id: &SessionId, text: &str, reason: &str) {

@@ -2,8 +2,9 @@
 
 use crate::kernel::draft::Draft;
 use crate::kernel::event::Finish;
+use crate::kernel::reviews;
 use crate::rules::answer::answer_but;
-use crate::rules::conclude::conclude;
+use crate::rules::conclude::report;
 use crate::rules::end::end_task;
 use crate::rules::moves::complete;
 use crate::rules::say::result;
@@ -11,7 +12,7 @@ use crate::topics::session::Stage;
 use crate::topics::task::End;
 use crate::topics::tool::{Call, FinishStatus, FinishTask};
 use crate::words::actor::Actor;
-use crate::words::id::{CallId, SessionId};
+use crate::words::id::{CallId, ReviewId, SessionId};
 
 /// Why a task is not ended.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -20,6 +21,8 @@ enum NotEnded {
     NoTask,
     #[error("the result is empty; say what came of it")]
     Empty,
+    #[error("{0} wants a verdict: give it with approve_work")]
+    NoVerdict(ReviewId),
     #[error("open parts: {0}; wait for them, or cancel them with update_task")]
     OpenParts(String),
 }
@@ -47,7 +50,7 @@ pub(super) fn perform(d: &mut Draft<'_>, id: &SessionId, (call, index): (&Call, 
         d.finish_call(id, Finish::Dropped, message);
     }
     match wish.status {
-        FinishStatus::Done => conclude(d, id, &wish.result),
+        FinishStatus::Done => report(d, id, &wish.result),
         FinishStatus::Failed | FinishStatus::Blocked => {
             let text = match wish.status {
                 FinishStatus::Blocked => format!("blocked: {}", wish.result),
@@ -68,6 +71,10 @@ fn check(d: &Draft<'_>, id: &SessionId, wish: &FinishTask) -> Result<(), NotEnde
     let task = task.filter(|task| task.session() == Some(id) && !task.is_ended()).ok_or(NotEnded::NoTask)?;
     if wish.result.trim().is_empty() {
         return Err(NotEnded::Empty);
+    }
+    let review = d.sessions.get(id).and_then(|session| reviews::of_session(d, session));
+    if let (FinishStatus::Done, Some(review)) = (wish.status, review) {
+        return Err(NotEnded::NoVerdict(review.id.clone()));
     }
     let parts: Vec<String> = d.open_children(task).map(ToString::to_string).collect();
     if wish.status == FinishStatus::Done && !parts.is_empty() {

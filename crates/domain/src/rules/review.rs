@@ -214,7 +214,7 @@ fn new_round(
             return Err(Rejected::LastRound { review: before.id.clone(), rounds: before.round });
         }
     }
-    let reviewer = choose(state, session, to.as_ref(), before.map(|before| &before.reviewer))?;
+    let reviewer = choose(state, session, to.as_ref(), before)?;
     let about = session.task.as_ref().and_then(|task| state.work.tasks.get(task));
     let title = about.map_or_else(|| title_of(summary), |task| task.spec.title.clone());
     let mut review = Review {
@@ -258,7 +258,7 @@ fn choose(
     state: &State,
     session: &Session,
     named: Option<&AgentId>,
-    before: Option<&AgentId>,
+    before: Option<&Review>,
 ) -> Result<AgentId, Rejected> {
     if let Some(name) = named {
         if *name == session.agent {
@@ -276,8 +276,14 @@ fn choose(
         .map(|agent| &agent.spec)
         .filter(|spec| may_review(state, session, spec).is_ok())
         .collect();
+    // Whoever gave no verdict is asked once more only if there is nobody else.
+    let knows = |spec: &crate::topics::agent::Spec| match before.filter(|before| before.reviewer == spec.id) {
+        Some(before) if before.stage == Stage::Lapsed => 2,
+        Some(_) => 0,
+        None => 1,
+    };
     let rank = |spec: &&&crate::topics::agent::Spec| {
-        (Some(&spec.id) != before, spec.role != "reviewer", spec.priority, spec.id.clone())
+        (knows(spec), spec.role != "reviewer", spec.priority, spec.id.clone())
     };
     able.iter().min_by_key(rank).map(|spec| spec.id.clone()).ok_or(Rejected::Nobody)
 }

@@ -62,6 +62,11 @@ pub enum Event {
         /// Synod's own calls, one for each piece of evidence.
         message: Message,
     },
+    /// The agent answered in words although its task is open, and is told so.
+    Reminded {
+        /// In this conversation.
+        session: SessionId,
+    },
     /// The turn's request was built and is larger than what was reserved for it; it was not sent.
     Outgrown {
         /// In this conversation.

@@ -19,7 +19,7 @@ use domain::task::{End, Mark};
 use domain::usage::{Price, Usage};
 use proptest::prelude::{Just, Strategy, any, prop_oneof, proptest};
 
-use crate::home::{Home, answered, line, marked, no, read, reply, tell, written};
+use crate::home::{Home, answered, ending, line, marked, no, read, reply, tell, written};
 
 const DAY_MS: u64 = 86_400_000;
 
@@ -40,7 +40,8 @@ pub fn home(budgets: Budgets) -> Home {
 
 pub fn used(home: &mut Home, agent: &str, text: &str, usage: Usage) -> Vec<Event> {
     let (session, ticket) = home.thinking(agent);
-    let (text, calls, model, read) = (text.to_owned(), Vec::new(), "m".to_owned(), Vec::new());
+    let calls = ending(&home.state, &session, text);
+    let (text, model, read) = (text.to_owned(), "m".to_owned(), Vec::new());
     home.give(Input::Model(ModelInput::Replied { session, ticket, text, calls, model, usage, read }))
 }
 

@@ -6,6 +6,7 @@ use domain::id::{AgentId, CallId, DelegationId, SessionId, TaskId, Time};
 use domain::input::Input;
 use domain::input::{FileInput, PersonInput};
 use domain::lifecycle::Lifecycle;
+use domain::message::Kind;
 use domain::play;
 use domain::session::{Head, Status};
 use domain::state::State;
@@ -13,7 +14,7 @@ use domain::task::{Change, End, Mark, Spec};
 use domain::tool::{Act, Call, FinishStatus, FinishTask, SendMessage, Want};
 
 use crate::delegation::{able, delegate, delegate_with};
-use crate::home::{Home, create, line, tell};
+use crate::home::{Home, create, line, run, tell};
 
 const TEAM: [&str; 3] = ["planner-001", "executor-001", "retriever-001"];
 
@@ -211,7 +212,9 @@ fn an_author_whose_reviewer_leaves_before_it_began_is_told() {
     leaves(&mut home, "reviewer-001");
     assert_eq!(
         home.results("coder-001"),
-        ["reviewer-001 could not look at it: reviewer-001 is no longer in the team and had not begun"]
+        [
+            "review-0001 ended without a verdict: reviewer-001 is no longer in the team and had not begun\nAsk again with request_review."
+        ]
     );
     home.submits("c1");
     let review = home.state.reviews.by_id.values().next().unwrap();
@@ -486,4 +489,101 @@ fn who_works_on_no_task_ends_none() {
     home.write("executor-001", "hello");
     home.wants("executor-001", &[finish(FinishStatus::Done, "hello")]);
     assert!(home.results("executor-001")[0].starts_with("you work on no task"));
+}
+
+/// The executor was told that its task is open, and says more words.
+fn words_twice(home: &mut Home) {
+    home.says_only("executor-001", "I looked around.");
+    assert_eq!(
+        home.heard("executor-001").last().map(String::as_str),
+        Some(
+            "synod: task-002 is still open: words alone do not end it. Go on with it, or end it with finish_task: done, failed or blocked, and what came of it."
+        )
+    );
+    assert_eq!(home.end(&id("task-002")), None, "it was told once");
+    home.says_only("executor-001", "There is no disk.");
+}
+
+const WORDS_ONLY: &str = "executor-001 answered 2 times in words and did not end the task with finish_task; its last words: There is no disk.";
+
+#[test]
+fn words_alone_do_not_end_delegated_work_and_its_caller_hears_so() {
+    let mut home = Home::with(&["planner-001", "executor-001"], |_| {}, able);
+    let own = home.task("is all fine?", "planner-001");
+    home.wants("planner-001", &[delegate("executor-001", "look")]);
+    words_twice(&mut home);
+    assert_eq!(home.end(&id("task-002")), Some(End::Failed));
+    assert_eq!(home.results("planner-001"), [format!("executor-001 could not do task-002: {WORDS_ONLY}")]);
+    home.says("planner-001", "it is not");
+    assert_eq!(home.end(&own), Some(End::Done));
+}
+
+#[test]
+fn words_alone_do_not_end_a_part_and_whoever_made_it_hears_so() {
+    let mut home = Home::new(&TEAM);
+    home.task("is the disk fine?", "planner-001");
+    home.wants("planner-001", &[create("look", "executor-001", &[])]);
+    home.says("planner-001", "I wait");
+    words_twice(&mut home);
+    assert_eq!(
+        home.heard("planner-001").last(),
+        Some(&format!(
+            "synod: task-002 has ended.\n- task-002 (@executor-001) \"look\" is failed:\n  {WORDS_ONLY}"
+        ))
+    );
+    assert_eq!(home.calls_to_model("planner-001").len(), 1, "it decides what to do");
+}
+
+#[test]
+fn words_answer_who_asks_an_agent_at_its_task_and_the_task_goes_on() {
+    let mut home = Home::new(&TEAM);
+    home.task("is the disk fine?", "planner-001");
+    home.wants("planner-001", &[create("look", "executor-001", &[])]);
+    let own = id("task-002");
+    let ask = Act::SendMessage(SendMessage {
+        to: AgentId::new("executor-001"),
+        content: "how far are you?".to_owned(),
+        kind: Some(Kind::Request),
+        priority: Default::default(),
+        reply_to: None,
+        wait_ms: Some(60_000),
+        approved: None,
+        issues: Vec::new(),
+    });
+    home.wants("planner-001", &[ask]);
+    // The first answer is to what it was asked before; the second to the planner.
+    home.wants("executor-001", &[run("df -h")]);
+    home.tool_ends("executor-001", true, "full");
+    home.says_only("executor-001", "half done");
+    assert_eq!(home.results("planner-001").last().map(String::as_str), Some("half done"));
+    assert_eq!((home.end(&own), home.calls_to_model("executor-001").len()), (None, 1));
+    home.says_only("executor-001", "well");
+    assert_eq!(home.end(&own), None, "an answer to others is no attempt at an end");
+    home.says_only("executor-001", "well");
+    assert_eq!(home.end(&own), Some(End::Failed));
+}
+
+#[test]
+fn an_agent_that_goes_on_after_words_is_told_again() {
+    let mut home = Home::new(&TEAM);
+    let task = home.task("look", "executor-001");
+    for _ in 0..3 {
+        home.says_only("executor-001", "I shall look");
+        home.wants("executor-001", &[run("df -h")]);
+        home.tool_ends("executor-001", true, "full");
+    }
+    home.says("executor-001", "it is full");
+    assert_eq!(home.end(&task), Some(End::Done));
+}
+
+#[test]
+fn evidence_is_looked_at_when_finish_task_reports_the_task_done() {
+    let mut home = Home::new(&TEAM);
+    let task = home.task_with("look", "executor-001", |spec| {
+        spec.properties.insert("done_when".to_owned(), "command: df -h".to_owned());
+    });
+    home.says("executor-001", "it is full");
+    assert_eq!(home.end(&task), None, "the evidence is looked at first");
+    home.tool_ends("executor-001", true, "exit code 0");
+    assert_eq!((home.end(&task), home.get(&task).result.as_str()), (Some(End::Done), "it is full"));
 }

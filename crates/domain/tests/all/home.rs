@@ -12,11 +12,11 @@ use domain::id::{AgentId, ApprovalId, CallId, SessionId, TaskId, Ticket, Time};
 use domain::input::{Failure, Input};
 use domain::input::{FileInput, ModelInput, PersonInput, ToolInput};
 use domain::lifecycle::Lifecycle;
-use domain::session::Message;
+use domain::session::{Message, is_due};
 use domain::settings::Settings;
 use domain::state::{Session, State, Task};
 use domain::task::{End, Mark, Spec};
-use domain::tool::{Act, Call, CreateTask, ExecuteCommand, UpdateTask, Want};
+use domain::tool::{Act, Call, CreateTask, ExecuteCommand, FinishStatus, FinishTask, UpdateTask, Want};
 use domain::usage::Usage;
 use domain::{Refused, pending, play, react};
 use policy::{CommandRule, CommandVerdict, Nature, Policy};
@@ -198,8 +198,20 @@ impl Home {
         events
     }
 
-    /// The agent's model answers in words.
+    /// The agent's model says its last words: with `finish_task` if it has a task to end, else in words alone.
     pub fn says(&mut self, agent: &str, text: &str) -> Vec<Event> {
+        let (session, ticket) = self.thinking(agent);
+        let last = ending(&self.state, &session, text);
+        let mut input = reply(session, ticket, text, &[]);
+        if let Input::Model(ModelInput::Replied { calls, .. }) = &mut input {
+            *calls = last;
+        }
+        let events = self.give(input);
+        events.into_iter().filter(|event| !is_of_ending(event)).collect()
+    }
+
+    /// The agent's model answers in words alone.
+    pub fn says_only(&mut self, agent: &str, text: &str) -> Vec<Event> {
         let (session, ticket) = self.thinking(agent);
         self.give(reply(session, ticket, text, &[]))
     }
@@ -306,7 +318,7 @@ impl Home {
     pub fn told(&self, agent: &str) -> Vec<String> {
         let result = |event: &Event| match event {
             Event::Call(CallEvent::Finished { session, message, .. })
-                if self.state.sessions[session].agent.as_str() == agent =>
+                if self.state.sessions[session].agent.as_str() == agent && !is_ending(message) =>
             {
                 Some(message.content.clone())
             }
@@ -359,6 +371,28 @@ fn check(state: &State, event: &Event) {
         }
         _ => {}
     }
+}
+
+/// The call by which [`Home::says`] ends a task.
+const ENDING: &str = "ending";
+
+/// The call with which a model's last words end its task, if it has one to end. Nothing at all ends nothing.
+pub fn ending(state: &State, session: &SessionId, text: &str) -> Vec<Call> {
+    if text.trim().is_empty() || !is_due(state, session) {
+        return Vec::new();
+    }
+    let act = Act::FinishTask(FinishTask { status: FinishStatus::Done, result: text.to_owned() });
+    let arguments = serde_json::to_string(&act).unwrap();
+    vec![Call { id: CallId::new(ENDING), arguments, want: Want::Act(act), seen: None }]
+}
+
+/// Whether an event is only about the call that ends a task.
+fn is_of_ending(event: &Event) -> bool {
+    matches!(event, Event::Call(CallEvent::Finished { message, .. }) if is_ending(message))
+}
+
+fn is_ending(message: &Message) -> bool {
+    message.call.as_ref().is_some_and(|call| call.as_str() == ENDING)
 }
 
 /// A model's answer.

@@ -151,7 +151,7 @@ fn an_answer_that_was_kept_before_a_stop_is_acted_on_after_it() {
     home.live = false;
     assert_eq!(line(&home.says("executor-001", "fine")), "replied");
     home.live = true;
-    assert_eq!(line(&home.give(Input::Started)), "started task-001:done waiting complete");
+    assert_eq!(line(&home.give(Input::Started)), "started call_finished:done task-001:done waiting complete");
 }
 
 #[test]

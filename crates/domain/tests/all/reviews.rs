@@ -512,8 +512,21 @@ fn a_review_that_ends_without_an_answer_is_told_and_can_be_asked_for_again() {
     let mut home = coding();
     home.submits("c1");
     home.says("reviewer-001", "looks good to me");
-    assert_eq!(home.review().stage, Stage::Lapsed, "words approve nothing");
-    assert_eq!(home.results("coder-001"), ["looks good to me"]);
+    assert_eq!(home.review().stage, Stage::Asked, "words approve nothing");
+    assert_eq!(
+        home.heard("reviewer-001").last().map(String::as_str),
+        Some(
+            "synod: review-0001 has no verdict yet, and words are none. Give it with approve_work: approved: true, or approved: false with the issues."
+        )
+    );
+    home.says("reviewer-001", "looks good to me");
+    assert_eq!(home.review().stage, Stage::Lapsed);
+    assert_eq!(
+        home.results("coder-001"),
+        [
+            "review-0001 ended without a verdict: no verdict: reviewer-001 answered 2 times in words, without approve_work\nAsk again with request_review."
+        ]
+    );
     home.submits("c1");
     assert_eq!(home.review().round, 2);
 }

@@ -54,7 +54,10 @@ fn a_summary_is_kept_and_the_same_turn_asks_again() {
     // What still comes of the try before it is late.
     assert!(home.refusal(summary(session.clone(), ticket, "m-0001")).contains("no longer"));
     home.says("executor-001", "done");
-    assert_eq!(home.state.sessions[&session].talk.next_message, 4);
+    assert_eq!(
+        home.state.sessions[&session].talk.next_message, 5,
+        "its answer, and what came of the call that ends the task"
+    );
 }
 
 #[test]

@@ -163,7 +163,10 @@ fn after(event: Option<&Event>) -> Option<Vec<Event>> {
             vec![Event::Task(TaskEvent::Verified { task: task_id(), evidence })]
         }
         Some(Event::Task(TaskEvent::Verified { .. })) => vec![demanded()],
-        Some(Event::Turn(TurnEvent::EvidenceDemanded { .. })) => costs(),
+        Some(Event::Turn(TurnEvent::EvidenceDemanded { .. })) => {
+            vec![Event::Turn(TurnEvent::Reminded { session: session() })]
+        }
+        Some(Event::Turn(TurnEvent::Reminded { .. })) => costs(),
         Some(Event::Budget(BudgetEvent::Spent { .. })) => delegations(),
         Some(Event::Delegation(DelegationEvent::Made { .. })) => reservations(),
         Some(Event::Budget(BudgetEvent::Reserved { .. })) => parkings(),

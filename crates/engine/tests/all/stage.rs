@@ -9,7 +9,7 @@ use domain::input::Input;
 use domain::input::{FileInput, ModelInput, PersonInput, ToolInput};
 use domain::state::State;
 use domain::task::Spec;
-use domain::tool::{Act, Call, ExecuteCommand, Want};
+use domain::tool::{Act, Call, ExecuteCommand, FinishStatus, FinishTask, Want};
 use domain::usage::Usage;
 use engine::Parts;
 use policy::{CommandRule, CommandVerdict, Policy};
@@ -169,17 +169,20 @@ pub fn blank(line: u64) -> Input {
     })
 }
 
-/// The answer to a model call: words, or a command that must not run twice.
+/// The answer to a model call: the end of the task, or a command that must not run twice.
 pub fn answer(effect: &Effect, acts: bool) -> Input {
     let Effect::CallModel { ticket, session, .. } = effect else { panic!("not a model call: {effect:?}") };
-    let act = Act::ExecuteCommand(ExecuteCommand { command: "touch counter".to_owned() });
+    let act = match acts {
+        true => Act::ExecuteCommand(ExecuteCommand { command: "touch counter".to_owned() }),
+        false => Act::FinishTask(FinishTask { status: FinishStatus::Done, result: "words".to_owned() }),
+    };
     let call = Call { id: CallId::new("c-1"), arguments: String::new(), want: Want::Act(act), seen: None };
     Input::Model(ModelInput::Replied {
         read: Vec::new(),
         session: session.clone(),
         ticket: *ticket,
         text: "words".to_owned(),
-        calls: if acts { vec![call] } else { Vec::new() },
+        calls: vec![call],
         model: String::new(),
         usage: Usage::of(1, 1),
     })

@@ -2,7 +2,7 @@
 
 use domain::id::{AgentId, CallId};
 use domain::session::{Message, Speaker};
-use domain::tool::{Call, Want};
+use domain::tool::{Call, FinishTask, Tool as _, Want};
 use domain::usage::Usage;
 use ports::model::{RawCall, Request};
 use serde_json::{Value, json};
@@ -26,6 +26,20 @@ impl Reply {
         let ports::model::Reply { text, calls, usage } = reply;
         Self { text, calls, usage, refusal: None, is_cut: false, miscounted: None }
     }
+}
+
+/// The answer with `finish_task` behind its words, if there are only words and the tool is offered.
+pub(super) fn ended(mut reply: Reply, body: &Value) -> Reply {
+    let tools = body["tools"].as_array().into_iter().flatten();
+    let name =
+        |tool: &Value| tool["name"].as_str().or_else(|| tool["function"]["name"].as_str()).map(str::to_owned);
+    let is_offered = tools.filter_map(name).any(|name| name == FinishTask::NAME);
+    if is_offered && reply.calls.is_empty() && !reply.text.trim().is_empty() {
+        let arguments = json!({"status": "done", "result": reply.text}).to_string();
+        let (id, name) = ("call-end".to_owned(), FinishTask::NAME.to_owned());
+        reply.calls.push(RawCall { id, name, arguments });
+    }
+    reply
 }
 
 /// What a model is asked by either API. The model's name stands for the agent: the APIs do not know agents.
@@ -59,6 +73,7 @@ pub(super) fn request(body: &Value) -> Request {
         temperature: None,
         thinking: None,
         schema: None,
+        is_due: false,
         progress: Default::default(),
     }
 }

@@ -194,7 +194,7 @@ fn check_session(state: &State, id: &SessionId, session: &Session) -> Result<(),
 
 /// What may still be there when all has ended, by where it stands in the state; `*` is any name. Everything else that has
 /// content is held by something: whatever is added to the state is held until it is named here.
-const KEPT: [&str; 83] = [
+const KEPT: [&str; 84] = [
     "seq",
     "at",
     "config/settings",
@@ -249,6 +249,7 @@ const KEPT: [&str; 83] = [
     "sessions/*/talk/urgency",
     "sessions/*/pace/repeated",
     "sessions/*/proof/unproven",
+    "sessions/*/proof/reminders",
     "sessions/*/label",
     "sessions/*/clock/worked_ms",
     "work/tasks",

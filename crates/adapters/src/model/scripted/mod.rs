@@ -14,9 +14,11 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
+use domain::tool::{FinishTask, Tool as _};
 use domain::usage::Usage;
-use formats::script::{Answer, Rule, Script};
+use formats::script::{Answer, Finish, Rule, Script};
 use ports::model::{ErrorKind, Model, ModelError, RawCall, Reply, Request};
+use serde_json::json;
 
 use super::conversation::{Asked, Fit};
 use super::fill::Fill;
@@ -112,7 +114,8 @@ impl Scripted {
             text.push('…');
         }
         let message = format!(
-            "no rule of {} fits {} in turn {}, told last: {text:?}",
+            "no rule of {} fits {} in turn {}, told last: {text:?}. \
+             A script plays a model; to connect a real one, set `provider` and its key in models of synod.yaml",
             self.file, asked.agent, asked.turn
         );
         ModelError::new(ErrorKind::GiveUp, message)
@@ -169,7 +172,8 @@ fn turn_of(answers: &[Answer], given: usize) -> (&[Answer], &Answer) {
 }
 
 /// For a rule without answers, which the format does not let through.
-static NOTHING: Answer = Answer { text: String::new(), calls: Vec::new(), error: None, delay_ms: 0 };
+static NOTHING: Answer =
+    Answer { text: String::new(), calls: Vec::new(), finish: None, error: None, delay_ms: 0 };
 
 fn reply(answer: &Answer, fill: &Fill<'_>, request: &Request) -> Reply {
     let text = fill.text(&answer.text);
@@ -184,10 +188,26 @@ fn reply(answer: &Answer, fill: &Fill<'_>, request: &Request) -> Reply {
             arguments: fill.arguments(&call.arguments),
         })
         .collect();
+    let ending = ending(answer, request).map(|finish| RawCall {
+        id: format!("call-{}-{}", request.turn, calls.len() + 1),
+        name: FinishTask::NAME.to_owned(),
+        arguments: json!({"status": finish.as_str(), "result": text}).to_string(),
+    });
     let said: usize =
         text.len() + calls.iter().map(|call| call.name.len() + call.arguments.len()).sum::<usize>();
     let heard: usize = request.system.len() + request.messages.iter().map(|m| m.content.len()).sum::<usize>();
+    let calls = calls.into_iter().chain(ending).collect();
     Reply { text, calls, usage: Usage::of(tokens(heard), tokens(said)) }
+}
+
+/// How an answer ends the task: as its rule says, else as done if it is words alone and nothing is waited for.
+fn ending(answer: &Answer, request: &Request) -> Option<Finish> {
+    let has_task = || request.is_due || request.tools.iter().any(|tool| tool.name == FinishTask::NAME);
+    match answer.finish {
+        Some(Finish::No) => None,
+        Some(finish) => has_task().then_some(finish),
+        None => (answer.calls.is_empty() && request.is_due).then_some(Finish::Done),
+    }
 }
 
 /// A rough count, for budgets in demos: four bytes are about one token.

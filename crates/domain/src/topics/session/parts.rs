@@ -121,6 +121,9 @@ pub struct Proof {
     /// How often it reported its task done and the evidence was not there.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub unproven: u32,
+    /// How often it answered in words and was told that its task is open, since it last asked for something.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub reminders: u32,
 }
 
 /// The working time of a conversation.

@@ -164,10 +164,14 @@ macro_rules! tools {
             }
         }
 
-        /// The schema of the arguments of a tool that agents can have, as models are shown it.
-        pub fn shown_schema(name: &str) -> Option<String> {
+        /// The schema of the arguments of a tool that agents can have, as models are shown it, with what is added to it.
+        pub fn shown_schema(name: &str, add: impl FnOnce(&mut Value)) -> Option<String> {
             match name {
-                $($tool::NAME => Some(shape::shown::<$tool>($tool::schema(), $tool::UNSHOWN)),)*
+                $($tool::NAME => {
+                    let mut schema = $tool::schema();
+                    add(&mut schema);
+                    Some(shape::shown::<$tool>(schema, $tool::UNSHOWN))
+                })*
                 _ => None,
             }
         }

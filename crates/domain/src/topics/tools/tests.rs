@@ -30,13 +30,13 @@ fn models_are_shown_fields_in_the_order_of_their_declaration_and_no_bounds() {
         ("list_agents", vec![]),
         ("finish_task", vec!["status", "result"]),
     ] {
-        let shown = shown_schema(name).unwrap();
+        let shown = shown_schema(name, |_| ()).unwrap();
         let at: Vec<usize> =
             fields.iter().map(|field| shown.find(&format!("\"{field}\":{{")).unwrap()).collect();
         assert!(at.is_sorted(), "{name}: {shown}");
     }
     for facts in ALL {
-        let shown = shown_schema(facts.name).unwrap();
+        let shown = shown_schema(facts.name, |_| ()).unwrap();
         let (shown, whole): (Value, Value) =
             (serde_json::from_str(&shown).unwrap(), schema(facts.name).unwrap());
         let names =
