@@ -22,6 +22,7 @@ mod locks;
 mod look_up;
 mod messages;
 mod models;
+mod outages;
 mod parking;
 mod plans;
 mod questions;
