@@ -752,7 +752,10 @@ pub fn allow_many_files() {
 fn failure(kind: ErrorKind) -> Failure {
     match kind {
         ErrorKind::Retry { after_ms } => Failure::Retry { after_ms },
+        ErrorKind::Limited { after_ms } => Failure::Limited { after_ms },
+        ErrorKind::Outage { after_ms } => Failure::Outage { after_ms },
         ErrorKind::Down => Failure::Down,
+        ErrorKind::Denied => Failure::Denied,
         ErrorKind::TooLong | ErrorKind::GiveUp => Failure::GiveUp,
     }
 }

@@ -11,8 +11,8 @@ use crate::templates::Template;
 ///
 /// Every agent, conversation, task and approval is a text file that you can read, edit, grep and `git log`.
 ///
-/// Exit codes: 0 ok, 1 failed, 2 usage, 3 waiting for a person, 5 limit, 6 denied by policy,
-/// 7 daemon unreachable, 124 time-out, 130 interrupted.
+/// Exit codes: 0 ok, 1 failed, 2 usage, 3 waiting for a person, 4 no key or a refused one,
+/// 5 limit, 6 denied by policy, 7 daemon unreachable, 124 time-out, 130 interrupted.
 #[derive(Debug, Parser)]
 #[command(
     name = "synod",
@@ -113,6 +113,23 @@ pub enum Command {
         /// Everything that waits.
         #[arg(long)]
         all: bool,
+    },
+    /// Try again now: a task that failed, or work that waits for a provider.
+    ///
+    /// A task that failed is opened again and goes on in its conversation.
+    #[command(
+        after_help = "Example: synod retry task-003\n         synod retry --provider openai\n         synod retry --all"
+    )]
+    Retry {
+        /// A task that failed, or that waits for a provider.
+        #[arg(required_unless_present_any = ["all", "provider"], conflicts_with_all = ["all", "provider"])]
+        task: Option<String>,
+        /// All providers that do not answer, and all tasks that failed.
+        #[arg(long, conflicts_with = "provider")]
+        all: bool,
+        /// This provider.
+        #[arg(long, value_name = "NAME")]
+        provider: Option<String>,
     },
     /// Reject what an agent asked for, or cancel a plan on hold.
     #[command(after_help = "Example: synod reject approval-0001 --reason \"use the staging database\"")]

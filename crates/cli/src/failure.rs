@@ -15,6 +15,8 @@ pub enum Exit {
     Usage,
     /// Something waits for a person.
     Waiting,
+    /// A provider refuses the key, or there is none.
+    Key,
     /// Refused by a rule.
     Denied,
     /// A limit was reached.
@@ -34,6 +36,7 @@ impl From<Exit> for ExitCode {
             Exit::Failed => 1,
             Exit::Usage => 2,
             Exit::Waiting => 3,
+            Exit::Key => 4,
             Exit::Limit => 5,
             Exit::Denied => 6,
             Exit::Unreachable => 7,

@@ -4,6 +4,7 @@
 
 pub mod activity;
 pub mod files;
+pub mod outages;
 pub mod sessions;
 pub mod spent;
 pub mod tasks;

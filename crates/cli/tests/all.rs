@@ -59,6 +59,8 @@ mod look;
 mod matrix;
 #[path = "all/message.rs"]
 mod message;
+#[path = "all/outages.rs"]
+mod outages;
 #[path = "all/passing.rs"]
 mod passing;
 #[path = "all/people.rs"]

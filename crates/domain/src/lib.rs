@@ -16,8 +16,8 @@ pub use rules::route::route;
 pub use rules::{STEPS_MAX, choices, gate, offer, play, route};
 pub use topics::task::queue::PASSED_MAX;
 pub use topics::{
-    agent, approval, caps, chain, claude, closed, context, deadline, evidence, lifecycle, mode, notice, role,
-    run, settings, task, tool,
+    agent, approval, caps, chain, claude, closed, context, deadline, evidence, lifecycle, mode, notice,
+    outage, role, run, settings, task, tool,
 };
 pub use words::actor::Actor;
 pub use words::text::{RESULT_BYTES_MAX, cut};

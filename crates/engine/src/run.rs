@@ -47,8 +47,10 @@ pub struct Pulse {
     pub idle: bool,
     /// Approvals that wait for a person.
     pub approvals: usize,
-    /// Sessions that a budget keeps from going on.
+    /// Work that a budget, or a provider that does not answer, keeps from going on.
     pub parked: usize,
+    /// How much of it waits for a provider; absent if all answer, for all that is known.
+    pub offline: Option<usize>,
 }
 
 /// An input that was decided and is durable.
@@ -246,7 +248,9 @@ impl Loop {
         }
         // The pulse beats before anybody is answered: whoever has an answer sees where the loop stands after it.
         let state = self.engine.state();
-        let pulse = Pulse { seq, idle: state.is_idle(), approvals, parked: state.parked_count() };
+        let is_out = !state.outages.by_name.is_empty();
+        let offline = is_out.then(|| state.waiting_for_providers());
+        let pulse = Pulse { seq, idle: state.is_idle(), approvals, parked: state.parked_count(), offline };
         self.pulse.send_if_modified(|last| std::mem::replace(last, pulse) != pulse);
         for (reply, answer) in waiting.into_iter().zip(cycle.answers) {
             if let Some(reply) = reply {

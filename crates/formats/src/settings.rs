@@ -150,7 +150,16 @@ pub(crate) const SHAPE: Shape = Shape::Record(&[
             may("same_call_max", COUNT, "the same call in a row; the next is refused (3)"),
             may("parallel_max", COUNT, "sessions working at once, all agents together (16)"),
             may("tasks_max", COUNT, "tasks that may be open at once (10000)"),
-            may("model_attempts_max", COUNT, "how often a failed model call is tried (3)"),
+            may(
+                "model_attempts_max",
+                COUNT,
+                "how often a failed model call is tried before its provider counts as out (3)",
+            ),
+            may(
+                "outage_wait_ms_max",
+                AMOUNT,
+                "how long run and pump wait for a provider that does not answer (120000)",
+            ),
             may("model_ms_max", AMOUNT, "how long a model may give no sign of an answer (600000)"),
             may(
                 "count_model_time",
@@ -573,6 +582,7 @@ fn limits(node: &Node) -> Limits {
         parallel_max: node.get_int("parallel_max").unwrap_or(default.parallel_max),
         tasks_max: node.get_int("tasks_max").unwrap_or(default.tasks_max),
         model_attempts_max: node.get_int("model_attempts_max").unwrap_or(default.model_attempts_max),
+        outage_wait_ms_max: long("outage_wait_ms_max").unwrap_or(default.outage_wait_ms_max),
         model_ms_max: long("model_ms_max").unwrap_or(default.model_ms_max),
         count_model_time: node.get("count_model_time").and_then(Node::bool).unwrap_or_default(),
         tool_ms_max: long("tool_ms_max").unwrap_or(default.tool_ms_max),

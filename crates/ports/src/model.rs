@@ -140,8 +140,20 @@ pub enum ErrorKind {
         /// What the provider asked for; 0 if it did not say.
         after_ms: u64,
     },
+    /// The model has no room now; another of the provider may have. Not before so many milliseconds.
+    Limited {
+        /// What the provider asked for; 0 if it did not say.
+        after_ms: u64,
+    },
+    /// The provider does not answer, whatever it is asked. Not before so many milliseconds.
+    Outage {
+        /// What it asked for; 0 if it did not say.
+        after_ms: u64,
+    },
     /// This model does not serve: trying it again will not help, another model may.
     Down,
+    /// The provider refuses the key, or there is none: only a model of another provider may serve.
+    Denied,
     /// The conversation does not fit this model's window; less of it may.
     TooLong,
     /// No model would answer this.

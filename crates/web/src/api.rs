@@ -65,6 +65,13 @@ pub enum Request {
         /// Who.
         by: String,
     },
+    /// Try again what stands still.
+    Retry {
+        /// What.
+        what: domain::input::Again,
+        /// Who wants it.
+        by: String,
+    },
     /// End all that was made for one request.
     CancelRun {
         /// The task or the session with which it began.
@@ -142,6 +149,9 @@ pub enum Response {
         /// The conversations in which somebody was spoken to.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         sessions: Vec<String>,
+        /// What is tried again, in words.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        retried: Vec<String>,
     },
     /// It was refused by a rule.
     Refused {
@@ -169,6 +179,9 @@ pub enum Response {
         /// Sessions that a budget keeps from going on.
         #[serde(default)]
         parked: usize,
+        /// How much of that waits for a provider that does not answer.
+        #[serde(default)]
+        offline: usize,
         /// Whether the time was over first.
         timed_out: bool,
     },
@@ -183,6 +196,9 @@ pub struct TaskView {
     pub ended: bool,
     /// What came of it.
     pub result: String,
+    /// Whether it failed because a provider refused the key, or there is none.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub denied: bool,
     /// From what it was made.
     #[serde(default, skip_serializing_if = "Label::is_plain")]
     pub label: Label,

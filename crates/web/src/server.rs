@@ -8,13 +8,13 @@ use std::time::Duration;
 
 use domain::approval::Answer;
 use domain::event::Event;
-use domain::event::{AgentEvent, SessionEvent, TaskEvent};
+use domain::event::{AgentEvent, OutageEvent, SessionEvent, TaskEvent};
 use domain::id::{AgentId, ApprovalId, RunId, SessionId, TaskId, Time};
 use domain::input::Input;
 use domain::input::{FileInput, PersonInput};
 use domain::run::Member;
 use domain::state::{Stage, State, Step};
-use engine::{Handle, Taken};
+use engine::{Handle, Pulse, Taken};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::{Semaphore, watch};
@@ -280,6 +280,9 @@ async fn answer(handle: &Handle, request: Request, closed: &mut Closed) -> Respo
                 .await
         }
         Request::Cancel { what, by } => submit(handle, Input::Person(PersonInput::Cancel { what, by })).await,
+        Request::Retry { what, by } => {
+            tell(handle, Input::Person(PersonInput::Retry { what, by }), Made::of).await
+        }
         Request::CancelRun { run, by } => {
             submit(handle, Input::Person(PersonInput::CancelRun { run, by })).await
         }
@@ -312,7 +315,44 @@ async fn answer(handle: &Handle, request: Request, closed: &mut Closed) -> Respo
                 task: None,
                 agent: None,
                 sessions: Vec::new(),
+                retried: Vec::new(),
             }
+        }
+    }
+}
+
+/// How long a command waits for providers that do not answer, while nothing else can be done.
+pub struct Patience {
+    most: Duration,
+    until: Option<tokio::time::Instant>,
+}
+
+impl Patience {
+    /// So long at most.
+    pub fn new(ms_max: u64) -> Self {
+        Self { most: Duration::from_millis(ms_max), until: None }
+    }
+
+    /// The loop has moved: time runs while a provider is out.
+    pub fn look(&mut self, pulse: &Pulse) {
+        match (pulse.offline, self.until) {
+            (None, _) => self.until = None,
+            (Some(_), None) => self.until = Some(tokio::time::Instant::now() + self.most),
+            (Some(_), Some(_)) => {}
+        }
+    }
+
+    /// Whether there is nothing to wait for, or it was waited for long enough.
+    pub fn is_over(&self, pulse: &Pulse) -> bool {
+        let is_late = self.until.is_some_and(|until| until <= tokio::time::Instant::now());
+        pulse.offline.unwrap_or_default() == 0 || is_late
+    }
+
+    /// Until it was waited for long enough; for ever if nobody waits, or did long enough.
+    pub async fn wait(&self) {
+        match self.until.filter(|until| *until > tokio::time::Instant::now()) {
+            Some(until) => tokio::time::sleep_until(until).await,
+            None => std::future::pending().await,
         }
     }
 }
@@ -323,8 +363,11 @@ async fn wait(handle: &Handle, task: Option<TaskId>, ms_max: u64, closed: &mut C
     let over = tokio::time::sleep(Duration::from_millis(ms_max.min(AWAIT_MS_MAX)));
     tokio::pin!(over);
     let mut timed_out = false;
+    let most = handle.look(|state| state.config.settings.limits.outage_wait_ms_max).await.unwrap_or_default();
+    let mut patience = Patience::new(most);
     loop {
         let now = *pulse.borrow_and_update();
+        patience.look(&now);
         let wanted = task.clone();
         let seen = handle
             .look(move |state| wanted.and_then(|id| state.work.tasks.get(&id).map(|t| view(state, t))))
@@ -333,11 +376,18 @@ async fn wait(handle: &Handle, task: Option<TaskId>, ms_max: u64, closed: &mut C
             Ok(view) => view,
             Err(closed) => return Response::Refused { reason: closed.to_string() },
         };
-        if now.idle || timed_out || view.as_ref().is_some_and(|v| v.ended) {
-            return Response::Awaited { task: view, approvals: now.approvals, parked: now.parked, timed_out };
+        if (now.idle && patience.is_over(&now)) || timed_out || view.as_ref().is_some_and(|v| v.ended) {
+            return Response::Awaited {
+                task: view,
+                approvals: now.approvals,
+                parked: now.parked,
+                offline: now.offline.unwrap_or_default(),
+                timed_out,
+            };
         }
         tokio::select! {
             () = &mut over => timed_out = true,
+            () = patience.wait() => {}
             () = closed.wait() => return Response::Refused { reason: engine::Closed.to_string() },
             changed = pulse.changed() => if changed.is_err() {
                 return Response::Refused { reason: engine::Closed.to_string() };
@@ -351,6 +401,7 @@ fn view(state: &State, task: &domain::state::Task) -> TaskView {
         mark: state.mark_of(task).as_str().to_owned(),
         ended: task.is_ended(),
         result: task.result.clone(),
+        denied: state.outages.denied.contains_key(&task.spec.id),
         label: task.label.clone(),
     }
 }
@@ -363,12 +414,13 @@ async fn submit(handle: &Handle, input: Input) -> Response {
 async fn tell(handle: &Handle, input: Input, made: impl FnOnce(&Taken) -> Made) -> Response {
     match handle.submit(input).await {
         Ok(Ok(taken)) => {
-            let Made { task, agent, sessions } = made(&taken);
+            let Made { task, agent, sessions, retried } = made(&taken);
             Response::Done {
                 seq: taken.seq.0,
                 task: task.map(|id| id.to_string()),
                 agent: agent.map(|id| id.to_string()),
                 sessions: sessions.iter().map(ToString::to_string).collect(),
+                retried,
             }
         }
         Ok(Err(refused)) => Response::Refused { reason: refused.to_string() },
@@ -385,6 +437,8 @@ pub struct Made {
     pub agent: Option<AgentId>,
     /// The conversations in which somebody was spoken to.
     pub sessions: Vec<SessionId>,
+    /// What is tried again, in words.
+    pub retried: Vec<String>,
 }
 
 impl Made {
@@ -395,6 +449,19 @@ impl Made {
             match event {
                 Event::Task(TaskEvent::Added { spec, .. }) => made.task = Some(spec.id.clone()),
                 Event::Agent(AgentEvent::Spawned { spec, .. }) => made.agent = Some(spec.id.clone()),
+                Event::Task(TaskEvent::Reopened { task, .. }) => {
+                    made.retried.push(format!("{task} is open again, from the start"));
+                }
+                Event::Task(TaskEvent::Started { task, session }) => {
+                    made.retried.pop();
+                    made.retried.push(format!("{task} is open again and goes on in {session}"));
+                }
+                Event::Outage(OutageEvent::Due { place, open: true, .. }) => {
+                    made.retried.push(format!("{place} is tried again now"));
+                }
+                Event::Outage(OutageEvent::Due { place, open: false, .. }) => {
+                    made.retried.push(format!("{place} is being tried right now"));
+                }
                 Event::Session(SessionEvent::MessageAdded { session, .. }) => {
                     made.sessions.push(session.clone())
                 }

@@ -150,7 +150,7 @@ fn waiting_ends_when_there_is_nothing_to_wait_for_or_the_time_is_over() {
     let idle = ask(&home.socket, &wait(Some("task-009"), 60_000)).unwrap();
     assert_eq!(
         idle,
-        Response::Awaited { task: None, approvals: 0, parked: 0, timed_out: false },
+        Response::Awaited { task: None, approvals: 0, parked: 0, offline: 0, timed_out: false },
         "nothing is under way"
     );
     ask(&home.socket, &add("Look", "executor-001")).unwrap();

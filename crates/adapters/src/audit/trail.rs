@@ -6,8 +6,8 @@ use domain::approval::{Answer, Outcome, Request};
 use domain::budget::Cap;
 use domain::delegation::{self, Delegation};
 use domain::event::{
-    AgentEvent, ApprovalEvent, BudgetEvent, CallEvent, DelegationEvent, LockEvent, ReviewEvent, SessionEvent,
-    SystemEvent, TaskEvent, TrustEvent, TurnEvent,
+    AgentEvent, ApprovalEvent, BudgetEvent, CallEvent, DelegationEvent, LockEvent, OutageEvent, ReviewEvent,
+    SessionEvent, SystemEvent, TaskEvent, TrustEvent, TurnEvent,
 };
 use domain::event::{Event, Finish, Found, FoundCall, Tail};
 use domain::evidence::Evidence;
@@ -148,6 +148,9 @@ impl Trail {
             Event::Turn(TurnEvent::Failed { session, reason, .. }) => {
                 vec![self.unanswered(new(Kind::Model, "failed"), session, reason)]
             }
+            Event::Outage(OutageEvent::Failed { session, error, .. }) => {
+                vec![self.unanswered(new(Kind::Model, "failed"), session, error)]
+            }
             Event::Call(CallEvent::Cleared { session, call, rule, .. }) => {
                 vec![self.cleared(new(Kind::Gate, "allow"), session, call, rule)]
             }
@@ -194,6 +197,7 @@ impl Trail {
             | Event::Approval(_)
             | Event::Lock(_)
             | Event::Budget(_)
+            | Event::Outage(_)
             | Event::Trust(_) => Vec::new(),
         }
     }

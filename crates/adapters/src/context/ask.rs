@@ -214,7 +214,7 @@ async fn within(
             Err(_) if silent_ms + step_ms < ms_max => silent_ms += step_ms,
             Err(_) => {
                 let message = format!("no sign of an answer within {ms_max} ms (limits.model_ms_max)");
-                let late = ModelError::new(ErrorKind::Retry { after_ms: 0 }, message);
+                let late = ModelError::new(ErrorKind::Outage { after_ms: 0 }, message);
                 break Err(late.after(progress.so_far()));
             }
         }
@@ -262,7 +262,7 @@ mod tests {
         };
         assert_eq!(ask(3_600, 9_000).await, Ok(says("done")), "an hour, piece by piece");
         let error = ask(3, 11_000).await.unwrap_err();
-        assert_eq!(error.kind, ErrorKind::Retry { after_ms: 0 });
+        assert_eq!(error.kind, ErrorKind::Outage { after_ms: 0 });
         assert_eq!(error.message, "no sign of an answer within 10000 ms (limits.model_ms_max)");
         assert_eq!(error.usage, Usage::of(1, 1), "what came is paid for");
     }

@@ -24,6 +24,16 @@ pub(super) fn again(message: String) -> ModelError {
     ModelError::new(ErrorKind::Retry { after_ms: 0 }, message)
 }
 
+/// The provider does not answer, whatever it is asked.
+pub(super) fn outage(message: String) -> ModelError {
+    ModelError::new(ErrorKind::Outage { after_ms: 0 }, message)
+}
+
+/// The provider takes no request with this key, account or address.
+pub(super) fn denied(message: String) -> ModelError {
+    ModelError::new(ErrorKind::Denied, message)
+}
+
 /// This model does not serve; another may.
 pub(super) fn down(message: String) -> ModelError {
     ModelError::new(ErrorKind::Down, message)
@@ -60,19 +70,19 @@ pub(super) fn status(
         300..=399 => {
             let to = headers.get("location").and_then(|to| to.to_str().ok()).unwrap_or("another place");
             let to = line(to);
-            down(format!(
+            denied(format!(
                 "{who} sends requests on to {to}; keys do not follow, so put that address into base_url"
             ))
         }
-        401 => down(told("; the key is missing or wrong, see `key` of this provider in synod.yaml")),
-        402 => down(told("; the account has no credit")),
+        401 => denied(told("; the key is missing or wrong, see `key` of this provider in synod.yaml")),
+        402 => denied(told("; the account has no credit")),
         403 => down(told("; this key may not use this model")),
         404 => down(told(&format!("; it does not know the model {model:?}, or base_url is wrong"))),
         413 => too_long(told(TOO_LONG)),
-        429 if said.is_out_of_credit() => down(told("; the account has no credit left")),
-        408 | 409 | 425 | 429 => ModelError::new(ErrorKind::Retry { after_ms }, told("")),
-        501 | 505 => down(told("; base_url is no such API")),
-        500..=599 => ModelError::new(ErrorKind::Retry { after_ms }, told("")),
+        429 if said.is_out_of_credit() => denied(told("; the account has no credit left")),
+        429 | 529 => ModelError::new(ErrorKind::Limited { after_ms }, told("")),
+        501 | 505 => denied(told("; base_url is no such API")),
+        408 | 409 | 425 | 500..=599 => ModelError::new(ErrorKind::Outage { after_ms }, told("")),
         _ => give_up(told("")),
     }
 }
@@ -85,11 +95,16 @@ pub(super) fn in_band(who: &str, error: &Value) -> ModelError {
         return too_long(told(TOO_LONG));
     }
     if said.is_out_of_credit() {
-        return down(told("; the account has no credit left"));
+        return denied(told("; the account has no credit left"));
     }
     match said.kind.as_str() {
         "invalid_request_error" => give_up(told("")),
-        "authentication_error" | "permission_error" | "not_found_error" | "billing_error" => down(told("")),
+        "authentication_error" | "billing_error" => denied(told("")),
+        "permission_error" | "not_found_error" => down(told("")),
+        "overloaded_error" | "rate_limit_error" | "rate_limit_exceeded" => {
+            ModelError::new(ErrorKind::Limited { after_ms: 0 }, told(""))
+        }
+        "api_error" | "server_error" | "timeout_error" => outage(told("")),
         _ => again(told("")),
     }
 }
@@ -97,10 +112,10 @@ pub(super) fn in_band(who: &str, error: &Value) -> ModelError {
 /// What an answer that never came means.
 pub(super) fn transport(who: &str, error: &reqwest::Error, connect: Duration) -> ModelError {
     if error.is_connect() && error.is_timeout() {
-        return again(format!("{who} cannot be reached within {} ms", connect.as_millis()));
+        return outage(format!("{who} cannot be reached within {} ms", connect.as_millis()));
     }
     let doing = if error.is_connect() { "cannot be reached" } else { "breaks the connection" };
-    again(format!("{who} {doing}: {}", causes(error)))
+    outage(format!("{who} {doing}: {}", causes(error)))
 }
 
 /// What an error says, without the address, which it repeats, and with its causes, which it leaves out.
@@ -294,7 +309,8 @@ mod tests {
 
     #[test]
     fn each_status_has_its_outcome_and_says_what_to_do() {
-        let retry = ErrorKind::Retry { after_ms: 2_000 };
+        let outage = ErrorKind::Outage { after_ms: 2_000 };
+        let limited = ErrorKind::Limited { after_ms: 2_000 };
         for (code, body, kind, part) in [
             (
                 400,
@@ -314,35 +330,35 @@ mod tests {
                 ErrorKind::TooLong,
                 "the conversation is too long",
             ),
-            (401, r#"{"error":{"message":"no"}}"#, ErrorKind::Down, "the key is missing or wrong"),
-            (402, "", ErrorKind::Down, "no credit"),
+            (401, r#"{"error":{"message":"no"}}"#, ErrorKind::Denied, "the key is missing or wrong"),
+            (402, "", ErrorKind::Denied, "no credit"),
             (403, "{}", ErrorKind::Down, "may not use this model"),
             (404, r#"{"error":"model not found"}"#, ErrorKind::Down, "does not know the model \"big\""),
             (404, "<html>", ErrorKind::Down, "base_url is wrong"),
-            (408, "", retry, "408 Request Timeout"),
-            (409, "", retry, "409 Conflict"),
+            (408, "", outage, "408 Request Timeout"),
+            (409, "", outage, "409 Conflict"),
             (413, "", ErrorKind::TooLong, "too long"),
             (418, "", ErrorKind::GiveUp, "418"),
             (422, "", ErrorKind::GiveUp, "422"),
-            (429, "slow down", retry, "429 Too Many Requests: slow down"),
+            (429, "slow down", limited, "429 Too Many Requests: slow down"),
             (
                 429,
                 r#"{"error":{"message":"pay","type":"insufficient_quota"}}"#,
-                ErrorKind::Down,
+                ErrorKind::Denied,
                 "no credit left",
             ),
-            (500, "", retry, "500 Internal Server Error"),
-            (501, "", ErrorKind::Down, "no such API"),
-            (502, "<html>bad gateway", retry, "502 Bad Gateway: a web page"),
-            (503, "", retry, "503 Service Unavailable"),
-            (504, "", retry, "504 Gateway Timeout"),
+            (500, "", outage, "500 Internal Server Error"),
+            (501, "", ErrorKind::Denied, "no such API"),
+            (502, "<html>bad gateway", outage, "502 Bad Gateway: a web page"),
+            (503, "", outage, "503 Service Unavailable"),
+            (504, "", outage, "504 Gateway Timeout"),
             (
                 529,
                 r#"{"error":{"type":"overloaded_error","message":"Overloaded"}}"#,
-                retry,
+                limited,
                 "529: Overloaded",
             ),
-            (302, "", ErrorKind::Down, "keys do not follow"),
+            (302, "", ErrorKind::Denied, "keys do not follow"),
         ] {
             let code = StatusCode::from_u16(code).unwrap();
             let error = status("host", "big", code, &headers(&[("retry-after", "2")]), body.as_bytes());

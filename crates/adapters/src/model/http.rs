@@ -4,6 +4,7 @@
 //! Proxies of the environment are not used, only the one that the settings name. Redirects are not followed: a key
 //! goes to the host that the owner named, and nowhere else.
 
+use std::collections::BTreeMap;
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
@@ -20,7 +21,7 @@ use tokio::time::{Instant, timeout};
 
 use super::described::{Described, WriteTools};
 use super::draft::Draft;
-use super::fault::{self, again, down};
+use super::fault::{self, again, denied, down, outage};
 use super::keys::Key;
 use super::thoughts::Thoughts;
 use super::{anthropic, openai, sse};
@@ -60,8 +61,8 @@ pub(super) struct Remote {
     key: Option<Key>,
     /// What `key` gave; forgotten when the provider refuses it, so that a new one is found without a restart.
     secret: Mutex<Option<SecretString>>,
-    /// Until when the provider wants to be left alone.
-    closed_until: Mutex<Option<Instant>>,
+    /// By model: until when the provider wants no requests for it.
+    closed_until: Mutex<BTreeMap<String, Instant>>,
 }
 
 /// One TLS for the whole process. It must be there before a client is built, whoever builds it.
@@ -127,7 +128,7 @@ impl Remote {
             timeouts: endpoint.timeouts,
             key,
             secret: Mutex::new(secret),
-            closed_until: Mutex::new(None),
+            closed_until: Mutex::default(),
         })
     }
 
@@ -135,7 +136,7 @@ impl Remote {
     pub(super) async fn post(&self, body: &Value, model: &str) -> Result<Value, ModelError> {
         let answer = async {
             let response = self.send(body.to_string()).await?;
-            self.note_window(response.status(), response.headers());
+            self.note_window(model, response.status(), response.headers());
             if !response.status().is_success() {
                 return Err(self.refusal(response, model).await);
             }
@@ -154,7 +155,7 @@ impl Remote {
         let body = self.described.with(&body, &request.tools, write);
         let body = body.map_err(|error| down(format!("the request cannot be written as JSON: {error}")))?;
         let response = self.send(body).await?;
-        self.note_window(response.status(), response.headers());
+        self.note_window(&request.model, response.status(), response.headers());
         if !response.status().is_success() {
             return Err(self.refusal(response, &request.model).await);
         }
@@ -185,7 +186,7 @@ impl Remote {
                 Api::Anthropic => (HeaderName::from_static("x-api-key"), secret.expose_secret().to_owned()),
             };
             let mut value = HeaderValue::from_str(&text)
-                .map_err(|_| down("the key has characters that no key has".to_owned()))?;
+                .map_err(|_| denied("the key has characters that no key has".to_owned()))?;
             value.set_sensitive(true);
             headers.insert(name, value);
         }
@@ -207,7 +208,7 @@ impl Remote {
         }
         let key = key.clone();
         let read = tokio::task::spawn_blocking(move || key.read()).await;
-        let secret = read.map_err(|_| down("the key cannot be read".to_owned()))?.map_err(down)?;
+        let secret = read.map_err(|_| denied("the key cannot be read".to_owned()))?.map_err(denied)?;
         *self.secret.lock().unwrap_or_else(PoisonError::into_inner) = Some(secret.clone());
         Ok(Some(secret))
     }
@@ -241,7 +242,7 @@ impl Remote {
         }
         let read = self.json(&body);
         // A web page is nothing that a model said.
-        draft.has_begun &= !matches!(&read, Err(ModelError { kind: ErrorKind::Down, .. }));
+        draft.has_begun &= !matches!(&read, Err(ModelError { kind: ErrorKind::Denied, .. }));
         let value = read?;
         draft.unseen = 0;
         match self.api {
@@ -263,7 +264,7 @@ impl Remote {
         match serde_json::from_slice(body) {
             Ok(value) => Ok(value),
             Err(_) if body.trim_ascii_start().starts_with(b"<") => {
-                Err(down(format!("{} answers with a web page; is base_url right?", self.host)))
+                Err(denied(format!("{} answers with a web page; is base_url right?", self.host)))
             }
             Err(error) => {
                 Err(again(format!("{} answers with something that is not JSON: {error}", self.host)))
@@ -283,7 +284,7 @@ impl Remote {
             let piece = match pieces.next().await {
                 Ok(Some(piece)) => piece,
                 Ok(None) if reader.is_torn() && draft.stop.is_none() => {
-                    return Err(again(format!("{} breaks off in the middle of its answer", self.host)));
+                    return Err(outage(format!("{} breaks off in the middle of its answer", self.host)));
                 }
                 // Some servers leave out the last event; an answer that says why it stopped is whole.
                 Ok(None) => return Ok(()),
@@ -307,18 +308,18 @@ impl Remote {
     }
 
     fn silent(&self, waited: Duration) -> ModelError {
-        again(format!("{} says nothing for {} ms", self.host, waited.as_millis()))
+        outage(format!("{} says nothing for {} ms", self.host, waited.as_millis()))
     }
 
     /// Sits out a wait that the provider asked somebody else for: all share one account.
     async fn wait_for_window(&self, request: &Request) -> Result<(), ModelError> {
-        let until = *self.closed_until.lock().unwrap_or_else(PoisonError::into_inner);
+        let until = self.closed(&request.model);
         let Some(until) = until.filter(|until| *until > Instant::now()) else { return Ok(()) };
         let wait = until - Instant::now();
         if wait > HOLD_MAX {
             let after_ms = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX);
             let message = format!("{} wants no requests for {} s", self.host, wait.as_secs());
-            return Err(ModelError::new(ErrorKind::Retry { after_ms }, message));
+            return Err(ModelError::new(ErrorKind::Limited { after_ms }, message));
         }
         let hash = request.agent.as_str().bytes().fold(0_u64, |n, b| n.wrapping_mul(31) + u64::from(b));
         // A quarter of the wait is enough to come back one after the other.
@@ -328,8 +329,12 @@ impl Remote {
         Ok(())
     }
 
+    fn closed(&self, model: &str) -> Option<Instant> {
+        self.closed_until.lock().unwrap_or_else(PoisonError::into_inner).get(model).copied()
+    }
+
     /// Remembers what a provider says about its window: when it refuses, and when an answer uses up the last of it.
-    fn note_window(&self, status: StatusCode, headers: &HeaderMap) {
+    fn note_window(&self, model: &str, status: StatusCode, headers: &HeaderMap) {
         let now = jiff::Timestamp::now();
         let wait_ms = match status {
             StatusCode::TOO_MANY_REQUESTS => fault::after_ms(headers, now),
@@ -338,7 +343,8 @@ impl Remote {
         if wait_ms > 0 {
             let until = Instant::now() + Duration::from_millis(wait_ms);
             let mut closed = self.closed_until.lock().unwrap_or_else(PoisonError::into_inner);
-            *closed = Some(closed.map_or(until, |known| known.max(until)));
+            let known = closed.entry(model.to_owned()).or_insert(until);
+            *known = until.max(*known);
         }
     }
 

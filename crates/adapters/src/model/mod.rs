@@ -30,7 +30,7 @@ use std::time::SystemTime;
 use async_trait::async_trait;
 use domain::settings::{Endpoint, ModelRef, Provider, Settings};
 use formats::{Severity, script};
-use ports::model::{ErrorKind, Model, ModelError, Reply, Request};
+use ports::model::{Model, ModelError, Reply, Request};
 
 use http::{Api, Remote};
 use keys::Key;
@@ -99,17 +99,25 @@ impl Models {
         self.aliases == *aliases
     }
 
-    /// Whether no script changed since it was read. A look at the name of each.
+    /// Whether no script changed since it was read, and all providers can be had. A look at the name of each.
     pub(crate) fn are_current(&self, home: &Path) -> bool {
-        self.scripts.iter().all(|(file, sheet)| stamp(&home.join(file)) == sheet.stamp)
+        let is_broken = self.providers.values().any(Result::is_err);
+        !is_broken && self.scripts.iter().all(|(file, sheet)| stamp(&home.join(file)) == sheet.stamp)
     }
 
-    /// The same, with scripts read again that changed. Of one that does not read any more the last that did stays; what is
+    /// The same, with scripts read again that changed, and providers looked for again that could not be had. Of one that does not read any more the last that did stays; what is
     /// wrong is said with its file.
     pub(crate) fn reread(&self, home: &Path, settings: &Settings) -> (Self, Vec<(String, String)>) {
         let (mut models, mut wrong) = (self.called(&self.aliases), Vec::new());
         for (name, provider) in &settings.providers {
-            let Provider::Scripted { script } = provider else { continue };
+            let Provider::Scripted { script } = provider else {
+                // What was missing, such as the file of a key, may be there by now.
+                if models.providers.get(name).is_some_and(Result::is_err) {
+                    let way = models.way(home, settings, provider);
+                    models.providers.insert(name.clone(), way.map_err(|e| format!("provider {name}: {e}")));
+                }
+                continue;
+            };
             let before = self.scripts.get(script);
             if before.is_some_and(|sheet| sheet.stamp == stamp(&home.join(script))) {
                 continue;
@@ -183,14 +191,16 @@ impl Models {
         }
     }
 
-    fn find(&self, alias: &str) -> Result<(&dyn Model, &str), String> {
+    fn find(&self, alias: &str) -> Result<(&dyn Model, &str), ModelError> {
         // An agent may also name a model as its provider does.
         let named = || self.aliases.values().find(|target| target.model == alias);
-        let Some(target) = self.aliases.get(alias).or_else(named) else { return Err(self.no_alias(alias)) };
+        let Some(target) = self.aliases.get(alias).or_else(named) else {
+            return Err(fault::down(self.no_alias(alias)));
+        };
         match self.providers.get(&target.provider) {
             Some(Ok(model)) => Ok((model.as_ref(), &target.model)),
-            Some(Err(error)) => Err(error.clone()),
-            None => Err(self.no_provider(alias, &target.provider)),
+            Some(Err(error)) => Err(fault::denied(error.clone())),
+            None => Err(fault::down(self.no_provider(alias, &target.provider))),
         }
     }
 
@@ -222,8 +232,9 @@ impl Models {
 
     /// The provider that answers a request, and the request in its words.
     fn found(&self, request: Request) -> Result<(&dyn Model, Request), ModelError> {
-        let (model, name) = self.find(&request.model).map_err(|message| {
-            ModelError::new(ErrorKind::Down, format!("{message} (asked by {})", request.agent))
+        let (model, name) = self.find(&request.model).map_err(|error| ModelError {
+            message: format!("{} (asked by {})", error.message, request.agent),
+            ..error
         })?;
         Ok((model, Request { model: name.to_owned(), ..request }))
     }

@@ -61,7 +61,7 @@ struct SaidCall {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct Failed {
     message: String,
-    /// `retry`, `down` or `give_up`.
+    /// The word for its kind.
     kind: String,
     #[serde(default)]
     after_ms: u64,
@@ -80,7 +80,10 @@ impl Outcome {
             Err(ModelError { kind, message, usage }) => {
                 let (kind, after_ms) = match kind {
                     ErrorKind::Retry { after_ms } => ("retry", *after_ms),
+                    ErrorKind::Limited { after_ms } => ("limited", *after_ms),
+                    ErrorKind::Outage { after_ms } => ("outage", *after_ms),
                     ErrorKind::Down => ("down", 0),
+                    ErrorKind::Denied => ("denied", 0),
                     ErrorKind::TooLong => ("too_long", 0),
                     ErrorKind::GiveUp => ("give_up", 0),
                 };
@@ -103,7 +106,10 @@ impl Outcome {
             Self::Error(Failed { message, kind, after_ms, usage }) => {
                 let kind = match kind.as_str() {
                     "retry" => ErrorKind::Retry { after_ms },
+                    "limited" => ErrorKind::Limited { after_ms },
+                    "outage" => ErrorKind::Outage { after_ms },
                     "down" => ErrorKind::Down,
+                    "denied" => ErrorKind::Denied,
                     "too_long" => ErrorKind::TooLong,
                     _ => ErrorKind::GiveUp,
                 };

@@ -20,6 +20,8 @@ const WAYS: [&str; 4] = ["openai", "openai-whole", "anthropic", "anthropic-whole
 /// Time-outs of a test: long enough for a slow machine, short enough to wait for.
 const TIMEOUTS: Timeouts = Timeouts { connect_ms: 2_000, first_byte_ms: 300, idle_ms: 300 };
 const AGAIN: ErrorKind = ErrorKind::Retry { after_ms: 0 };
+const OUT: ErrorKind = ErrorKind::Outage { after_ms: 0 };
+const LIMITED: ErrorKind = ErrorKind::Limited { after_ms: 0 };
 
 fn answer() -> Reply {
     let call = |id: &str, name: &str, arguments: &str| RawCall {
@@ -136,27 +138,27 @@ fn faults() -> Vec<(Fault, ErrorKind, &'static str)> {
     vec![
         (Fault::status(400), ErrorKind::GiveUp, "answers 400 Bad Request: not now"),
         (said(400, long), ErrorKind::TooLong, "too long for this model"),
-        (Fault::status(401), ErrorKind::Down, "the key is missing or wrong"),
+        (Fault::status(401), ErrorKind::Denied, "the key is missing or wrong"),
         (Fault::status(403), ErrorKind::Down, "may not use this model"),
         (Fault::status(404), ErrorKind::Down, "does not know the model \"big\""),
-        (Fault::status(408), AGAIN, "408 Request Timeout"),
+        (Fault::status(408), OUT, "408 Request Timeout"),
         (Fault::status(413), ErrorKind::TooLong, "the conversation is too long"),
-        (Fault::status(429), AGAIN, "429 Too Many Requests"),
-        (Fault::status(500), AGAIN, "500 Internal Server Error"),
-        (Fault::status(503), AGAIN, "503 Service Unavailable"),
-        (Fault::status(529), AGAIN, "answers 529"),
-        (elsewhere, ErrorKind::Down, "sends requests on to https://elsewhere/"),
-        (Fault::Cut { percent: 20 }, AGAIN, "127.0.0.1"),
-        (Fault::Cut { percent: 60 }, AGAIN, "127.0.0.1"),
+        (Fault::status(429), LIMITED, "429 Too Many Requests"),
+        (Fault::status(500), OUT, "500 Internal Server Error"),
+        (Fault::status(503), OUT, "503 Service Unavailable"),
+        (Fault::status(529), LIMITED, "answers 529"),
+        (elsewhere, ErrorKind::Denied, "sends requests on to https://elsewhere/"),
+        (Fault::Cut { percent: 20 }, OUT, "127.0.0.1"),
+        (Fault::Cut { percent: 60 }, OUT, "127.0.0.1"),
         (Fault::Short, AGAIN, "127.0.0.1"),
         (Fault::Malformed, AGAIN, "127.0.0.1"),
-        (Fault::Page, ErrorKind::Down, "answers with a web page; is base_url right?"),
-        (Fault::Silent, AGAIN, "says nothing for 300 ms"),
-        (Fault::Idle, AGAIN, "says nothing for 300 ms"),
-        (Fault::Reset, AGAIN, "breaks the connection"),
+        (Fault::Page, ErrorKind::Denied, "answers with a web page; is base_url right?"),
+        (Fault::Silent, OUT, "says nothing for 300 ms"),
+        (Fault::Idle, OUT, "says nothing for 300 ms"),
+        (Fault::Reset, OUT, "breaks the connection"),
         (Fault::endless(), ErrorKind::Down, "answers with more than 16777216 bytes"),
         (Fault::Refusal, ErrorKind::GiveUp, "declines to answer: I cannot help with that"),
-        (Fault::Overloaded, AGAIN, "Overloaded"),
+        (Fault::Overloaded, LIMITED, "Overloaded"),
     ]
 }
 
@@ -200,7 +202,7 @@ async fn an_answer_that_is_too_long_says_so_and_a_half_call_is_not_completed() {
 }
 
 #[tokio::test]
-async fn a_wait_that_one_was_asked_for_holds_back_all_who_share_the_provider() {
+async fn a_wait_that_one_was_asked_for_holds_back_all_who_ask_the_model() {
     for (header, value, wait_ms) in [("retry-after-ms", "120", 120), ("retry-after", "120", 120_000)] {
         let server = server();
         let models = models(&server);
@@ -211,12 +213,12 @@ async fn a_wait_that_one_was_asked_for_holds_back_all_who_share_the_provider() {
             (number == 0).then(|| Fault::wait(429, header, value))
         });
         let error = models.ask(ask("openai-whole")).await.unwrap_err();
-        assert_eq!(error.kind, ErrorKind::Retry { after_ms: wait_ms });
+        assert_eq!(error.kind, ErrorKind::Limited { after_ms: wait_ms });
         let next = models.ask(ask("openai-whole")).await;
         if wait_ms > 30_000 {
             let waits = |after_ms: u64| (100_000..=120_000).contains(&after_ms);
             assert!(
-                matches!(next, Err(ModelError { kind: ErrorKind::Retry { after_ms }, .. }) if waits(after_ms))
+                matches!(next, Err(ModelError { kind: ErrorKind::Limited { after_ms }, .. }) if waits(after_ms))
             );
             assert_eq!(server.seen().len(), 1, "nobody asks while the window is closed");
         } else {
@@ -302,7 +304,7 @@ async fn one_that_cannot_be_reached_is_tried_again() {
     let models = Models::new(Path::new("."), &settings);
     for way in WAYS {
         let error = models.ask(ask(way)).await.unwrap_err();
-        assert_eq!(error.kind, AGAIN);
+        assert_eq!(error.kind, OUT);
         assert!(error.message.starts_with("127.0.0.1 cannot be reached: "), "{}", error.message);
     }
 }

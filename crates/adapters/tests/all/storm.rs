@@ -13,7 +13,7 @@ use adapters::tools::Toolbox;
 use domain::agent;
 use domain::effect::Effect;
 use domain::event::Event;
-use domain::event::{CallEvent, SessionEvent, TurnEvent};
+use domain::event::{CallEvent, OutageEvent, SessionEvent, TurnEvent};
 use domain::id::{AgentId, SessionId, TaskId, Time};
 use domain::input::{Failure, Input};
 use domain::input::{FileInput, ModelInput, PersonInput, ToolInput};
@@ -74,7 +74,7 @@ async fn one(seed: u64, server: &Server, shared: &Shared) -> String {
     let task = run.state.work.tasks.values().next().expect("there is a task");
     let requests = server.count();
     let bound = run.bound() as usize;
-    assert!(run.state.is_idle(), "seed {seed}: nothing is under way");
+    assert!(run.rests(), "seed {seed}: nothing is under way");
     assert!(requests <= bound, "seed {seed}: {requests} requests of {bound}");
     assert!(run.paid <= 1, "seed {seed}: paid {} times", run.paid);
     assert_eq!(run.answers, run.replied + run.empty, "seed {seed}: every answer is kept");
@@ -163,6 +163,7 @@ struct Run<'a> {
     answers: u32,
     replied: u32,
     empty: u32,
+    outages: u32,
 }
 
 impl<'a> Run<'a> {
@@ -180,6 +181,7 @@ impl<'a> Run<'a> {
             answers: 0,
             replied: 0,
             empty: 0,
+            outages: 0,
         };
         let mut task = Spec::new(TaskId::new(""), "tasks/t.task.md", "pay 5");
         task.assignee = Some(AgentId::new(ME));
@@ -190,17 +192,24 @@ impl<'a> Run<'a> {
         run
     }
 
-    /// The most requests that the limits allow: each turn on two models.
+    /// Whether nothing is under way, and nothing waits for a provider.
+    fn rests(&self) -> bool {
+        self.state.is_idle() && self.state.waiting_for_providers() == 0
+    }
+
+    /// The most requests that the limits allow: each turn on two models, and anew after each wait for a provider.
     fn bound(&self) -> u32 {
         let limits = &self.state.config.settings.limits;
-        limits.turns_max * limits.model_attempts_max * 2
+        (limits.turns_max + self.outages) * limits.model_attempts_max * 2
     }
 
     fn give(&mut self, input: Input) {
-        let (talks, effects, replied) = (&mut self.talks, &mut self.effects, &mut self.replied);
+        let (talks, effects) = (&mut self.talks, &mut self.effects);
+        let (replied, outages) = (&mut self.replied, &mut self.outages);
         let played = domain::play(&mut self.state, self.at, &input, true, &mut |state, event| {
             effects.extend(domain::react(state, &event));
             match event {
+                Event::Outage(OutageEvent::Failed { .. }) => *outages += 1,
                 Event::Session(SessionEvent::MessageAdded { session, message, .. })
                 | Event::Call(CallEvent::Finished { session, message, .. }) => {
                     talks.entry(session).or_default().push(message);
@@ -219,7 +228,7 @@ impl<'a> Run<'a> {
         loop {
             if let Some(effect) = self.effects.pop() {
                 self.perform(effect).await;
-            } else if let Some(due) = self.state.next_deadline().filter(|_| !self.state.is_idle()) {
+            } else if let Some(due) = self.state.next_deadline().filter(|_| !self.rests()) {
                 self.at = Time(self.at.0.max(due.0));
                 self.give(Input::Ticked);
             } else {
@@ -263,7 +272,10 @@ impl<'a> Run<'a> {
                         assert!(!error.message.is_empty());
                         let failure = match error.kind {
                             ErrorKind::Retry { after_ms } => Failure::Retry { after_ms },
+                            ErrorKind::Limited { after_ms } => Failure::Limited { after_ms },
+                            ErrorKind::Outage { after_ms } => Failure::Outage { after_ms },
                             ErrorKind::Down => Failure::Down,
+                            ErrorKind::Denied => Failure::Denied,
                             ErrorKind::TooLong | ErrorKind::GiveUp => Failure::GiveUp,
                         };
                         self.give(Input::Model(ModelInput::Failed {

@@ -18,6 +18,7 @@ const CHORES_MAX: usize = 20;
 pub fn run(home: &Path, out: &Out) -> anyhow::Result<Exit> {
     let approvals = view::approvals(home);
     let now = standings(home, &approvals.waiting);
+    let state = view::spent::known(home);
     let tasks = view::tasks::read(home);
     let due: Vec<usize> = tasks.for_people().collect();
     if out.json {
@@ -30,6 +31,7 @@ pub fn run(home: &Path, out: &Out) -> anyhow::Result<Exit> {
             "approvals": approvals.waiting.iter().zip(&now).map(json).collect::<Vec<_>>(),
             "decided": approvals.decided.iter().map(|d| d.id.as_str()).collect::<Vec<_>>(),
             "unreadable": approvals.broken,
+            "providers": view::outages::json(&state),
             "tasks": due.iter().map(|index| chore_json(&tasks, &tasks.list[*index])).collect::<Vec<_>>(),
         }));
         return Ok(Exit::Ok);
@@ -49,6 +51,9 @@ pub fn run(home: &Path, out: &Out) -> anyhow::Result<Exit> {
     }
     if due.len() > CHORES_MAX {
         out.line(format!("… and {} more tasks for people; `synod task list --open`", due.len() - CHORES_MAX));
+        out.line("");
+    }
+    if view::outages::show(&state, out) {
         out.line("");
     }
     match (approvals.waiting.len(), due.len()) {

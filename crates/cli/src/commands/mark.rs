@@ -7,7 +7,7 @@ use adapters::lock::HomeLock;
 use domain::approval::Answer;
 use domain::id::{AgentId, ApprovalId, SessionId, TaskId};
 use domain::input::Input;
-use domain::input::{FileInput, PersonInput};
+use domain::input::{Again, FileInput, PersonInput};
 use domain::layout;
 use domain::message::Urgency;
 use domain::spawn::Order;
@@ -90,6 +90,29 @@ pub fn cancel_run(home: &Path, run: &str, out: &Out) -> anyhow::Result<Exit> {
         out.value(json!({ "cancelled": run, "run": true }));
     } else {
         out.line(format!("run {run} is cancelled: all that was made for it has ended"));
+    }
+    Ok(Exit::Ok)
+}
+
+pub fn retry(home: &Path, task: Option<&str>, provider: Option<&str>, out: &Out) -> anyhow::Result<Exit> {
+    let what = match (task, provider) {
+        (Some(task), _) => Again::Task(TaskId::new(task)),
+        (None, Some(provider)) => Again::Provider(provider.to_owned()),
+        (None, None) => Again::All,
+    };
+    let request = Request::Retry { what: what.clone(), by: person() };
+    let input = Input::Person(PersonInput::Retry { what, by: person() });
+    let help = "`synod status` shows what waits for a provider, `synod task list` which tasks failed";
+    let retried = leave(home, &request, input, help)?.retried;
+    if out.json {
+        out.value(json!({ "retried": retried }));
+    } else if retried.is_empty() {
+        out.line("nothing has failed, and nothing waits for a provider");
+    } else {
+        retried.iter().for_each(|what| out.line(what.as_str()));
+        if !wire::is_running(home) {
+            out.say("nobody works in this home now: go on with `synod pump` or `synod up`");
+        }
     }
     Ok(Exit::Ok)
 }
@@ -306,6 +329,8 @@ pub(super) struct Left {
     id: String,
     /// The conversations in which somebody was spoken to.
     sessions: Vec<String>,
+    /// What is tried again, in words.
+    retried: Vec<String>,
 }
 
 /// Leaves one mark, through the daemon if there is one.
@@ -314,8 +339,8 @@ pub(super) fn leave(home: &Path, request: &Request, input: Input, help: &str) ->
         match wire::worker(home)? {
             Worker::Me(lock) => return alone(home, lock, input, help),
             Worker::Other => match web::client::ask(&wire::socket(home), request) {
-                Ok(Response::Done { task, agent, sessions, .. }) => {
-                    return Ok(Left { id: task.or(agent).unwrap_or_default(), sessions });
+                Ok(Response::Done { task, agent, sessions, retried, .. }) => {
+                    return Ok(Left { id: task.or(agent).unwrap_or_default(), sessions, retried });
                 }
                 Ok(Response::Refused { reason }) if reason == engine::Closed.to_string() => {
                     let help = "what it said last tells why; `synod up` starts it again";
@@ -350,10 +375,10 @@ fn alone(home: &Path, lock: HomeLock, input: Input, help: &str) -> anyhow::Resul
         running.close().await?;
         match answer? {
             Ok(taken) => {
-                let Made { task, agent, sessions } = Made::of(&taken);
+                let Made { task, agent, sessions, retried } = Made::of(&taken);
                 let id = task.map(|id| id.to_string()).or(agent.map(|id| id.to_string()));
                 let sessions = sessions.iter().map(ToString::to_string).collect();
-                Ok(Left { id: id.unwrap_or_default(), sessions })
+                Ok(Left { id: id.unwrap_or_default(), sessions, retried })
             }
             Err(refused) => Err(fail(Exit::Failed, text::visible(&refused.to_string()), help)),
         }

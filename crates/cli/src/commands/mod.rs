@@ -61,6 +61,9 @@ pub fn run(args: Args, out: &Out) -> anyhow::Result<Exit> {
         Command::Status => status::run(&home::find(given)?, out),
         Command::Inbox => inbox::run(&home::find(given)?, out),
         Command::Approve { approval, all: _ } => mark::approve(&home::find(given)?, approval.as_deref(), out),
+        Command::Retry { task, all: _, provider } => {
+            mark::retry(&home::find(given)?, task.as_deref(), provider.as_deref(), out)
+        }
         Command::Reject { approval, reason } => mark::reject(&home::find(given)?, &approval, &reason, out),
         Command::Cancel { what, run } => mark::cancel(&home::find(given)?, &what, run.as_deref(), out),
         Command::Runs(RunsCommand::List { open }) => runs::list(&home::find(given)?, open, out),

@@ -9,6 +9,7 @@ use serde_json::json;
 use tokio::sync::broadcast;
 use web::api::{Request, Response, TaskView};
 use web::client::ClientError;
+use web::server::Patience;
 
 use super::story::Story;
 use super::{inbox, up};
@@ -95,6 +96,7 @@ fn report(home: &Path, (exit, next): (Exit, Next), approvals: usize, timeout: u6
             "waiting": waiting,
             "approvals": approvals,
             "tasks": ids,
+            "providers": view::outages::json(&view::spent::known(home)),
             "timed_out": exit == Exit::TimedOut,
         }));
     } else if exit == Exit::Waiting && approvals == 0 {
@@ -104,6 +106,11 @@ fn report(home: &Path, (exit, next): (Exit, Next), approvals: usize, timeout: u6
         out.say(format!("{what} for you: `synod inbox` shows what and how to answer"));
     } else if exit == Exit::Limit {
         out.say("a budget keeps work from going on: `synod budget show` says which, `synod inbox` what you can do");
+    } else if exit == Exit::TimedOut && view::outages::say(home, out) {
+        out.say(match next {
+            Next::Daemon => "the daemon tries again by itself",
+            Next::Start => "what waits is kept; go on with `synod pump` or `synod up`",
+        });
     } else if exit == Exit::TimedOut {
         let then = match next {
             Next::Daemon => "the daemon goes on",
@@ -122,6 +129,7 @@ pub fn with_chores(exit: Exit, due: usize) -> Exit {
         | Exit::Limit
         | Exit::Waiting
         | Exit::Failed
+        | Exit::Key
         | Exit::Usage
         | Exit::Denied
         | Exit::Unreachable
@@ -156,8 +164,8 @@ pub fn await_daemon(home: &Path, task: Option<&str>, timeout: u64) -> anyhow::Re
     let request = Request::Await { task: task.map(str::to_owned), ms_max: timeout.saturating_mul(1000) };
     let patience = Duration::from_secs(timeout.saturating_add(10));
     match web::client::ask_within(&wire::socket(home), &request, patience) {
-        Ok(Response::Awaited { task, approvals, parked, timed_out }) => {
-            let exit = if timed_out { Exit::TimedOut } else { left(approvals, parked) };
+        Ok(Response::Awaited { task, approvals, parked, offline, timed_out }) => {
+            let exit = if timed_out { Exit::TimedOut } else { left(approvals, parked, offline) };
             Ok(Some(Awaited { task, approvals, exit }))
         }
         Ok(Response::Refused { reason }) if reason == engine::Closed.to_string() => Ok(None),
@@ -173,11 +181,12 @@ pub fn await_daemon(home: &Path, task: Option<&str>, timeout: u64) -> anyhow::Re
 }
 
 /// How a command ends that leaves so much for others to decide.
-fn left(approvals: usize, parked: usize) -> Exit {
-    match (approvals, parked) {
-        (0, 0) => Exit::Ok,
-        (0, _) => Exit::Limit,
-        (_, _) => Exit::Waiting,
+fn left(approvals: usize, parked: usize, offline: usize) -> Exit {
+    match (approvals, parked.saturating_sub(offline), offline) {
+        (0, 0, 0) => Exit::Ok,
+        (0, 0, _) => Exit::TimedOut,
+        (0, _, _) => Exit::Limit,
+        (_, _, _) => Exit::Waiting,
     }
 }
 
@@ -213,11 +222,15 @@ pub async fn until_idle(
     out: &Out,
 ) -> anyhow::Result<Exit> {
     let mut pulse = running.handle.pulse();
+    let most = running.handle.look(|state| state.config.settings.limits.outage_wait_ms_max).await?;
+    let mut patience = Patience::new(most);
     let claim = running.claim.clone();
     let over = tokio::time::sleep(Duration::from_secs(timeout));
     tokio::pin!(over);
     loop {
-        if pulse.borrow_and_update().idle {
+        let seen = *pulse.borrow_and_update();
+        patience.look(&seen);
+        if seen.idle && patience.is_over(&seen) {
             while let Ok(recorded) = events.try_recv() {
                 up::follow(Ok(recorded), story, out);
             }
@@ -227,13 +240,14 @@ pub async fn until_idle(
                 up::tell_problem(home, &problem, out);
             }
             let now = *pulse.borrow();
-            return Ok(left(now.approvals, now.parked));
+            return Ok(left(now.approvals, now.parked, now.offline.unwrap_or_default()));
         }
         tokio::select! {
             () = interrupt.wait() => return Ok(Exit::Interrupted),
             // Whoever closes the home says why.
             () = claim.until_lost() => return Ok(Exit::Failed),
             () = &mut over => return Ok(Exit::TimedOut),
+            () = patience.wait() => {}
             event = events.recv() => { up::follow(event, story, out); }
             Some(problem) = running.problems.recv() => up::tell_problem(home, &problem, out),
             changed = pulse.changed() => if changed.is_err() { return Ok(Exit::Failed) },

@@ -94,7 +94,9 @@ async fn work(
     let task = id.clone();
     let ended = running.handle.look(move |state| {
         let task = state.work.tasks.get(&task)?;
-        Some(Ended { stage: task.stage.clone(), result: task.result.clone(), label: task.label.clone() })
+        let denied = state.outages.denied.contains_key(&task.spec.id);
+        let (stage, result, label) = (task.stage.clone(), task.result.clone(), task.label.clone());
+        Some(Ended { stage, result, denied, label })
     });
     Ok((id, ended.await?, exit))
 }
@@ -151,7 +153,7 @@ fn with_daemon(home: &Path, wanted: Wanted, timeout: u64, out: &Out) -> anyhow::
             _ => None,
         };
         let stage = end.map_or(TaskStage::Open, |end| TaskStage::Ended { end });
-        Ended { stage, result: task.result, label: task.label }
+        Ended { stage, result: task.result, denied: task.denied, label: task.label }
     });
     Ok(Ok(answer(home, &id, ended, (awaited.exit, Next::Daemon), timeout, out)))
 }
@@ -160,6 +162,8 @@ fn with_daemon(home: &Path, wanted: Wanted, timeout: u64, out: &Out) -> anyhow::
 struct Ended {
     stage: TaskStage,
     result: String,
+    /// Whether a provider refused the key, or there is none.
+    denied: bool,
     label: Label,
 }
 
@@ -176,8 +180,9 @@ fn answer(
         Some(Ended { stage: TaskStage::Ended { end: End::Done }, result, .. }) => {
             ("done", result, Exit::Ok, Kept::default())
         }
-        Some(Ended { stage: TaskStage::Ended { end }, result, .. }) => {
-            (end.mark().as_str(), result, Exit::Failed, Kept::default())
+        Some(Ended { stage: TaskStage::Ended { end }, result, denied, .. }) => {
+            let exit = if denied { Exit::Key } else { Exit::Failed };
+            (end.mark().as_str(), result, exit, Kept::default())
         }
         _ => {
             let kept = Kept::of(home, id);
@@ -197,6 +202,11 @@ fn answer(
         out.say(format!(
             "{id} waits for a budget: `synod budget show` says which, `synod inbox` what you can do"
         ));
+    } else if exit == Exit::TimedOut && view::outages::say(home, out) {
+        out.say(match next {
+            Next::Daemon => format!("{id} waits for that; the daemon tries again by itself"),
+            Next::Start => format!("{id} waits for that; go on with `synod pump` or `synod up`"),
+        });
     } else if exit == Exit::TimedOut {
         let then = match next {
             Next::Daemon => "the daemon goes on",

@@ -11,6 +11,7 @@ use super::story::act_words;
 use super::{check, inbox};
 use crate::failure::Exit;
 use crate::out::Out;
+use crate::view;
 use crate::view::activity::{Daemon, Overview, state};
 use crate::view::spent;
 use crate::view::tasks::Task;
@@ -38,6 +39,10 @@ pub fn run(home: &Path, out: &Out) -> anyhow::Result<Exit> {
     }
     daemon(&overview, out);
     approvals(&overview, out);
+    if !overview.known().outages.by_name.is_empty() {
+        out.line("");
+        view::outages::show(overview.known(), out);
+    }
     tasks(&overview, out);
     agents(&overview, out);
     tell_spent(&overview, out);
@@ -263,6 +268,7 @@ fn json(home: &Path, overview: &Overview, problems: &Problems) -> Value {
         "approvals": overview.approvals.waiting.iter().map(inbox::json).collect::<Vec<_>>(),
         "tasks": { "total": list.len(), "counts": counts, "open": open, "for_people": for_people },
         "agents": agents.collect::<Vec<_>>(),
+        "providers": view::outages::json(overview.known()),
         "delegations": super::delegation::metrics(home),
         "concurrency": concurrency(overview),
         "spent": spent::json(&overview.spending().total()),

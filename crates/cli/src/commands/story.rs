@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use domain::approval::{Answer, Outcome, Request};
-use domain::event::{ApprovalEvent, CallEvent, SessionEvent, TaskEvent, TurnEvent};
+use domain::event::{ApprovalEvent, CallEvent, OutageEvent, SessionEvent, TaskEvent, TurnEvent};
 use domain::event::{Event, Finish};
 use domain::id::{ApprovalId, CallId, SessionId};
 use domain::lifecycle::Lifecycle;
@@ -163,6 +163,16 @@ impl Story {
                 "synod",
                 format!("{} has no answer yet ({reason}); it is asked again", self.agent(session)),
             )),
+            Event::Outage(OutageEvent::Failed { place, error, due, .. }) => {
+                let at = formats::time::print(*due);
+                Some(told("synod", format!("{place} does not answer ({error}); trying again at {at}")))
+            }
+            Event::Outage(OutageEvent::Ended { place }) => {
+                Some(told("synod", format!("{place}: what waited for it goes on")))
+            }
+            Event::Outage(OutageEvent::Switched { session, fallback: Some(fallback) }) => {
+                Some(told("synod", format!("{} asks {fallback} for now", self.agent(session))))
+            }
             _ => None,
         }
     }

@@ -65,6 +65,7 @@ pub fn told<T: AsRef<str>>(why: Why, name: &str, behind: impl Fn(Why) -> Option<
         Why::Lock => Some(format!("waits for {name}{}", next(Why::Held, [", which ", " has"]))),
         Why::Delegation => Some(format!("waits for {name}, which it handed on")),
         Why::Answer => Some(format!("waits for an answer of {name}")),
+        Why::Window if is_provider(name) => Some(format!("waits for {name} to answer")),
         Why::Window => {
             let asked = next(Why::Approval, [", for which ", " asks you"]);
             Some(format!("waits for {name} to have room{asked}"))
@@ -73,6 +74,11 @@ pub fn told<T: AsRef<str>>(why: Why, name: &str, behind: impl Fn(Why) -> Option<
         Why::Slot => Some("waits for a free slot".to_owned()),
         Why::Dependency | Why::Part | Why::Approval | Why::Held => None,
     }
+}
+
+/// Whether a window is that of a provider that does not answer.
+fn is_provider(name: &str) -> bool {
+    name.starts_with("provider ") || name.starts_with("model ")
 }
 
 /// Says that the daemon did not answer.

@@ -185,7 +185,7 @@ pub fn waiting() -> Team {
     let team = Team::nothing();
     team.write(
         "synod.yaml",
-        "providers:\n  script: {kind: scripted, script: scripts/team.yaml}\nmodels:\n  small: {provider: script, model: s}\nrouting: {fallback: executor-001}\nbudgets: {day: {tokens: 3050}}\n",
+        "providers:\n  script: {kind: scripted, script: scripts/team.yaml}\nmodels:\n  small: {provider: script, model: s}\nrouting: {fallback: executor-001}\nbudgets: {day: {tokens: 3600}}\n",
     );
     team.write("scripts/team.yaml", "rules:\n  - answer: Done.\n");
     team.write(
@@ -214,11 +214,11 @@ fn a_used_up_budget_asks_and_a_yes_lets_it_be_passed_once_also_after_kills() {
     let team = waiting();
     let inbox = team.fine(&["inbox"]);
     assert!(
-        inbox.contains("budgets.day may be passed once, by 3050 tokens, until its window ends"),
+        inbox.contains("budgets.day may be passed once, by 3600 tokens, until its window ends"),
         "{inbox}"
     );
     assert!(
-        inbox.contains("\n    of 3050 tokens, 0 are spent and 0 reserved. 2 wait: task-001, task-002\n"),
+        inbox.contains("\n    of 3600 tokens, 0 are spent and 0 reserved. 2 wait: task-001, task-002\n"),
         "{inbox}"
     );
     let asked = team.read(FIRST);
@@ -227,7 +227,7 @@ fn a_used_up_budget_asks_and_a_yes_lets_it_be_passed_once_also_after_kills() {
     let up = team.up();
     team.fine(&["approve", "approval-0001"]);
     up.kill();
-    assert_eq!(raised(&team), json!({"tokens": 3050, "money": null}));
+    assert_eq!(raised(&team), json!({"tokens": 3600, "money": null}));
     assert_eq!(team.pump(), 0);
     assert_eq!((still_open(&team), team.names("approvals/pending").len()), (0, 0));
     assert!(team.read("approvals/approved/approval-0001.approval.md").contains("status: approved"));
@@ -235,7 +235,7 @@ fn a_used_up_budget_asks_and_a_yes_lets_it_be_passed_once_also_after_kills() {
     let log = team.read("log/audit.jsonl");
     let of =
         |word: &str| log.lines().filter(|line| line.contains("approval-0001") && line.contains(word)).count();
-    assert_eq!(of("\"outcome\":\"ask\"") + of("\"outcome\":\"approved\"") + of("by 3050 tokens"), 3, "{log}");
+    assert_eq!(of("\"outcome\":\"ask\"") + of("\"outcome\":\"approved\"") + of("by 3600 tokens"), 3, "{log}");
     team.is_in_order();
 }
 
@@ -295,7 +295,7 @@ fn what_was_spent_and_allowed_outlives_the_journal() {
     team.fine(&["approve", "approval-0001"]);
     assert_eq!(team.pump(), 0);
     let (before, spent) = (costs(&team), day(&team));
-    assert!(spent["spent"]["tokens"].as_u64() > Some(0) && spent["raised"]["tokens"] == 3050, "{spent}");
+    assert!(spent["spent"]["tokens"].as_u64() > Some(0) && spent["raised"]["tokens"] == 3600, "{spent}");
     let sessions = team.sessions("executor-001");
     let session = sessions[0].trim_start_matches("sessions/").trim_end_matches(".session.yaml");
     let said = team.fine(&["session", "show", session, "--json"]);
@@ -369,10 +369,10 @@ fn each_answer_is_told_once_in_the_list_whenever_the_process_is_killed() {
 fn a_question_about_a_budget_says_nothing_that_gets_old_and_the_inbox_what_waits_now() {
     let team = waiting();
     let asked = team.read(FIRST);
-    assert!(asked.contains("budgets.day: 3050 tokens leave no room for what waits."), "{asked}");
+    assert!(asked.contains("budgets.day: 3600 tokens leave no room for what waits."), "{asked}");
     assert_eq!(team.synod(&["run", "look once more"]).code, 5);
     let inbox: Value = serde_json::from_str(&team.fine(&["inbox", "--json"])).unwrap();
-    let now = "of 3050 tokens, 0 are spent and 0 reserved. 3 wait: task-001, task-002, task-003";
+    let now = "of 3600 tokens, 0 are spent and 0 reserved. 3 wait: task-001, task-002, task-003";
     assert_eq!(inbox["approvals"][0]["now"], now);
     team.fine(&["cancel", "task-002"]);
     assert!(team.fine(&["inbox"]).contains("2 wait: task-001, task-003\n"));

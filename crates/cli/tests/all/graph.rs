@@ -116,7 +116,7 @@ fn budget_is_drawn(team: &Team) {
     for args in [&["status", "--json"][..], &["task", "list", "--json"], &["task", "show", "task-001"]] {
         let said = team.fine(args);
         assert!(
-            said.contains("budgets.day: of 3050 tokens") && said.contains("; approval-0001 asks you"),
+            said.contains("budgets.day: of 3600 tokens") && said.contains("; approval-0001 asks you"),
             "{said}"
         );
         assert!(!said.contains("ready"), "{said}");

@@ -8,6 +8,7 @@ mod labels;
 mod locks;
 mod messages;
 mod notices;
+mod outage;
 mod queue;
 mod review;
 mod runs;
@@ -74,6 +75,7 @@ impl State {
             Event::Review(event) => self.look_over(event),
             Event::Lock(event) => self.change_locks(at, event),
             Event::Budget(event) => self.meter(at, event),
+            Event::Outage(event) => self.change_outages(at, event),
             Event::Trust(TrustEvent::FileTrusted { path, .. }) => _ = self.trust.files.remove(path),
             Event::Trust(TrustEvent::Found { labels }) => self.label_files(labels),
         }
@@ -232,6 +234,7 @@ impl State {
                 | Deadline::Begin(_)
                 | Deadline::Window(_)
                 | Deadline::Lock(..)
+                | Deadline::Provider(_)
                 | Deadline::Lease(_) => None,
             })
             .collect();
@@ -417,6 +420,7 @@ impl State {
             self.work.open_tasks += 1;
         }
         task.result.clear();
+        self.outages.denied.remove(id);
         let dependents = task.dependents.clone();
         self.set_stage(id, TaskStage::Open);
         for dependent in dependents {

@@ -12,6 +12,7 @@ pub use crate::topics::call::Finish;
 pub use crate::topics::delegation::Event as DelegationEvent;
 pub use crate::topics::lock::Event as LockEvent;
 pub use crate::topics::notice::Event as NoticeEvent;
+pub use crate::topics::outage::Event as OutageEvent;
 pub use crate::topics::review::Event as ReviewEvent;
 pub use crate::topics::session::event::Event as SessionEvent;
 pub use crate::topics::session::event::{Found, FoundCall, Tail};
@@ -74,6 +75,8 @@ events! {
     Lock(LockEvent),
     /// About tokens and money.
     Budget(BudgetEvent),
+    /// About providers that do not answer.
+    Outage(OutageEvent),
     /// About the labels of files.
     Trust(TrustEvent),
 }

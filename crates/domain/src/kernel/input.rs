@@ -20,6 +20,7 @@ use crate::words::id::{AgentId, ApprovalId, CallId, MessageId, SessionId, TaskId
 use crate::words::label::Label;
 use crate::words::usage::Usage;
 use policy::Policy;
+use serde::{Deserialize, Serialize};
 
 /// Something that wants a decision.
 #[derive(Debug, Clone, PartialEq)]
@@ -156,6 +157,18 @@ pub enum FileInput {
     },
 }
 
+/// What is tried again.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Again {
+    /// A task that failed, or that waits for a provider.
+    Task(TaskId),
+    /// A provider that does not answer.
+    Provider(String),
+    /// All providers that do not answer, and all tasks that failed.
+    All,
+}
+
 /// What a person wants, by a command or in a file.
 #[derive(Debug, Clone, PartialEq)]
 pub enum PersonInput {
@@ -163,6 +176,13 @@ pub enum PersonInput {
     Cancel {
         /// Its id.
         what: String,
+        /// Who.
+        by: String,
+    },
+    /// A person wants what stands still to be tried again now.
+    Retry {
+        /// What.
+        what: Again,
         /// Who.
         by: String,
     },
@@ -373,8 +393,20 @@ pub enum Failure {
         /// What the provider asked for; 0 if it did not say.
         after_ms: u64,
     },
+    /// The model has no room for a request now; another of its provider may, and this one not before so many milliseconds.
+    Limited {
+        /// What the provider asked for; 0 if it did not say.
+        after_ms: u64,
+    },
+    /// The provider does not answer, whatever it is asked.
+    Outage {
+        /// What it asked for; 0 if it did not say.
+        after_ms: u64,
+    },
     /// This model does not serve; another may.
     Down,
+    /// The provider refuses the key, or there is none; a model of another provider may serve.
+    Denied,
     /// No model would answer this.
     GiveUp,
 }

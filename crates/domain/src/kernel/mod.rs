@@ -12,6 +12,7 @@ pub mod input;
 mod known;
 pub mod lineage;
 mod money;
+pub(crate) mod outages;
 pub mod places;
 pub(crate) mod react;
 pub(crate) mod redacted;

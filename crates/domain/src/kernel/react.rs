@@ -47,6 +47,7 @@ pub fn react(state: &State, event: &Event) -> Option<Effect> {
         | Event::Review(_)
         | Event::Lock(_)
         | Event::Budget(_)
+        | Event::Outage(_)
         | Event::Trust(_) => None,
     }
 }

@@ -62,6 +62,12 @@ pub enum Refused {
     /// It has ended already.
     #[error("{0} has ended already")]
     Ended(String),
+    /// Nothing stands still there that could be tried again.
+    #[error("{0} has not failed and waits for no provider")]
+    NothingToRetry(String),
+    /// A provider that answers, for all that is known.
+    #[error("nothing waits for provider {0}")]
+    NotOut(String),
     /// A person wrote a mark that only Synod gives.
     #[error(
         "{task} cannot be marked {} by hand: done, failed and cancelled are commands, and open once it has ended",

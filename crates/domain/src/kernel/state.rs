@@ -14,6 +14,7 @@ use crate::topics::delegation::Delegations;
 use crate::topics::lifecycle::Lifecycle;
 use crate::topics::lock::Locks;
 use crate::topics::notice::Notices;
+use crate::topics::outage::Outages;
 use crate::topics::review::Reviews;
 use crate::topics::role::Role;
 use crate::topics::run::Runs;
@@ -76,6 +77,9 @@ pub struct State {
     /// What is spent and reserved in each budget, and what was spent on each day.
     #[serde(default, skip_serializing_if = "Ledger::is_empty")]
     pub ledger: Ledger,
+    /// Providers that do not answer.
+    #[serde(default, skip_serializing_if = "Outages::is_empty")]
+    pub outages: Outages,
     /// Who may change what several want.
     #[serde(default, skip_serializing_if = "Locks::is_empty")]
     pub locks: Locks,

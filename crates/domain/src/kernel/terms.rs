@@ -6,7 +6,7 @@ use crate::kernel::state::State;
 use crate::topics::agent;
 use crate::topics::role::Role;
 use crate::topics::session::Session;
-use crate::topics::settings::{Limits, Settings};
+use crate::topics::settings::{Limits, ModelRef, Settings};
 use crate::words::id::SessionId;
 
 /// What an agent may do: its file, and its role if there is such a role.
@@ -61,15 +61,19 @@ impl State {
 }
 
 impl Settings {
-    /// What work goes by that began under these settings, now that they are `now`. Which models it asks, what its role was
-    /// and how its conversation is shortened stay as they were. A bound on it that was lowered holds at once, and so does
+    /// What work goes by that began under these settings, now that they are `now`. What its role was and how its conversation
+    /// is shortened stay as they were. What an alias stands for is looked up at each call, so that a corrected one frees work
+    /// that is stuck; only an alias that is gone keeps its meaning. A bound on it that was lowered holds at once, and so does
     /// all that others share with it or that keeps it in check: accounts, prices, budgets, slots, queues, locks, approvals,
     /// reviews, trust. (What a role no longer has is taken by the gate, which looks at both.)
     #[must_use]
     pub fn kept(&self, now: &Self) -> Self {
         let mut models = now.models.clone();
-        let reachable = self.models.iter().filter(|(_, target)| now.providers.contains_key(&target.provider));
-        models.extend(reachable.map(|(alias, target)| (alias.clone(), target.clone())));
+        let is_gone = |alias: &String, target: &ModelRef| {
+            !now.models.contains_key(alias) && now.providers.contains_key(&target.provider)
+        };
+        let gone = self.models.iter().filter(|(alias, target)| is_gone(alias, target));
+        models.extend(gone.map(|(alias, target)| (alias.clone(), target.clone())));
         Self {
             models,
             roles: self.roles.clone(),

@@ -5,6 +5,7 @@ use crate::kernel::event::Event;
 use crate::kernel::event::{BudgetEvent, TurnEvent};
 use crate::kernel::state::State;
 use crate::rules::moves::move_to;
+use crate::rules::outage;
 use crate::topics::agent;
 use crate::topics::agent::Agent;
 use crate::topics::budget;
@@ -29,12 +30,14 @@ const TOKEN_BYTES: u64 = 3;
 
 /// Begins the next turn of a session that has something to answer, or parks it.
 pub(super) fn begin(d: &mut Draft<'_>, id: &SessionId, reason: &str) {
+    outage::switch(d, id);
     let Some(session) = d.sessions.get(id) else { return };
     let (expects, turn) = (session.purse.expects, session.pace.turns_total + 1);
     match reserve_turn(d, d.at, (id, session), (expects, session.purse.outgrown)) {
         Ok(reserved) => {
             move_to(d, id, Lifecycle::Working, reason);
             emit_all(d, reserved);
+            outage::ask(d, id);
             d.emit(TurnEvent::Begun { session: id.clone(), turn });
         }
         Err(short) => park(d, id, short, expects),
@@ -55,7 +58,10 @@ pub(super) fn first_turn(
     id: &SessionId,
     expects: u64,
 ) -> Result<Option<Event>, Short> {
-    let model = &agent.spec.model.primary;
+    let model = outage::first(state, &agent.spec, id);
+    if let Some(outage) = state.outage_of(&state.config.settings, model, id) {
+        return Err(outage::short(outage));
+    }
     let payer = state.payer_of(&agent.spec.id, &state.run_of_task(task), model);
     reserve(state, at, (id, ""), hold(&state.config.settings, payer, &agent.spec, model, (expects, 0)))
 }
@@ -80,6 +86,7 @@ fn ask_again(d: &mut Draft<'_>, id: &SessionId, tokens: (u64, u64), reason: &str
     match reserve_turn(d, d.at, (id, session), tokens) {
         Ok(reserved) => {
             emit_all(d, reserved);
+            outage::ask(d, id);
             d.emit(TurnEvent::Retried { session: id.clone(), reason: reason.to_owned() });
         }
         Err(short) => park(d, id, short, tokens.0),
@@ -161,8 +168,10 @@ fn reserve_turn(
     tokens: (u64, u64),
 ) -> Result<Option<Event>, Short> {
     let Some(spec) = state.spec_of(session) else { return Ok(None) };
-    let is_back = session.pace.fallback_until.is_none_or(|until| until <= at);
-    let model = spec.model.fallback.as_ref().filter(|_| !is_back).unwrap_or(&spec.model.primary);
+    let Some(model) = state.model_at(session, at) else { return Ok(None) };
+    if let Some(outage) = state.outage_of(state.terms(session), model, id) {
+        return Err(outage::short(outage));
+    }
     let payer = state.payer(id, session, model);
     let hold = hold(state.terms(session), payer, spec, model, tokens);
     reserve(state, at, (id, ""), hold)

@@ -9,6 +9,7 @@ use crate::rules::budget;
 use crate::rules::deliver::moved_away;
 use crate::rules::end::{end_task, stop_session, turn_down};
 use crate::rules::moves::move_to;
+use crate::rules::outage;
 use crate::rules::plan;
 use crate::rules::route::route;
 use crate::rules::say::{said, title_of};
@@ -281,8 +282,10 @@ pub(super) fn start_task(d: &mut Draft<'_>, id: &TaskId) {
     d.emit(SessionEvent::Opened { head: Box::new(head) });
     d.say(&session, message, None);
     move_to(d, &session, Lifecycle::Working, &format!("begins with {id}"));
+    outage::switch(d, &session);
     if let Some(reserved) = reserved {
         d.emit(reserved);
     }
+    outage::ask(d, &session);
     d.emit(TurnEvent::Begun { session, turn: 1 });
 }

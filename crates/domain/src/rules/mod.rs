@@ -27,9 +27,11 @@ mod may_spawn;
 mod moves;
 mod next;
 pub mod offer;
+mod outage;
 mod plan;
 mod question;
 mod recover;
+mod retry;
 mod review;
 pub mod route;
 mod say;
@@ -103,6 +105,7 @@ fn read_file(d: &mut Draft<'_>, input: &FileInput) -> Result<(), Refused> {
 fn obey(d: &mut Draft<'_>, input: &PersonInput) -> Result<(), Refused> {
     match input {
         PersonInput::Cancel { what, by } => return cancel::cancel(d, what, by),
+        PersonInput::Retry { what, by } => return retry::retry(d, what, by),
         PersonInput::CancelRun { run, by } => return cancel::cancel_run(d, run, by),
         PersonInput::Spawn { order, by } => return spawn::spawn(d, order, by),
         PersonInput::Terminate { agent, reason, by } => return spawn::terminate(d, agent, reason, by),

@@ -16,7 +16,7 @@ use crate::rules::moves::{move_to, settle};
 use crate::rules::say::{act_of, result, unknown_text};
 use crate::rules::ties::ask_at_a_loss;
 use crate::rules::turn::unique_ids;
-use crate::rules::{approve, budget, delegate, locks, send};
+use crate::rules::{approve, budget, delegate, locks, outage, send};
 use crate::topics::approval::Request;
 use crate::topics::deadline::Deadline;
 use crate::topics::lifecycle::Lifecycle;
@@ -48,6 +48,8 @@ pub(super) fn start(d: &mut Draft<'_>) {
             }
         }
     }
+    // Whoever starts Synod again may have put right what was wrong.
+    outage::try_now(d, None);
     take_left(d);
     tell_missed_parents(d);
     answer_missed_calls(d);
@@ -134,6 +136,7 @@ fn meet(d: &mut Draft<'_>, what: &Deadline) {
                 d.emit(BudgetEvent::Resumed { session: id.clone() });
             }
         }
+        Deadline::Provider(name) => outage::due(d, name),
         Deadline::Queue(id) => intake::time_out(d, id),
         Deadline::Begin(id) => {
             let place = d.work.tasks.get(id).and_then(|task| task.place());

@@ -2,8 +2,9 @@
 
 use crate::kernel::draft::Draft;
 use crate::kernel::event::{Bill, Finish};
-use crate::kernel::event::{BudgetEvent, CallEvent, TurnEvent};
+use crate::kernel::event::{BudgetEvent, CallEvent, OutageEvent, TurnEvent};
 use crate::kernel::input::Failure;
+use crate::kernel::outages::{place_of, provider_of};
 use crate::kernel::places;
 use crate::kernel::refused::Refused;
 use crate::kernel::state::State;
@@ -12,8 +13,10 @@ use crate::rules::conclude::{conclude, proven};
 use crate::rules::end::fail;
 use crate::rules::moves::settle;
 use crate::rules::next::next_turn;
+use crate::rules::outage::Heard;
 use crate::rules::say::{result, said};
-use crate::rules::{budget, review};
+use crate::rules::{budget, outage, review};
+use crate::topics::outage::Place;
 use crate::topics::review::Finding;
 use crate::topics::session::{Message, Speaker};
 use crate::topics::session::{Pending, Session, Stage, Step, next_call};
@@ -101,6 +104,7 @@ pub(super) fn replied(
     let message = Message { speaker: Speaker::Assistant, calls, read_through, ..answer };
     let message = d.placed(id, message);
     d.emit(TurnEvent::Replied { session: id.clone(), message, tokens_in, tokens_out, spent: Some(bill) });
+    outage::answers(d, id, Heard::Model);
     Ok(())
 }
 
@@ -208,7 +212,7 @@ pub(super) fn unique_ids<'a>(calls: impl Iterator<Item = &'a mut Call>) {
     }
 }
 
-/// A model did not answer: ask again later, ask another one, or give up.
+/// A model did not answer: ask again later, ask another one, wait for its provider, or give up.
 pub(super) fn failed(
     d: &mut Draft<'_>,
     id: &SessionId,
@@ -218,23 +222,50 @@ pub(super) fn failed(
 ) -> Result<(), Refused> {
     let session = thinking(d, id, ticket)?;
     let most = d.terms(session).limits.model_attempts_max;
-    let failures = session.pace.failures + 1;
-    let (wait_ms, reason, fallback) = match (failure, fallback(d, session)) {
+    let (failures, expects) = (session.pace.failures + 1, session.purse.expects);
+    let (place, other) = (place(d, session, failure), fallback(d, session, failure));
+    let is_out = place.as_ref().is_some_and(|place| d.outages.by_name.contains_key(&place.to_string()));
+    match failure {
+        Failure::Limited { .. } | Failure::Down | Failure::Denied => outage::answers(d, id, Heard::Provider),
+        Failure::Outage { .. } | Failure::Retry { .. } | Failure::GiveUp => {}
+    }
+    let (wait_ms, reason, fallback) = match (failure, other) {
         (Failure::Retry { after_ms }, Some(other)) if after_ms > FALLBACK_AFTER_MS => {
             let reason = format!("{reason}; {other} is asked, because that is too long to wait");
             (0, reason, Some(other))
         }
         (Failure::Retry { after_ms }, _) if failures < most => {
-            let back_off = RETRY_MS << failures.min(6);
-            // Many fail at the same time and must not come back at the same time.
-            let spread = jitter(id, ticket) % (back_off / 2 + 1);
-            (after_ms.clamp(back_off / 2, RETRY_MS_MAX) + spread, reason.to_owned(), None)
+            (again_ms(failures, after_ms, jitter(id, ticket)), reason.to_owned(), None)
+        }
+        (Failure::Limited { after_ms } | Failure::Outage { after_ms }, _)
+            if !is_out && failures < most && after_ms <= FALLBACK_AFTER_MS =>
+        {
+            (again_ms(failures, after_ms, jitter(id, ticket)), reason.to_owned(), None)
+        }
+        (Failure::Limited { after_ms } | Failure::Outage { after_ms }, other) => {
+            let Some(place) = place else { return Ok(()) };
+            let wait = (after_ms.min(RETRY_MS_MAX), jitter(id, ticket));
+            outage::fails(d, id, &place, reason, wait);
+            match other {
+                Some(other) => {
+                    (0, format!("{reason}; {other} is asked after {failures} failures"), Some(other))
+                }
+                None => {
+                    if let Some(outage) = d.outages.by_name.get(&place.to_string()) {
+                        let short = outage::short(outage);
+                        budget::park(d, id, short, expects);
+                    }
+                    return Ok(());
+                }
+            }
         }
         (Failure::Retry { .. }, Some(other)) => {
             let reason = format!("{reason}; {other} is asked after {failures} failures");
             (0, reason, Some(other))
         }
-        (Failure::Down, Some(other)) => (0, format!("{reason}; {other} is asked"), Some(other)),
+        (Failure::Down | Failure::Denied, Some(other)) => {
+            (0, format!("{reason}; {other} is asked"), Some(other))
+        }
         (Failure::Retry { .. }, None) => {
             let reason = format!(
                 "limits.model_attempts_max: the model failed {failures} times, the last time: {reason}"
@@ -242,7 +273,12 @@ pub(super) fn failed(
             fail(d, id, &reason);
             return Ok(());
         }
-        (Failure::Down | Failure::GiveUp, None) | (Failure::GiveUp, Some(_)) => {
+        (Failure::Down | Failure::GiveUp | Failure::Denied, None) | (Failure::GiveUp, Some(_)) => {
+            if failure == Failure::Denied {
+                let provider = asked(d, id).provider;
+                let (session, error) = (id.clone(), reason.to_owned());
+                d.emit(OutageEvent::Denied { session, provider, error });
+            }
             fail(d, id, &format!("the model cannot answer: {reason}"));
             return Ok(());
         }
@@ -252,10 +288,44 @@ pub(super) fn failed(
     Ok(())
 }
 
-/// The model that can be asked in place of the one that is asked now.
-fn fallback(state: &State, session: &Session) -> Option<String> {
+/// How long to wait before the same model is asked again: as long as the provider wants, at least twice as long each time.
+/// Many fail at the same time and must not come back at the same time.
+fn again_ms(failures: u32, after_ms: u64, spread: u64) -> u64 {
+    let back_off = RETRY_MS << failures.min(6);
+    after_ms.clamp(back_off / 2, RETRY_MS_MAX) + spread % (back_off / 2 + 1)
+}
+
+/// What does not answer, if it may answer later.
+fn place(state: &State, session: &Session, failure: Failure) -> Option<Place> {
+    let (model, terms) = (state.model_asked(session)?, state.terms(session));
+    match failure {
+        Failure::Limited { .. } => Some(place_of(terms, model)),
+        Failure::Outage { .. } => Some(provider_of(terms, model)),
+        Failure::Retry { .. } | Failure::Down | Failure::Denied | Failure::GiveUp => None,
+    }
+}
+
+/// The provider that a conversation asks.
+fn asked(state: &State, id: &SessionId) -> Place {
+    let session = state.sessions.get(id);
+    let model = session.and_then(|session| state.model_asked(session)).unwrap_or_default();
+    provider_of(state.terms_of(id), model)
+}
+
+/// The model that can be asked in place of the one that is asked now. Where a whole provider does not serve, none of its other
+/// models does.
+fn fallback(state: &State, session: &Session, failure: Failure) -> Option<String> {
     let model = &state.spec_of(session)?.model;
-    model.fallback.clone().filter(|_| session.pace.fallback_until.is_none())
+    let other = model.fallback.as_ref().filter(|_| session.pace.fallback_until.is_none())?;
+    let terms = state.terms(session);
+    let is_same = provider_of(terms, other) == provider_of(terms, &model.primary);
+    let serves = match failure {
+        Failure::Outage { .. } | Failure::Denied => !is_same,
+        Failure::Limited { .. } | Failure::Down | Failure::Retry { .. } | Failure::GiveUp => true,
+    };
+    let is_out = |place: Place| state.outages.by_name.contains_key(&place.to_string());
+    let is_there = !is_out(place_of(terms, other)) && (is_same || !is_out(provider_of(terms, other)));
+    (serves && is_there).then(|| other.clone())
 }
 
 /// A number that differs from session to session and from try to try, and is the same in every replay (FNV-1a).

@@ -28,4 +28,6 @@ pub enum Deadline {
     Lease(LockName),
     /// A window opens that a parked task waits for.
     Begin(TaskId),
+    /// A provider that does not answer is tried again; its name among the outages.
+    Provider(String),
 }

@@ -19,6 +19,7 @@ pub mod lock;
 pub mod message;
 pub mod mode;
 pub mod notice;
+pub mod outage;
 pub mod plan;
 pub mod review;
 pub mod role;

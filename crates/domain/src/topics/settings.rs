@@ -383,6 +383,14 @@ impl Context {
     }
 }
 
+/// How long a command waits for a provider, unless the settings say so.
+const OUTAGE_WAIT_MS: u64 = 120_000;
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde gives a reference")]
+fn is_default_outage_wait(ms: &u64) -> bool {
+    *ms == OUTAGE_WAIT_MS
+}
+
 /// `limits:`
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
@@ -402,6 +410,9 @@ pub struct Limits {
     pub tasks_max: u32,
     /// How often a failed model call is tried.
     pub model_attempts_max: u32,
+    /// How long `synod run` and `synod pump` wait for a provider that does not answer; a daemon waits for ever.
+    #[serde(skip_serializing_if = "is_default_outage_wait")]
+    pub outage_wait_ms_max: u64,
     /// How long a model may give no sign of an answer. What comes in pieces may take any time.
     pub model_ms_max: u64,
     /// Whether the time in which a model is asked counts as working time of a task.
@@ -528,6 +539,7 @@ impl Default for Limits {
             parallel_max: 16,
             tasks_max: 10_000,
             model_attempts_max: 3,
+            outage_wait_ms_max: OUTAGE_WAIT_MS,
             model_ms_max: 600_000,
             count_model_time: false,
             tool_ms_max: 60_000,

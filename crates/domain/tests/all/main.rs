@@ -24,6 +24,7 @@ mod look_up;
 mod messages;
 mod models;
 mod offers;
+mod outages;
 mod parking;
 mod plans;
 mod questions;

@@ -129,7 +129,7 @@ fn what_work_keeps_of_the_settings_and_what_holds_at_once() {
     settle(&mut home, new);
     let now = home.state.config.settings.clone();
     let kept = terms(&home);
-    assert_eq!(kept.models["sonnet"], began.models["sonnet"], "the model stays");
+    assert_eq!(kept.models["sonnet"], now.models["sonnet"], "an alias is looked up at each call");
     assert_eq!(kept.models["other"], now.models["other"]);
     assert_eq!((&kept.roles, &kept.context), (&began.roles, &began.context));
     assert_eq!(kept.limits.turns_max, 5, "a bound that was lowered holds at once");
@@ -154,17 +154,20 @@ fn terms_last_as_long_as_somebody_goes_by_them_through_changes_and_restarts() {
     settle(&mut home, |settings| settings.limits.parallel_max = 99);
     let stored = |home: &Home| serde_json::to_value(&home.state).unwrap();
     assert_eq!(stored(&home).get("terms"), None, "what holds for all needs no second edition");
-    settle(&mut home, |settings| _ = settings.models.insert("sonnet".to_owned(), model("q", "s-2")));
+    let summary = |home: &mut Home, model: &str| {
+        settle(home, |settings| settings.context.summary_model = Some(model.to_owned()));
+    };
+    summary(&mut home, "s-2");
     home.task("look", "executor-002");
-    settle(&mut home, |settings| _ = settings.models.insert("sonnet".to_owned(), model("q", "s-3")));
+    summary(&mut home, "s-3");
     settle(&mut home, |settings| settings.limits.turns_max = 7);
     home.give(Input::Started);
     let named = |home: &Home, agent: &str| {
         let terms = home.state.terms(home.session_of(agent).1);
-        (terms.models["sonnet"].model.clone(), terms.limits.turns_max)
+        (terms.context.summary_model.clone(), terms.limits.turns_max)
     };
-    assert_eq!(named(&home, "executor-001"), ("s-1".to_owned(), 7));
-    assert_eq!(named(&home, "executor-002"), ("s-2".to_owned(), 7));
+    assert_eq!(named(&home, "executor-001"), (None, 7));
+    assert_eq!(named(&home, "executor-002"), (Some("s-2".to_owned()), 7));
     let kept: domain::state::State = serde_json::from_value(stored(&home)).unwrap();
     assert_eq!(kept, home.state);
     home.says("executor-001", "fine");
@@ -185,7 +188,7 @@ fn an_alias_whose_provider_is_gone_is_what_it_is_now() {
 }
 
 #[test]
-fn work_is_paid_as_the_model_that_it_asked_and_to_the_account_that_it_asked() {
+fn work_goes_on_with_what_an_alias_means_now_and_pays_the_account_that_it_asked() {
     let metered = |settings: &mut Settings| {
         settled(settings);
         settings.budgets.day.tokens = Some(1_000_000_000);
@@ -196,14 +199,14 @@ fn work_is_paid_as_the_model_that_it_asked_and_to_the_account_that_it_asked() {
     settle(&mut home, |settings| _ = settings.models.insert("sonnet".to_owned(), model("q", "s-2")));
     let cost = |home: &Home| home.state.team.spent[&AgentId::new("executor-001")]["sonnet"].cost;
     home.wants("executor-001", &[run("df -h")]);
-    assert_eq!(cost(&home), 10, "ten tokens of s-1");
-    home.tool_ends("executor-001", true, "much");
     let provider = |home: &Home| home.charges.last().unwrap().payer.provider.clone();
+    assert_eq!(provider(&home).as_deref(), Some("p"), "it was asked before the change");
+    home.tool_ends("executor-001", true, "much");
     home.says("executor-001", "fine");
-    assert_eq!((cost(&home), provider(&home).as_deref()), (20, Some("p")));
+    assert_eq!((cost(&home), provider(&home).as_deref()), (40, Some("q")), "ten tokens of s-2 each");
     home.task("look again", "executor-001");
     home.says("executor-001", "fine");
-    assert_eq!((cost(&home), provider(&home).as_deref()), (40, Some("q")), "ten tokens of s-2");
+    assert_eq!((cost(&home), provider(&home).as_deref()), (60, Some("q")));
 }
 
 #[test]

@@ -9,8 +9,8 @@ use domain::budget::{Cap, Hold, Payer};
 use domain::context::{Access, Pass};
 use domain::delegation::{Delegation, Hands, Status};
 use domain::event::{
-    AgentEvent, ApprovalEvent, BudgetEvent, CallEvent, DelegationEvent, LockEvent, NoticeEvent, ReviewEvent,
-    SessionEvent, SystemEvent, TaskEvent, TrustEvent, TurnEvent,
+    AgentEvent, ApprovalEvent, BudgetEvent, CallEvent, DelegationEvent, LockEvent, NoticeEvent, OutageEvent,
+    ReviewEvent, SessionEvent, SystemEvent, TaskEvent, TrustEvent, TurnEvent,
 };
 use domain::event::{Bill, Event, Finish, Found, FoundCall, Tail};
 use domain::evidence::Evidence;
@@ -186,7 +186,25 @@ fn after(event: Option<&Event>) -> Option<Vec<Event>> {
             let (budget, approval) = ("budgets.day".to_owned(), ApprovalId::new("approval-0007"));
             vec![Event::Budget(BudgetEvent::Raised { budget, cap, approval })]
         }
-        Some(Event::Budget(BudgetEvent::Raised { .. })) => crashes(),
+        Some(Event::Budget(BudgetEvent::Raised { .. })) => provider_failures(),
+        Some(Event::Outage(OutageEvent::Failed { place, .. })) => {
+            let (place, due) = (place.clone(), Time(1_700_000_060_000));
+            vec![Event::Outage(OutageEvent::Due { place, due, open: true })]
+        }
+        Some(Event::Outage(OutageEvent::Due { place, .. })) => {
+            vec![Event::Outage(OutageEvent::Tried { place: place.clone(), session: session() })]
+        }
+        Some(Event::Outage(OutageEvent::Tried { place, .. })) => {
+            vec![Event::Outage(OutageEvent::Ended { place: place.clone() })]
+        }
+        Some(Event::Outage(OutageEvent::Ended { .. })) => [None, Some("small".to_owned())]
+            .map(|fallback| Event::Outage(OutageEvent::Switched { session: session(), fallback }))
+            .to_vec(),
+        Some(Event::Outage(OutageEvent::Switched { .. })) => {
+            let (provider, error) = ("openai".to_owned(), "the key is missing or wrong".to_owned());
+            vec![Event::Outage(OutageEvent::Denied { session: session(), provider, error })]
+        }
+        Some(Event::Outage(OutageEvent::Denied { .. })) => crashes(),
         Some(Event::Delegation(DelegationEvent::Crashed { .. })) => reviews(),
         Some(Event::Review(ReviewEvent::Asked { .. })) => review_moves(),
         Some(Event::Review(ReviewEvent::Moved { .. })) => lock_waits(),
@@ -328,6 +346,16 @@ fn lock_ends() -> Vec<Event> {
     ways.into_iter()
         .map(|why| Event::Lock(LockEvent::Freed { name: lock_name(), session: session(), why }))
         .collect()
+}
+
+fn provider_failures() -> Vec<Event> {
+    [None, Some("large-1".to_owned())]
+        .map(|model| {
+            let place = domain::outage::Place { provider: "openai".to_owned(), model };
+            let (error, due) = ("it cannot be reached".to_owned(), Time(1_700_000_001_000));
+            Event::Outage(OutageEvent::Failed { place, session: session(), error, due })
+        })
+        .to_vec()
 }
 
 fn crashes() -> Vec<Event> {

@@ -347,6 +347,7 @@ fn every_section_of_the_settings_is_read_whole() {
             parallel_max: 4,
             tasks_max: 100,
             model_attempts_max: 2,
+            outage_wait_ms_max: 5_000,
             model_ms_max: 30_000,
             count_model_time: false,
             tool_ms_max: 10_000,

@@ -122,13 +122,15 @@ impl State {
     /// Takes over new settings; whoever is parked looks whether there is room now.
     pub(super) fn settle_anew(&mut self, settings: &Settings) {
         let same = self.config.settings.budgets == settings.budgets
-            && self.config.settings.providers == settings.providers;
+            && self.config.settings.providers == settings.providers
+            && self.config.settings.models == settings.models;
         self.keep_terms(settings);
         self.config.settings = settings.clone();
         if same {
             return;
         }
         self.ledger.ask_anew(&self.config.settings, self.at);
+        self.open_outages();
         self.unpark_all();
     }
 
@@ -280,7 +282,7 @@ impl State {
         self.refresh_session(id);
     }
 
-    fn wake_all(&mut self, all: Vec<Work>) {
+    pub(super) fn wake_all(&mut self, all: Vec<Work>) {
         for woken in all {
             match woken {
                 Work::Session(id) => self.unpark(&id),

@@ -359,6 +359,7 @@ impl State {
             | Deadline::Begin(_)
             | Deadline::Window(_)
             | Deadline::Lock(..)
+            | Deadline::Provider(_)
             | Deadline::Lease(_) => None,
         });
         for (due, task) in waiting.collect::<Vec<_>>() {
