@@ -63,9 +63,9 @@ impl CommandVerdict {
 pub enum Risk {
     /// It reads, or changes what is easily restored.
     Low,
-    /// It changes files of the workspace.
+    /// It changes files of the workspace, or runs code there without a network.
     Medium,
-    /// It runs code, uses the network or deletes.
+    /// It uses the network, deletes what is not easily restored, or runs code that nobody named.
     High,
     /// It destroys, leaks credentials or takes other rights.
     Critical,
@@ -79,6 +79,16 @@ impl Risk {
             Self::Medium => "MEDIUM",
             Self::High => "HIGH",
             Self::Critical => "CRITICAL",
+        }
+    }
+
+    /// One step higher, but never to `CRITICAL`: that says what an act destroys, not who wants it.
+    #[must_use]
+    pub fn raised(self) -> Self {
+        match self {
+            Self::Low => Self::Medium,
+            Self::Medium | Self::High => Self::High,
+            Self::Critical => Self::Critical,
         }
     }
 

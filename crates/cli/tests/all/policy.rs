@@ -50,7 +50,7 @@ fn people_read_the_same() {
         (ran.code, ran.stdout.as_str()),
         (
             3,
-            "ask, risk HIGH\n  deletes: rm\n  deletes recursively: rm -r\nby: what writes, runs, fetches or leaks is asked\n"
+            "ask, risk MEDIUM\n  deletes: rm\n  deletes recursively: rm -r\nby: what writes, runs, fetches or leaks is asked\n"
         )
     );
 }

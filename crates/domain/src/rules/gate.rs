@@ -201,6 +201,8 @@ enum Opinion {
     Fine(Option<String>),
     /// A person is asked first.
     Ask { rule: String, risk: Risk, factors: Vec<String> },
+    /// A person is asked first, and the risk is one step higher than it would be without this.
+    Raise { rule: String, factors: Vec<String> },
     /// It is not done.
     Deny { rule: String, advice: String },
 }
@@ -215,8 +217,16 @@ impl Opinion {
             (Self::Ask { rule, risk, factors }, Self::Ask { risk: other, factors: more, .. }) => {
                 Self::Ask { rule, risk: risk.max(other), factors: factors.into_iter().chain(more).collect() }
             }
-            (asked @ Self::Ask { .. }, Self::Fine(_)) | (Self::Fine(_), asked @ Self::Ask { .. }) => asked,
+            (Self::Ask { rule, risk, factors }, Self::Raise { factors: more, .. })
+            | (Self::Raise { factors, .. }, Self::Ask { rule, risk, factors: more }) => {
+                let factors = factors.into_iter().chain(more).collect();
+                Self::Ask { rule, risk: risk.raised(), factors }
+            }
+            (Self::Raise { rule, factors }, Self::Raise { factors: more, .. }) => {
+                Self::Raise { rule, factors: factors.into_iter().chain(more).collect() }
+            }
             (Self::Fine(rule), Self::Fine(other)) => Self::Fine(rule.or(other)),
+            (asks, Self::Fine(_)) | (Self::Fine(_), asks) => asks,
         }
     }
 
@@ -278,7 +288,7 @@ pub fn judge_call(state: &State, session: &Session, pending: &Pending, index: us
     match act {
         Act::Check(Check { .. }) => match limits::inspect(&case) {
             Opinion::Deny { rule, advice } => Ruling::deny(Inspector::Limits, rule, advice),
-            Opinion::Fine(_) | Opinion::Ask { .. } => evidence::judge(&case),
+            Opinion::Fine(_) | Opinion::Ask { .. } | Opinion::Raise { .. } => evidence::judge(&case),
         },
         _ => case.pass(&PIPELINE),
     }
@@ -319,26 +329,33 @@ impl<'a> Case<'a> {
     /// Lets the inspectors look: a no wins, then an ask with all factors and the highest risk, then a yes.
     fn pass(&self, inspectors: &[(Inspector, Inspect)]) -> Ruling {
         let mut allowed = (Inspector::Tools, asks_nobody(self.act.tool()));
-        let mut asked: Option<(Inspector, String, Risk, Vec<String>)> = None;
+        let mut asked: Option<(Inspector, String)> = None;
+        let (mut highest, mut asks_itself, mut is_raised, mut all) = (Risk::Low, false, false, Vec::new());
         for (inspector, inspect) in inspectors {
             match inspect(self) {
                 Opinion::Fine(None) => {}
                 Opinion::Fine(Some(rule)) => allowed = (*inspector, rule),
-                Opinion::Ask { rule, risk, factors } => match &mut asked {
-                    Some((_, _, highest, all)) => {
-                        *highest = risk.max(*highest);
-                        all.extend(factors);
-                    }
-                    None => asked = Some((*inspector, rule, risk, factors)),
-                },
+                Opinion::Ask { rule, risk, factors } => {
+                    asked.get_or_insert((*inspector, rule));
+                    asks_itself = true;
+                    highest = risk.max(highest);
+                    all.extend(factors);
+                }
+                Opinion::Raise { rule, factors } => {
+                    asked.get_or_insert((*inspector, rule));
+                    is_raised = true;
+                    all.extend(factors);
+                }
                 Opinion::Deny { rule, advice } => return Ruling::deny(*inspector, rule, advice),
             }
         }
         let nature = self.nature();
         match asked {
-            Some((inspector, rule, risk, factors)) => {
-                let permit = self.permit(true);
-                Ruling { verdict: Verdict::Ask { risk, factors }, inspector, rule, nature, permit }
+            Some((inspector, rule)) => {
+                // What would be allowed without it has the lowest risk with it.
+                let risk = if is_raised && asks_itself { highest.raised() } else { highest };
+                let (verdict, permit) = (Verdict::Ask { risk, factors: all }, self.permit(true));
+                Ruling { verdict, inspector, rule, nature, permit }
             }
             None => {
                 let ((inspector, rule), permit) = (allowed, self.permit(false));

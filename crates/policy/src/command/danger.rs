@@ -102,6 +102,9 @@ fn aggravating(program: &str, arguments: &[&str]) -> Vec<Finding> {
     let recursive = has('r', "--recursive") || has('R', "--recursive");
     let mut findings = Vec::new();
     match program {
+        "rm" if recursive && arguments.iter().all(|word| is_named_folder(word)) => {
+            findings.push(ask(Risk::Medium, rule::CHANGES, "deletes recursively: rm -r"));
+        }
         "rm" if recursive && has('f', "--force") => {
             findings.push(ask(Risk::Critical, rule::CHANGES, "deletes recursively without asking: rm -rf"));
         }
@@ -126,6 +129,13 @@ fn aggravating(program: &str, arguments: &[&str]) -> Vec<Finding> {
         _ => {}
     }
     findings
+}
+
+/// Whether a word is an option, or names one folder beneath the workspace: no hidden one, nothing a glob may stand for.
+fn is_named_folder(word: &str) -> bool {
+    let is_plain = |part: &str| !part.starts_with('.') && !part.contains(['*', '?', '[', '~', '$']);
+    word.starts_with('-')
+        || word.trim_end_matches('/').split('/').all(|part| !part.is_empty() && is_plain(part))
 }
 
 /// A variable set for a command.

@@ -15,18 +15,19 @@ pub(super) fn inspect(case: &Case<'_>) -> Opinion {
         return Opinion::NONE;
     }
     let is_outward = case.wants_network() || case.is_outward();
-    let because = match label.integrity {
-        Integrity::Outside => "what was read here came from outside, where anybody may have written it",
-        Integrity::Owner | Integrity::Team if is_outward && label.readers != Readers::Home => {
-            "what was read here is not for everybody to see"
-        }
-        Integrity::Owner | Integrity::Team => return Opinion::NONE,
-    };
-    Opinion::Ask {
-        rule: "trust: text from outside changes nothing by itself".to_owned(),
+    let rule = || "trust: text from outside changes nothing by itself".to_owned();
+    let leaks = (is_outward && label.readers != Readers::Home).then(|| Opinion::Ask {
+        rule: rule(),
         risk: Risk::High,
-        factors: vec![format!("{because}: {label}")],
-    }
+        factors: vec![format!("what was read here is not for everybody to see: {label}")],
+    });
+    let driven = (label.integrity == Integrity::Outside).then(|| Opinion::Raise {
+        rule: rule(),
+        factors: vec![format!(
+            "one step higher, because what was read here came from outside, where anybody may have written it: {label}"
+        )],
+    });
+    leaks.into_iter().chain(driven).reduce(Opinion::and).unwrap_or(Opinion::NONE)
 }
 
 /// Whether the agents that an act names may see what was read before it.

@@ -5,10 +5,11 @@ use crate::topics::evidence::Evidence;
 use crate::topics::role::builtin;
 use crate::topics::tool::{
     ALL, Check, ContextGet, CreateDirectory, ExecuteCommand, ListDirectory, MoveFile, RaiseBudget,
-    SearchFiles, WriteFile,
+    SearchFiles, SlackSend, WriteFile,
 };
 use crate::words::id::AgentId;
 use crate::words::id::TaskId;
+use crate::words::label::Integrity;
 use policy::{CommandRule, CommandVerdict};
 
 fn spec(role: &str) -> agent::Spec {
@@ -490,4 +491,46 @@ fn what_the_system_does_not_offer_is_denied_with_its_reason() {
     let seen = Seen { refused: Some("there is no sandbox".to_owned()), ..Seen::default() };
     let ruling = judge(&asker, &Policy::default(), &sample("execute_command"), Some(&seen));
     assert_eq!(ruling.verdict, Verdict::Deny { advice: "there is no sandbox".to_owned() });
+}
+
+#[test]
+fn the_level_of_a_risk_is_that_of_the_act_and_outside_text_raises_it_by_one_step() {
+    let (roles, policy) = (builtin(), Policy::default());
+    let command = |command: &str| Act::ExecuteCommand(ExecuteCommand { command: command.to_owned() });
+    let write = Act::WriteFile(WriteFile {
+        path: "workspaces/executor-001/note.md".to_owned(),
+        content: "x".to_owned(),
+    });
+    let slack = Act::SlackSend(SlackSend { channel: "#ops".to_owned(), text: "x".to_owned() });
+    let (low, medium, high) = (Some(Risk::Low), Some(Risk::Medium), Some(Risk::High));
+    for (act, own, driven) in [
+        (command("df -h"), None, None),
+        (command("du -sh ."), None, None),
+        (command("cat ../../memory/logs/app.log"), None, None),
+        (write, None, low),
+        (command("git commit -m x"), low, medium),
+        (command("make test"), medium, high),
+        (command("rm -rf build"), medium, high),
+        (slack, medium, high),
+        (command("npm ci"), high, high),
+        (command("curl https://example.org"), high, high),
+        (command("sudo ls"), Some(Risk::Critical), Some(Risk::Critical)),
+    ] {
+        let role = if act.tool() == "slack_send" { "coordinator" } else { "executor" };
+        let spec = spec(role);
+        let risk = |label: &Label| {
+            let ruling = judge(&Asker::at_rest(&spec, roles.get(role), label), &policy, &act, None);
+            match &ruling.verdict {
+                Verdict::Allow => None,
+                Verdict::Ask { risk, factors } => {
+                    let is_named = factors.iter().any(|factor| factor.contains("came from outside"));
+                    assert_eq!(is_named, label.integrity == Integrity::Outside, "{factors:?}");
+                    Some(*risk)
+                }
+                Verdict::Deny { advice } => panic!("{act:?}: {advice}"),
+            }
+        };
+        assert_eq!(risk(&Label::owner()), own, "{act:?}");
+        assert_eq!(risk(&Label::outside("inbox/a.jsonl:1")), driven, "{act:?}");
+    }
 }

@@ -121,7 +121,9 @@ fn changes(name: &str) -> Finding {
     let (risk, what) = match name {
         "clean" | "reset" | "filter-branch" | "gc" | "prune" | "rm" => (Risk::High, "deletes work"),
         name if name.starts_with('-') => (Risk::High, "changes what git runs"),
-        "add" | "commit" | "switch" | "checkout" | "restore" | "stash" | "branch" | "tag" => {
+        // Whatever it adds can be taken back.
+        "add" | "commit" => (Risk::Low, "changes the repository"),
+        "switch" | "checkout" | "restore" | "stash" | "branch" | "tag" => {
             (Risk::Medium, "changes the repository")
         }
         _ => (Risk::Medium, "may change the repository or run something"),
