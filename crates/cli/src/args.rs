@@ -51,14 +51,29 @@ pub fn given(words: impl Iterator<Item = OsString>) -> Vec<OsString> {
 pub enum Command {
     /// Make a home with a small team, ready to run without a key.
     #[command(
-        after_help = "Example: synod init my-team && cd my-team && synod up\n         synod init --template code my-coders"
+        after_help = "Example: synod init my-team && cd my-team && synod up\n         synod init --repo ~/src/my-project"
     )]
     Init {
         /// The folder; made if it does not exist. That of --home if left out, or else this one.
         dir: Option<PathBuf>,
         /// The team: one that answers questions, or one that changes code and reviews it.
-        #[arg(long, value_enum, default_value = "team")]
+        #[arg(long, value_enum, default_value = "team", conflicts_with = "repo")]
         template: Template,
+        /// Make a team for this git repository, in a folder beside it (PATH-team).
+        #[arg(long, value_name = "PATH")]
+        repo: Option<PathBuf>,
+        /// Make it in the repository, as the folder `.team`, which git ignores.
+        #[arg(long, requires = "repo", conflicts_with = "dir")]
+        inside: bool,
+        /// The command that runs the tests of the repository.
+        #[arg(long, requires = "repo", value_name = "COMMAND")]
+        test: Option<String>,
+        /// The command that checks the repository without running it.
+        #[arg(long, requires = "repo", value_name = "COMMAND")]
+        lint: Option<String>,
+        /// Take what was found without asking.
+        #[arg(long, requires = "repo")]
+        yes: bool,
         /// Make the home in a folder that is not empty; files in it are kept.
         #[arg(long)]
         here: bool,

@@ -5,6 +5,8 @@ mod commands;
 mod failure;
 mod home;
 mod out;
+mod project;
+mod prompt;
 mod site;
 mod templates;
 mod view;

@@ -51,6 +51,13 @@ pub enum Occupied {
     Accepted,
 }
 
+impl Occupied {
+    /// What a `--here` flag says.
+    pub fn of(here: bool) -> Self {
+        if here { Self::Accepted } else { Self::Refused }
+    }
+}
+
 /// Refuses a folder that must not become a home.
 pub fn check(dir: &Path, occupied: Occupied) -> anyhow::Result<()> {
     let place = real(dir)?;
@@ -86,7 +93,7 @@ pub fn check(dir: &Path, occupied: Occupied) -> anyhow::Result<()> {
         None => Ok(()),
         Some(_) => refused(
             &format!("{what}, so no home is made in it"),
-            "name a new folder: synod init my-team; to put the home among these files all the same: synod init --here",
+            "name a new folder: synod init my-team; for a team that works on a repository: synod init --repo PATH; to put the home among these files all the same: synod init --here",
         ),
     }
 }

@@ -21,6 +21,11 @@ impl Template {
         }
     }
 
+    /// The same, as text that can be changed before it is written.
+    pub fn texts(self) -> Vec<(String, String)> {
+        self.files().iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned())).collect()
+    }
+
     /// What to try first.
     pub fn example(self) -> &'static str {
         match self {
@@ -28,6 +33,19 @@ impl Template {
             Self::Code => "synod run \"Greet people by name\"",
         }
     }
+}
+
+/// The team that changes code, for a repository that is there: without the example and its script.
+pub fn for_repository() -> Vec<(String, String)> {
+    let own = [
+        ("README.md", include_str!("../templates/repo/README.md")),
+        ("synod.yaml", include_str!("../templates/repo/synod.yaml")),
+    ];
+    let is_example = |name: &str| name.starts_with("repo/") || name.starts_with("models/");
+    let mut files = Template::Code.texts();
+    files.retain(|(name, _)| !is_example(name) && own.iter().all(|(other, _)| other != name));
+    files.extend(own.map(|(name, text)| (name.to_owned(), text.to_owned())));
+    files
 }
 
 /// Four agents that answer questions.

@@ -79,6 +79,8 @@ mod queues;
 mod race;
 #[path = "all/reload.rs"]
 mod reload;
+#[path = "all/repo.rs"]
+mod repo;
 #[path = "all/rights.rs"]
 mod rights;
 #[path = "all/route.rs"]

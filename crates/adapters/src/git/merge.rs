@@ -33,6 +33,7 @@ const RACES_MAX: usize = 8;
 /// What came of a merge, in words for whoever asked, and what was found out. An error means that nothing changed.
 pub(crate) fn merge(
     workspace: &Workspace,
+    home: &Path,
     review: &Review,
     by: &AgentId,
 ) -> Result<(String, Finding), String> {
@@ -73,7 +74,7 @@ pub(crate) fn merge(
         let tree = merged.write_tree_to(&repo).and_then(|id| repo.find_tree(id)).map_err(words)?;
         let found =
             Merge { repo: &repo, review, by, target: &target, ours: &ours, theirs: &theirs, tree: &tree };
-        if let Some(made) = found.put(workspace)? {
+        if let Some(made) = found.put(workspace, home)? {
             work::forget_merged(&repo, &review.author, made);
             let said = format!("merged {branch} at {} into {}: {made}", short(&commit), place.target);
             return Ok((said, Finding::Merged { commit, merge: made.to_string() }));
@@ -171,12 +172,18 @@ struct Merge<'a> {
 
 impl Merge<'_> {
     /// Puts it in its place; `None` if the branch has moved meanwhile.
-    fn put(&self, workspace: &Workspace) -> Result<Option<Oid>, String> {
+    fn put(&self, workspace: &Workspace, home: &Path) -> Result<Option<Oid>, String> {
         let base = self.ours.tree().map_err(words)?;
         let files = between(self.repo, &base, self.tree)?;
         // Held over all of it, so that no git of a person works on the same files, and that a kill is seen for what it was.
         let index = Held::take(self.repo, self.target).map_err(|why| format!("not merged: {why}"))?;
         let folder = self.folder(workspace)?;
+        if let Some(file) = self.repo.workdir().and_then(|top| in_home(top, home, &files)) {
+            return Err(format!(
+                "not merged: {} is in the home of the team, which no merge changes",
+                file.path
+            ));
+        }
         let Some(folder) = folder else { return self.commit().map(Some).or_else(raced) };
         let working = Working::open(self.repo, &folder).map_err(|why| format!("not merged: {why}"))?;
         if self.repo.refname_to_id(self.target).ok() != Some(self.ours.id()) {
@@ -259,6 +266,17 @@ impl Merge<'_> {
         self.repo.reference_matching(self.target, made, true, self.ours.id(), &log)?;
         Ok(made)
     }
+}
+
+/// A file of a merge that would stand in the home, or in its place, where the home is inside of the repository. Files of the
+/// home say what agents may do, so work of agents must not come to be there.
+fn in_home<'f>(top: &Path, home: &Path, files: &'f [Changed]) -> Option<&'f Changed> {
+    let (top, home) = (top.canonicalize().ok()?, home.canonicalize().ok()?);
+    let inside = home.strip_prefix(&top).ok()?;
+    files.iter().find(|file| {
+        let path = Path::new(&file.path);
+        path.starts_with(inside) || inside.starts_with(path)
+    })
 }
 
 fn raced(error: git2::Error) -> Result<Option<Oid>, String> {

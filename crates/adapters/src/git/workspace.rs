@@ -406,8 +406,16 @@ impl Worktree<'_> {
     fn named(&self) -> Result<PathBuf, String> {
         let place = self.home.join(self.repo);
         let real = place.canonicalize().map_err(|error| self.wrong(&format!("cannot be opened: {error}")))?;
-        if self.home.starts_with(&real) || real.starts_with(self.home.join(layout::WORKSPACES)) {
+        if self.home == real || real.starts_with(self.home.join(layout::WORKSPACES)) {
             return Err(self.wrong("is the home or a workspace; give it a repository outside"));
+        }
+        // No merge writes into it either way; here its files would be in every checkout.
+        if let Ok(inside) = self.home.strip_prefix(&real)
+            && !look::open(&real).is_ok_and(|repo| repo.is_path_ignored(inside).unwrap_or(false))
+        {
+            return Err(
+                self.wrong("has the home in it and does not ignore it; add it to .git/info/exclude there")
+            );
         }
         Ok(real)
     }

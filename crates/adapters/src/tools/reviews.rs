@@ -139,13 +139,13 @@ async fn checkout(
 pub(super) async fn merge(toolbox: &Toolbox, order: &Order, review: Review) -> Outcome {
     let (workspaces, agent) = (Arc::clone(&toolbox.workspaces), order.agent.clone());
     let (merging, author) = (Arc::clone(&toolbox.reviews.merging), layout::workspace(&review.author));
-    let pass = toolbox.fences.pass(&order.locks);
+    let (pass, root) = (toolbox.fences.pass(&order.locks), Arc::clone(&toolbox.root));
     let work = move || {
         // The lock guards no data that a panic could leave half changed.
         let _one = merging.lock().unwrap_or_else(PoisonError::into_inner);
         let place = workspaces.for_merge(&review)?;
         pass.check()?;
-        git::merge::merge(&place, &review, &agent)
+        git::merge::merge(&place, root.path(), &review, &agent)
     };
     let outcome = match blocking(work).await {
         Ok((text, finding @ Finding::Conflicted { .. })) => {

@@ -369,6 +369,34 @@ async fn approved_work_is_merged_with_two_parents_and_only_once() {
 }
 
 #[tokio::test]
+async fn no_merge_writes_into_a_home_that_is_inside_of_the_repository() {
+    let home = Home::new();
+    let top = home.path("..");
+    fs::write(top.join("greet.sh"), "echo hello\n").unwrap();
+    fs::write(top.join(".gitignore"), "home\n").unwrap();
+    Repository::init(&top).unwrap().set_head("refs/heads/main").unwrap();
+    commit_all(&top, "begin");
+    home.write("synod.yaml", "limits: {turns_max: 5}\n");
+    home.write(
+        "agents/coder-001.agent.yaml",
+        "id: coder-001\ntype: coder\nmodel: m\nworkspace: {repo: ..}\n",
+    );
+    // The coder takes the home out of what git ignores, and then commits settings of its own.
+    home.done(write("workspaces/coder-001/.gitignore", "")).await;
+    home.done(write("workspaces/coder-001/home/synod.yaml", "sandbox: {unsafe: true}\n")).await;
+    code(&home, GOOD).await;
+    let place = submit(&home).await.unwrap();
+    let outcome = merge(&home, &place).await;
+    assert!(!outcome.ok);
+    assert_eq!(
+        outcome.text,
+        "not merged: home/synod.yaml is in the home of the team, which no merge changes"
+    );
+    assert_eq!(home.read("synod.yaml"), "limits: {turns_max: 5}\n");
+    assert!(merges(&top).is_empty());
+}
+
+#[tokio::test]
 async fn a_branch_that_moved_since_is_not_merged() {
     let (home, service) = team();
     code(&home, GOOD).await;

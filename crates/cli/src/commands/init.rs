@@ -1,5 +1,7 @@
 //! `synod init`: makes a home with a small team. Every choice in it has a comment.
 
+mod repo;
+
 use std::path::Path;
 
 use adapters::disk::{self, Flush};
@@ -10,6 +12,8 @@ use crate::failure::{Exit, Failure, fail};
 use crate::out::Out;
 use crate::site::{self, Occupied};
 use crate::templates::{REPO, Template};
+
+pub use repo::{Wanted, run as run_for_repository};
 
 /// A folder is a home once it has this, so it is made last.
 const LAST: &str = layout::SETTINGS;
@@ -40,7 +44,7 @@ pub fn run(dir: &Path, template: Template, occupied: Occupied, git: Git, out: &O
         return Err(fail(Exit::Failed, message, "go on with `synod up` in it, or choose another folder"));
     }
     site::check(dir, occupied)?;
-    let made = make(dir, template).map_err(|error| unmade(dir, error))?;
+    let made = make_example(dir, template).map_err(|error| unmade(dir, error))?;
     let kept = begin_history(dir, &made, git, out);
     if out.json {
         out.value(json!({ "home": dir.display().to_string(), "files": made, "git": kept }));
@@ -64,7 +68,7 @@ pub fn run(dir: &Path, template: Template, occupied: Occupied, git: Git, out: &O
 pub fn make_or_keep(dir: &Path, git: Git, out: &Out) -> anyhow::Result<()> {
     if !dir.join(layout::SETTINGS).exists() {
         site::check(dir, Occupied::Refused)?;
-        let made = make(dir, Template::Team).map_err(|error| unmade(dir, error))?;
+        let made = make_example(dir, Template::Team).map_err(|error| unmade(dir, error))?;
         begin_history(dir, &made, git, out);
     }
     Ok(())
@@ -93,16 +97,24 @@ fn unmade(dir: &Path, error: anyhow::Error) -> anyhow::Error {
     fail(Exit::Failed, message, "choose a folder that you may write to")
 }
 
+/// Makes the home of a template.
+fn make_example(dir: &Path, template: Template) -> anyhow::Result<Vec<String>> {
+    make(dir, &template.texts(), || begin_repository(dir, template))
+}
+
 /// Writes what is missing of a home, and gives the names of what it wrote. A file that stands there with other
-/// content is somebody's, and nothing is written at all.
-pub fn make(dir: &Path, template: Template) -> anyhow::Result<Vec<String>> {
+/// content is somebody's, and nothing is written at all. `before_last` runs while the folder is no home yet.
+fn make(
+    dir: &Path,
+    files: &[(String, String)],
+    before_last: impl FnOnce() -> anyhow::Result<()>,
+) -> anyhow::Result<Vec<String>> {
     let schemas: Vec<(String, String)> = formats::schema::KINDS
         .iter()
         .filter_map(|kind| Some((format!("schemas/{kind}.json"), formats::schema::schema(kind)?)))
         .collect();
-    let schemas = schemas.iter().map(|(name, text)| (name.as_str(), text.as_str()));
     // The schemas go first, for the same reason that synod.yaml goes last.
-    let files: Vec<(&str, &str)> = schemas.chain(template.files().iter().copied()).collect();
+    let files: Vec<&(String, String)> = schemas.iter().chain(files).collect();
     for (name, text) in &files {
         match std::fs::read_to_string(dir.join(name)) {
             Ok(there) if there != *text => {
@@ -116,17 +128,20 @@ pub fn make(dir: &Path, template: Template) -> anyhow::Result<Vec<String>> {
         std::fs::create_dir_all(dir.join(folder))?;
     }
     let mut made = Vec::new();
-    for (name, text) in files {
-        let path = dir.join(name);
-        if name == LAST {
-            begin_repository(dir, template)?;
+    let (last, first): (Vec<_>, Vec<_>) = files.into_iter().partition(|(name, _)| name == LAST);
+    let mut write = |files: Vec<&(String, String)>| -> anyhow::Result<()> {
+        for (name, text) in files {
+            let path = dir.join(name);
+            if !path.exists() {
+                disk::replace(&path, None, text, Flush::Before)?;
+                made.push(name.clone());
+            }
         }
-        if path.exists() {
-            continue;
-        }
-        disk::replace(&path, None, text, Flush::Before)?;
-        made.push(name.to_owned());
-    }
+        Ok(())
+    };
+    write(first)?;
+    before_last()?;
+    write(last)?;
     Ok(made)
 }
 

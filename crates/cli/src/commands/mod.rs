@@ -46,10 +46,15 @@ use crate::site::Occupied;
 pub fn run(args: Args, out: &Out) -> anyhow::Result<Exit> {
     let given = args.home.as_deref();
     match args.command {
-        Command::Init { dir, template, here, no_git } => {
+        Command::Init { dir, repo: Some(repo), inside, test, lint, yes, here, no_git, template: _ } => {
+            let dir = dir.as_deref().or(given);
+            let wanted =
+                init::Wanted { repo: &repo, dir, inside, test, lint, yes, occupied: Occupied::of(here) };
+            init::run_for_repository(wanted, init::Git::unless(no_git), out)
+        }
+        Command::Init { dir, template, here, no_git, repo: None, .. } => {
             let dir = dir.as_deref().or(given).unwrap_or(Path::new("."));
-            let occupied = if here { Occupied::Accepted } else { Occupied::Refused };
-            init::run(dir, template, occupied, init::Git::unless(no_git), out)
+            init::run(dir, template, Occupied::of(here), init::Git::unless(no_git), out)
         }
         Command::Demo { yes, no_git } => demo::run(given, yes, init::Git::unless(no_git), out),
         Command::Schema { kind } => schema::run(kind.as_deref(), out),

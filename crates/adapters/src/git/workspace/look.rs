@@ -62,3 +62,21 @@ pub(in crate::git) fn open(place: &Path) -> Result<Repository, String> {
         ),
     })
 }
+
+/// Has a repository ignore a path, on this machine only: in `info/exclude`, which is in no commit.
+pub fn exclude(repo: &Path, line: &str) -> Result<(), String> {
+    let opened = open(repo)?;
+    let file = opened.commondir().join("info/exclude");
+    let words = |error: std::io::Error| format!("cannot change {}: {error}", file.display());
+    let text = match std::fs::read_to_string(&file) {
+        Ok(text) => text,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
+        Err(error) => return Err(words(error)),
+    };
+    if text.lines().any(|there| there == line) {
+        return Ok(());
+    }
+    let end = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
+    std::fs::create_dir_all(opened.commondir().join("info")).map_err(words)?;
+    std::fs::write(&file, format!("{text}{end}{line}\n")).map_err(words)
+}
