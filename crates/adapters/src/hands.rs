@@ -3,7 +3,8 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use domain::agent;
 use domain::budget::Held;
@@ -28,8 +29,8 @@ use domain::tool::foreign::{self, Offer};
 use domain::tool::{self, Act, Call, Permit, Seen, Tool as _, Want};
 use policy::Nature;
 use ports::hands::Hands;
-use ports::inputs::Inputs;
-use ports::model::{self, ErrorKind, ModelError, RawCall, Request};
+use ports::inputs::{Heard, Inputs};
+use ports::model::{self, ErrorKind, ModelError, Progress, RawCall, Request};
 use ports::tools::{Order, Outcome, Tools};
 use tokio::runtime::Handle;
 use tokio::task::AbortHandle;
@@ -38,11 +39,16 @@ use crate::context::{Answered, Context, Openings, Tally};
 use crate::extract::{Beside, Extract};
 use crate::files::Files;
 use crate::model::{Models, Purse, Unused};
-use crate::redact::redacted;
+use crate::redact::{redact, redacted};
 use crate::session::Conversation;
 use crate::summarize;
 use crate::tokens::Windows;
 use crate::verbatim::Verbatim;
+
+/// An unfinished answer is told of at most so often.
+const HEARD_EVERY: Duration = Duration::from_millis(50);
+/// And so much of its end.
+const HEARD_BYTES_MAX: usize = 2_048;
 
 /// Carries out effects with the models of the home's settings.
 pub struct LocalHands {
@@ -216,7 +222,7 @@ impl LocalHands {
                 thinking: agent.model.thinking.clone(),
                 schema: None,
                 is_due,
-                progress: Default::default(),
+                progress: overheard(self.inputs.clone(), session.clone()),
             },
             foreign: state.foreign.clone(),
             verbatim: self.verbatim.clone(),
@@ -595,6 +601,35 @@ async fn seen(tools: &dyn Tools, review: Option<&Review>, agent: &AgentId, want:
         (Want::Act(act), None) => tools.look(agent, act).await,
         (Want::Invalid { .. }, _) => None,
     }
+}
+
+/// Progress that is told to whoever wants to know what a model says, a few times a second.
+fn overheard(inputs: Arc<dyn Inputs>, session: SessionId) -> Progress {
+    // Whoever panics in between leaves a moment that is whole.
+    let last: Mutex<Option<Instant>> = Mutex::new(None);
+    Progress::watched(Arc::new(move |text, usage| {
+        if !inputs.is_overheard() {
+            return;
+        }
+        let mut last = last.lock().unwrap_or_else(PoisonError::into_inner);
+        if last.is_some_and(|last| last.elapsed() < HEARD_EVERY) {
+            return;
+        }
+        *last = Some(Instant::now());
+        let (bytes, tail) = settled(text);
+        inputs.overhear(Heard { session: session.clone(), bytes, tail, usage });
+    }))
+}
+
+/// The end of an unfinished text without credentials, and how long all of it is. The last word may be half of one.
+fn settled(text: &str) -> (usize, String) {
+    let whole = text.rfind(char::is_whitespace).map_or("", |end| &text[..end]);
+    let clean = redact(whole);
+    let mut from = clean.len().saturating_sub(HEARD_BYTES_MAX);
+    while !clean.is_char_boundary(from) {
+        from += 1;
+    }
+    (clean.len(), clean[from..].to_owned())
 }
 
 /// One model call.

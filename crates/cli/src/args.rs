@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
 
+use crate::out::Color;
 use crate::templates::Template;
 
 /// Runs a team of AI agents out of one folder.
@@ -29,6 +30,19 @@ pub struct Args {
     /// Print for programs: one JSON object, or one a line on streams.
     #[arg(long, global = true)]
     pub json: bool,
+    /// When to use colour; `auto` does on a terminal, unless NO_COLOR is set.
+    #[arg(
+        long,
+        global = true,
+        value_enum,
+        default_value_t,
+        value_name = "WHEN",
+        hide_possible_values = true
+    )]
+    pub color: Color,
+    /// Never ask on the terminal: end with exit code 3 when a person must decide.
+    #[arg(long, global = true)]
+    pub no_input: bool,
     /// What to do.
     #[command(subcommand)]
     pub command: Command,

@@ -7,8 +7,10 @@ mod home;
 mod out;
 mod project;
 mod prompt;
+mod region;
 mod site;
 mod templates;
+mod text;
 mod view;
 mod wire;
 
@@ -20,7 +22,7 @@ fn main() -> std::process::ExitCode {
         return adapters::sandbox::inner::main();
     }
     let args = args::Args::parse_from(args::given(std::env::args_os()));
-    let out = out::Out::new(args.json);
+    let out = out::Out::new(args.json, args.color, !args.no_input);
     let exit = commands::run(args, &out).unwrap_or_else(|error| failure::report(&error, &out));
     failure::unless_lost(exit, &out).into()
 }

@@ -9,7 +9,6 @@ pub mod sessions;
 pub mod spent;
 pub mod tasks;
 pub mod team;
-pub mod text;
 pub mod waits;
 
 use std::collections::BTreeMap;
@@ -27,6 +26,7 @@ use formats::did_you_mean;
 use formats::task::TaskFile;
 
 use crate::failure::{Exit, fail};
+use crate::text;
 
 /// The queue of approvals; it stands among the task files and holds no tasks.
 pub const QUEUE_PATH: &str = layout::QUEUE;

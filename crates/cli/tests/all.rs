@@ -89,11 +89,15 @@ mod route;
 mod runs;
 #[path = "all/sandbox.rs"]
 mod sandbox;
+#[path = "all/screen.rs"]
+mod screen;
 #[path = "all/sent.rs"]
 mod sent;
 #[path = "all/strangers.rs"]
 mod strangers;
 #[path = "all/team.rs"]
 mod team;
+#[path = "all/terminal.rs"]
+mod terminal;
 #[path = "all/workspaces.rs"]
 mod workspaces;

@@ -7,4 +7,4 @@ mod run;
 
 pub use crate::codec::{STATE_VERSION, decode, encode};
 pub use crate::core::{Cycle, Engine, Stopped};
-pub use crate::run::{Closed, GRACE_MS, Handle, INPUTS_MAX, Parts, Pulse, Taken, spawn};
+pub use crate::run::{Closed, Events, GRACE_MS, Handle, INPUTS_MAX, Overheard, Parts, Pulse, Taken, spawn};

@@ -13,7 +13,7 @@ use domain::input::Input;
 use domain::state::State;
 use ports::clock::Clock;
 use ports::hands::Hands;
-use ports::inputs::{Inputs, NotTaken};
+use ports::inputs::{Heard, Inputs, NotTaken};
 use ports::printer::{Printer, Recorded};
 use tokio::sync::{broadcast, mpsc, oneshot, watch};
 
@@ -25,6 +25,8 @@ pub const INPUTS_MAX: usize = 1024;
 const BATCH_MAX: usize = 256;
 /// Events that a slow listener may lag behind before it misses some.
 const LISTEN_MAX: usize = 4096;
+/// Pieces of unfinished answers that a slow listener may lag behind before it misses some.
+const HEARD_MAX: usize = 256;
 /// How long tools may go on after a stop was asked for.
 pub const GRACE_MS: u64 = 10_000;
 
@@ -84,12 +86,18 @@ enum Command {
 #[error("synod has stopped working in this home")]
 pub struct Closed;
 
+/// Events, as they are decided.
+pub type Events = broadcast::Receiver<Recorded>;
+/// What models say, while they say it.
+pub type Overheard = broadcast::Receiver<Heard>;
+
 /// A way to speak to the loop; cheap to clone.
 #[derive(Clone)]
 pub struct Handle {
     commands: mpsc::Sender<Command>,
     pulse: watch::Receiver<Pulse>,
     events: broadcast::Sender<Recorded>,
+    heard: broadcast::Sender<Heard>,
 }
 
 impl Handle {
@@ -117,8 +125,13 @@ impl Handle {
     }
 
     /// Events from now on.
-    pub fn listen(&self) -> broadcast::Receiver<Recorded> {
+    pub fn listen(&self) -> Events {
         self.events.subscribe()
+    }
+
+    /// What models say from now on, while they say it.
+    pub fn listen_to_models(&self) -> Overheard {
+        self.heard.subscribe()
     }
 
     /// Asks the loop to wind down.
@@ -147,6 +160,15 @@ impl Inputs for Handle {
     async fn give(&self, input: Input) {
         _ = self.commands.send(Command::Input(input, None)).await;
     }
+
+    fn is_overheard(&self) -> bool {
+        self.heard.receiver_count() > 0
+    }
+
+    fn overhear(&self, heard: Heard) {
+        // A listener that left in the meantime is no error.
+        _ = self.heard.send(heard);
+    }
 }
 
 /// Starts the loop on a thread of its own. `make` builds the parts, which need the handle to send outcomes.
@@ -170,7 +192,8 @@ fn assemble(
     let (commands, receiver) = mpsc::channel(INPUTS_MAX);
     let (pulse_sender, pulse) = watch::channel(Pulse::default());
     let (events, _) = broadcast::channel(LISTEN_MAX);
-    let handle = Handle { commands, pulse, events: events.clone() };
+    let (heard, _) = broadcast::channel(HEARD_MAX);
+    let handle = Handle { commands, pulse, events: events.clone(), heard };
     let parts = make(handle.clone())?;
     Ok((handle, Loop { engine, parts, receiver, pulse: pulse_sender, events, stopping: None, deaf: false }))
 }

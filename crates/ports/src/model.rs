@@ -36,25 +36,55 @@ pub struct Request {
     pub progress: Progress,
 }
 
+/// Hears the text of an answer as far as it came, and what it took.
+pub type Listener = Arc<dyn Fn(&str, Usage) + Send + Sync>;
+
 /// What an answer has taken so far, for whoever gives up on it before it is whole. Clones are the same progress.
-#[derive(Debug, Clone, Default)]
-pub struct Progress(Arc<Mutex<(Usage, u64)>>);
+#[derive(Clone, Default)]
+pub struct Progress {
+    noted: Arc<Mutex<(Usage, u64)>>,
+    listener: Option<Listener>,
+}
 
 impl Progress {
+    /// Of an answer that somebody watches as it comes.
+    pub fn watched(listener: Listener) -> Self {
+        Self { listener: Some(listener), ..Self::default() }
+    }
+
+    /// Of another answer to the same listener.
+    pub fn anew(&self) -> Self {
+        Self { noted: Arc::default(), listener: self.listener.clone() }
+    }
+
     /// So much by now, all in all.
     pub fn note(&self, usage: Usage) {
-        let mut noted = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut noted = self.noted.lock().unwrap_or_else(PoisonError::into_inner);
         *noted = (usage, noted.1.wrapping_add(1));
+    }
+
+    /// The same, with all of the text that came by now.
+    pub fn hear(&self, text: &str, usage: Usage) {
+        self.note(usage);
+        if let Some(listener) = &self.listener {
+            listener(text, usage);
+        }
     }
 
     /// What was noted last; nothing before anything came.
     pub fn so_far(&self) -> Usage {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).0
+        self.noted.lock().unwrap_or_else(PoisonError::into_inner).0
     }
 
     /// How often something was noted: a number that changes shows that the answer goes on.
     pub fn signs(&self) -> u64 {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).1
+        self.noted.lock().unwrap_or_else(PoisonError::into_inner).1
+    }
+}
+
+impl std::fmt::Debug for Progress {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Progress").field(&self.so_far()).finish()
     }
 }
 

@@ -2,7 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use domain::approval;
+use domain::event::Event;
+use domain::id::SessionId;
 use domain::label::Label;
+use domain::tool::Call;
+use domain::usage::{Spent, Usage};
 use domain::waits::Wait;
 use serde::{Deserialize, Serialize};
 
@@ -128,8 +133,57 @@ pub enum Request {
         /// At most so long.
         ms_max: u64,
     },
+    /// Be told of what happens from now on: the connection carries [`News`] until one side closes it.
+    Follow,
     /// Wind down and end.
     Stop,
+}
+
+/// What whoever follows is told, one a line.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum News {
+    /// How it stands; always first.
+    Opening(Box<Opening>),
+    /// Something happened.
+    Event {
+        /// Its number.
+        seq: u64,
+        /// Milliseconds since 1970.
+        at: i64,
+        /// What.
+        event: Box<Event>,
+    },
+    /// The text of an answer that is not finished.
+    Heard {
+        /// In this session.
+        session: String,
+        /// How many bytes came so far.
+        bytes: usize,
+        /// The last of them.
+        tail: String,
+        /// What the answer took so far.
+        usage: Usage,
+    },
+    /// What is under way changed.
+    Live(Live),
+    /// So many events came too fast.
+    Missed(u64),
+}
+
+/// What to know of a home to understand what happens next.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Default)]
+pub struct Opening {
+    /// The last event.
+    pub seq: u64,
+    /// Approvals that wait for a person.
+    pub approvals: Vec<approval::Request>,
+    /// Conversations in which a person waits for an answer.
+    pub asked: Vec<SessionId>,
+    /// Calls that were asked for and not finished.
+    pub calls: Vec<(SessionId, Call)>,
+    /// What is under way.
+    pub live: Live,
 }
 
 /// An answer.
@@ -184,6 +238,9 @@ pub enum Response {
         offline: usize,
         /// Whether the time was over first.
         timed_out: bool,
+        /// The last event by then.
+        #[serde(default)]
+        seq: u64,
     },
 }
 
@@ -366,4 +423,13 @@ pub struct Working {
     pub task: Option<String>,
     /// What: `model`, or the tools that run.
     pub doing: Vec<String>,
+    /// The same for people: what the calls do that run; empty while the model is asked.
+    #[serde(default)]
+    pub acts: Vec<String>,
+    /// The model that is asked.
+    #[serde(default)]
+    pub model: String,
+    /// What the session used and spent so far, without an answer that is not finished.
+    #[serde(default)]
+    pub spent: Spent,
 }

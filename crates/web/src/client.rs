@@ -1,11 +1,14 @@
-//! The client's side of the socket; blocking, for commands that do one thing and exit.
+//! The client's side of the socket. It blocks, for commands that do one thing and exit, but for [`Following`].
 
 use std::io::{BufRead, BufReader, ErrorKind, Write};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::Duration;
 
-use crate::api::{Request, Response};
+use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, Lines};
+use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
+
+use crate::api::{News, Request, Response};
 use crate::place;
 
 /// How long an answer may take.
@@ -79,4 +82,33 @@ pub fn ask_within(socket: &Path, request: &Request, patience: Duration) -> Resul
         }
     }
     serde_json::from_str(&line).map_err(|error| ClientError::Garbled(error.to_string()))
+}
+
+/// News of a home that another process works in.
+pub struct Following {
+    lines: Lines<tokio::io::BufReader<OwnedReadHalf>>,
+    /// Whoever closes it has heard enough.
+    _write: OwnedWriteHalf,
+}
+
+impl Following {
+    /// Begins to follow.
+    pub async fn begin(socket: &Path) -> Result<Self, ClientError> {
+        let unreachable = |source| ClientError::Unreachable { path: socket.display().to_string(), source };
+        let stream = connect(socket).map_err(unreachable)?;
+        stream.set_nonblocking(true).map_err(unreachable)?;
+        let stream = tokio::net::UnixStream::from_std(stream).map_err(unreachable)?;
+        let (read, mut write) = stream.into_split();
+        let mut text = serde_json::to_string(&Request::Follow)
+            .map_err(|error| ClientError::Garbled(error.to_string()))?;
+        text.push('\n');
+        write.write_all(text.as_bytes()).await.map_err(unreachable)?;
+        Ok(Self { lines: tokio::io::BufReader::new(read).lines(), _write: write })
+    }
+
+    /// The next news; none when the other ends. May be dropped while it waits: nothing is lost.
+    pub async fn next(&mut self) -> Result<Option<News>, ClientError> {
+        let Ok(Some(line)) = self.lines.next_line().await else { return Ok(None) };
+        serde_json::from_str(&line).map(Some).map_err(|error| ClientError::Garbled(error.to_string()))
+    }
 }

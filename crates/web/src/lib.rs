@@ -3,6 +3,8 @@
 
 pub mod api;
 pub mod client;
+pub mod feed;
 mod origin;
 mod place;
 pub mod server;
+pub mod state;

@@ -1,6 +1,6 @@
 //! The server's side of the socket.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::pin::Pin;
 use std::sync::Arc;
@@ -13,17 +13,18 @@ use domain::id::{AgentId, ApprovalId, RunId, SessionId, TaskId, Time};
 use domain::input::Input;
 use domain::input::{FileInput, PersonInput};
 use domain::run::Member;
-use domain::state::{Stage, State, Step};
+use domain::state::State;
 use engine::{Handle, Pulse, Taken};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
+use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::{Semaphore, watch};
 
-use crate::api::{
-    Live, Lock, Queued, Request, Response, Run, RunBudget, RunMember, Talk, TaskView, Waiting, Waits, Working,
-};
+use crate::api::{Lock, Queued, Request, Response, Run, RunBudget, RunMember, Talk, TaskView, Waits};
+use crate::feed::Feed;
 use crate::origin::{NOT_FROM_BELOW, Origin};
 use crate::place;
+use crate::state;
 
 /// Connections that are served at once.
 const CONNECTIONS_MAX: usize = 64;
@@ -178,19 +179,20 @@ async fn talk(
     loop {
         let mut line = String::new();
         let mut limited = (&mut read).take(REQUEST_BYTES_MAX);
-        let read = tokio::select! {
+        let got = tokio::select! {
             // What was read whole is taken, and answered.
             biased;
             read = tokio::time::timeout(SILENCE, limited.read_line(&mut line)) => read,
             () = closed.wait() => return Ok(()),
         };
-        match read {
+        match got {
             Ok(Ok(0)) | Err(_) => return Ok(()),
             Ok(Ok(_)) => {}
             Ok(Err(error)) => return Err(error),
         }
         let response = if line.ends_with('\n') {
             match serde_json::from_str::<Request>(&line) {
+                Ok(Request::Follow) => return follow(read, write, &handle, closed).await,
                 Ok(request) if !only_looks(&request) && !may_decide(&handle, origin).await => {
                     Response::Refused { reason: NOT_FROM_BELOW.to_owned() }
                 }
@@ -225,6 +227,36 @@ async fn talk(
     }
 }
 
+/// Tells what happens, until one side closes the connection.
+async fn follow(
+    mut read: BufReader<OwnedReadHalf>,
+    mut write: OwnedWriteHalf,
+    handle: &Handle,
+    mut closed: Closed,
+) -> std::io::Result<()> {
+    let Ok(mut feed) = Feed::of(handle).await else { return Ok(()) };
+    let mut said = [0; 1];
+    loop {
+        let news = tokio::select! {
+            biased;
+            news = feed.next() => news,
+            // It has nothing more to say, so this is the end of it.
+            _ = read.read(&mut said) => return Ok(()),
+            () = closed.wait() => None,
+        };
+        let is_last = news.is_none();
+        let left = if is_last { feed.left() } else { Vec::new() };
+        for news in news.into_iter().chain(left) {
+            let mut text = serde_json::to_string(&news).unwrap_or_default();
+            text.push('\n');
+            write.write_all(text.as_bytes()).await?;
+        }
+        if is_last {
+            return Ok(());
+        }
+    }
+}
+
 /// Whether a request only looks, or ends everything.
 fn goes_always(request: &Request) -> bool {
     matches!(request, Request::Live | Request::Waits | Request::Stop)
@@ -232,7 +264,10 @@ fn goes_always(request: &Request) -> bool {
 
 /// Whether a request changes nothing at all.
 fn only_looks(request: &Request) -> bool {
-    matches!(request, Request::Live | Request::Waits | Request::Runs { .. } | Request::Await { .. })
+    matches!(
+        request,
+        Request::Live | Request::Waits | Request::Runs { .. } | Request::Await { .. } | Request::Follow
+    )
 }
 
 /// Whether requests of this origin may change something. Where commands run without a sandbox, a process of which
@@ -249,7 +284,7 @@ async fn may_decide(handle: &Handle, origin: Origin) -> bool {
 
 async fn answer(handle: &Handle, request: Request, closed: &mut Closed) -> Response {
     match request {
-        Request::Live => match handle.look(live).await {
+        Request::Live => match handle.look(state::live).await {
             Ok(live) => Response::Live(live),
             Err(closed) => Response::Refused { reason: closed.to_string() },
         },
@@ -308,6 +343,8 @@ async fn answer(handle: &Handle, request: Request, closed: &mut Closed) -> Respo
             submit(handle, Input::Person(PersonInput::TrustFile { path, digest, by })).await
         }
         Request::Await { task, ms_max } => wait(handle, task.map(TaskId::new), ms_max, closed).await,
+        // Whoever asks for it gets more than one answer.
+        Request::Follow => Response::Bad { reason: "what is followed has no one answer".to_owned() },
         Request::Stop => {
             handle.stop().await;
             Response::Done {
@@ -383,6 +420,7 @@ async fn wait(handle: &Handle, task: Option<TaskId>, ms_max: u64, closed: &mut C
                 parked: now.parked,
                 offline: now.offline.unwrap_or_default(),
                 timed_out,
+                seq: now.seq.0,
             };
         }
         tokio::select! {
@@ -592,46 +630,4 @@ fn run_budget(state: &State, id: &RunId) -> RunBudget {
         money: meter.spent.money,
         money_reserved: meter.reserved.money,
     }
-}
-
-/// Of so many tasks it is told why they do not go on.
-const WAITING_MAX: usize = 1_000;
-
-/// What is under way.
-pub fn live(state: &State) -> Live {
-    let working = state.sessions_in_flight().map(|(id, session)| Working {
-        session: id.to_string(),
-        agent: session.agent.to_string(),
-        task: session.task.as_ref().map(ToString::to_string),
-        doing: match &session.stage {
-            Stage::Acting { calls, .. } => calls
-                .iter()
-                .filter(|p| matches!(p.step, Step::Running { .. }))
-                .map(|p| p.call.want.tool().to_owned())
-                .collect(),
-            _ => vec!["model".to_owned()],
-        },
-    });
-    Live {
-        pid: std::process::id(),
-        seq: state.seq.0,
-        idle: state.is_idle(),
-        working: working.collect(),
-        waiting: waiting(state),
-    }
-}
-
-/// Why tasks do not go on, if it is for a reason that no file tells.
-pub fn waiting(state: &State) -> Vec<Waiting> {
-    let asked: BTreeMap<&str, &ApprovalId> = state.ledger.questions().collect();
-    let parked = state.parked().filter_map(|halt| {
-        let reason = &halt.parked.reason;
-        let why = match asked.get(halt.parked.limit.as_str()) {
-            Some(approval) if halt.parked.is_for_people() => format!("{reason}; {approval} asks you"),
-            Some(_) | None => reason.clone(),
-        };
-        Some(Waiting { task: halt.task?.to_string(), why })
-    });
-    let held_back = state.held_back().map(|(task, why)| Waiting { task: task.to_string(), why });
-    parked.chain(held_back).take(WAITING_MAX).collect()
 }

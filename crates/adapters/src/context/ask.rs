@@ -201,7 +201,7 @@ async fn within(
     request: Request,
     (ms_max, tally): (u64, &Tally),
 ) -> Result<Reply, ModelError> {
-    let progress = tally.begin(&request.model);
+    let progress = tally.begin(&request.model, &request.progress);
     let request = Request { progress: progress.clone(), ..request };
     let mut answer = models.ask(request);
     let (mut signs, mut silent_ms) = (progress.signs(), 0);

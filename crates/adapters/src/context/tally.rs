@@ -12,8 +12,8 @@ pub(crate) struct Tally(Arc<Mutex<Vec<(String, Progress)>>>);
 
 impl Tally {
     /// A model is asked, by its alias. What is noted there counts until it is noted that it is nothing.
-    pub(super) fn begin(&self, model: &str) -> Progress {
-        let progress = Progress::default();
+    pub(super) fn begin(&self, model: &str, of: &Progress) -> Progress {
+        let progress = of.anew();
         // Each push is whole; a panic of another thread leaves nothing half done.
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         all.push((model.to_owned(), progress.clone()));
@@ -22,7 +22,7 @@ impl Tally {
 
     /// An answer was of no use.
     pub(super) fn add(&self, model: &str, usage: Usage) {
-        self.begin(model).note(usage);
+        self.begin(model, &Progress::default()).note(usage);
     }
 
     /// Whether nothing was used so far.

@@ -162,7 +162,7 @@ impl Remote {
         let kind =
             response.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
         let (most, mut draft) = (most(request), Draft::default());
-        let heard = |draft: &Draft| request.progress.note(draft.took(most));
+        let heard = |draft: &Draft| request.progress.hear(&draft.text, draft.took(most));
         let read = match kind.contains("event-stream") {
             true => self.read_stream(response, &mut draft, heard).await,
             false => self.read_whole(response, &mut draft, heard).await,

@@ -13,9 +13,10 @@ use serde_json::{Value, json};
 
 use crate::failure::Exit;
 use crate::out::Out;
+use crate::text;
 use crate::view::activity::{Overview, state};
 use crate::view::tasks::Task;
-use crate::view::{self, spent, team, text};
+use crate::view::{self, spent, team};
 
 /// So many commands of the policy are shown to people.
 const COMMANDS_MAX: usize = 20;

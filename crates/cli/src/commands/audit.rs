@@ -20,7 +20,7 @@ use serde_json::json;
 use crate::args::AuditFilter;
 use crate::failure::{Exit, fail};
 use crate::out::{Out, SCHEMA_VERSION};
-use crate::view::text;
+use crate::text;
 use crate::wire;
 
 /// So many lines are shown to people unless they ask for another number.

@@ -13,7 +13,8 @@ use formats::document::{Document, Scalar};
 use serde_json::{Value, json};
 
 use crate::failure::{Exit, fail};
-use crate::out::{Out, table};
+use crate::out::Out;
+use crate::text;
 use crate::view;
 use crate::view::spent::known;
 
@@ -79,7 +80,7 @@ pub fn show(home: &Path, out: &Out) -> anyhow::Result<Exit> {
         out.line("no budget is set; `synod budget set day --money 5` sets one");
     } else {
         let shown: Vec<Vec<String>> = rows.iter().flat_map(|row| lines(&state, row, at)).collect();
-        for line in table(&["BUDGET", "", "CAP", "SPENT", "RESERVED", "OPENS"], &shown) {
+        for line in text::table(&["BUDGET", "", "CAP", "SPENT", "RESERVED", "OPENS"], shown) {
             out.line(line);
         }
     }

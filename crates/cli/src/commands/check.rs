@@ -14,8 +14,8 @@ use serde_json::{Value, json};
 
 use crate::failure::Exit;
 use crate::out::Out;
+use crate::text::count;
 use crate::view::files::{self, Unreadable};
-use crate::view::text::count;
 
 const SETTINGS: &str = layout::SETTINGS;
 

@@ -18,8 +18,9 @@ use serde_json::{Value, json};
 use crate::args::ContextCommand;
 use crate::failure::{Exit, fail};
 use crate::out::Out;
+use crate::text;
 use crate::view::spent::known as known_state;
-use crate::view::{self as home_view, files, text};
+use crate::view::{self as home_view, files};
 
 /// What to do about a file that does not read.
 const MEND: &str = "`synod check` says more";

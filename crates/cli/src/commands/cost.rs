@@ -11,10 +11,10 @@ use serde_json::{Value, json};
 
 use crate::args::CostBy;
 use crate::failure::{Exit, fail};
-use crate::out::{Out, table};
+use crate::out::Out;
+use crate::text;
 use crate::view;
 use crate::view::spent;
-use crate::view::text;
 
 pub fn run(home: &Path, by: CostBy, since: Option<&str>, out: &Out) -> anyhow::Result<Exit> {
     let since = since.map(first_day).transpose()?;
@@ -64,7 +64,7 @@ pub fn run(home: &Path, by: CostBy, since: Option<&str>, out: &Out) -> anyhow::R
     let mut rows: Vec<Vec<String>> = groups.iter().map(|(key, spent)| row(text::line(key), spent)).collect();
     rows.push(row("total".to_owned(), &total));
     let head = by.word().to_uppercase();
-    for line in table(&[&head, "REPLIES", "IN", "OUT", "COST"], &rows) {
+    for line in text::table(&[&head, "REPLIES", "IN", "OUT", "COST"], rows) {
         out.line(line);
     }
     Ok(Exit::Ok)

@@ -7,8 +7,9 @@ use serde_json::{Map, Value, json};
 
 use crate::failure::{Exit, fail};
 use crate::out::Out;
+use crate::text;
+use crate::view;
 use crate::view::tasks::Tasks;
-use crate::view::{self, text};
 
 pub fn list(home: &Path, out: &Out) -> anyhow::Result<Exit> {
     let rows = read(home)?;

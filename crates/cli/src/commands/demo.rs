@@ -1,28 +1,18 @@
 //! `synod demo`: four agents answer a question, out of one folder. The models are scripted; everything else is
 //! what `synod up` does.
 
-use std::io::{BufRead, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
 use adapters::disk::{self, Flush};
 use anyhow::Context as _;
-use domain::approval::{Answer, Request};
-use domain::event::ApprovalEvent;
-use domain::event::Event;
-use domain::id::ApprovalId;
-use domain::input::Input;
-use domain::input::PersonInput;
-use domain::layout::{self, Decided};
+use domain::layout;
 use domain::state::State;
-use engine::Handle;
 use formats::inbox;
 use serde_json::json;
-use tokio::sync::mpsc;
 
-use super::story::{Story, act_words};
+use super::screen::{Asks, Screen};
 use super::{init, up};
 use crate::failure::Exit;
-use crate::home::person;
 use crate::out::Out;
 use crate::wire;
 
@@ -40,43 +30,29 @@ pub fn run(given: Option<&Path>, yes: bool, git: init::Git, out: &Out) -> anyhow
     let lock = wire::own(&home)?;
     up::runtime()?.block_on(async {
         let up::Open { mut running, mut interrupt, server } = up::open(&home, lock, out).await?;
-        let mut events = running.handle.listen();
-        let mut pulse = running.handle.pulse();
-        let mut story = Story::of(&running.handle).await?;
+        let asks = if yes { Asks::Yes } else { Asks::Person };
+        let mut screen = Screen::here(&running.handle, &home, asks, out).await?;
         running.start().await?;
         up::tell_going_on(&home, &running, out);
         ask_question(&home).with_context(|| format!("cannot write {}", home.join(INBOX).display()))?;
-
-        let (answers, mut answered) = mpsc::channel::<(ApprovalId, Answer)>(8);
-        for request in running.handle.look(|state| state.people.approvals.values().cloned().collect::<Vec<_>>()).await? {
-            // Left over from a run that was stopped.
-            consider(&running.handle, &home, &request, yes, &answers, out).await?;
-        }
         let exit = loop {
             tokio::select! {
                 () = interrupt.wait() => break Exit::Interrupted,
-                event = events.recv() => {
-                    let request = match &event {
-                        Ok(recorded) => match &recorded.event {
-                            Event::Approval(ApprovalEvent::Asked { request }) => Some((**request).clone()),
-                            _ => None,
-                        },
-                        Err(_) => None,
-                    };
-                    up::follow(event, &mut story, out);
-                    if let Some(request) = request {
-                        consider(&running.handle, &home, &request, yes, &answers, out).await?;
-                    }
-                }
-                Some((approval, answer)) = answered.recv() => decide(&running.handle, approval, answer, "demo").await?,
+                goes_on = screen.turn() => if !goes_on { break Exit::Failed },
                 Some(problem) = running.problems.recv() => up::tell_problem(&home, &problem, out),
-                changed = pulse.changed() => changed?,
             }
             // The question may not have been read yet: it is answered when its task has ended.
-            if pulse.borrow().idle && events.is_empty() && running.handle.look(is_answered).await? {
+            let now = *running.handle.pulse().borrow();
+            if now.idle && !screen.is_asking() && running.handle.look(is_answered).await? {
+                screen.catch_up();
                 break Exit::Ok;
             }
+            if now.idle && now.approvals > 0 && out.never_asks() {
+                screen.catch_up();
+                break Exit::Waiting;
+            }
         };
+        drop(screen);
         let ending = running.handle.look(Ending::of).await?;
         server.close().await;
         running.close().await?;
@@ -125,57 +101,6 @@ fn ask_question(home: &Path) -> std::io::Result<()> {
 
 fn is_answered(state: &State) -> bool {
     state.trust.inbox.contains_key(INBOX) && state.work.open_tasks == 0 && state.is_idle()
-}
-
-/// Approves at once, prompts, or tells how to decide.
-async fn consider(
-    handle: &Handle,
-    home: &Path,
-    request: &Request,
-    yes: bool,
-    answers: &mpsc::Sender<(ApprovalId, Answer)>,
-    out: &Out,
-) -> anyhow::Result<()> {
-    if yes {
-        return decide(handle, request.id.clone(), Answer::Approved, "demo --yes").await;
-    }
-    if out.json {
-        return Ok(());
-    }
-    let file = home.join(layout::approval_file(Decided::Pending, &request.id));
-    out.line(out.bold(&format!("               → decide: {}", act_words(&request.act))));
-    out.line(format!("                 edit {} (Decision: APPROVED)", file.display()));
-    out.line(format!("                 or: synod approve {} --home {}", request.id, home.display()));
-    if std::io::stdin().is_terminal() {
-        prompt(request.id.clone(), answers.clone());
-    }
-    Ok(())
-}
-
-/// Asks on the terminal, on a thread of its own: the file and the command stay open as other ways to decide.
-fn prompt(approval: ApprovalId, answers: mpsc::Sender<(ApprovalId, Answer)>) {
-    std::thread::spawn(move || {
-        let mut stderr = std::io::stderr();
-        _ = write!(stderr, "                 or here: approve? [y/N] ");
-        _ = stderr.flush();
-        let mut line = String::new();
-        if std::io::stdin().lock().read_line(&mut line).unwrap_or(0) == 0 {
-            return;
-        }
-        let answer = match line.trim().to_lowercase().as_str() {
-            "y" | "yes" => Answer::Approved,
-            _ => Answer::Rejected { reason: "answered no in the demo".to_owned() },
-        };
-        _ = answers.blocking_send((approval, answer));
-    });
-}
-
-async fn decide(handle: &Handle, approval: ApprovalId, answer: Answer, via: &str) -> anyhow::Result<()> {
-    // Somebody may have been faster, in a file or by a command; the first decision counts.
-    _ = handle
-        .submit(Input::Person(PersonInput::Answer { approval, answer, by: person(), via: via.to_owned() }))
-        .await?;
-    Ok(())
 }
 
 /// What there is to tell at the end.

@@ -18,7 +18,8 @@ use ports::clock::Clock;
 use serde_json::{Value, json};
 
 use crate::failure::Exit;
-use crate::out::{Out, table};
+use crate::out::Out;
+use crate::text;
 use crate::{view, wire};
 
 /// Fewer watched files than this are soon used up.
@@ -91,9 +92,9 @@ fn print(findings: &[Finding], offer: &Offer, out: &Out) {
     }
     let rows: Vec<Vec<String>> = findings
         .iter()
-        .map(|f| vec![f.state.as_str().to_owned(), f.name.clone(), view::text::line(&f.what)])
+        .map(|f| vec![f.state.as_str().to_owned(), f.name.clone(), text::line(&f.what)])
         .collect();
-    for line in table(&["STATE", "WHAT", "FOUND"], &rows) {
+    for line in text::table_whole(&["STATE", "WHAT", "FOUND"], rows) {
         out.line(line);
     }
     for finding in findings.iter().filter(|f| f.state != State::Good) {
@@ -201,8 +202,8 @@ fn terminal() -> Finding {
 fn clock() -> Finding {
     let now = SystemClock.now();
     match now >= CLOCK_LEAST {
-        true => good("clock", view::text::time(now)),
-        false => bad("clock", State::Missing, view::text::time(now), "set the clock of this system"),
+        true => good("clock", text::time(now)),
+        false => bad("clock", State::Missing, text::time(now), "set the clock of this system"),
     }
 }
 

@@ -13,8 +13,9 @@ use web::api::Waits;
 use crate::args::GraphFormat;
 use crate::failure::Exit;
 use crate::out::Out;
+use crate::text;
 use crate::view::activity::Overview;
-use crate::view::{text, waits};
+use crate::view::waits;
 
 /// What is drawn: boxes by name, and who waits for whom.
 #[derive(Default)]

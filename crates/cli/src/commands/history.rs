@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::failure::{Exit, fail};
 use crate::out::Out;
-use crate::view::text;
+use crate::text;
 
 /// So much of a commit's name is shown to people.
 const ID_CHARS: usize = 10;

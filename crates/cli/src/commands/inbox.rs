@@ -2,14 +2,15 @@
 
 use std::path::Path;
 
+use domain::approval::Request;
 use domain::layout::{self, Decided};
 use domain::tool::{Act, RaiseBudget};
 use serde_json::{Value, json};
 
 use crate::failure::Exit;
 use crate::out::Out;
+use crate::text::{self, count};
 use crate::view::tasks::{Task, Tasks};
-use crate::view::text::{self, count};
 use crate::view::{self, QUEUE_PATH, Waiting};
 
 /// So many tasks for people are shown one by one.
@@ -92,7 +93,20 @@ fn standings(home: &Path, waiting: &[Waiting]) -> Vec<Option<String>> {
     waiting.iter().map(told).collect()
 }
 
-fn show(waiting: &Waiting, now: Option<&str>, out: &Out) {
+/// What exactly would be done and why, in lines.
+pub(super) fn asked(request: &Request) -> Vec<String> {
+    let (label, body) = act(&request.act);
+    let mut lines = vec![format!("{label}:")];
+    lines.extend(text::visible(&body).split('\n').map(|line| format!("  {line}")));
+    if !request.why.trim().is_empty() {
+        lines.push(format!("why: {}", text::line(&request.why)));
+    }
+    lines.extend(request.factors.iter().map(|factor| format!("risk: {}", text::line(factor))));
+    lines
+}
+
+/// An approval in full.
+pub(super) fn show(waiting: &Waiting, now: Option<&str>, out: &Out) {
     let d = &waiting.request;
     let task = d.task.as_ref().map_or_else(String::new, |task| format!(" for {task}"));
     let waits = text::duration(view::now().ms_since(d.created));
@@ -124,7 +138,7 @@ fn show(waiting: &Waiting, now: Option<&str>, out: &Out) {
         out.line(format!("  came this way: {}", text::line(&d.chain.join(" → "))));
     }
     if let Some(expires) = d.expires {
-        out.line(format!("  lapses: {} UTC", text::time(expires)));
+        out.line(format!("  expires {}", text::ahead(expires, view::now())));
     }
     if let Some(why) = &waiting.unclear {
         out.line(format!("  not decided yet: {}", text::line(why)));

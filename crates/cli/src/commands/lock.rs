@@ -13,8 +13,9 @@ use crate::commands::mark;
 use crate::failure::Exit;
 use crate::home::person;
 use crate::out::Out;
+use crate::text;
+use crate::view;
 use crate::view::waits;
-use crate::view::{self, text};
 
 pub fn list(home: &Path, out: &Out) -> anyhow::Result<Exit> {
     let locks = waits::read(home, out).locks;

@@ -22,9 +22,9 @@ use crate::args::{AgentCommand, TaskCommand};
 use crate::failure::{Exit, fail};
 use crate::home::person;
 use crate::out::Out;
+use crate::text;
 use crate::view::sessions::session_of;
 use crate::view::team;
-use crate::view::text;
 use crate::wire::{self, Does, Worker};
 
 pub fn approve(home: &Path, approval: Option<&str>, out: &Out) -> anyhow::Result<Exit> {

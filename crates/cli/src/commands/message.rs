@@ -23,7 +23,8 @@ use serde_json::{Value, json};
 use crate::args::MessageFilter;
 use crate::failure::{Exit, fail};
 use crate::out::Out;
-use crate::view::{self, files, sessions, text};
+use crate::text;
+use crate::view::{self, files, sessions};
 
 /// How soon `tail` looks again at a journal that could not be read, such as one that is only being made.
 const LOOK_AGAIN: Duration = Duration::from_millis(500);

@@ -23,6 +23,7 @@ mod route;
 mod run;
 mod runs;
 mod schema;
+mod screen;
 mod session;
 mod status;
 mod story;

@@ -14,7 +14,7 @@ use serde_json::json;
 use crate::failure::{Exit, fail};
 use crate::home;
 use crate::out::Out;
-use crate::view;
+use crate::{text, view};
 
 /// Judges a command and says so; the exit code is the verdict.
 pub fn check(given: Option<&Path>, agent: Option<&str>, words: &[String], out: &Out) -> anyhow::Result<Exit> {
@@ -89,7 +89,7 @@ fn print(judgement: &Judgement, out: &Out) {
     }
     out.line(out.bold(&format!("{}, risk {}", verdict.as_str(), risk.as_str())));
     for factor in factors {
-        out.line(format!("  {}", view::text::line(factor)));
+        out.line(format!("  {}", text::line(factor)));
     }
-    out.line(out.dim(&format!("by: {}", view::text::line(rule))));
+    out.line(out.dim(&format!("by: {}", text::line(rule))));
 }

@@ -4,19 +4,18 @@ use std::path::Path;
 use std::time::Duration;
 
 use adapters::lock::HomeLock;
-use ports::printer::Recorded;
 use serde_json::json;
-use tokio::sync::broadcast;
 use web::api::{Request, Response, TaskView};
 use web::client::ClientError;
 use web::server::Patience;
 
-use super::story::Story;
+use super::screen::{Asks, Screen};
 use super::{inbox, up};
 use crate::failure::{Exit, fail};
 use crate::out::Out;
+use crate::text;
+use crate::view;
 use crate::view::tasks::Tasks;
-use crate::view::{self, text};
 use crate::wire::{self, Running, Worker};
 
 /// How long the end waits for the files to be printed.
@@ -56,13 +55,12 @@ async fn work(
     timeout: u64,
     out: &Out,
 ) -> anyhow::Result<Exit> {
-    let mut events = running.handle.listen();
-    let mut story = Story::of(&running.handle).await?;
+    let mut screen = Screen::here(&running.handle, home, Asks::Nobody, out).await?;
     running.start().await?;
     up::tell_unknown(running, out);
-    let exit = until_idle(running, interrupt, &mut events, &mut story, home, timeout, out).await?;
+    let exit = until_idle(running, interrupt, &mut screen, home, timeout, out).await?;
     // Who wrote to an agent has nothing else that tells it from an answer.
-    Ok(if exit == Exit::Ok && story.unanswered() > 0 { Exit::Failed } else { exit })
+    Ok(if exit == Exit::Ok && screen.story.unanswered() > 0 { Exit::Failed } else { exit })
 }
 
 /// Who goes on with what is not done.
@@ -153,6 +151,8 @@ pub fn what_waits(tasks: &Tasks, due: &[usize], next: Next) -> String {
 pub struct Awaited {
     /// Where the task stands, if one was named.
     pub task: Option<TaskView>,
+    /// The last event by then.
+    pub seq: u64,
     /// Approvals that wait.
     pub approvals: usize,
     /// What a command that only waits ends with.
@@ -164,9 +164,9 @@ pub fn await_daemon(home: &Path, task: Option<&str>, timeout: u64) -> anyhow::Re
     let request = Request::Await { task: task.map(str::to_owned), ms_max: timeout.saturating_mul(1000) };
     let patience = Duration::from_secs(timeout.saturating_add(10));
     match web::client::ask_within(&wire::socket(home), &request, patience) {
-        Ok(Response::Awaited { task, approvals, parked, offline, timed_out }) => {
+        Ok(Response::Awaited { task, approvals, parked, offline, timed_out, seq }) => {
             let exit = if timed_out { Exit::TimedOut } else { left(approvals, parked, offline) };
-            Ok(Some(Awaited { task, approvals, exit }))
+            Ok(Some(Awaited { task, seq, approvals, exit }))
         }
         Ok(Response::Refused { reason }) if reason == engine::Closed.to_string() => Ok(None),
         Err(ClientError::Unreachable { .. } | ClientError::Ended) => Ok(None),
@@ -177,6 +177,13 @@ pub fn await_daemon(home: &Path, task: Option<&str>, timeout: u64) -> anyhow::Re
             Err(odd_answer())
         }
         Err(error @ (ClientError::Silent { .. } | ClientError::Garbled(_))) => Err(unreachable(&error)),
+    }
+}
+
+impl Awaited {
+    /// Somebody here did not want to wait any longer.
+    pub fn interrupted() -> Self {
+        Self { task: None, seq: 0, approvals: 0, exit: Exit::Interrupted }
     }
 }
 
@@ -215,8 +222,7 @@ pub fn ended() -> anyhow::Error {
 pub async fn until_idle(
     running: &mut Running,
     interrupt: &mut up::Interrupt,
-    events: &mut broadcast::Receiver<Recorded>,
-    story: &mut Story,
+    screen: &mut Screen<'_>,
     home: &Path,
     timeout: u64,
     out: &Out,
@@ -228,12 +234,14 @@ pub async fn until_idle(
     let over = tokio::time::sleep(Duration::from_secs(timeout));
     tokio::pin!(over);
     loop {
+        // Somebody at this terminal may still answer.
         let seen = *pulse.borrow_and_update();
         patience.look(&seen);
-        if seen.idle && patience.is_over(&seen) {
-            while let Ok(recorded) = events.try_recv() {
-                up::follow(Ok(recorded), story, out);
-            }
+        if seen.idle {
+            screen.catch_up();
+        }
+        let is_asking = screen.is_asking();
+        if seen.idle && patience.is_over(&seen) && !is_asking {
             // What is wrong with the files is known when they were printed; a file that cannot be must not hold this up.
             _ = tokio::time::timeout(PRINT_WAIT, running.files().settled()).await;
             while let Ok(problem) = running.problems.try_recv() {
@@ -246,9 +254,10 @@ pub async fn until_idle(
             () = interrupt.wait() => return Ok(Exit::Interrupted),
             // Whoever closes the home says why.
             () = claim.until_lost() => return Ok(Exit::Failed),
-            () = &mut over => return Ok(Exit::TimedOut),
+            // Who thinks about an answer is not hurried.
+            () = &mut over, if !is_asking => return Ok(Exit::TimedOut),
             () = patience.wait() => {}
-            event = events.recv() => { up::follow(event, story, out); }
+            goes_on = screen.turn() => if !goes_on { return Ok(Exit::Failed) },
             Some(problem) = running.problems.recv() => up::tell_problem(home, &problem, out),
             changed = pulse.changed() => if changed.is_err() { return Ok(Exit::Failed) },
         }

@@ -10,7 +10,8 @@ use serde_json::{Value, json};
 
 use crate::failure::Exit;
 use crate::out::Out;
-use crate::view::{self, tasks, text};
+use crate::text;
+use crate::view::{self, tasks};
 
 /// One round, with the words of its answer.
 struct Round {

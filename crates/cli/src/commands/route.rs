@@ -11,9 +11,10 @@ use domain::{Refused, task};
 use serde_json::{Value, json};
 
 use crate::failure::{Exit, fail};
-use crate::out::{Out, table};
+use crate::out::Out;
+use crate::text;
+use crate::view;
 use crate::view::team::Team;
-use crate::view::{self, text};
 
 /// A request that is not given.
 pub struct Asked<'a> {
@@ -45,7 +46,7 @@ pub fn run(home: &Path, asked: &Asked<'_>, with_rules: bool, out: &Out) -> anyho
     }
     if with_rules {
         // Not cut to the width of the terminal: the reasons are what was asked for.
-        for line in table(&["", "RULE", "AGENT", "WHY"], &tried.iter().map(row).collect::<Vec<_>>()) {
+        for line in text::table_whole(&["", "RULE", "AGENT", "WHY"], tried.iter().map(row).collect()) {
             out.line(line);
         }
         out.line("");

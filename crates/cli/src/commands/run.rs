@@ -1,6 +1,7 @@
 //! `synod run`: gives the team a request and works until it is answered.
 
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 use adapters::lock::HomeLock;
 use domain::id::{AgentId, TaskId};
@@ -12,11 +13,11 @@ use domain::task::{End, Spec};
 use engine::Handle;
 use serde_json::{Value, json};
 use web::api::{Request, Response};
-use web::client::ClientError;
+use web::client::{ClientError, Following};
 use web::server::Made;
 
-use super::pump::{self, Next};
-use super::story::Story;
+use super::pump::{self, Awaited, Next};
+use super::screen::{Asks, Screen};
 use super::up;
 use crate::failure::{Exit, fail};
 use crate::home::person;
@@ -25,6 +26,9 @@ use crate::view;
 use crate::view::activity::Overview;
 use crate::view::tasks::Tasks;
 use crate::wire::{self, Running, Worker};
+
+/// How long the end waits for the daemon's last events.
+const CATCH_UP: Duration = Duration::from_secs(2);
 
 pub fn run(home: &Path, request: &str, to: Option<&str>, timeout: u64, out: &Out) -> anyhow::Result<Exit> {
     if request.trim().is_empty() {
@@ -79,8 +83,8 @@ async fn work(
     timeout: u64,
     out: &Out,
 ) -> anyhow::Result<(TaskId, Option<Ended>, Exit)> {
-    let mut events = running.handle.listen();
-    let mut story = Story::of(&running.handle).await?;
+    let asks = if out.asks() { Asks::Person } else { Asks::Nobody };
+    let mut screen = Screen::here(&running.handle, home, asks, out).await?;
     running.start().await?;
     up::tell_unknown(running, out);
     let id = match wanted {
@@ -90,7 +94,9 @@ async fn work(
         }
         Wanted::Taken(id) => id,
     };
-    let exit = pump::until_idle(running, interrupt, &mut events, &mut story, home, timeout, out).await?;
+    screen.own = Some(id.clone());
+    let exit = pump::until_idle(running, interrupt, &mut screen, home, timeout, out).await?;
+    drop(screen);
     let task = id.clone();
     let ended = running.handle.look(move |state| {
         let task = state.work.tasks.get(&task)?;
@@ -142,7 +148,7 @@ fn with_daemon(home: &Path, wanted: Wanted, timeout: u64, out: &Out) -> anyhow::
             }
         }
     };
-    let Some(awaited) = pump::await_daemon(home, Some(id.as_str()), timeout)? else {
+    let Some(awaited) = await_shown(home, &id, timeout, out)? else {
         return Ok(Err(Wanted::Taken(id)));
     };
     let ended = awaited.task.map(|task| {
@@ -156,6 +162,55 @@ fn with_daemon(home: &Path, wanted: Wanted, timeout: u64, out: &Out) -> anyhow::
         Ended { stage, result: task.result, denied: task.denied, label: task.label }
     });
     Ok(Ok(answer(home, &id, ended, (awaited.exit, Next::Daemon), timeout, out)))
+}
+
+/// Waits as `pump` does, and shows meanwhile what the daemon does and asks.
+fn await_shown(home: &Path, id: &TaskId, timeout: u64, out: &Out) -> anyhow::Result<Option<Awaited>> {
+    if out.json {
+        return pump::await_daemon(home, Some(id.as_str()), timeout);
+    }
+    let runtime = up::runtime()?;
+    let awaited = runtime.block_on(watch(home, id, timeout, out));
+    // Whoever waits for the daemon on a thread of its own is not waited for.
+    runtime.shutdown_background();
+    awaited
+}
+
+async fn watch(home: &Path, id: &TaskId, timeout: u64, out: &Out) -> anyhow::Result<Option<Awaited>> {
+    let mut interrupt = up::Interrupt::listen()?;
+    let Ok(following) = Following::begin(&wire::socket(home)).await else { return Ok(None) };
+    let asks = if out.asks() { Asks::Person } else { Asks::Nobody };
+    let mut screen = Screen::there(following, home, asks, out)?;
+    screen.own = Some(id.clone());
+    let began = Instant::now();
+    loop {
+        let (folder, task) = (home.to_owned(), id.clone());
+        let left = timeout.saturating_sub(began.elapsed().as_secs());
+        let mut waiting =
+            tokio::task::spawn_blocking(move || pump::await_daemon(&folder, Some(task.as_str()), left));
+        let mut follows = true;
+        let awaited = loop {
+            tokio::select! {
+                () = interrupt.wait() => return Ok(Some(Awaited::interrupted())),
+                awaited = &mut waiting => break awaited??,
+                goes_on = screen.turn(), if follows => follows = goes_on,
+            }
+        };
+        let Some(awaited) = awaited else { return Ok(None) };
+        // What it knew when it answered is shown first; a daemon that does not say it must not hold this up.
+        let caught_up = async { while screen.seq < awaited.seq && screen.turn().await {} };
+        _ = tokio::time::timeout(CATCH_UP, caught_up).await;
+        let is_over = awaited.task.as_ref().is_some_and(|task| task.ended);
+        if is_over || !screen.is_asking() {
+            return Ok(Some(awaited));
+        }
+        while screen.is_asking() {
+            tokio::select! {
+                () = interrupt.wait() => return Ok(Some(Awaited::interrupted())),
+                goes_on = screen.turn() => if !goes_on { return Ok(None) },
+            }
+        }
+    }
 }
 
 /// What became of the request.
@@ -202,6 +257,12 @@ fn answer(
         out.say(format!(
             "{id} waits for a budget: `synod budget show` says which, `synod inbox` what you can do"
         ));
+    } else if exit == Exit::Interrupted {
+        let then = match next {
+            Next::Daemon => "the daemon goes on with it".to_owned(),
+            Next::Start => "`synod pump` goes on with it".to_owned(),
+        };
+        out.say(format!("stopped before {id} ended; {then}"));
     } else if exit == Exit::TimedOut && view::outages::say(home, out) {
         out.say(match next {
             Next::Daemon => format!("{id} waits for that; the daemon tries again by itself"),
@@ -216,7 +277,7 @@ fn answer(
     } else {
         out.line("");
         let said = if word == "open" { &kept.why } else { &result };
-        out.line(format!("{id} is {word}: {said}"));
+        out.line(format!("{id} {word}: {said}"));
         label.iter().for_each(|label| out.line(view::caution(label)));
     }
     exit

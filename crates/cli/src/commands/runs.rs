@@ -11,8 +11,9 @@ use web::api::{Request, Response, Run, RunBudget, RunMember, Waits};
 
 use crate::failure::{Exit, fail};
 use crate::out::Out;
+use crate::text;
 use crate::view::sessions::session_of;
-use crate::view::{self, spent, text, waits};
+use crate::view::{self, spent, waits};
 use crate::wire;
 
 pub fn list(home: &Path, open: bool, out: &Out) -> anyhow::Result<Exit> {

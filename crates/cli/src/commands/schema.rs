@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::failure::{Exit, fail};
 use crate::out::Out;
-use crate::view::text;
+use crate::text;
 
 pub fn run(kind: Option<&str>, out: &Out) -> anyhow::Result<Exit> {
     let Some(kind) = kind else {

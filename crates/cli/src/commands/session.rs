@@ -10,9 +10,9 @@ use serde_json::{Value, json};
 
 use crate::failure::{Exit, fail};
 use crate::out::Out;
+use crate::text::{self, count};
 use crate::view::sessions::{self, Tail};
 use crate::view::spent::{self, Spending};
-use crate::view::text::{self, count};
 use crate::view::{self, files};
 
 /// So many lines of a tool's result are shown to people.

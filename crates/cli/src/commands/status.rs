@@ -11,12 +11,12 @@ use super::story::act_words;
 use super::{check, inbox};
 use crate::failure::Exit;
 use crate::out::Out;
+use crate::text::{self, count};
 use crate::view;
 use crate::view::activity::{Daemon, Overview, state};
 use crate::view::spent;
 use crate::view::tasks::Task;
 use crate::view::team;
-use crate::view::text::{self, count};
 
 /// Of homes with more bytes of text than this only settings, agents and policy are checked here: the command answers at
 /// once.

@@ -9,11 +9,14 @@ use domain::event::{Event, Finish};
 use domain::id::{ApprovalId, CallId, SessionId};
 use domain::lifecycle::Lifecycle;
 use domain::session::Message;
-use domain::state::{Requester, Stage};
+use domain::state::Requester;
 use domain::task::{Change, End};
 use domain::tool::{Act, Call, Runs, Want};
-use engine::{Closed, Handle};
+use ports::printer::Recorded;
+use serde_json::json;
+use web::api::Opening;
 
+use crate::out::{Out, Tone};
 use crate::view;
 
 /// What was asked for and not finished, so that a result can be told with its question.
@@ -35,30 +38,24 @@ pub struct Told {
     pub who: String,
     /// What.
     pub what: String,
+    /// What it means.
+    pub tone: Tone,
     /// Something to show below, line by line.
     pub detail: Vec<String>,
 }
 
 impl Story {
-    /// A story that knows what was under way before this process.
-    pub async fn of(handle: &Handle) -> Result<Self, Closed> {
-        handle
-            .look(|state| {
-                let mut story = Self { approvals: state.people.approvals.clone(), ..Self::default() };
-                for (id, session) in &state.sessions {
-                    // What no other agent caused, a person did.
-                    let is_done = session.stage == Stage::Resting && !session.talk.unread;
-                    if session.ties.cause.is_none() && session.lifecycle != Lifecycle::Complete && !is_done {
-                        story.asked.insert(id.clone(), false);
-                    }
-                    if let Stage::Acting { calls, .. } = &session.stage {
-                        let open = calls.iter().map(|p| ((id.clone(), p.call.id.clone()), (*p.call).clone()));
-                        story.calls.extend(open);
-                    }
-                }
-                story
-            })
-            .await
+    /// A story that knows what was under way before.
+    pub fn from(opening: &Opening) -> Self {
+        let approvals = opening.approvals.iter().map(|request| (request.id.clone(), request.clone()));
+        let calls =
+            opening.calls.iter().map(|(session, call)| ((session.clone(), call.id.clone()), call.clone()));
+        Self {
+            approvals: approvals.collect(),
+            calls: calls.collect(),
+            asked: opening.asked.iter().map(|session| (session.clone(), false)).collect(),
+            ..Self::default()
+        }
     }
 
     /// The line for an event, if people care about it.
@@ -130,7 +127,7 @@ impl Story {
                     request.id,
                     request.risk.as_str()
                 );
-                Some(told(request.agent.as_str(), what))
+                Some(told(request.agent.as_str(), what).toned(Tone::Asks))
             }
             Event::Approval(ApprovalEvent::Ended { approval, outcome }) => {
                 let act = self.approvals.get(approval).map(|r| act_words(&r.act)).unwrap_or_default();
@@ -149,23 +146,24 @@ impl Story {
                 self.finished(session, finish, message)
             }
             Event::Task(TaskEvent::Ended { task, end, result, by, .. }) => {
-                let word = match end {
-                    End::Done => "finishes",
-                    End::Failed => "fails",
-                    End::Cancelled => "cancels",
+                let (word, tone) = match end {
+                    End::Done => ("finishes", Tone::Good),
+                    End::Failed => ("fails", Tone::Bad),
+                    End::Cancelled => ("cancels", Tone::Bad),
                 };
-                Some(told(by.name(), format!("{word} {task}: {}", one_line(result))))
+                Some(told(by.name(), format!("{word} {task}: {}", one_line(result))).toned(tone))
             }
             Event::Task(TaskEvent::Edited { task, change: Change::Label(label), .. }) => {
                 Some(told("synod", format!("marks {task}: {}", view::caution(label))))
             }
-            Event::Turn(TurnEvent::Failed { session, reason, .. }) => Some(told(
-                "synod",
-                format!("{} has no answer yet ({reason}); it is asked again", self.agent(session)),
-            )),
+            Event::Turn(TurnEvent::Failed { session, reason, .. }) => {
+                let what = format!("model call failed ({}); retrying", one_line(reason));
+                Some(told(&self.agent(session), what).toned(Tone::Bad))
+            }
             Event::Outage(OutageEvent::Failed { place, error, due, .. }) => {
                 let at = formats::time::print(*due);
-                Some(told("synod", format!("{place} does not answer ({error}); trying again at {at}")))
+                let what = format!("{place} does not answer ({}); trying again at {at}", one_line(error));
+                Some(told("synod", what).toned(Tone::Bad))
             }
             Event::Outage(OutageEvent::Ended { place }) => {
                 Some(told("synod", format!("{place}: what waited for it goes on")))
@@ -212,11 +210,19 @@ impl Story {
                     Runs::Command(_) | Runs::OwnersCommand(_) => output_lines(&message.content),
                     Runs::Nothing => Vec::new(),
                 };
-                Some(Told { who, what: done_words(act), detail })
+                Some(Told { detail, ..told(&who, done_words(act)) })
             }
-            Finish::Failed => Some(told(&who, format!("could not {words}: {}", one_line(&message.content)))),
-            Finish::Refused { rule } => Some(told("synod", format!("refuses {who} to {words}: {rule}"))),
-            Finish::Unknown => Some(told("synod", format!("does not know what became of: {words} ({who})"))),
+            Finish::Failed => {
+                let what = format!("could not {words}: {}", one_line(&message.content));
+                Some(told(&who, what).toned(Tone::Bad))
+            }
+            Finish::Refused { rule } => {
+                Some(told("synod", format!("denied {who}: {words} ({rule})")).toned(Tone::Bad))
+            }
+            Finish::Unknown => {
+                let what = format!("does not know whether {who} did: {words}");
+                Some(told("synod", what).toned(Tone::Bad))
+            }
             Finish::Dropped => None,
         }
     }
@@ -228,7 +234,13 @@ impl Story {
 }
 
 fn told(who: &str, what: impl Into<String>) -> Told {
-    Told { who: who.to_owned(), what: what.into(), detail: Vec::new() }
+    Told { who: who.to_owned(), what: what.into(), tone: Tone::Plain, detail: Vec::new() }
+}
+
+impl Told {
+    fn toned(self, tone: Tone) -> Self {
+        Self { tone, ..self }
+    }
 }
 
 /// An act in a few words, before it is done.
@@ -262,4 +274,27 @@ fn output_lines(text: &str) -> Vec<String> {
         .take(8)
         .map(str::to_owned)
         .collect()
+}
+
+/// One line of the story.
+pub fn show(told: &Told, out: &Out) {
+    let lead = out.bold(&format!("{:<14} ", told.who));
+    out.wrapped(&lead, &out.paint(told.tone, &told.what));
+    for line in &told.detail {
+        out.wrapped(&out.dim(&format!("{:<14} │ ", "")), &out.dim(line));
+    }
+}
+
+/// An event for a program: one flat object, with the event's name and what it says of it.
+pub fn json_event(recorded: &Recorded) -> String {
+    let topic = serde_json::to_value(&recorded.event).unwrap_or_default();
+    let said = topic.as_object().and_then(|topics| topics.values().next()).and_then(|event| {
+        let kinds = event.as_object()?;
+        kinds.values().next()?.as_object().cloned()
+    });
+    let mut said = said.unwrap_or_default();
+    said.insert("event".to_owned(), json!(recorded.event.kind()));
+    said.insert("seq".to_owned(), json!(recorded.seq.0));
+    said.insert("at".to_owned(), json!(formats::time::print(recorded.at)));
+    serde_json::Value::Object(said).to_string()
 }

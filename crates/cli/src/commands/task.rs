@@ -9,10 +9,11 @@ use serde_json::{Value, json};
 
 use super::status::row;
 use crate::failure::{Exit, fail};
-use crate::out::{self, Out};
+use crate::out::Out;
+use crate::text;
+use crate::view;
 use crate::view::activity::Overview;
 use crate::view::tasks::Task;
-use crate::view::{self, text};
 
 pub fn list(home: &Path, open: bool, out: &Out) -> anyhow::Result<Exit> {
     let overview = Overview::read(home);
@@ -160,7 +161,7 @@ pub fn query(home: &Path, sql: &str, out: &Out) -> anyhow::Result<Exit> {
     let cell =
         |cell: &tasks_sql::Cell| text::visible(&cell.to_string()).replace('\n', "\\n").replace('\t', " ");
     let rows: Vec<Vec<String>> = table.rows.iter().map(|row| row.iter().map(cell).collect()).collect();
-    for (number, line) in out::table(&head, &rows).iter().enumerate() {
+    for (number, line) in text::table_whole(&head, rows).iter().enumerate() {
         out.line(if number == 0 { out.dim(line) } else { line.clone() });
     }
     if table.is_cut {

@@ -9,7 +9,7 @@ use serde_json::json;
 use crate::failure::{Exit, fail};
 use crate::home::person;
 use crate::out::Out;
-use crate::view::text;
+use crate::text;
 
 pub fn run(home: &Path, commit: &str, dry_run: bool, out: &Out) -> anyhow::Result<Exit> {
     let undone = undo::undo(home, commit, &person(), dry_run).map_err(refused)?;

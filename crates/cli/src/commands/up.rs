@@ -5,15 +5,13 @@ use std::sync::Arc;
 
 use adapters::lock::HomeLock;
 use formats::diagnostic::render;
-use ports::printer::Recorded;
-use serde_json::json;
 use tokio::signal::unix::{Signal, SignalKind, signal};
-use tokio::sync::broadcast;
 use web::server::{Files, Server, Serving};
 
-use super::story::{Story, Told};
+use super::screen::{Asks, Screen};
+use super::story::{Told, show};
 use crate::failure::{Exit, fail};
-use crate::out::Out;
+use crate::out::{Out, Tone};
 use crate::wire::{self, Does, Running};
 
 /// Said at each start of a home whose owner lets commands run without a sandbox.
@@ -39,8 +37,8 @@ async fn work(
     home: &Path,
     out: &Out,
 ) -> anyhow::Result<()> {
-    let mut events = running.handle.listen();
-    let mut story = Story::of(&running.handle).await?;
+    let asks = if out.asks() { Asks::Person } else { Asks::Nobody };
+    let mut screen = Screen::here(&running.handle, home, asks, out).await?;
     if !until_mended(running, interrupt, home, out).await {
         return Ok(());
     }
@@ -55,13 +53,14 @@ async fn work(
         tokio::select! {
             () = claim.until_lost() => break,
             () = interrupt.wait() => break,
-            event = events.recv() => if !follow(event, &mut story, out) { break },
+            goes_on = screen.turn() => if !goes_on { break },
             Some(problem) = running.problems.recv() => tell_problem(home, &problem, out),
             changed = pulse.changed() => if changed.is_err() { break },
         }
     }
+    drop(screen);
     if !out.json && claim.lost().is_none() {
-        out.say("winding down: nothing new begins, tools may finish");
+        out.say("stopping: waiting for running tools to finish");
     }
     Ok(())
 }
@@ -186,52 +185,8 @@ pub fn tell_unknown(running: &Running, out: &Out) {
     }
     for (agent, known) in &running.unknown {
         let what = format!("does not know what became of a call of {agent}: {known}");
-        show(&Told { who: "synod".to_owned(), what, detail: Vec::new() }, out);
+        show(&Told { who: "synod".to_owned(), what, tone: Tone::Bad, detail: Vec::new() }, out);
     }
-}
-
-/// Tells one event; `false` when there will be no more.
-pub fn follow(event: Result<Recorded, broadcast::error::RecvError>, story: &mut Story, out: &Out) -> bool {
-    match event {
-        Ok(recorded) => {
-            let told = story.tell(&recorded.event);
-            if out.json {
-                out.line(json_event(&recorded));
-            } else if let Some(told) = told {
-                show(&told, out);
-            }
-            true
-        }
-        Err(broadcast::error::RecvError::Lagged(missed)) => {
-            out.say(format!(
-                "({missed} events were too fast to show; they are in the journal and the files)"
-            ));
-            true
-        }
-        Err(broadcast::error::RecvError::Closed) => false,
-    }
-}
-
-/// One line of the story.
-pub fn show(told: &Told, out: &Out) {
-    out.line(format!("{:<14} {}", told.who, told.what));
-    for line in &told.detail {
-        out.line(out.dim(&format!("{:<14} │ {line}", "")));
-    }
-}
-
-/// An event for a program: one flat object, with the event's name and what it says of it.
-fn json_event(recorded: &Recorded) -> String {
-    let topic = serde_json::to_value(&recorded.event).unwrap_or_default();
-    let said = topic.as_object().and_then(|topics| topics.values().next()).and_then(|event| {
-        let kinds = event.as_object()?;
-        kinds.values().next()?.as_object().cloned()
-    });
-    let mut said = said.unwrap_or_default();
-    said.insert("event".to_owned(), json!(recorded.event.kind()));
-    said.insert("seq".to_owned(), json!(recorded.seq.0));
-    said.insert("at".to_owned(), json!(formats::time::print(recorded.at)));
-    serde_json::Value::Object(said).to_string()
 }
 
 /// Tells what is wrong with a file while the team works.

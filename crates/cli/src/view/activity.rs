@@ -129,7 +129,7 @@ impl Overview {
             let mut told = match &self.daemon {
                 Daemon::Live(live) => live.waiting.clone(),
                 Daemon::Mute(_) => return Vec::new(),
-                Daemon::Absent if is_any(|mark| !mark.is_ended()) => web::server::waiting(self.known()),
+                Daemon::Absent if is_any(|mark| !mark.is_ended()) => web::state::waiting(self.known()),
                 Daemon::Absent => Vec::new(),
             };
             if is_any(|mark| mark == Mark::Running) {

@@ -16,9 +16,10 @@ use formats::diagnostic::Severity;
 use formats::{Diagnostic, Read, agent as agent_file};
 use policy::Policy;
 
-use super::{files, spent, text};
+use super::{files, spent};
 use crate::failure::{Exit, fail};
 use crate::out::Out;
+use crate::text;
 
 const POLICY: &str = layout::COMMANDS;
 

@@ -6,8 +6,9 @@ use std::path::Path;
 use domain::waits::{Node, Wait, Why};
 use web::api::{Request, Response, Waits};
 
-use super::{spent, text};
+use super::spent;
 use crate::out::Out;
+use crate::text;
 use crate::wire;
 
 /// Reads them. Without a daemon and without a journal there are none.

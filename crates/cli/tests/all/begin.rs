@@ -186,7 +186,7 @@ fn a_request_in_a_new_home_waits_for_a_person_and_is_answered() {
     let said = team.synod(&["run", "Sing a song", "--to", "retriever-001"]);
     assert_eq!(said.code, 0);
     assert!(
-        said.stdout.contains("task-005 is done: I am a scripted model and have no rule for this."),
+        said.stdout.contains("task-005 done: I am a scripted model and have no rule for this."),
         "{}",
         said.stdout
     );
@@ -202,7 +202,7 @@ fn a_request_that_fails_or_takes_too_long_says_so() {
     );
     let failed = team.synod(&["run", "Something bad"]);
     assert_eq!(failed.code, 1, "{} {}", failed.stdout, failed.stderr);
-    assert!(failed.stdout.contains("task-001 is failed: "), "{}", failed.stdout);
+    assert!(failed.stdout.contains("task-001 failed: "), "{}", failed.stdout);
     let late = team.synod(&["run", "Something slow", "--timeout", "1"]);
     assert_eq!(late.code, 124, "{} {}", late.stdout, late.stderr);
     assert!(late.stderr.contains("1 s; go on with `synod pump`"), "{}", late.stderr);

@@ -78,7 +78,7 @@ fn the_code_example_ends_with_a_merge_whose_tests_pass() {
         "reviewer-001   rejected the work: greet.sh line 3 reads words.local",
         "reviewer-001   approved the work",
         "coordinator-001 merged review-0001",
-        "task-001 is done: People are greeted by name now.",
+        "task-001 done: People are greeted by name now.",
     ] {
         assert!(told.contains(words), "{words:?} in {told}");
     }

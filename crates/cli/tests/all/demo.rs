@@ -7,6 +7,7 @@ use domain::task::Mark;
 use serde_json::Value;
 
 use crate::team::{Process, Team, synod, until, until_so};
+use crate::terminal::Terminal;
 
 const TASKS: &str = "tasks/inbox.task.md";
 const QUEUE: &str = "tasks/approvals.task.md";
@@ -211,32 +212,15 @@ fn a_demo_that_was_killed_goes_on() {
     all_ten_steps(&team);
 }
 
-/// Runs the demo on a pseudo-terminal and types one line for each question.
+/// Runs the demo on a terminal and types one line for each question.
 fn at_a_terminal(team: &Team, answers: &[&str]) -> String {
-    use std::io::{Read, Write};
-    let line = format!("{} demo --home .", env!("CARGO_BIN_EXE_synod"));
-    let mut command = std::process::Command::new("script");
-    command.args(["-qec", &line, "/dev/null"]).current_dir(team.path()).env("SYNOD_USER", "tess");
-    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
-    let mut child = command.spawn().expect("the program `script` (Debian: bsdutils) makes a terminal");
-    let mut keyboard = child.stdin.take().unwrap();
-    let mut screen = child.stdout.take().unwrap();
-    let mut shown = Vec::new();
-    let mut answered = 0;
-    let mut piece = [0; 4096];
-    while let Ok(n @ 1..) = screen.read(&mut piece) {
-        shown.extend_from_slice(&piece[..n]);
-        let asked = String::from_utf8_lossy(&shown).matches("approve? [y/N]").count();
-        if asked > answered {
-            writeln!(keyboard, "{}", answers[answered]).unwrap();
-            answered += 1;
-        }
+    let mut terminal = Terminal::open(team, 80, &["demo", "--home", "."]);
+    for (number, answer) in answers.iter().enumerate() {
+        let prompt = format!("approval-000{}: y(es)", number + 1);
+        terminal.shows_so(&prompt, |text| text.contains(&prompt) && text.trim_end().ends_with('?'));
+        terminal.types(&format!("{answer}\n"));
     }
-    let status = child.wait().unwrap();
-    let shown = String::from_utf8_lossy(&shown).into_owned();
-    assert!(status.success(), "{shown}");
-    assert_eq!(answered, answers.len(), "{shown}");
-    shown
+    terminal.ends(0)
 }
 
 #[test]

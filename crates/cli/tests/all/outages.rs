@@ -73,7 +73,7 @@ fn a_provider_that_is_down_holds_work_up_and_fails_nothing() {
 fn run_waits_for_a_while_says_what_waits_and_pump_goes_on() {
     let (server, is_down) = (server(), Arc::new(AtomicBool::new(true)));
     let down = is_down.clone();
-    server.misbehave(move |_| down.load(Ordering::SeqCst).then(|| Fault::Reset));
+    server.misbehave(move |_| down.load(Ordering::SeqCst).then_some(Fault::Reset));
     let team = team(&server.url(), ", outage_wait_ms_max: 100");
     let ran = team.synod(&["run", "look"]);
     assert_eq!(ran.code, 124, "{}", ran.stderr);

@@ -57,7 +57,7 @@ fn every_command_works_with_and_without_a_daemon() {
         let run = team.synod(&["run", "Say hello again"]);
         assert_eq!(run.code, 0, "{} {}", run.stdout, run.stderr);
         assert!(
-            run.stdout.ends_with("task-002 is done: Heard: Task task-002: Say hello again\n"),
+            run.stdout.ends_with("task-002 done: Heard: Task task-002: Say hello again\n"),
             "{}",
             run.stdout
         );
@@ -139,7 +139,7 @@ fn a_signal_ends_it_well_with_everything_printed() {
         until_so("work is under way", || team.mark(TASKS, "task-001") == Some(Mark::Running));
         let (code, stdout, stderr) = up.signal(signal);
         assert_eq!(code, Some(0), "{signal:?}: {stdout} {stderr}");
-        assert!(stderr.contains("winding down"), "{stderr}");
+        assert!(stderr.contains("stopping: waiting for running tools"), "{stderr}");
         // What the files say is what the journal says: a restart finds nothing to print, and goes on.
         assert_eq!(team.tasks(TASKS).len(), 5);
         team.is_in_order();
@@ -158,7 +158,7 @@ fn a_signal_ends_it_well_from_the_moment_it_can_be_spoken_to() {
         until_so("it serves", || team.at(".synod/socket").exists());
         let (code, stdout, stderr) = up.signal(signal);
         assert_eq!(code, Some(0), "{signal:?}: {stdout} {stderr}");
-        assert!(stderr.contains("winding down"), "{stderr}");
+        assert!(stderr.contains("stopping: waiting for running tools"), "{stderr}");
         assert!(!team.at(".synod/socket").exists(), "nothing is left behind");
     }
 }
@@ -324,7 +324,7 @@ fn whoever_waits_for_a_daemon_that_stops_goes_on_alone() {
     up.stop();
     let ended = run.wait();
     assert_eq!((ended.code, ended.stderr.as_str()), (0, ""), "{}", ended.stdout);
-    assert!(ended.stdout.contains("task-001 is done: That took a while."), "{}", ended.stdout);
+    assert!(ended.stdout.contains("task-001 done: That took a while."), "{}", ended.stdout);
     let ended = pump.wait();
     assert_eq!((ended.code, ended.stderr.as_str()), (0, ""), "{}", ended.stdout);
     assert_eq!((team.tasks(TASKS).len(), team.sessions("worker-1").len()), (1, 1), "nothing is done twice");

@@ -12,7 +12,6 @@ use domain::label::{Integrity, Label};
 use domain::tool::{
     Act, ListDirectory, MoveFile, SendMessage, SpawnAgent, TerminateAgent, UpdateTask, WriteFile,
 };
-use policy::Risk;
 
 use crate::home::{Home, create, line, read, run, tell, written};
 

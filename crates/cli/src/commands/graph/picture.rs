@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Graph;
-use crate::view::text;
+use crate::text;
 
 /// The width of a character of the picture, about.
 const CHARACTER: usize = 7;
