@@ -83,9 +83,16 @@ pub const CONTROL_FILES: [&str; 4] = ["tasks/approvals.task.md", "synod.yaml", "
 
 /// Whether a path is a folder or lies in it, as the least careful file system compares them.
 pub fn beneath(path: &str, folder: &str) -> bool {
-    let (path, folder) = (folded(path), folded(folder));
-    let mut path = parts(&path);
-    parts(&folder).all(|part| path.next() == Some(part))
+    if path.is_ascii() && folder.is_ascii() {
+        return begins_with(path, folder, str::eq_ignore_ascii_case);
+    }
+    begins_with(&folded(path), &folded(folder), |part, other| part == other)
+}
+
+/// Whether the first parts of a path are those of a folder.
+fn begins_with(path: &str, folder: &str, same: fn(&str, &str) -> bool) -> bool {
+    let mut path = parts(path);
+    parts(folder).all(|part| path.next().is_some_and(|first| same(first, part)))
 }
 
 /// A path as the least careful file system compares it: without case, where `ſ` is `s` and `ß` is `ss`.
@@ -93,7 +100,7 @@ pub fn folded(path: &str) -> String {
     if path.is_ascii() { path.to_ascii_lowercase() } else { path.to_uppercase().to_lowercase() }
 }
 
-/// The parts of a folded path without dots and spaces at the end, which some file systems drop. Dots at the
+/// The parts of a path without dots and spaces at the end, which some file systems drop. Dots at the
 /// beginning count: `.synod` is not `synod`.
 pub fn parts(path: &str) -> impl Iterator<Item = &str> {
     path.split('/').map(|part| part.trim_end_matches(['.', ' ']))

@@ -2,16 +2,21 @@
 
 /// Whether `text` fits `pattern`, where `*` stands for any run of characters. Linear in `text`.
 pub fn glob(pattern: &str, text: &str) -> bool {
-    let mut parts = pattern.split('*');
-    let head = parts.next().unwrap_or_default();
-    let Some(mut rest) = text.strip_prefix(head) else { return false };
-    let mut parts: Vec<&str> = parts.collect();
-    let Some(tail) = parts.pop() else { return rest.is_empty() };
-    for part in parts {
-        let Some(at) = rest.find(part) else { return false };
-        rest = &rest[at + part.len()..];
+    // Most patterns of a list differ in the first character already.
+    if let (Some(expected), Some(found)) = (pattern.bytes().next(), text.bytes().next())
+        && expected != found
+        && expected != b'*'
+    {
+        return false;
     }
-    rest.len() >= tail.len() && rest.ends_with(tail)
+    let Some((head, behind)) = pattern.split_once('*') else { return pattern == text };
+    let Some(mut rest) = text.strip_prefix(head) else { return false };
+    let (middle, tail) = behind.rsplit_once('*').unwrap_or(("", behind));
+    for part in middle.split('*').filter(|part| !part.is_empty()) {
+        let Some((_, behind)) = rest.split_once(part) else { return false };
+        rest = behind;
+    }
+    rest.ends_with(tail)
 }
 
 /// A character that a person would not see in an approval, or that would show something else.

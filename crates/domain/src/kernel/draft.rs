@@ -125,8 +125,7 @@ impl<'a> Draft<'a> {
                 envelope.issues.clear();
             }
         }
-        let number = known.map_or(1, Session::next_number);
-        message.id = MessageId::new(format!("m-{number:04}"));
+        message.id = MessageId::numbered(known.map_or(1, Session::next_number));
         message
     }
 }

@@ -41,9 +41,9 @@ pub fn room(state: &State, session: &Session) -> Room {
 /// The lock on the workspace that a call needs. Who looks before it writes has to look at its own work, so a task takes the lock
 /// to look too; who only talks may look at whatever is there. A review is made in another folder.
 pub fn needed(state: &State, session: &Session, act: &Act) -> Option<LockName> {
-    let usage = usage(&session.agent, act)?;
     let workspace = state.team.agents.get(&session.agent)?.spec.workspace.as_ref()?;
     workspace.repo.as_ref()?;
+    let usage = usage(&session.agent, act)?;
     let counts = usage > Use::Looks || session.task.is_some();
     (counts && room(state, session) == Room::Own)
         .then(|| LockName::new(format!("{WORKSPACE}{}", session.agent)))

@@ -74,7 +74,7 @@ impl Ruling {
 
     /// The inspector and its rule, as they stand in the audit log.
     pub fn named_rule(&self) -> String {
-        format!("{}: {}", self.inspector, self.rule)
+        [self.inspector.as_str(), ": ", &self.rule].concat()
     }
 }
 
@@ -312,7 +312,7 @@ pub fn may_use_foreign<'a>(asker: &Asker<'_>, known: &'a Known) -> Vec<&'a Offer
 
 /// The rule by which a tool is allowed to all who have it.
 pub fn asks_nobody(tool: &str) -> String {
-    format!("tool {tool} asks nobody")
+    ["tool ", tool, " asks nobody"].concat()
 }
 
 impl<'a> Case<'a> {
@@ -328,13 +328,13 @@ impl<'a> Case<'a> {
 
     /// Lets the inspectors look: a no wins, then an ask with all factors and the highest risk, then a yes.
     fn pass(&self, inspectors: &[(Inspector, Inspect)]) -> Ruling {
-        let mut allowed = (Inspector::Tools, asks_nobody(self.act.tool()));
+        let mut allowed: Option<(Inspector, String)> = None;
         let mut asked: Option<(Inspector, String)> = None;
         let (mut highest, mut asks_itself, mut is_raised, mut all) = (Risk::Low, false, false, Vec::new());
         for (inspector, inspect) in inspectors {
             match inspect(self) {
                 Opinion::Fine(None) => {}
-                Opinion::Fine(Some(rule)) => allowed = (*inspector, rule),
+                Opinion::Fine(Some(rule)) => allowed = Some((*inspector, rule)),
                 Opinion::Ask { rule, risk, factors } => {
                     asked.get_or_insert((*inspector, rule));
                     asks_itself = true;
@@ -358,7 +358,8 @@ impl<'a> Case<'a> {
                 Ruling { verdict, inspector, rule, nature, permit }
             }
             None => {
-                let ((inspector, rule), permit) = (allowed, self.permit(false));
+                let as_a_tool = || (Inspector::Tools, asks_nobody(self.act.tool()));
+                let ((inspector, rule), permit) = (allowed.unwrap_or_else(as_a_tool), self.permit(false));
                 Ruling { verdict: Verdict::Allow, inspector, rule, nature, permit }
             }
         }

@@ -99,7 +99,7 @@ pub(super) fn replied(
     let mut calls = reply.calls.to_vec();
     unique_ids(calls.iter_mut());
     let is_late = session.talk.unread && session.talk.unread_from > 0;
-    let read_through = is_late.then(|| MessageId::new(format!("m-{:04}", session.talk.unread_from - 1)));
+    let read_through = is_late.then(|| MessageId::numbered(session.talk.unread_from - 1));
     let answer = said(d.at, None, reply.text.to_owned(), label);
     let message = Message { speaker: Speaker::Assistant, calls, read_through, ..answer };
     let message = d.placed(id, message);

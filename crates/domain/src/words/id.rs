@@ -4,7 +4,7 @@
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
-use smol_str::SmolStr;
+use smol_str::{SmolStr, format_smolstr};
 
 /// Why a text is not an id.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -125,6 +125,13 @@ id! {
 id! {
     /// A tool call inside its session, as the model named it or as Synod did.
     CallId
+}
+
+impl MessageId {
+    /// The id of the message with this number in its session.
+    pub fn numbered(number: u32) -> Self {
+        Self(format_smolstr!("m-{number:04}"))
+    }
 }
 
 /// The place of an event in the journal, from 1. 0 stands before all events.

@@ -74,16 +74,14 @@ pub(super) fn secret_word(word: &str) -> Option<&str> {
 }
 
 fn is_secret(folded: &str) -> bool {
-    let parts: Vec<&str> = path::parts(folded).filter(|part| !part.is_empty()).collect();
-    let Some(last) = parts.last() else { return false };
-    if parts.iter().any(|part| WORDS.secret_folders.contains(part)) {
+    let Some(last) = last_of(folded) else { return false };
+    if path::parts(folded).any(|part| WORDS.secret_folders.contains(&part)) {
         return true;
     }
     if WORDS.example_ends.iter().any(|end| last.ends_with(end)) {
         return false;
     }
-    let two = parts[parts.len().saturating_sub(2)..].join("/");
-    if WORDS.secret_names.iter().any(|name| glob(name, if name.contains('/') { &two } else { last })) {
+    if ends_as(folded, last, &WORDS.secret_names) {
         return true;
     }
     match last.rsplit_once('.') {
@@ -91,9 +89,7 @@ fn is_secret(folded: &str) -> bool {
             WORDS.secret_words.contains(&stem) && WORDS.data_extensions.contains(&extension)
         }
         // `/etc/passwd` holds none; it is only outside.
-        _ => {
-            WORDS.secret_words.contains(last) && *last != "passwd" && *last != "password" && *last != "token"
-        }
+        _ => WORDS.secret_words.contains(&last) && !matches!(last, "passwd" | "password" | "token"),
     }
 }
 
@@ -144,14 +140,22 @@ fn glob_matches(pattern: &str, name: &str) -> bool {
 /// The path, if it names a control file of the home.
 pub(super) fn control(path: &str) -> Option<&str> {
     let folded = path::folded(path);
-    let parts: Vec<&str> = path::parts(&folded).filter(|part| !part.is_empty()).collect();
-    let last = parts.last()?;
-    let two = parts[parts.len().saturating_sub(2)..].join("/");
-    let named =
-        WORDS.control_names.iter().any(|name| glob(name, if name.contains('/') { &two } else { last }));
+    let named = ends_as(&folded, last_of(&folded)?, &WORDS.control_names);
     let climbs = path.split('/').any(|part| part == "..");
-    let folder = climbs && parts.iter().any(|part| path::CONTROL.contains(part));
-    (named || folder || parts.contains(&".synod")).then_some(path)
+    let folder = climbs && path::parts(&folded).any(|part| path::CONTROL.contains(&part));
+    (named || folder || path::parts(&folded).any(|part| part == ".synod")).then_some(path)
+}
+
+/// The last part of a folded path.
+fn last_of(folded: &str) -> Option<&str> {
+    path::parts(folded).filter(|part| !part.is_empty()).last()
+}
+
+/// Whether a folded path ends as one of these names says: by its last part, or by its last two.
+fn ends_as(folded: &str, last: &str, names: &[&str]) -> bool {
+    let parts: Vec<&str> = path::parts(folded).filter(|part| !part.is_empty()).collect();
+    let two = parts[parts.len().saturating_sub(2)..].join("/");
+    names.iter().any(|name| glob(name, if name.contains('/') { &two } else { last }))
 }
 
 /// Whether a path is in a folder whose files git runs.

@@ -6,7 +6,7 @@ use crate::topics::context;
 use crate::topics::lock;
 use crate::topics::role::Permission;
 use crate::topics::tool::Reach;
-use crate::words::id::LockName;
+use crate::words::id::{AgentId, LockName};
 use crate::words::layout;
 use policy::Risk;
 use policy::path::beneath;
@@ -16,12 +16,12 @@ pub(super) fn inspect(case: &Case<'_>) -> Opinion {
         return Opinion::Deny { rule: "the act is not offered here".to_owned(), advice };
     }
     let reach = case.act.reach();
-    if let Err((rule, advice)) = check(case, &reach) {
-        return Opinion::Deny { rule, advice };
-    }
-    let (tool, own) = (case.act.tool(), format!("workspaces/{}", case.asker.spec.id));
-    let writes = reach.writes.iter().filter_map(|path| writable(path).ok());
-    let writes = writes.map(|path| of_writing(tool, &path, &own));
+    let writes = match check(case, &reach) {
+        Ok(writes) => writes,
+        Err((rule, advice)) => return Opinion::Deny { rule, advice },
+    };
+    let tool = case.act.tool();
+    let writes = writes.iter().map(|path| of_writing(tool, path, &case.asker.spec.id));
     let speaks = reach.outward.map(|outward| Opinion::Ask {
         rule: format!("{tool} always asks"),
         risk: Risk::Medium,
@@ -35,8 +35,8 @@ pub(super) fn inspect(case: &Case<'_>) -> Opinion {
     writes.chain(speaks).chain(leaves).reduce(Opinion::and).unwrap_or(Opinion::NONE)
 }
 
-/// What no agent reaches, whoever decides.
-fn check(case: &Case<'_>, reach: &Reach<'_>) -> Result<(), (String, String)> {
+/// Refuses what no agent reaches, whoever decides; else gives the plain form of the paths that the act writes.
+fn check(case: &Case<'_>, reach: &Reach<'_>) -> Result<Vec<String>, (String, String)> {
     // A list has only names.
     for path in &reach.lists {
         readable(path)?;
@@ -44,14 +44,15 @@ fn check(case: &Case<'_>, reach: &Reach<'_>) -> Result<(), (String, String)> {
     for path in &reach.reads {
         open_to(case.asker, &readable(path)?)?;
     }
-    for path in &reach.writes {
-        open_to(case.asker, &writable(path)?)?;
+    let writes = reach.writes.iter().map(|path| writable(path)).collect::<Result<Vec<_>, _>>()?;
+    for path in &writes {
+        open_to(case.asker, path)?;
     }
     if let Some(name) = reach.lock {
         lockable(case, name)?;
     }
     match reach.context.filter(|name| !context::is_name(name)) {
-        None => Ok(()),
+        None => Ok(writes),
         Some(name) => Err((
             "contexts are named, not found by path".to_owned(),
             format!("{name:?} is no name of a context: use letters, digits, - and _ only"),
@@ -77,8 +78,9 @@ pub(super) fn open_to(asker: &Asker<'_>, path: &str) -> Result<(), (String, Stri
     Ok(())
 }
 
-fn of_writing(tool: &str, path: &str, own: &str) -> Opinion {
-    if beneath(path, own) {
+fn of_writing(tool: &str, path: &str, agent: &AgentId) -> Opinion {
+    let own = format!("workspaces/{agent}");
+    if beneath(path, &own) {
         return Opinion::Fine(Some("its own workspace".to_owned()));
     }
     Opinion::Ask {

@@ -78,12 +78,12 @@ pub(super) fn find(text: &str, spans: &mut Vec<Span>) {
     }
     let bytes = text.as_bytes();
     let mut at = 0;
-    while let Some(next) = next_start(bytes, at) {
+    while let Some((next, possible)) = next_start(bytes, at) {
         at = next;
-        let found = match bytes[at] {
-            b':' => address(text, at),
-            b'b' | b'B' => bearer(bytes, at),
-            b'e' => web_token(bytes, at).or_else(|| prefixed(bytes, at)),
+        let found = match possible {
+            some if some & ADDRESS != 0 => address(text, at),
+            some if some & BEARER != 0 => bearer(bytes, at).or_else(|| prefixed(bytes, at)),
+            some if some & WEB_TOKEN != 0 => web_token(bytes, at).or_else(|| prefixed(bytes, at)),
             _ => prefixed(bytes, at),
         };
         match found {
@@ -103,50 +103,48 @@ pub(super) fn find(text: &str, spans: &mut Vec<Span>) {
     }
 }
 
-/// What a byte can be.
-const WORD: u8 = 1;
-/// It can begin a credential, if no part of a word stands before it.
-const BEGINS: u8 = 2;
-/// It can begin one wherever it stands.
-const ANYWHERE: u8 = 4;
+/// What else a credential can begin with, told apart from the prefixes.
+const ADDRESS: u64 = 1 << (AWS.len() + FORMS.len());
+const BEARER: u64 = ADDRESS << 1;
+const WEB_TOKEN: u64 = ADDRESS << 2;
 
-const KINDS: [u8; 256] = {
-    let mut kinds = [0; 256];
-    let mut byte = 0;
-    while byte < 256 {
-        if (byte as u8).is_ascii_alphanumeric() || byte as u8 == b'_' {
-            kinds[byte] = WORD;
+/// By a byte, the beginnings that have it in one place: of AWS first, then of the other forms, then the rest.
+const fn having(place: usize) -> [u64; 256] {
+    let mut having = [0; 256];
+    let mut at = 0;
+    while at < AWS.len() + FORMS.len() {
+        let prefix = if at < AWS.len() { AWS[at] } else { FORMS[at - AWS.len()].prefix };
+        having[prefix.as_bytes()[place] as usize] |= 1 << at;
+        at += 1;
+    }
+    having[b"://"[place] as usize] |= ADDRESS;
+    having[b"bearer"[place] as usize] |= BEARER;
+    having[b"BEARER"[place] as usize] |= BEARER;
+    having[b"eyJ"[place] as usize] |= WEB_TOKEN;
+    having
+}
+
+const FIRST: [u64; 256] = having(0);
+const SECOND: [u64; 256] = having(1);
+
+/// The next place from `at` on where a credential can begin, and which can. Almost all of a text is passed over here, by
+/// two bytes at a time, without a look at each prefix.
+fn next_start(bytes: &[u8], at: usize) -> Option<(usize, u64)> {
+    let is_word = |at: usize| bytes[at].is_ascii_alphanumeric() || bytes[at] == b'_';
+    let mut from = at;
+    loop {
+        let mut possible = 0;
+        let found = bytes.get(from..)?.windows(2).position(|pair| {
+            possible = FIRST[usize::from(pair[0])] & SECOND[usize::from(pair[1])];
+            possible != 0
+        })?;
+        from += found;
+        // All but addresses begin where no part of a word stands before them.
+        if possible & ADDRESS != 0 || from.checked_sub(1).is_none_or(|before| !is_word(before)) {
+            return Some((from, possible));
         }
-        byte += 1;
+        from += 1;
     }
-    let mut at = 0;
-    while at < FORMS.len() {
-        kinds[FORMS[at].prefix.as_bytes()[0] as usize] |= BEGINS;
-        at += 1;
-    }
-    let mut at = 0;
-    while at < AWS.len() {
-        kinds[AWS[at].as_bytes()[0] as usize] |= BEGINS;
-        at += 1;
-    }
-    kinds[b'b' as usize] |= BEGINS;
-    kinds[b'B' as usize] |= BEGINS;
-    kinds[b'e' as usize] |= BEGINS;
-    kinds[b':' as usize] |= ANYWHERE;
-    kinds
-};
-
-/// The next place from `at` on where a credential can begin. Almost all of a text is passed over here.
-fn next_start(bytes: &[u8], at: usize) -> Option<usize> {
-    let before = at.checked_sub(1).map_or(0, |before| KINDS[usize::from(bytes[before])]);
-    let mut in_word = before & WORD != 0;
-    let found = bytes.get(at..)?.iter().position(|byte| {
-        let kind = KINDS[usize::from(*byte)];
-        let begins = kind & ANYWHERE != 0 || (kind & BEGINS != 0 && !in_word);
-        in_word = kind & WORD != 0;
-        begins
-    })?;
-    Some(at + found)
 }
 
 /// How many bytes from `at` on are letters, digits or one of `also`, as far as it takes to tell a key.
@@ -158,33 +156,8 @@ fn run(bytes: &[u8], at: usize, also: &[u8], most: usize) -> usize {
         .count()
 }
 
-/// By a byte, the prefixes that have it in one place: of AWS first, then of the other forms.
-const fn having(place: usize) -> [u64; 256] {
-    let mut having = [0; 256];
-    let mut at = 0;
-    while at < AWS.len() + FORMS.len() {
-        let prefix = if at < AWS.len() { AWS[at] } else { FORMS[at - AWS.len()].prefix };
-        having[prefix.as_bytes()[place] as usize] |= 1 << at;
-        at += 1;
-    }
-    having
-}
-
-const HAVING: [[u64; 256]; 2] = [having(0), having(1)];
-
-/// The prefixes that begin as the text does. Almost every word is turned down here, without a look at each prefix.
-fn possible(rest: &[u8]) -> u64 {
-    match rest {
-        [first, second, ..] => HAVING[0][usize::from(*first)] & HAVING[1][usize::from(*second)],
-        _ => 0,
-    }
-}
-
 fn prefixed(bytes: &[u8], at: usize) -> Option<Span> {
     let rest = &bytes[at..];
-    if possible(rest) == 0 {
-        return None;
-    }
     if AWS.iter().any(|prefix| rest.starts_with(prefix.as_bytes())) {
         let length = run(bytes, at, b"_", RUN_BYTES_MAX);
         let upper = rest[..length].iter().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit());

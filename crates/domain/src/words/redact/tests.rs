@@ -150,6 +150,26 @@ fn json_stays_json() {
 }
 
 #[test]
+fn a_key_begins_where_no_word_goes_on() {
+    let keys = [
+        "ghp_0123456789abcdefghijABCDEFGHIJ456789",
+        "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.abc123DEF456ghi789",
+        "AKIAIOSFODNN7EXAMPLE",
+        "Bearer abcdef0123456789ghij",
+        "SG.0123456789abcdefghijABCDEFGHIJ4567890123456789",
+    ];
+    for key in keys {
+        for before in ["", " ", "\n", "(", "s ", "sk ", "x:", "e-", "\u{e4}"] {
+            assert!(redact(&format!("{before}{key}")).contains("[redacted: "), "{before:?} {key}");
+        }
+        for before in ["x", "7", "_", "e"] {
+            let text = format!("{before}{key}");
+            assert_eq!(redact(&text), text);
+        }
+    }
+}
+
+#[test]
 fn known_values_are_found_anywhere() {
     assert_eq!(redact_known("x=plain-word-key;", &["plain-word-key", "x"]), "x=[redacted: known key];");
 }
