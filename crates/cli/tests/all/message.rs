@@ -97,15 +97,12 @@ fn a_request_and_its_answer_are_seen_with_all_that_stands_on_them() {
 
 #[test]
 fn who_writes_to_an_agent_hears_that_it_cannot_answer_and_why() {
-    let nowhere = "providers: {off: {kind: openai, base_url: 'http://127.0.0.1:9/v1'}}\n\
-                   models: {m: {provider: off, model: m}}\n\
-                   limits: {model_attempts_max: 1}\n";
     let turns = "providers: {script: {kind: scripted, script: models/s.yaml}}\n\
                  models: {m: {provider: script, model: m}}\n\
                  limits: {turns_max: 1}\n";
     let again = "rules:\n  - calls: [{tool: list_directory, arguments: {path: .}}]\n";
     let cases = [
-        (Some(nowhere), "rules: []\n", "127.0.0.1 cannot be reached"),
+        (None, "rules:\n  - error: {message: the model is gone}\n", "the model is gone"),
         (Some(turns), again, "turns_max"),
         (None, "rules:\n  - matches: \"*never*\"\n    text: x\n", "no rule"),
         (None, "rules:\n  - text: \"\"\n", "empty"),
