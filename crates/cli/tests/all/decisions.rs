@@ -104,7 +104,7 @@ fn team(row: &Row) -> Team {
 
 /// What the one who wanted to hand on says at the end.
 fn said(team: &Team) -> String {
-    team.talk("worker-1").last().map(|message| message.content.clone()).unwrap_or_default()
+    team.last_words("worker-1")
 }
 
 #[test]

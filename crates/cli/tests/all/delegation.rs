@@ -48,7 +48,7 @@ fn work_goes_down_a_chain_and_its_result_comes_back() {
     assert_eq!(task.mark, Mark::Done);
     let file = team.read(TASKS);
     assert!(file.contains("chain: worker-1 → worker-2 → worker-3"), "{file}");
-    let said = team.talk("worker-1").last().unwrap().content.clone();
+    let said = team.last_words("worker-1");
     assert!(said.contains("worker-1 heard: worker-2 has done task-002: worker-2 heard: worker-3 has done task-003: 92 % full"), "{said}");
     team.is_in_order();
     let log = team.read("log/audit.jsonl");
@@ -298,7 +298,7 @@ fn without_a_daemon_work_is_cancelled_before_it_goes_on_and_the_log_is_made_anew
     let after = team.fine(&["delegation", "list"]);
     assert!(after.contains("delegation-0001  cancelled  task-002"), "{after}");
     assert_eq!(team.pump(), 0);
-    let said = team.talk("worker-1").last().unwrap().content.clone();
+    let said = team.last_words("worker-1");
     assert!(
         said.contains("worker-2 no longer does, because it was cancelled, task-002: cancelled by tess"),
         "{said}"
@@ -363,7 +363,7 @@ fn who_did_it_is_named_when_a_person_gave_it_to_somebody_else() {
     assert_eq!(team.pump(), 3, "worker-2 waits for a person");
     team.write(TASKS, team.read(TASKS).replace("@worker-2", "@worker-3"));
     assert_eq!(team.pump(), 0);
-    let said = team.talk("worker-1").last().unwrap().content.clone();
+    let said = team.last_words("worker-1");
     assert_eq!(said, "worker-1 heard: worker-3 has done task-002: 92 % full\nchain: worker-1 → worker-2");
     let shown = team.fine(&["delegation", "show", "delegation-0001"]);
     assert!(shown.contains("  to:         worker-2\n  given to:   worker-3\n"), "{shown}");

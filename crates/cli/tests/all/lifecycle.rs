@@ -134,9 +134,7 @@ fn terminating_ends_work_under_way_tells_who_waits_and_takes_the_file_away() {
     let expected = format!(
         "It says: {child} no longer does, because it was cancelled, task-002: {child} was terminated by person:tess: enough\nchain: boss-1 → {child}"
     );
-    until_so("its last words stand there", || {
-        team.talk("boss-1").last().is_some_and(|message| message.content == expected)
-    });
+    until_so("its last words stand there", || team.last_words("boss-1") == expected);
     let task = team.task(TASKS, "task-002").unwrap();
     assert_eq!(task.mark, Mark::Cancelled);
     let ran = team.synod(&["message", "send", &child, "hello"]);

@@ -92,8 +92,7 @@ fn a_lock_goes_to_who_waits_for_it_also_through_a_kill() {
     until_so("both are done", || team.mark(TASKS, "task-002") == Some(Mark::Done));
     assert_eq!(team.mark(TASKS, "task-001"), Some(Mark::Done));
     until_so("the second says so", || {
-        let said = team.talk("worker-2").last().map(|message| message.content.clone());
-        said.is_some_and(|said| said.starts_with("then I: deploy is yours, with the fencing number "))
+        team.last_words("worker-2").starts_with("then I: deploy is yours, with the fencing number ")
     });
     assert_eq!(team.fine(&["lock", "list"]), "Nobody has a lock.\n");
     up.stop();
@@ -165,7 +164,7 @@ fn who_closes_a_circle_is_told_all_of_it_at_once() {
     until_so("both are done", || team.mark(TASKS, "task-002") == Some(Mark::Done));
     // All that was said stands in the files when it has stopped.
     up.stop();
-    let told = team.talk("worker-1").last().unwrap().content.clone();
+    let told = team.last_words("worker-1");
     let (first, second) = (&team.sessions("worker-1")[0], &team.sessions("worker-2")[0]);
     let id = |path: &str| path.trim_start_matches("sessions/").trim_end_matches(".session.yaml").to_owned();
     let (first, second) = (id(first), id(second));
@@ -175,6 +174,6 @@ fn who_closes_a_circle_is_told_all_of_it_at_once() {
         )),
         "{told}"
     );
-    assert_eq!(team.talk("worker-2").last().unwrap().content, "I have both");
+    assert_eq!(team.last_words("worker-2"), "I have both");
     team.is_in_order();
 }

@@ -75,7 +75,7 @@ fn cells() -> Vec<Cell> {
             Refused("role planner lacks approve_work"),
         ),
         ("coder-1", "read", "read_file", "{path: memory/notes.md}", Done("a needle lies here")),
-        ("coder-1", "write", "write_file", WRITE, Done("workspaces/coder-1/a.txt")),
+        ("coder-1", "write", "write_file", WRITE, Done("a.txt is made")),
         ("coder-1", "execute, code tools", "run_tests", "{}", Done("the tests ran")),
         ("coder-1", "execute, code tools", "git_commit", "{message: more}", Done("committed ")),
         (

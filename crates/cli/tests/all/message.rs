@@ -97,15 +97,12 @@ fn a_request_and_its_answer_are_seen_with_all_that_stands_on_them() {
 
 #[test]
 fn who_writes_to_an_agent_hears_that_it_cannot_answer_and_why() {
-    let nowhere = "providers: {off: {kind: openai, base_url: 'http://127.0.0.1:9/v1'}}\n\
-                   models: {m: {provider: off, model: m}}\n\
-                   limits: {model_attempts_max: 1}\n";
     let turns = "providers: {script: {kind: scripted, script: models/s.yaml}}\n\
                  models: {m: {provider: script, model: m}}\n\
                  limits: {turns_max: 1}\n";
     let again = "rules:\n  - calls: [{tool: list_directory, arguments: {path: .}}]\n";
     let cases = [
-        (Some(nowhere), "rules: []\n", "127.0.0.1 cannot be reached"),
+        (None, "rules:\n  - error: {message: the model is gone}\n", "the model is gone"),
         (Some(turns), again, "turns_max"),
         (None, "rules:\n  - matches: \"*never*\"\n    text: x\n", "no rule"),
         (None, "rules:\n  - text: \"\"\n", "empty"),
@@ -419,7 +416,7 @@ fn a_request_whose_journal_is_lost_is_answered_from_the_files() {
         assert_eq!(done.mark, domain::task::Mark::Done, "{}", team.read("tasks/work.task.md"));
         let told = list(&team, &["--from", "worker-2"]);
         assert_eq!(contents(&told), ["92 %"], "once");
-        assert!(team.talk("worker-1").last().unwrap().content.contains("92 %"));
+        assert!(team.last_words("worker-1").contains("92 %"));
     }
 }
 
@@ -446,7 +443,7 @@ fn last_words_that_stand_nowhere_else_reach_who_asked_when_the_journal_is_lost()
     team.write("tasks/work.task.md", tasks[..begun].replace("[x]", "[/]"));
     team.to_the_end();
     assert_eq!(team.tasks("tasks/work.task.md")[0].mark, domain::task::Mark::Done);
-    assert!(team.talk("worker-1").last().unwrap().content.contains("92 %"), "{}", team.read(&session));
+    assert!(team.last_words("worker-1").contains("92 %"), "{}", team.read(&session));
     // And with nobody left who could answer, it is asked what came of it.
     std::fs::remove_dir_all(team.at(".synod")).unwrap();
     std::fs::remove_file(team.at(&team.sessions("worker-2")[0])).unwrap();
@@ -454,7 +451,7 @@ fn last_words_that_stand_nowhere_else_reach_who_asked_when_the_journal_is_lost()
     team.write("tasks/work.task.md", tasks[..begun].replace("[x]", "[/]"));
     team.to_the_end();
     assert_eq!(team.tasks("tasks/work.task.md")[0].mark, domain::task::Mark::Done);
-    assert!(team.talk("worker-1").last().unwrap().content.contains("do not say what came of this task"));
+    assert!(team.last_words("worker-1").contains("do not say what came of this task"));
 }
 
 #[test]

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use domain::session::Speaker;
 use formats::session::{MessageItem, SessionFile};
 use formats::task::{TaskFile, TaskItem};
 use rustix::process::{Pid, Signal, kill_process};
@@ -149,6 +150,13 @@ impl Team {
         let sessions = self.sessions(agent);
         assert_eq!(sessions.len(), 1, "{agent}: {sessions:?}");
         self.messages(&sessions[0])
+    }
+
+    /// What an agent said last in its only session; the report that ends a task is no words.
+    pub fn last_words(&self, agent: &str) -> String {
+        let talk = self.talk(agent).into_iter().rev();
+        let mut said = talk.filter(|message| message.speaker == Speaker::Assistant).map(|said| said.content);
+        said.find(|words| !words.is_empty()).unwrap_or_default()
     }
 
     /// The lines that went out.
