@@ -59,11 +59,6 @@ impl Rows {
         row.usage = usage;
     }
 
-    /// What a session is about.
-    pub fn task(&self, session: &str) -> Option<&str> {
-        self.rows.get(session)?.working.task.as_deref()
-    }
-
     /// Whether nobody works.
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
