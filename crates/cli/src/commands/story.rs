@@ -210,7 +210,8 @@ impl Story {
         let who = self.agent(session);
         let words = act_words(act);
         match finish {
-            Finish::Done if matches!(act, Act::CreateTask(_)) => None,
+            // The events of the task itself say it.
+            Finish::Done if matches!(act, Act::CreateTask(_) | Act::FinishTask(_)) => None,
             Finish::Done => {
                 let detail = match act.runs() {
                     Runs::Command(_) | Runs::OwnersCommand(_) => output_lines(&message.content),
