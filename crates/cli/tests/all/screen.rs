@@ -14,17 +14,16 @@ const QUEUE: &str = "tasks/approvals.task.md";
 /// Wants to run a command, and then tells what came of it.
 const ASKS: &str = "\
 rules:
-  - match: \"exit code: 0\"
-    answer: It ran.
-  - match: \"rejected by\"
-    answer: It was rejected, so I did not do it.
-  - answer:
-      text: I look around.
-      calls: [{tool: execute_command, arguments: {command: \"ls -l\"}}]
+  - matches: \"*exit code: 0*\"
+    text: It ran.
+  - matches: \"*rejected by*\"
+    text: It was rejected, so I did not do it.
+  - text: I look around.
+    calls: [{tool: execute_command, arguments: {command: \"ls -l\"}}]
 ";
 
-/// Answers after a day.
-const HANGS: &str = "rules:\n  - answer: {text: Late., delay_ms: 86400000}\n";
+/// Answers after ten minutes.
+const HANGS: &str = "rules:\n  - {text: Late., delay_ms: 600000}\n";
 
 fn asking() -> Team {
     let team = Team::scripted(ASKS);
@@ -157,7 +156,7 @@ fn an_answer_is_shown_while_it_comes() {
     let brain = Puppet::replies([Ok(says(&words))]);
     let server = Provider::start(Arc::new(brain));
     server.misbehave(|_| Some(Fault::Idle));
-    let team = Team::scripted("rules:\n  - answer: unused\n");
+    let team = Team::scripted("rules:\n  - text: unused\n");
     let settings = team.read("synod.yaml").replace(
         "{kind: scripted, script: models/s.yaml}",
         &format!("{{kind: openai, base_url: \"{}\"}}", server.url()),

@@ -160,7 +160,7 @@ fn end_of(text: &str, room: usize) -> String {
         }
         from = at;
     }
-    format!("…{}", &text[from..])
+    format!("…{}", text[from..].trim_start())
 }
 
 #[cfg(test)]
