@@ -1,15 +1,15 @@
 //! The screen that lives: what a person at a terminal sees and answers, at every width and in every moment.
 
-use std::sync::Arc;
-
-use testkit::model::{Puppet, says};
-use testkit::provider::{Fault, Provider};
+use std::io::{Read as _, Write as _};
+use std::net::TcpListener;
+use std::time::Duration;
 
 use crate::team::{Team, until_so};
 use crate::terminal::Terminal;
 
 const WIDTHS: [u16; 3] = [40, 80, 200];
 const QUEUE: &str = "tasks/approvals.task.md";
+const WORD_EVERY: Duration = Duration::from_millis(20);
 
 /// Wants to run a command, and then tells what came of it.
 const ASKS: &str = "\
@@ -52,7 +52,7 @@ fn a_question_is_answered_where_it_is_asked() {
 #[test]
 fn a_text_rejects_and_tells_the_agent_what_to_do_instead() {
     let team = asking();
-    let mut terminal = Terminal::open(&team, 80, &["run", "Look around"]);
+    let mut terminal = Terminal::open(&team, 200, &["run", "Look around"]);
     terminal.shows("d(etails)?");
     terminal.types("e\n");
     terminal.shows("what instead?");
@@ -150,16 +150,29 @@ fn a_model_that_hangs_is_shown_with_its_time() {
     }
 }
 
+/// A provider whose answer comes word by word and has no end, for one request.
+fn endless() -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/v1", listener.local_addr().unwrap());
+    std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        _ = stream.read(&mut [0; 1 << 16]);
+        _ = stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n");
+        let words =
+            r#"data: {"choices":[{"index":0,"delta":{"content":"six seven "},"finish_reason":null}]}"#;
+        while stream.write_all(format!("{words}\n\n").as_bytes()).is_ok() {
+            std::thread::park_timeout(WORD_EVERY);
+        }
+    });
+    url
+}
+
 #[test]
 fn an_answer_is_shown_while_it_comes() {
-    let words = "one two three four five six seven eight nine ten ".repeat(20);
-    let brain = Puppet::replies([Ok(says(&words))]);
-    let server = Provider::start(Arc::new(brain));
-    server.misbehave(|_| Some(Fault::Idle));
     let team = Team::scripted("rules:\n  - text: unused\n");
     let settings = team.read("synod.yaml").replace(
         "{kind: scripted, script: models/s.yaml}",
-        &format!("{{kind: openai, base_url: \"{}\"}}", server.url()),
+        &format!("{{kind: openai, base_url: \"{}\"}}", endless()),
     );
     team.write("synod.yaml", settings);
     let mut terminal = Terminal::open(&team, 120, &["run", "Count"]);
