@@ -206,7 +206,7 @@ mod tests {
                 "planner-001  task-001 answers · 1 min 15 s · big · 2.1k tokens · cost 0.0123 · …the backup, by far"
             ]
         );
-        assert_eq!(rows.lines(40, later), ["planner-001  task-001 answers · 1 min 15 s"[..39].trim_end()]);
+        assert_eq!(rows.lines(40, later), ["planner-001  task-001 ans… · 1 min 15 s"]);
     }
 
     #[test]
