@@ -64,15 +64,15 @@ fn a_text_rejects_and_tells_the_agent_what_to_do_instead() {
 
 #[test]
 fn always_writes_a_rule_and_nothing_else() {
-    let team = Team::scripted(ASKS);
+    let team = Team::scripted(&ASKS.replace("ls -l", "touch made"));
     let before = "# mine\ncommands:\n  rm *: deny   # never\n";
     team.write("policy/commands.yaml", before);
     let mut terminal = Terminal::open(&team, 80, &["run", "Look around"]);
     terminal.shows("a(lways allow this)");
     terminal.types("a\n");
     let text = terminal.ends(0);
-    assert!(text.contains("policy/commands.yaml has a new rule: \"ls -l\": allow"), "{text}");
-    assert_eq!(team.read("policy/commands.yaml"), format!("{before}  ls -l: allow\n"));
+    assert!(text.contains("policy/commands.yaml has a new rule: \"touch made\": allow"), "{text}");
+    assert_eq!(team.read("policy/commands.yaml"), format!("{before}  touch made: allow\n"));
     assert_eq!(team.synod(&["run", "--no-input", "Look around again"]).code, 0, "it is not asked again");
 }
 
@@ -116,8 +116,7 @@ fn scripts_are_never_asked() {
 
 #[test]
 fn ctrl_c_ends_it_well_in_every_moment() {
-    for (script, moment) in [(HANGS, "waits for the model"), (ASKS, "d(etails)?")] {
-        let team = Team::scripted(script);
+    for (team, moment) in [(Team::scripted(HANGS), "waits for the model"), (asking(), "d(etails)?")] {
         let mut terminal = Terminal::open(&team, 80, &["run", "Look around"]);
         terminal.shows(moment);
         terminal.types("\x03");
