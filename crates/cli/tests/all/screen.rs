@@ -64,15 +64,15 @@ fn a_text_rejects_and_tells_the_agent_what_to_do_instead() {
 
 #[test]
 fn always_writes_a_rule_and_nothing_else() {
-    let team = Team::scripted(&ASKS.replace("ls -l", "touch made"));
+    let team = Team::scripted(&ASKS.replace("ls -l", "sh -c true"));
     let before = "# mine\ncommands:\n  rm *: deny   # never\n";
     team.write("policy/commands.yaml", before);
     let mut terminal = Terminal::open(&team, 80, &["run", "Look around"]);
     terminal.shows("a(lways allow this)");
     terminal.types("a\n");
     let text = terminal.ends(0);
-    assert!(text.contains("policy/commands.yaml has a new rule: \"touch made\": allow"), "{text}");
-    assert_eq!(team.read("policy/commands.yaml"), format!("{before}  touch made: allow\n"));
+    assert!(text.contains("policy/commands.yaml has a new rule: \"sh -c true\": allow"), "{text}");
+    assert_eq!(team.read("policy/commands.yaml"), format!("{before}  sh -c true: allow\n"));
     assert_eq!(team.synod(&["run", "--no-input", "Look around again"]).code, 0, "it is not asked again");
 }
 
