@@ -192,11 +192,11 @@ fn a_persons_edits_and_the_teams_writes_all_survive() {
         };
         assert_eq!(count, 1, "{what} in {}", team.keep());
     }
-    team_writes_stand_once(team.home.path(), &file, &talk);
+    team_writes_stand_once(team.home.path(), &file, &talk, times);
 }
 
 /// What the journal says the team wrote stands in the files, once.
-fn team_writes_stand_once(home: &Path, file: &TaskFile, talk: &SessionFile) {
+fn team_writes_stand_once(home: &Path, file: &TaskFile, talk: &SessionFile, times: u64) {
     let mut tasks: BTreeMap<String, usize> = BTreeMap::new();
     let mut messages: BTreeMap<String, usize> = BTreeMap::new();
     let mut journal = Sqlite::open_read_only(&home.join(".synod/journal.db")).unwrap();
@@ -215,8 +215,10 @@ fn team_writes_stand_once(home: &Path, file: &TaskFile, talk: &SessionFile) {
             _ => {}
         }
     }
+    // Slower than the person, on a machine that does much else, but at work all the time.
+    let least = usize::try_from(times / 8).unwrap();
     assert!(
-        tasks.len() > 20 && messages.len() > 40,
+        tasks.len() > least && messages.len() > 2 * least,
         "the team was at work: {} tasks, {} messages",
         tasks.len(),
         messages.len()
