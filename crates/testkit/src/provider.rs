@@ -219,8 +219,9 @@ impl Connection {
         }
         let stream = seen.body["stream"] == true;
         let request = wire::request(&seen.body);
+        let is_due = request.is_due;
         let mut reply = match self.shared.brain.ask(request).await {
-            Ok(reply) => wire::ended(wire::Reply::of(reply), &seen.body),
+            Ok(reply) => wire::ended(wire::Reply::of(reply), is_due),
             Err(error) => {
                 let raw = fault::status(500, &[], &error.message);
                 return self.write(raw.as_bytes()).await;

@@ -43,7 +43,9 @@ impl Feed {
             return Some(opening);
         }
         loop {
-            let due = self.due.unwrap_or_else(Instant::now);
+            let now = Instant::now();
+            let due = self.due.unwrap_or(now);
+            let is_due = self.due.is_some_and(|due| due <= now);
             tokio::select! {
                 biased;
                 event = self.events.recv() => match event {
@@ -55,7 +57,7 @@ impl Feed {
                     Err(RecvError::Lagged(missed)) => return Some(News::Missed(missed)),
                     Err(RecvError::Closed) => return None,
                 },
-                live = self.handle.look(state::live), if self.due.is_some_and(|due| due <= Instant::now()) => {
+                live = self.handle.look(state::live), if is_due => {
                     self.due = None;
                     return live.ok().map(News::Live);
                 }
@@ -68,7 +70,8 @@ impl Feed {
                     Ok(()) => self.due = self.due.or(Some(Instant::now() + LIVE_EVERY)),
                     Err(_) => return None,
                 },
-                () = tokio::time::sleep_until(due), if self.due.is_some() => {}
+                // Who waits for an answer already must not ask again and again.
+                () = tokio::time::sleep_until(due), if self.due.is_some() && !is_due => {}
             }
         }
     }

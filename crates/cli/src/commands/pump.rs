@@ -241,7 +241,9 @@ pub async fn until_idle(
             screen.catch_up();
         }
         let is_asking = screen.is_asking();
-        if seen.idle && patience.is_over(&seen) && !is_asking {
+        // An answer may be on the screen before the loop has gone on with it.
+        let is_behind = seen.seq.0 < screen.seq;
+        if seen.idle && patience.is_over(&seen) && !is_asking && !is_behind {
             // What is wrong with the files is known when they were printed; a file that cannot be must not hold this up.
             _ = tokio::time::timeout(PRINT_WAIT, running.files().settled()).await;
             while let Ok(problem) = running.problems.try_recv() {

@@ -42,6 +42,8 @@ pub struct Told {
     pub tone: Tone,
     /// Something to show below, line by line.
     pub detail: Vec<String>,
+    /// Whether the end of the task says the same.
+    pub is_of_end: bool,
 }
 
 impl Story {
@@ -104,7 +106,11 @@ impl Story {
                     self.calls.insert((session.clone(), call.id.clone()), call.clone());
                 }
                 let said = message.content.trim();
-                (!said.is_empty()).then(|| told(&self.agent(session), format!("says: {}", one_line(said))))
+                let is_of_end = is_result(said, &message.calls);
+                (!said.is_empty()).then(|| Told {
+                    is_of_end,
+                    ..told(&self.agent(session), format!("says: {}", one_line(said)))
+                })
             }
             Event::Turn(TurnEvent::EvidenceDemanded { session, message }) => {
                 for call in &message.calls {
@@ -235,7 +241,14 @@ impl Story {
 }
 
 fn told(who: &str, what: impl Into<String>) -> Told {
-    Told { who: who.to_owned(), what: what.into(), tone: Tone::Plain, detail: Vec::new() }
+    Told { who: who.to_owned(), what: what.into(), tone: Tone::Plain, detail: Vec::new(), is_of_end: false }
+}
+
+/// Whether the words are the result of the task, with which it is reported done.
+fn is_result(said: &str, calls: &[Call]) -> bool {
+    calls
+        .iter()
+        .any(|call| matches!(&call.want, Want::Act(Act::FinishTask(end)) if end.result.trim() == said))
 }
 
 impl Told {

@@ -185,7 +185,10 @@ pub fn tell_unknown(running: &Running, out: &Out) {
     }
     for (agent, known) in &running.unknown {
         let what = format!("does not know what became of a call of {agent}: {known}");
-        show(&Told { who: "synod".to_owned(), what, tone: Tone::Bad, detail: Vec::new() }, out);
+        show(
+            &Told { who: "synod".to_owned(), what, tone: Tone::Bad, detail: Vec::new(), is_of_end: false },
+            out,
+        );
     }
 }
 

@@ -127,7 +127,8 @@ fn nothing_goes_along_to_who_may_see_no_context() {
     let team = team();
     team.fine(&["task", "add", "CLOSED"]);
     assert_eq!(team.pump(), 0);
-    let said = team.talk("worker-1").last().unwrap().content.clone();
+    let talk = team.talk("worker-1");
+    let said = &talk.iter().rfind(|message| message.speaker == Speaker::Assistant).unwrap().content;
     let closed = "no context can go along: permissions.can_access_context: false of worker-4";
     assert!(said.contains(closed), "{said}");
     assert!(team.sessions("worker-4").is_empty());

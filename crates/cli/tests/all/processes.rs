@@ -121,7 +121,7 @@ fn everybody_who_asks_the_same_at_once_is_told_of_their_own() {
 
     let mut answered: Vec<String> = at_once(&|n| words(&["run", "The same again", "--to", &worker(n)]))
         .iter()
-        .map(|said| said.trim_start().split(' ').next().unwrap().to_owned())
+        .map(|said| said.lines().last().unwrap().split(' ').next().unwrap().to_owned())
         .collect();
     answered.sort();
     assert_eq!(answered, (11..=20).map(|n| format!("task-{n:03}")).collect::<Vec<_>>());

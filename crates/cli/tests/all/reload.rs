@@ -148,7 +148,7 @@ fn taken(team: &Team, file: &str) -> usize {
 }
 
 #[test]
-fn an_alias_that_is_changed_is_for_new_tasks_and_what_is_under_way_goes_on_with_its_model() {
+fn an_alias_that_is_changed_holds_at_the_next_call_also_of_what_is_under_way() {
     let (team, up) = asking();
     team.edit("synod.yaml", "{m: {provider: first", "{m: {provider: second");
     until_new_tasks_say_second_words(&team, &up, 2);
@@ -156,7 +156,7 @@ fn an_alias_that_is_changed_is_for_new_tasks_and_what_is_under_way_goes_on_with_
     // Also for whoever goes on with it after a restart.
     let up = team.up();
     team.fine(&["reject", "approval-0001", "--reason", "no"]);
-    assert_eq!(result(&team, "task-001"), "first words");
+    assert_eq!(result(&team, "task-001"), "second words");
     up.stop();
 }
 

@@ -1,30 +1,29 @@
 //! The screen that lives: what a person at a terminal sees and answers, at every width and in every moment.
 
-use std::sync::Arc;
-
-use testkit::model::{Puppet, says};
-use testkit::provider::{Fault, Provider};
+use std::io::{Read as _, Write as _};
+use std::net::TcpListener;
+use std::time::Duration;
 
 use crate::team::{Team, until_so};
 use crate::terminal::Terminal;
 
 const WIDTHS: [u16; 3] = [40, 80, 200];
 const QUEUE: &str = "tasks/approvals.task.md";
+const WORD_EVERY: Duration = Duration::from_millis(20);
 
 /// Wants to run a command, and then tells what came of it.
 const ASKS: &str = "\
 rules:
-  - match: \"exit code: 0\"
-    answer: It ran.
-  - match: \"rejected by\"
-    answer: It was rejected, so I did not do it.
-  - answer:
-      text: I look around.
-      calls: [{tool: execute_command, arguments: {command: \"ls -l\"}}]
+  - matches: \"*exit code: 0*\"
+    text: It ran.
+  - matches: \"*rejected by*\"
+    text: It was rejected, so I did not do it.
+  - text: I look around.
+    calls: [{tool: execute_command, arguments: {command: \"ls -l\"}}]
 ";
 
-/// Answers after a day.
-const HANGS: &str = "rules:\n  - answer: {text: Late., delay_ms: 86400000}\n";
+/// Answers after ten minutes.
+const HANGS: &str = "rules:\n  - {text: Late., delay_ms: 600000}\n";
 
 fn asking() -> Team {
     let team = Team::scripted(ASKS);
@@ -53,7 +52,7 @@ fn a_question_is_answered_where_it_is_asked() {
 #[test]
 fn a_text_rejects_and_tells_the_agent_what_to_do_instead() {
     let team = asking();
-    let mut terminal = Terminal::open(&team, 80, &["run", "Look around"]);
+    let mut terminal = Terminal::open(&team, 200, &["run", "Look around"]);
     terminal.shows("d(etails)?");
     terminal.types("e\n");
     terminal.shows("what instead?");
@@ -65,15 +64,15 @@ fn a_text_rejects_and_tells_the_agent_what_to_do_instead() {
 
 #[test]
 fn always_writes_a_rule_and_nothing_else() {
-    let team = Team::scripted(ASKS);
+    let team = Team::scripted(&ASKS.replace("ls -l", "sh -c true"));
     let before = "# mine\ncommands:\n  rm *: deny   # never\n";
     team.write("policy/commands.yaml", before);
     let mut terminal = Terminal::open(&team, 80, &["run", "Look around"]);
     terminal.shows("a(lways allow this)");
     terminal.types("a\n");
     let text = terminal.ends(0);
-    assert!(text.contains("policy/commands.yaml has a new rule: \"ls -l\": allow"), "{text}");
-    assert_eq!(team.read("policy/commands.yaml"), format!("{before}  ls -l: allow\n"));
+    assert!(text.contains("policy/commands.yaml has a new rule: \"sh -c true\": allow"), "{text}");
+    assert_eq!(team.read("policy/commands.yaml"), format!("{before}  sh -c true: allow\n"));
     assert_eq!(team.synod(&["run", "--no-input", "Look around again"]).code, 0, "it is not asked again");
 }
 
@@ -117,8 +116,7 @@ fn scripts_are_never_asked() {
 
 #[test]
 fn ctrl_c_ends_it_well_in_every_moment() {
-    for (script, moment) in [(HANGS, "waits for the model"), (ASKS, "d(etails)?")] {
-        let team = Team::scripted(script);
+    for (team, moment) in [(Team::scripted(HANGS), "waits for the model"), (asking(), "d(etails)?")] {
         let mut terminal = Terminal::open(&team, 80, &["run", "Look around"]);
         terminal.shows(moment);
         terminal.types("\x03");
@@ -151,16 +149,29 @@ fn a_model_that_hangs_is_shown_with_its_time() {
     }
 }
 
+/// A provider whose answer comes word by word and has no end, for one request.
+fn endless() -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/v1", listener.local_addr().unwrap());
+    std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        _ = stream.read(&mut [0; 1 << 16]);
+        _ = stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n");
+        let words =
+            r#"data: {"choices":[{"index":0,"delta":{"content":"six seven "},"finish_reason":null}]}"#;
+        while stream.write_all(format!("{words}\n\n").as_bytes()).is_ok() {
+            std::thread::park_timeout(WORD_EVERY);
+        }
+    });
+    url
+}
+
 #[test]
 fn an_answer_is_shown_while_it_comes() {
-    let words = "one two three four five six seven eight nine ten ".repeat(20);
-    let brain = Puppet::replies([Ok(says(&words))]);
-    let server = Provider::start(Arc::new(brain));
-    server.misbehave(|_| Some(Fault::Idle));
-    let team = Team::scripted("rules:\n  - answer: unused\n");
+    let team = Team::scripted("rules:\n  - text: unused\n");
     let settings = team.read("synod.yaml").replace(
         "{kind: scripted, script: models/s.yaml}",
-        &format!("{{kind: openai, base_url: \"{}\"}}", server.url()),
+        &format!("{{kind: openai, base_url: \"{}\"}}", endless()),
     );
     team.write("synod.yaml", settings);
     let mut terminal = Terminal::open(&team, 120, &["run", "Count"]);

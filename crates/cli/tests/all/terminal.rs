@@ -79,8 +79,9 @@ impl Terminal {
         self.shows_so("the end", |text| text.contains("ended with ") && text.contains("-echoprt"));
         let text = self.text();
         assert!(text.contains(&format!("ended with {code}\n")), "{text}");
-        for mode in [" icanon", " echo ", " isig"] {
-            assert!(text.contains(mode), "the terminal is left without{mode}: {text}");
+        let left: Vec<&str> = text.split_whitespace().collect();
+        for mode in ["icanon", "echo", "isig"] {
+            assert!(left.contains(&mode), "the terminal is left without {mode}: {text}");
         }
         drop(self.keys.take());
         until("the terminal closes", || self.child.try_wait().unwrap());

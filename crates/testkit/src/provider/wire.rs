@@ -28,18 +28,27 @@ impl Reply {
     }
 }
 
-/// The answer with `finish_task` behind its words, if there are only words and the tool is offered.
-pub(super) fn ended(mut reply: Reply, body: &Value) -> Reply {
-    let tools = body["tools"].as_array().into_iter().flatten();
-    let name =
-        |tool: &Value| tool["name"].as_str().or_else(|| tool["function"]["name"].as_str()).map(str::to_owned);
-    let is_offered = tools.filter_map(name).any(|name| name == FinishTask::NAME);
-    if is_offered && reply.calls.is_empty() && !reply.text.trim().is_empty() {
+/// The answer with `finish_task` behind its words, if there are only words and the task is to be ended.
+pub(super) fn ended(mut reply: Reply, is_due: bool) -> Reply {
+    if is_due && reply.calls.is_empty() && !reply.text.trim().is_empty() {
         let arguments = json!({"status": "done", "result": reply.text}).to_string();
         let (id, name) = ("call-end".to_owned(), FinishTask::NAME.to_owned());
         reply.calls.push(RawCall { id, name, arguments });
     }
     reply
+}
+
+/// Whether there is a task to end, and none of the parts that were made of it is open.
+fn is_due(body: &Value, messages: &[Message]) -> bool {
+    let tools = body["tools"].as_array().into_iter().flatten();
+    let mut names =
+        tools.filter_map(|tool| tool["name"].as_str().or_else(|| tool["function"]["name"].as_str()));
+    let of_parts = messages.iter().rev().find_map(|message| match message.speaker {
+        Speaker::ToolResult if message.content.contains(" is created for ") => Some(true),
+        Speaker::User if message.content.contains("All parts of your task have ended") => Some(false),
+        _ => None,
+    });
+    names.any(|name| name == FinishTask::NAME) && of_parts != Some(true)
 }
 
 /// What a model is asked by either API. The model's name stands for the agent: the APIs do not know agents.
@@ -62,6 +71,7 @@ pub(super) fn request(body: &Value) -> Request {
     }
     let answers = messages.iter().filter(|m| m.speaker == Speaker::Assistant).count();
     let model = body["model"].as_str().unwrap_or_default().to_owned();
+    let is_due = is_due(body, &messages);
     Request {
         agent: AgentId::new(model.as_str()),
         model,
@@ -73,7 +83,7 @@ pub(super) fn request(body: &Value) -> Request {
         temperature: None,
         thinking: None,
         schema: None,
-        is_due: false,
+        is_due,
         progress: Default::default(),
     }
 }

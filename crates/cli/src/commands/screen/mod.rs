@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use adapters::redact::redact;
 use domain::approval::{Answer, Outcome, Request};
-use domain::event::{ApprovalEvent, Event, TaskEvent, TurnEvent};
+use domain::event::{ApprovalEvent, Event, TaskEvent};
 use domain::id::{ApprovalId, Seq, TaskId, Time};
 use domain::input::{Input, PersonInput};
 use domain::layout::{self, Decided};
@@ -24,7 +24,7 @@ use web::client::Following;
 use web::feed::Feed;
 
 use super::inbox;
-use super::story::{Story, act_words, json_event, show};
+use super::story::{Story, Told, act_words, json_event, show};
 use crate::home::person;
 use crate::out::{Out, Tone};
 use crate::text;
@@ -185,7 +185,7 @@ impl<'a> Screen<'a> {
         let told = self.story.tell(&recorded.event);
         if self.out.json {
             self.out.line(json_event(recorded));
-        } else if let Some(told) = told.filter(|_| !self.is_told_later(&recorded.event)) {
+        } else if let Some(told) = told.filter(|told| !self.is_told_later(told, &recorded.event)) {
             show(&told, self.out);
         }
         match &recorded.event {
@@ -195,15 +195,13 @@ impl<'a> Screen<'a> {
         }
     }
 
-    /// On a screen nothing is said twice: the last words of a task are its result.
-    fn is_told_later(&self, event: &Event) -> bool {
-        match event {
-            Event::Task(TaskEvent::Ended { task, .. }) => self.is_live && self.own.as_ref() == Some(task),
-            Event::Turn(TurnEvent::Replied { session, message, .. }) => {
-                self.is_live && message.calls.is_empty() && self.rows.task(session.as_str()).is_some()
-            }
+    /// On a screen nothing is said twice: the result of a task is told at its end.
+    fn is_told_later(&self, told: &Told, event: &Event) -> bool {
+        let is_own_end = match event {
+            Event::Task(TaskEvent::Ended { task, .. }) => self.own.as_ref() == Some(task),
             _ => false,
-        }
+        };
+        self.is_live && (told.is_of_end || is_own_end)
     }
 
     fn ask(&mut self, request: Request) {

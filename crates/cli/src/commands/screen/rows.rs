@@ -59,11 +59,6 @@ impl Rows {
         row.usage = usage;
     }
 
-    /// What a session is about.
-    pub fn task(&self, session: &str) -> Option<&str> {
-        self.rows.get(session)?.working.task.as_deref()
-    }
-
     /// Whether nobody works.
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
@@ -165,7 +160,7 @@ fn end_of(text: &str, room: usize) -> String {
         }
         from = at;
     }
-    format!("…{}", &text[from..])
+    format!("…{}", text[from..].trim_start())
 }
 
 #[cfg(test)]
@@ -211,7 +206,7 @@ mod tests {
                 "planner-001  task-001 answers · 1 min 15 s · big · 2.1k tokens · cost 0.0123 · …the backup, by far"
             ]
         );
-        assert_eq!(rows.lines(40, later), ["planner-001  task-001 answers · 1 min 15 s"[..39].trim_end()]);
+        assert_eq!(rows.lines(40, later), ["planner-001  task-001 ans… · 1 min 15 s"]);
     }
 
     #[test]
