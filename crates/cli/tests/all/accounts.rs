@@ -9,6 +9,7 @@ use serde_json::Value;
 use testkit::model::{Puppet, says};
 use testkit::provider::{Fault, Provider};
 
+use crate::budget;
 use crate::team::{Team, until, until_so};
 
 const TASKS: &str = "tasks/work.task.md";
@@ -46,6 +47,14 @@ fn done(team: &Team) -> usize {
 
 fn shown(team: &Team) -> Value {
     serde_json::from_str(&team.fine(&["budget", "show", "--json"])).unwrap()
+}
+
+/// The tokens for which the first call of an agent needs room: as many as its prompts and tools have now.
+fn one_call() -> u64 {
+    let team = team("http://127.0.0.1:9", "{requests_per_minute: 1}", "budgets: {day: {tokens: 1}}\n");
+    add(&team, 1);
+    assert_eq!(team.pump(), 5);
+    budget::needed(&shown(&team))
 }
 
 fn minute() -> u64 {
@@ -93,7 +102,8 @@ fn tokens_of_a_minute_are_reserved_before_they_are_sent() {
         Ok(says("Done."))
     })));
     // Room for one call as it is estimated, and for many as they are counted.
-    let team = team(&server.url(), "{tokens_per_minute: 6000}", "");
+    let room = one_call() / 2 * 3;
+    let team = team(&server.url(), &format!("{{tokens_per_minute: {room}}}"), "");
     (1..=3).for_each(|number| add(&team, number));
     let up = team.up();
     until_so("two wait while one is asked", || {

@@ -42,7 +42,7 @@ fn one_call() -> u64 {
 }
 
 /// What the first call that waits may take, as `budget show` says it.
-fn needed(shown: &Value) -> u64 {
+pub fn needed(shown: &Value) -> u64 {
     let reason = shown["parked"][0]["reason"].as_str().unwrap();
     let rest = reason.split("may take ").nth(1).unwrap();
     rest.split(';').next().unwrap().parse().unwrap()
@@ -91,7 +91,8 @@ fn a_request_larger_than_its_models_window_is_asked_under_a_budget_too() {
 
 #[test]
 fn a_yes_is_for_as_much_as_the_call_that_waits_may_take() {
-    let home = team();
+    // Nobody knows what goes along before it is read.
+    let home = team().write("workspaces/executor-001/AGENTS.md", "Take care of what is long. ".repeat(500));
     assert_eq!(home.run(&["budget", "set", "run", "--tokens", "100"]).code, 0);
     assert_eq!(home.run(&["run", "look"]).code, 5);
     // Once for what the call was thought to take, once for what it takes when it is built.
@@ -335,7 +336,7 @@ fn a_used_up_budget_stays_used_up_when_the_journal_is_gone() {
     let shown = || json(&home, &["budget", "show", "--json"]);
     let set =
         |most: u64| assert_eq!(home.run(&["budget", "set", "day", "--tokens", &most.to_string()]).code, 0);
-    set(2_500);
+    set(one_call() - 1);
     assert_eq!(home.run(&["run", "look"]).code, 5);
     let used = shown()["budgets"][0]["spent"]["tokens"].as_u64().unwrap();
     let need = needed(&shown());
