@@ -253,7 +253,11 @@ fn a_used_up_budget_asks_and_a_yes_lets_it_be_passed_once_also_after_kills() {
     let log = team.read("log/audit.jsonl");
     let of =
         |word: &str| log.lines().filter(|line| line.contains("approval-0001") && line.contains(word)).count();
-    assert_eq!(of("\"outcome\":\"ask\"") + of("\"outcome\":\"approved\"") + of(&format!("by {cap} tokens")), 3, "{log}");
+    assert_eq!(
+        of("\"outcome\":\"ask\"") + of("\"outcome\":\"approved\"") + of(&format!("by {cap} tokens")),
+        3,
+        "{log}"
+    );
     team.is_in_order();
 }
 
@@ -313,7 +317,10 @@ fn what_was_spent_and_allowed_outlives_the_journal() {
     team.fine(&["approve", "approval-0001"]);
     assert_eq!(team.pump(), 0);
     let (before, spent) = (costs(&team), day(&team));
-    assert!(spent["spent"]["tokens"].as_u64() > Some(0) && spent["raised"]["tokens"] == cap(&team), "{spent}");
+    assert!(
+        spent["spent"]["tokens"].as_u64() > Some(0) && spent["raised"]["tokens"] == cap(&team),
+        "{spent}"
+    );
     let sessions = team.sessions("executor-001");
     let session = sessions[0].trim_start_matches("sessions/").trim_end_matches(".session.yaml");
     let said = team.fine(&["session", "show", session, "--json"]);
@@ -390,8 +397,7 @@ fn a_question_about_a_budget_says_nothing_that_gets_old_and_the_inbox_what_waits
     assert!(asked.contains(&words), "{words}: {asked}");
     assert_eq!(team.synod(&["run", "look once more"]).code, 5);
     let inbox: Value = serde_json::from_str(&team.fine(&["inbox", "--json"])).unwrap();
-    let now =
-        format!("of {cap} tokens, 0 are spent and 0 reserved. 3 wait: task-001, task-002, task-003");
+    let now = format!("of {cap} tokens, 0 are spent and 0 reserved. 3 wait: task-001, task-002, task-003");
     assert_eq!(inbox["approvals"][0]["now"], now);
     team.fine(&["cancel", "task-002"]);
     assert!(team.fine(&["inbox"]).contains("2 wait: task-001, task-003\n"));
