@@ -94,13 +94,15 @@ fn an_account_is_asked_as_often_as_it_allows_and_the_rest_waits_and_goes_on() {
 
 #[test]
 fn tokens_of_a_minute_are_reserved_before_they_are_sent() {
-    let (go, gate) = mpsc::channel::<()>();
+    let (sender, gate) = mpsc::channel::<()>();
     let gate = Mutex::new(gate);
     let server = Provider::start(Arc::new(Puppet::answering(move |_| {
         // Until who would let it go has gone.
         _ = gate.lock().unwrap().recv();
         Ok(says("Done."))
     })));
+    // Dropped before the server, which waits for its answers: a test that fails comes to an end.
+    let go = sender;
     // Room for one call as it is estimated, and for many as they are counted.
     let room = one_call() / 2 * 3;
     let team = team(&server.url(), &format!("{{tokens_per_minute: {room}}}"), "");
