@@ -9,6 +9,7 @@ use serde_json::Value;
 use testkit::model::{Puppet, says};
 use testkit::provider::{Fault, Provider};
 
+use crate::budget;
 use crate::team::{Team, until, until_so};
 
 const TASKS: &str = "tasks/work.task.md";
@@ -48,6 +49,14 @@ fn shown(team: &Team) -> Value {
     serde_json::from_str(&team.fine(&["budget", "show", "--json"])).unwrap()
 }
 
+/// The tokens for which the first call of an agent needs room: as many as its prompts and tools have now.
+fn one_call() -> u64 {
+    let team = team("http://127.0.0.1:9", "{requests_per_minute: 1}", "budgets: {day: {tokens: 1}}\n");
+    add(&team, 1);
+    assert_eq!(team.pump(), 5);
+    budget::needed(&shown(&team))
+}
+
 fn minute() -> u64 {
     SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap().as_secs() / 60
 }
@@ -85,15 +94,18 @@ fn an_account_is_asked_as_often_as_it_allows_and_the_rest_waits_and_goes_on() {
 
 #[test]
 fn tokens_of_a_minute_are_reserved_before_they_are_sent() {
-    let (go, gate) = mpsc::channel::<()>();
+    let (sender, gate) = mpsc::channel::<()>();
     let gate = Mutex::new(gate);
     let server = Provider::start(Arc::new(Puppet::answering(move |_| {
         // Until who would let it go has gone.
         _ = gate.lock().unwrap().recv();
         Ok(says("Done."))
     })));
+    // Dropped before the server, which waits for its answers: a test that fails comes to an end.
+    let go = sender;
     // Room for one call as it is estimated, and for many as they are counted.
-    let team = team(&server.url(), "{tokens_per_minute: 6000}", "");
+    let room = one_call() / 2 * 3;
+    let team = team(&server.url(), &format!("{{tokens_per_minute: {room}}}"), "");
     (1..=3).for_each(|number| add(&team, number));
     let up = team.up();
     until_so("two wait while one is asked", || {

@@ -38,7 +38,9 @@ fn a_result_goes_along_with_a_new_task_and_stands_in_its_first_message() {
     let team = team();
     says(&team, "MAKE it");
     says(&team, "PASS it on");
-    let heard: Vec<String> = team.talk("worker-2").into_iter().map(|message| message.content).collect();
+    // Each task has a conversation of its own.
+    let talks = team.sessions("worker-2").into_iter().map(|path| team.messages(&path));
+    let heard: Vec<String> = talks.map(|talk| talk[0].content.clone()).collect();
     let along =
         "Results that go along with it:\n- task-001 (@worker-2) \"FIND the size\" is done:\n  it has 80 GB";
     assert!(heard.iter().any(|text| text.contains(along)), "{heard:?}");

@@ -41,7 +41,7 @@ fn every_decision_is_told_and_the_log_checks() {
     assert_eq!(serde_json::from_str::<Value>(&last).unwrap()["schema_version"], 1);
     let told: Vec<(&str, &str)> =
         lines.iter().map(|l| (l["action"].as_str().unwrap(), l["outcome"].as_str().unwrap())).collect();
-    assert_eq!(told, [("read_file", "allow"), ("read_file", "allow")]);
+    assert_eq!(told, [("read_file", "allow"), ("read_file", "allow"), ("finish_task", "allow")]);
     let failed = team.synod(&["audit", "log", "--outcome", "failed", "--agent", "worker-1"]);
     assert!(failed.stdout.contains("read_file"), "{}", failed.stdout);
     assert_eq!(team.synod(&["audit", "log", "--since", "yesterday"]).code, 2);
@@ -84,7 +84,7 @@ fn after_a_power_cut_that_took_its_memory_everything_is_told_once() {
         lines.lines().map(task).collect()
     };
     let before = gate();
-    assert_eq!(before.len(), 4, "{before:?}");
+    assert_eq!(before.len(), 6, "two files and an end for each task: {before:?}");
     // The log is on the disk, and what is remembered of it is older.
     std::fs::write(team.at(".synod/audit.json"), memory).unwrap();
     std::fs::remove_file(team.at("log/checkpoints")).unwrap();

@@ -17,15 +17,35 @@ fn json(home: &Home, args: &[&str]) -> Value {
     serde_json::from_str(&ran.stdout).unwrap()
 }
 
+const SETTINGS: &str = "\
+# ours
+providers:
+  script: {kind: scripted, script: scripts/team.yaml}
+models:
+  small: {provider: script, model: s}
+routing: {fallback: executor-001}   # who else
+";
+const SCRIPT: &str = "rules:\n  - answer: Done.\n";
+const EXECUTOR: &str = "id: executor-001\ntype: executor\nmodel: {primary: small, max_tokens: 500}\n";
+
 fn team() -> Home {
-    let home = Home::empty().write(
-        "synod.yaml",
-        "# ours\nproviders:\n  script: {kind: scripted, script: scripts/team.yaml}\nmodels:\n  small: {provider: script, model: s}\nrouting: {fallback: executor-001}   # who else\n",
-    );
-    home.write("scripts/team.yaml", "rules:\n  - answer: Done.\n").write(
-        "agents/executor-001.agent.yaml",
-        "id: executor-001\ntype: executor\nmodel: {primary: small, max_tokens: 500}\n",
-    )
+    let home = Home::empty().write("synod.yaml", SETTINGS).write("scripts/team.yaml", SCRIPT);
+    home.write("agents/executor-001.agent.yaml", EXECUTOR)
+}
+
+/// The tokens for which the first call of this team needs room: as many as its prompts and tools have now.
+fn one_call() -> u64 {
+    let home = team();
+    assert_eq!(home.run(&["budget", "set", "day", "--tokens", "1"]).code, 0);
+    assert_eq!(home.run(&["run", "look"]).code, 5);
+    needed(&json(&home, &["budget", "show", "--json"]))
+}
+
+/// What the first call that waits may take, as `budget show` says it.
+pub fn needed(shown: &Value) -> u64 {
+    let reason = shown["parked"][0]["reason"].as_str().unwrap();
+    let rest = reason.split("may take ").nth(1).unwrap();
+    rest.split(';').next().unwrap().parse().unwrap()
 }
 
 #[test]
@@ -71,7 +91,8 @@ fn a_request_larger_than_its_models_window_is_asked_under_a_budget_too() {
 
 #[test]
 fn a_yes_is_for_as_much_as_the_call_that_waits_may_take() {
-    let home = team();
+    // Nobody knows what goes along before it is read.
+    let home = team().write("workspaces/executor-001/AGENTS.md", "Take care of what is long. ".repeat(500));
     assert_eq!(home.run(&["budget", "set", "run", "--tokens", "100"]).code, 0);
     assert_eq!(home.run(&["run", "look"]).code, 5);
     // Once for what the call was thought to take, once for what it takes when it is built.
@@ -180,18 +201,13 @@ fn a_cap_of_nothing_stops_all_and_asks_nobody() {
 const QUEUE: &str = "tasks/approvals.task.md";
 const FIRST: &str = "approvals/pending/approval-0001.approval.md";
 
-/// A team whose two tasks wait for a budget that has no room for either.
+/// A team whose two tasks wait for a budget that has no room for either; once more the same has room for both.
 pub fn waiting() -> Team {
     let team = Team::nothing();
-    team.write(
-        "synod.yaml",
-        "providers:\n  script: {kind: scripted, script: scripts/team.yaml}\nmodels:\n  small: {provider: script, model: s}\nrouting: {fallback: executor-001}\nbudgets: {day: {tokens: 3600}}\n",
-    );
-    team.write("scripts/team.yaml", "rules:\n  - answer: Done.\n");
-    team.write(
-        "agents/executor-001.agent.yaml",
-        "id: executor-001\ntype: executor\nmodel: {primary: small, max_tokens: 500}\n",
-    );
+    team.write("synod.yaml", SETTINGS);
+    team.write("scripts/team.yaml", SCRIPT);
+    team.write("agents/executor-001.agent.yaml", EXECUTOR);
+    team.fine(&["budget", "set", "day", "--tokens", &(one_call() / 4 * 3).to_string()]);
     for text in ["look", "look again"] {
         assert_eq!(team.synod(&["run", text]).code, 5);
     }
@@ -199,9 +215,13 @@ pub fn waiting() -> Team {
     team
 }
 
+/// The tokens of the day that the settings of a team allow.
+pub fn cap(team: &Team) -> u64 {
+    day(team)["cap"]["tokens"].as_u64().unwrap()
+}
+
 fn raised(team: &Team) -> Value {
-    let shown: Value = serde_json::from_str(&team.fine(&["budget", "show", "--json"])).unwrap();
-    shown["budgets"][0]["raised"].clone()
+    day(team)["raised"].clone()
 }
 
 fn still_open(team: &Team) -> usize {
@@ -212,22 +232,20 @@ fn still_open(team: &Team) -> usize {
 #[test]
 fn a_used_up_budget_asks_and_a_yes_lets_it_be_passed_once_also_after_kills() {
     let team = waiting();
-    let inbox = team.fine(&["inbox"]);
-    assert!(
-        inbox.contains("budgets.day may be passed once, by 3600 tokens, until its window ends"),
-        "{inbox}"
-    );
-    assert!(
-        inbox.contains("\n    of 3600 tokens, 0 are spent and 0 reserved. 2 wait: task-001, task-002\n"),
-        "{inbox}"
-    );
+    let (inbox, cap) = (team.fine(&["inbox"]), cap(&team));
+    for words in [
+        format!("budgets.day may be passed once, by {cap} tokens, until its window ends"),
+        format!("\n    of {cap} tokens, 0 are spent and 0 reserved. 2 wait: task-001, task-002\n"),
+    ] {
+        assert!(inbox.contains(&words), "{words}: {inbox}");
+    }
     let asked = team.read(FIRST);
     team.up().kill();
     assert_eq!((team.read(FIRST), raised(&team)), (asked, Value::Null));
     let up = team.up();
     team.fine(&["approve", "approval-0001"]);
     up.kill();
-    assert_eq!(raised(&team), json!({"tokens": 3600, "money": null}));
+    assert_eq!(raised(&team), json!({"tokens": cap, "money": null}));
     assert_eq!(team.pump(), 0);
     assert_eq!((still_open(&team), team.names("approvals/pending").len()), (0, 0));
     assert!(team.read("approvals/approved/approval-0001.approval.md").contains("status: approved"));
@@ -235,7 +253,11 @@ fn a_used_up_budget_asks_and_a_yes_lets_it_be_passed_once_also_after_kills() {
     let log = team.read("log/audit.jsonl");
     let of =
         |word: &str| log.lines().filter(|line| line.contains("approval-0001") && line.contains(word)).count();
-    assert_eq!(of("\"outcome\":\"ask\"") + of("\"outcome\":\"approved\"") + of("by 3600 tokens"), 3, "{log}");
+    assert_eq!(
+        of("\"outcome\":\"ask\"") + of("\"outcome\":\"approved\"") + of(&format!("by {cap} tokens")),
+        3,
+        "{log}"
+    );
     team.is_in_order();
 }
 
@@ -295,7 +317,10 @@ fn what_was_spent_and_allowed_outlives_the_journal() {
     team.fine(&["approve", "approval-0001"]);
     assert_eq!(team.pump(), 0);
     let (before, spent) = (costs(&team), day(&team));
-    assert!(spent["spent"]["tokens"].as_u64() > Some(0) && spent["raised"]["tokens"] == 3600, "{spent}");
+    assert!(
+        spent["spent"]["tokens"].as_u64() > Some(0) && spent["raised"]["tokens"] == cap(&team),
+        "{spent}"
+    );
     let sessions = team.sessions("executor-001");
     let session = sessions[0].trim_start_matches("sessions/").trim_end_matches(".session.yaml");
     let said = team.fine(&["session", "show", session, "--json"]);
@@ -318,13 +343,12 @@ fn a_used_up_budget_stays_used_up_when_the_journal_is_gone() {
     let shown = || json(&home, &["budget", "show", "--json"]);
     let set =
         |most: u64| assert_eq!(home.run(&["budget", "set", "day", "--tokens", &most.to_string()]).code, 0);
-    set(2_500);
+    set(one_call() - 1);
     assert_eq!(home.run(&["run", "look"]).code, 5);
     let used = shown()["budgets"][0]["spent"]["tokens"].as_u64().unwrap();
-    let reason = shown()["parked"][0]["reason"].as_str().unwrap().to_owned();
-    let need = reason.split("may take ").nth(1).and_then(|rest| rest.split(';').next()?.parse::<u64>().ok());
+    let need = needed(&shown());
     // There is room for the call, but not after what was spent.
-    set(need.unwrap() + used - 1);
+    set(need + used - 1);
     let list = std::fs::read_to_string(home.path().join("log/usage.jsonl")).unwrap();
     for _ in 0..2 {
         assert_eq!(home.run(&["pump"]).code, 5);
@@ -368,11 +392,12 @@ fn each_answer_is_told_once_in_the_list_whenever_the_process_is_killed() {
 #[test]
 fn a_question_about_a_budget_says_nothing_that_gets_old_and_the_inbox_what_waits_now() {
     let team = waiting();
-    let asked = team.read(FIRST);
-    assert!(asked.contains("budgets.day: 3600 tokens leave no room for what waits."), "{asked}");
+    let (asked, cap) = (team.read(FIRST), cap(&team));
+    let words = format!("budgets.day: {cap} tokens leave no room for what waits.");
+    assert!(asked.contains(&words), "{words}: {asked}");
     assert_eq!(team.synod(&["run", "look once more"]).code, 5);
     let inbox: Value = serde_json::from_str(&team.fine(&["inbox", "--json"])).unwrap();
-    let now = "of 3600 tokens, 0 are spent and 0 reserved. 3 wait: task-001, task-002, task-003";
+    let now = format!("of {cap} tokens, 0 are spent and 0 reserved. 3 wait: task-001, task-002, task-003");
     assert_eq!(inbox["approvals"][0]["now"], now);
     team.fine(&["cancel", "task-002"]);
     assert!(team.fine(&["inbox"]).contains("2 wait: task-001, task-003\n"));

@@ -62,7 +62,7 @@ fn what_one_answer_writes_it_reads_and_commits() {
     assert_eq!(team.pump(), 0, "nobody is asked");
     assert_eq!(team.mark(TASKS, "task-001"), Some(Mark::Done));
     let results = results(&team);
-    assert_eq!(results.len(), 3, "{results:?}");
+    assert_eq!(results.len(), 4, "three and the end of the task: {results:?}");
     assert!(results[1].contains("Hello") && !results[1].contains("begin"), "{results:?}");
     assert_eq!(git(&team, &["show", "agent/coder-1:main.txt"]), "Hello");
     assert!(git(&team, &["log", "--format=%s", "agent/coder-1"]).starts_with("greet people\n"));

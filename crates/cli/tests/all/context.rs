@@ -95,8 +95,10 @@ fn each_turn_is_summarised_once(talk: &[MessageItem]) {
     assert!(numbers.windows(2).all(|pair| pair[0] < pair[1]), "{numbers:?}");
 }
 
+/// What the tools said, but for the end of the task.
 fn pages(talk: &[MessageItem]) -> Vec<String> {
     let results = talk.iter().filter(|m| m.speaker == Speaker::ToolResult);
+    let results = results.filter(|m| !m.content.ends_with(" is reported done"));
     results.map(|m| m.content.trim_start().split(' ').nth(1).unwrap().to_owned()).collect()
 }
 

@@ -115,10 +115,8 @@ fn budget_is_drawn(team: &Team) {
     assert!(team.fine(&["graph", "--format", "dot"]).contains("\"budgets.day\" -> \"approval-0001\""));
     for args in [&["status", "--json"][..], &["task", "list", "--json"], &["task", "show", "task-001"]] {
         let said = team.fine(args);
-        assert!(
-            said.contains("budgets.day: of 3600 tokens") && said.contains("; approval-0001 asks you"),
-            "{said}"
-        );
+        let words = format!("budgets.day: of {} tokens", budget::cap(team));
+        assert!(said.contains(&words) && said.contains("; approval-0001 asks you"), "{said}");
         assert!(!said.contains("ready"), "{said}");
     }
 }
