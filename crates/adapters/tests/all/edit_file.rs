@@ -73,8 +73,11 @@ async fn a_text_that_is_not_there_is_answered_with_the_most_similar_lines() {
 async fn similar_lines_are_shown_without_credentials() {
     let home = Home::new();
     home.write(PATH, "user = root\npassword = hunter2hunter2\n");
-    let refused = home.failed(edit("passwort = hunted2", "x")).await;
+    let refused = home.failed(edit("passwort = [redacted: a pasword]", "x")).await;
     assert!(refused.contains("password = [redacted: ") && !refused.contains("hunter2"), "{refused}");
+    // Likeness to the credential would tell how close a guess is.
+    let refused = home.failed(edit("passwort = hunted2hunted2", "x")).await;
+    assert!(refused.contains("no line of it is similar"), "{refused}");
 }
 
 #[tokio::test]

@@ -72,7 +72,7 @@ async fn a_model_that_cannot_be_had_is_named_with_what_was_meant() {
         ("absent", "provider gone: gone.yaml: No such file"),
     ] {
         let error = models.ask(ask(alias)).await.unwrap_err();
-        assert_eq!(error.kind, ErrorKind::Down);
+        assert_eq!(error.kind, ErrorKind::Denied);
         assert!(error.message.contains(part), "{} has {part}", error.message);
     }
     assert_eq!(models.problems().len(), 4, "{:?}", models.problems());

@@ -93,6 +93,6 @@ async fn a_link_is_neither_moved_nor_followed() {
     let refused = home.failed(act).await;
     assert!(refused.contains("by a link that was not there"), "{refused}");
     let refused = home.failed(rename("memory/link.md", "memory/c.md", false)).await;
-    assert_eq!(refused, "memory/link.md is a link, not a file");
+    assert_eq!(refused, "home:memory/link.md is a link, not a file");
     assert_eq!(home.read("memory/a.md"), "a");
 }

@@ -486,10 +486,10 @@ async fn the_disk_is_not_filled() {
         let tried = prison.tries(nameless).await;
         assert!(matches!(&tried.end, Some(End::Limited(why)) if why.contains("disk")), "{tried:?}");
         let tmp = prison
-            .tries("head -c 7M /dev/zero > /tmp/x; head -c 70M /dev/zero > /dev/shm/x; du -cm /tmp /dev/shm")
+            .tries("head -c 7M /dev/zero > /tmp/synod-x; head -c 70M /dev/zero > /dev/shm/x; du -cm /tmp /dev/shm")
             .await;
         assert!(tmp.err.contains("No space left") || tmp.err.contains("too large"), "{tmp:?}");
-        assert!(fs::read_dir("/tmp").is_ok() && !Path::new("/tmp/x").exists());
+        assert!(fs::read_dir("/tmp").is_ok() && !Path::new("/tmp/synod-x").exists());
         prison.goes_on().await;
     }
 }

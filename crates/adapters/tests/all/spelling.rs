@@ -50,7 +50,7 @@ async fn results_name_files_as_the_agent_does() {
     assert_eq!(home.done(made).await, "notes/new.md is made: 1 bytes");
     assert_eq!(home.read("workspaces/coder-001/notes/new.md"), "x");
     let list = located(&home, Act::ListDirectory(ListDirectory { path: ".".to_owned() }));
-    assert_eq!(home.done(list).await, "notes/\nsrc/");
+    assert_eq!(home.done(list).await, ".git/\nnotes/\nsrc/");
     let (from, to) = ("notes/new.md".to_owned(), "old.md".to_owned());
     let moved = located(&home, Act::MoveFile(MoveFile { from, to, replace: false }));
     assert_eq!(home.done(moved).await, "notes/new.md is moved to old.md");

@@ -39,6 +39,10 @@ impl Speller<'_> {
             (None, true) => self.absolute(spelled)?,
             (None, false) => self.relative(spelled, purpose)?,
         };
+        // What begins so is no plain path, however it was spelled.
+        if path.starts_with('~') {
+            return None;
+        }
         Some(match path.as_str() {
             "" => TOP_FOLDER.to_owned(),
             // Who writes a slash at the end means a folder.
@@ -79,7 +83,7 @@ impl Speller<'_> {
         let own_has = |name: &str| (self.exists)(&format!("{}/{name}", self.folder));
         let of_home = rest == self.folder
             || is_inside(rest, self.folder)
-            || purpose == Purpose::Find && (self.exists)(rest)
+            || purpose == Purpose::Find && !rest.starts_with('~') && (self.exists)(rest)
             || is_in_layout(rest) && !own_has(top_of(rest));
         Some(if of_home { rest.to_owned() } else { below })
     }
@@ -171,6 +175,9 @@ mod tests {
             "~",
             "/srv/team/../x",
             "a/../../../../x",
+            "/srv/team/~",
+            "home:a/../~/x",
+            "../../~x",
         ] {
             assert_eq!(read(&[], spelled, Purpose::Find), None, "{spelled}");
         }
@@ -255,7 +262,9 @@ mod tests {
             let exists = |path: &str| there.contains(path);
             for folder in [OWN, "workspaces/coder-001.review"] {
                 let speller = Speller { folder, home: AT, exists: &exists };
-                for path in [path.clone(), format!("{folder}/{path}")] {
+                // Nothing reads as a path that is not plain.
+                let plain = |path: &String| normal(path).is_some();
+                for path in [path.clone(), format!("{folder}/{path}")].into_iter().filter(plain) {
                     let shown = speller.show(&path);
                     prop_assert_eq!(speller.read(&shown, Purpose::Find), Some(path.clone()), "{}", shown);
                     // What is there is made where it is shown.

@@ -26,7 +26,7 @@ fn an_agent_is_offered_the_ids_of_those_whom_it_may_address() {
     assert_eq!(ids(&home, "delegate", "to"), ["executor-001", "retriever-001"]);
     assert_eq!(ids(&home, "create_task", "assignee"), ["executor-001", "planner-001", "retriever-001"]);
     assert_eq!(ids(&home, "send_message", "to"), ["broadcast", "executor-001", "retriever-001"]);
-    assert_eq!(ids(&home, "spawn_agent", "role"), ["coder", "planner", "reviewer", "tester"]);
+    assert_eq!(ids(&home, "spawn_agent", "role"), ["coder", "planner", "reviewer"]);
     assert_eq!(of(&home, "terminate_agent", "agent"), None, "nobody was spawned");
     assert_eq!(of(&home, "delegate", "tag"), None, "no tags are named");
 }

@@ -534,14 +534,10 @@ fn words_alone_do_not_end_a_part_and_whoever_made_it_hears_so() {
     assert_eq!(home.calls_to_model("planner-001").len(), 1, "it decides what to do");
 }
 
-#[test]
-fn words_answer_who_asks_an_agent_at_its_task_and_the_task_goes_on() {
-    let mut home = Home::new(&TEAM);
-    home.task("is the disk fine?", "planner-001");
-    home.wants("planner-001", &[create("look", "executor-001", &[])]);
-    let own = id("task-002");
-    let ask = Act::SendMessage(SendMessage {
-        to: AgentId::new("executor-001"),
+/// A question that its asker waits for.
+fn how_far(to: &str) -> Act {
+    Act::SendMessage(SendMessage {
+        to: AgentId::new(to),
         content: "how far are you?".to_owned(),
         kind: Some(Kind::Request),
         priority: Default::default(),
@@ -549,8 +545,16 @@ fn words_answer_who_asks_an_agent_at_its_task_and_the_task_goes_on() {
         wait_ms: Some(60_000),
         approved: None,
         issues: Vec::new(),
-    });
-    home.wants("planner-001", &[ask]);
+    })
+}
+
+#[test]
+fn words_answer_who_asks_an_agent_at_its_task_and_the_task_goes_on() {
+    let mut home = Home::new(&TEAM);
+    home.task("is the disk fine?", "planner-001");
+    home.wants("planner-001", &[create("look", "executor-001", &[])]);
+    let own = id("task-002");
+    home.wants("planner-001", &[how_far("executor-001")]);
     // The first answer is to what it was asked before; the second to the planner.
     home.wants("executor-001", &[run("df -h")]);
     home.tool_ends("executor-001", true, "full");
@@ -559,6 +563,23 @@ fn words_answer_who_asks_an_agent_at_its_task_and_the_task_goes_on() {
     assert_eq!((home.end(&own), home.calls_to_model("executor-001").len()), (None, 1));
     home.says_only("executor-001", "well");
     assert_eq!(home.end(&own), None, "an answer to others is no attempt at an end");
+    home.says_only("executor-001", "well");
+    assert_eq!(home.end(&own), Some(End::Failed));
+}
+
+#[test]
+fn words_do_not_fail_a_task_before_who_asks_is_answered() {
+    let mut home = Home::new(&TEAM);
+    home.task("is the disk fine?", "planner-001");
+    home.wants("planner-001", &[create("look", "executor-001", &[])]);
+    let own = id("task-002");
+    home.says_only("executor-001", "I looked around.");
+    // It was told that its task is open, and thinks already when the question comes.
+    home.wants("planner-001", &[how_far("executor-001")]);
+    home.says_only("executor-001", "There is no disk.");
+    assert_eq!(home.end(&own), None, "the question is open");
+    home.says_only("executor-001", "half done");
+    assert_eq!(home.results("planner-001").last().map(String::as_str), Some("half done"));
     home.says_only("executor-001", "well");
     assert_eq!(home.end(&own), Some(End::Failed));
 }

@@ -12,7 +12,7 @@ use domain::task::{End, Mark};
 use domain::tool::{Act, RaiseBudget};
 use domain::usage::Usage;
 
-use crate::home::{Home, no};
+use crate::home::{Home, ending, no};
 
 const DAY_MS: u64 = 86_400_000;
 
@@ -33,7 +33,8 @@ fn home(budgets: Budgets) -> Home {
 
 fn used(home: &mut Home, agent: &str, usage: Usage) -> Vec<Event> {
     let (session, ticket) = home.thinking(agent);
-    let (text, calls, model, read) = ("done".to_owned(), Vec::new(), "m".to_owned(), Vec::new());
+    let calls = ending(&home.state, &session, "done");
+    let (text, model, read) = ("done".to_owned(), "m".to_owned(), Vec::new());
     home.give(Input::Model(ModelInput::Replied { session, ticket, text, calls, model, usage, read }))
 }
 
