@@ -4,6 +4,8 @@
 use std::io::ErrorKind;
 use std::path::{Component, Path, PathBuf};
 
+use domain::layout;
+
 use crate::failure::{Exit, fail};
 
 /// Folders that belong to the system with all that is in them.
@@ -87,6 +89,10 @@ pub fn check(dir: &Path, occupied: Occupied) -> anyhow::Result<()> {
             );
         }
     };
+    // Somebody began to make a home here and was stopped.
+    if place.join(layout::OWN).is_dir() {
+        return Ok(());
+    }
     let is_repository = place.join(".git").exists();
     let what = if is_repository { "is a git repository" } else { "is not empty" };
     match first {

@@ -124,6 +124,8 @@ fn make(
             _ => {}
         }
     }
+    // It comes first: by it, a home that is not whole is known as one that may be completed.
+    std::fs::create_dir_all(dir.join(layout::OWN))?;
     for folder in FOLDERS {
         std::fs::create_dir_all(dir.join(folder))?;
     }

@@ -156,6 +156,20 @@ fn of_all_places_only_an_empty_folder_becomes_a_home() {
 }
 
 #[test]
+fn a_home_that_was_not_made_whole_is_completed() {
+    let folder = tempfile::tempdir().unwrap();
+    let whole = folder.path().join("whole");
+    let init = |dir: &Path| synod().args(["init", "--no-git"]).arg(dir).output().unwrap();
+    assert!(init(&whole).status.success());
+    // As a kill leaves it: settings come last.
+    std::fs::remove_file(whole.join("synod.yaml")).unwrap();
+    std::fs::remove_dir_all(whole.join("models")).unwrap();
+    let output = init(&whole);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(whole.join("synod.yaml").exists() && whole.join("models/team.script.yaml").exists());
+}
+
+#[test]
 fn a_request_in_a_new_home_waits_for_a_person_and_is_answered() {
     let team = Team::fresh();
     let first = team.synod(&["run", "Is there enough disk space for the nightly backup?"]);
