@@ -61,7 +61,7 @@ struct Way {
 
 /// Looks at the files of a repository.
 pub fn look(repo: &Path, system: &System) -> Project {
-    let ways = [cargo, node, python, go, maven, gradle, make].into_iter();
+    let ways = [cargo, node, python, go, maven, gradle, make, loose_python].into_iter();
     let mut ways: Vec<Way> = ways.filter_map(|way| way(repo, system)).collect();
     // What has tests counts; of several, the first.
     ways.sort_by_key(|way| way.test.is_none());
@@ -169,13 +169,23 @@ fn node(repo: &Path, _: &System) -> Option<Way> {
     Some(way)
 }
 
+const PYTHON: [&str; 6] =
+    ["pyproject.toml", "setup.py", "setup.cfg", "requirements.txt", "tox.ini", "pytest.ini"];
+
 fn python(repo: &Path, system: &System) -> Option<Way> {
+    PYTHON.iter().any(|name| repo.join(name).is_file()).then(|| python_way(repo, system))
+}
+
+/// Python that is not packaged, known by its tests. It comes last: other projects have scripts in Python, too.
+fn loose_python(repo: &Path, system: &System) -> Option<Way> {
+    let is_packaged = PYTHON.iter().any(|name| repo.join(name).is_file());
+    let has_tests = ["", "tests", "test"].iter().any(|folder| has_test_file(&repo.join(folder)));
+    (!is_packaged && has_tests).then(|| python_way(repo, system))
+}
+
+fn python_way(repo: &Path, system: &System) -> Way {
     let read = |name: &str| text(&repo.join(name));
     let (pyproject, setup) = (read("pyproject.toml"), read("setup.cfg"));
-    let markers = ["pyproject.toml", "setup.py", "setup.cfg", "requirements.txt", "tox.ini", "pytest.ini"];
-    if !markers.iter().any(|name| repo.join(name).is_file()) {
-        return None;
-    }
     let venv =
         [".venv", "venv"].into_iter().map(|name| repo.join(name)).find(|at| at.join("bin/python").exists());
     let python =
@@ -218,7 +228,7 @@ fn python(repo: &Path, system: &System) -> Option<Way> {
             way.read.push(venv);
         }
     }
-    Some(way)
+    way
 }
 
 /// The value of a line `key = value`.

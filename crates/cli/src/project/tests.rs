@@ -35,7 +35,7 @@ fn commands(files: &[(&str, &str)]) -> (Option<&'static str>, String, String) {
 fn the_commands_of_a_project_are_found_by_its_own_files() {
     let npm = r#"{"scripts": {"test": "jest", "lint": "eslint .", "typecheck": "tsc"}}"#;
     let python = "PYTHONDONTWRITEBYTECODE=1 python3 -m";
-    let cases: [Case; 12] = [
+    let cases: [Case; 14] = [
         (
             &[("Cargo.toml", "")],
             "cargo",
@@ -73,6 +73,18 @@ fn the_commands_of_a_project_are_found_by_its_own_files() {
             "",
         ),
         (&[("setup.py", ""), ("test_a.py", "")], "unittest", &format!("{python} unittest discover"), ""),
+        (
+            &[("a/b.py", ""), ("tests/test_a.py", "")],
+            "unittest",
+            &format!("{python} unittest discover -s tests -t ."),
+            "",
+        ),
+        (
+            &[("go.mod", ""), ("tests/test_a.py", "")],
+            "go",
+            "GOCACHE=/tmp/go-build GOFLAGS=-mod=readonly go test ./...",
+            "GOCACHE=/tmp/go-build GOFLAGS=-mod=readonly go vet ./...",
+        ),
         (
             &[("go.mod", "")],
             "go",
